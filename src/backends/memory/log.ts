@@ -1,0 +1,178 @@
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  LogRecord,
+  ThreadEntry,
+  ThreadLog,
+} from "../../checkpoint/thread-log.ts";
+import type { ErrorCode } from "../../errors.ts";
+
+interface Thread {
+  readonly generation: string;
+  /** Ascending by position; never empty. */
+  records: readonly LogRecord[];
+  expiresAt: number;
+}
+
+/**
+ * Threads in a Map. The reference driver: every duty of the contract in its
+ * simplest form. Each method does its whole work without waiting in between,
+ * which is what makes it atomic.
+ */
+export class MemoryLog implements ThreadLog {
+  readonly name = "memory";
+  readonly capabilities: LogCapabilities = {
+    durability: "memory",
+    conditionalAppend: true,
+    ttl: true,
+    maxRecordBytes: 64 * 1024 * 1024,
+    maxChainRecords: Number.POSITIVE_INFINITY,
+  };
+  readonly #threads = new Map<string, Thread>();
+  readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #now: () => number;
+
+  constructor(options: { readonly now?: () => number } = {}) {
+    this.#now = options.now ?? Date.now;
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    const { generation, expected, record } = request;
+    const thread = this.#thread(threadId);
+    const tail = thread?.records.at(-1);
+    if ((tail?.seq ?? 0) !== expected || (thread !== undefined && thread.generation !== generation)) {
+      const own = thread?.generation === generation ? thread : undefined;
+      const occupant = own?.records.find((other) => other.seq === expected + 1);
+      return { appended: false, tail, generation: thread?.generation, occupant };
+    }
+    const records = [...edited(thread?.records ?? [], request), copyOf(record)];
+    const expiresAt = request.expiresAt ?? thread?.expiresAt ?? Number.POSITIVE_INFINITY;
+    this.#threads.set(threadId, { generation, records, expiresAt });
+    this.#announce(threadId);
+    return { appended: true };
+  }
+
+  async readTail(threadId: string): Promise<LogChain | undefined> {
+    const thread = this.#thread(threadId);
+    const tail = thread?.records.at(-1);
+    if (thread === undefined || tail === undefined) return undefined;
+    return chainOf(thread, tail.base, tail);
+  }
+
+  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    const thread = this.#thread(threadId);
+    const target = thread?.records.find((record) => record.checkpointId === checkpointId);
+    if (thread === undefined || target === undefined) return undefined;
+    return chainOf(thread, target.base, target);
+  }
+
+  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    return this.#thread(threadId)?.records.find((record) => record.checkpointId === checkpointId);
+  }
+
+  async tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+    const thread = this.#thread(threadId);
+    const entry = thread?.records.at(-1);
+    return thread && entry && { generation: thread.generation, entry };
+  }
+
+  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    const { before = Number.POSITIVE_INFINITY, limit } = options;
+    const found: LogEntry[] = [];
+    for (const record of (this.#thread(threadId)?.records ?? []).toReversed()) {
+      if (found.length === limit) break;
+      if (record.checkpointId !== undefined && record.seq < before) found.push(record);
+    }
+    return found;
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { generation: string; seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    const thread = this.#thread(threadId);
+    if (thread === undefined) return "absent";
+    const same = thread.generation === ifTail?.generation && thread.records.at(-1)?.seq === ifTail.seq;
+    if (ifTail !== undefined && !same) return "moved";
+    this.#threads.delete(threadId);
+    this.#announce(threadId);
+    return "removed";
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    const thread = this.#thread(source);
+    if (thread === undefined) return "no source";
+    if (this.#thread(target) !== undefined) return "target exists";
+    this.#threads.set(target, { ...thread, generation });
+    this.#announce(target);
+    return "copied";
+  }
+
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    const { prefix, cursor = "", limit } = options;
+    const ids = [...this.#threads.keys()].filter((id) => id > cursor && id.startsWith(prefix)).sort();
+    const items: ThreadEntry[] = [];
+    for (const threadId of ids) {
+      const head = this.#headOf(threadId);
+      if (head === undefined) continue;
+      if (items.length === limit) return { items, cursor: items.at(-1)?.threadId };
+      items.push({ threadId, head });
+    }
+    return { items, cursor: undefined };
+  }
+
+  subscribe(threadId: string, onChange: () => void): () => void {
+    const listeners = this.#listeners.get(threadId) ?? new Set();
+    this.#listeners.set(threadId, listeners.add(onChange));
+    return () => {
+      listeners.delete(onChange);
+      if (listeners.size === 0) this.#listeners.delete(threadId);
+    };
+  }
+
+  classify(): ErrorCode | undefined {
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#threads.clear();
+  }
+
+  /** An expired thread goes when somebody asks for it: nobody can see that it was still there. */
+  #thread(threadId: string): Thread | undefined {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined || thread.expiresAt > this.#now()) return thread;
+    this.#threads.delete(threadId);
+    return undefined;
+  }
+
+  #headOf(threadId: string): LogEntry | undefined {
+    const records = this.#thread(threadId)?.records ?? [];
+    const seq = records.at(-1)?.head;
+    return records.findLast((record) => record.seq === seq);
+  }
+
+  #announce(threadId: string): void {
+    for (const listener of this.#listeners.get(threadId) ?? []) listener();
+  }
+}
+
+function edited(records: readonly LogRecord[], { replace = [], drop = [], dropBelow = 0 }: AppendRequest): LogRecord[] {
+  const replacements = new Map(replace.map((record) => [record.seq, copyOf(record)]));
+  return records
+    .filter((record) => record.seq >= dropBelow && !drop.includes(record.seq))
+    .map((record) => replacements.get(record.seq) ?? record);
+}
+
+const chainOf = (thread: Thread, from: number, target: LogRecord): LogChain => ({
+  generation: thread.generation,
+  tail: thread.records.at(-1) ?? target,
+  records: thread.records.filter((record) => record.seq >= from && record.seq <= target.seq).map(copyOf),
+});
+
+/** Nobody outside may hold bytes that are inside. */
+const copyOf = (record: LogRecord): LogRecord => ({ ...record, body: new Uint8Array(record.body) });

@@ -1,0 +1,211 @@
+import { StateError } from "../errors.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import { diffStates, type StateDiff } from "../state/state-diff.ts";
+import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
+import type { Lease, LeaseOptions } from "./lease.ts";
+import type { Page } from "./page.ts";
+
+/** Says "whatever is there now": gives up the protection against a second writer for one save. */
+export const uncheckedHead: unique symbol = Symbol("holdfast.uncheckedHead");
+
+export interface SaveOptions {
+  /** A name for the checkpoint. Saving under a name that the thread has already moves the name. @default a new unique id */
+  readonly checkpointId?: string;
+  /** Kept with the checkpoint; `queryByMetadata` looks at the newest one of each thread. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /**
+   * The head that this save builds on: a checkpoint id, `null` for "there must
+   * be no thread", or `uncheckedHead`. @default the checkpoint the state was
+   * loaded from or last saved as; for a state that never was, `null`.
+   */
+  readonly expectedHead?: string | null | typeof uncheckedHead;
+  /** Names this attempt, so that a retry of it from another process is applied once. @default made for each save */
+  readonly writeId?: string;
+  /** Needed while a lease is held on the thread. */
+  readonly lease?: Lease;
+  /** The thread expires this long after this save. Needs the capability `ttl`. */
+  readonly ttlSeconds?: number;
+}
+
+export interface CheckpointRef {
+  /** @default the newest */
+  readonly checkpointId?: string;
+}
+
+export interface PageOptions {
+  readonly limit?: number;
+  /** From the page before. */
+  readonly cursor?: string;
+}
+
+/** What listing tells of a checkpoint, without loading it. Only the id is certain to be there. */
+export interface CheckpointSummary {
+  readonly checkpointId: string;
+  readonly createdAt?: Date;
+  readonly parentId?: string;
+  readonly messageCount?: number;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** What the checkpoint itself added to the storage. */
+  readonly bytes?: number;
+  /** Where it stands in its thread; larger is newer. */
+  readonly seq?: number;
+}
+
+export interface ThreadSummary extends CheckpointSummary {
+  readonly threadId: string;
+}
+
+export interface ThreadSearchHit extends ThreadSummary {
+  /** Higher is better; comparable only within one answer. */
+  readonly score: number;
+}
+
+export interface VacuumOptions {
+  /** Removes checkpoints older than this, and threads whose newest checkpoint is. */
+  readonly olderThanDays?: number;
+  /** Keeps at least this many of the newest checkpoints of every thread. */
+  readonly keepLast?: number;
+  /** Counts and removes nothing. @default false */
+  readonly dryRun?: boolean;
+}
+
+export interface VacuumReport {
+  readonly checkpoints: number;
+  readonly threads: number;
+  readonly dryRun: boolean;
+}
+
+export interface ThreadStats {
+  readonly checkpoints: number;
+  readonly messages: number;
+  /** Of all payloads of the thread's checkpoints. */
+  readonly bytes: number;
+  /** What loading the newest checkpoint reads. */
+  readonly loadBytes: number;
+  readonly loadRecords: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+}
+
+export interface ListThreadsOptions extends PageOptions {
+  /** `*` any run, `?` one character, backslash makes the next literal. @default "*" */
+  readonly pattern?: string;
+}
+
+const BRAND = Symbol.for("holdfast.Checkpointer");
+
+/**
+ * The easy door to a backend of your own: implement `save`, `load`,
+ * `listCheckpoints` and `delete`, and advertise what you can in `capabilities`.
+ * Everything optional throws `UNSUPPORTED` naming its flag until you override it.
+ * (The full door is a `ThreadLog` driver: implement that and get every feature.)
+ */
+export abstract class BaseCheckpointer {
+  constructor() {
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** True for a checkpointer of any installed copy of holdfast. */
+  static is(value: unknown): value is BaseCheckpointer {
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
+
+  abstract get capabilities(): CheckpointerCapabilities;
+
+  /** Stores the state and returns the checkpoint's id. When it returned, `load` gives this state or a newer one. */
+  abstract save(state: AgentState, threadId: string, options?: SaveOptions): Promise<string>;
+
+  /** The newest state, or the named one. Only "not there" is `undefined`; a failure throws. */
+  abstract load(threadId: string, options?: CheckpointRef): Promise<AgentState | undefined>;
+
+  /** Newest first. */
+  abstract listCheckpoints(
+    threadId: string,
+    options?: PageOptions,
+  ): Promise<readonly CheckpointSummary[] & { readonly cursor?: string | undefined }>;
+
+  /** One checkpoint, or the whole thread. Says whether there was anything to delete. */
+  abstract delete(threadId: string, options?: CheckpointRef): Promise<boolean>;
+
+  async exists(threadId: string, options: CheckpointRef = {}): Promise<boolean> {
+    return (await this.load(threadId, options)) !== undefined;
+  }
+
+  /** Every checkpoint, newest first. */
+  async *history(threadId: string): AsyncGenerator<CheckpointSummary, void, undefined> {
+    let cursor: string | undefined;
+    do {
+      const found = await this.listCheckpoints(threadId, { limit: 100, ...(cursor !== undefined && { cursor }) });
+      yield* found;
+      cursor = found.cursor;
+    } while (cursor !== undefined);
+  }
+
+  /** What changed from checkpoint `before` to checkpoint `after`. */
+  async diff(threadId: string, before: string, after: string): Promise<StateDiff> {
+    const [a, b] = await Promise.all([this.#named(threadId, before), this.#named(threadId, after)]);
+    return diffStates(a.fields, b.fields);
+  }
+
+  async #named(threadId: string, checkpointId: string): Promise<AgentState> {
+    const state = await this.load(threadId, { checkpointId });
+    if (state !== undefined) return state;
+    const which = `thread ${JSON.stringify(threadId)} has no checkpoint ${JSON.stringify(checkpointId)}`;
+    throw new StateError("NOT_FOUND", which, { threadId, checkpointId });
+  }
+
+  search(_query: string, _options?: PageOptions): Promise<Page<ThreadSearchHit>> {
+    return this.#lacks("search");
+  }
+
+  queryByMetadata(_key: string, _value: unknown, _options?: PageOptions): Promise<Page<ThreadSummary>> {
+    return this.#lacks("metadataQuery");
+  }
+
+  getMetadata(_threadId: string, _options?: CheckpointRef): Promise<Readonly<Record<string, unknown>> | undefined> {
+    return this.#lacks("listWithMetadata");
+  }
+
+  vacuum(_options?: VacuumOptions): Promise<VacuumReport> {
+    return this.#lacks("vacuum");
+  }
+
+  copyThread(_source: string, _target: string): Promise<boolean> {
+    return this.#lacks("branching");
+  }
+
+  fork(_source: string, _target: string, _options?: { readonly at?: string }): Promise<string> {
+    return this.#lacks("branching");
+  }
+
+  listThreads(_options?: ListThreadsOptions): Promise<Page<string>> {
+    return this.#lacks("listThreads");
+  }
+
+  listWithMetadata(_options?: ListThreadsOptions): Promise<Page<ThreadSummary>> {
+    return this.#lacks("listWithMetadata");
+  }
+
+  withLease<T>(_threadId: string, _work: (lease: Lease) => Promise<T>, _options?: LeaseOptions): Promise<T> {
+    return this.#lacks("lease");
+  }
+
+  watch(_threadId: string, _options?: { readonly signal?: AbortSignal }): AsyncIterable<CheckpointSummary> {
+    throw this.#missing("watch");
+  }
+
+  async close(): Promise<void> {}
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #lacks(flag: CapabilityFlag): Promise<never> {
+    return Promise.reject(this.#missing(flag));
+  }
+
+  #missing(flag: CapabilityFlag): StateError {
+    const message = `${this.constructor.name} cannot do this: its capability "${flag}" is false. Check capabilities.${flag} first`;
+    return new StateError("UNSUPPORTED", message, { capability: flag });
+  }
+}

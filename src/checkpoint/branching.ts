@@ -1,0 +1,109 @@
+import { StateError } from "../errors.ts";
+import { rebuild } from "./chain.ts";
+import type { CheckpointContext } from "./context.ts";
+import { newId } from "./context.ts";
+import { assertCheckpointId, assertThreadId } from "./ids.ts";
+import { planBase, wordsOf } from "./plan-record.ts";
+import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
+import type { LogChain } from "./thread-log.ts";
+
+/** Starts `target` with the state of `source` at one checkpoint: one base record, whatever the history. */
+export async function forkThread(
+  context: CheckpointContext,
+  source: string,
+  target: string,
+  at: string | undefined,
+): Promise<string> {
+  assertThreadId(source);
+  assertThreadId(target);
+  if (at !== undefined) assertCheckpointId(at);
+  const chain = await readForFork(context, source, at);
+  const found = chain?.records.at(-1);
+  if (chain === undefined || found === undefined) throw noSource(source, at);
+  const seq = at === undefined ? chain.tail.head : found.seq;
+  if (seq === 0) throw noSource(source, at);
+  const { record, header, fields } = rebuild(chain, seq);
+  const planned = planBase(fields, wordsOf(fields.messages));
+  const [writeId, checkpointId] = [newId(), newId()];
+  const request = {
+    generation: writeId,
+    expected: 0,
+    record: sealRecord({
+      seq: 1,
+      writeId,
+      base: 1,
+      head: 1,
+      checkpointId,
+      metadata: record.metadata,
+      body: planned.body,
+      words: planned.words,
+      fields: {
+        kind: "base" as const,
+        createdAt: context.now(),
+        buildsOn: 0,
+        schema: header.schema,
+        messageCount: header.messageCount,
+        chain: planned.chain,
+        thread: { forkedFrom: { threadId: source, checkpointId: record.checkpointId ?? "" } },
+      },
+    }),
+  };
+  const outcome = await context.call({ operation: "fork", threadId: target }, (log) => log.append(target, request));
+  if (outcome.appended || outcome.occupant?.writeId === writeId) return checkpointId;
+  throw targetExists(context, target);
+}
+
+const readForFork = (
+  context: CheckpointContext,
+  source: string,
+  at: string | undefined,
+): Promise<LogChain | undefined> =>
+  context.call({ operation: "fork", threadId: source }, (log) =>
+    at === undefined ? log.readTail(source) : log.readCheckpoint(source, at),
+  );
+
+/** Copies the whole history: the same checkpoints under another thread id. False when there is nothing to copy. */
+export async function copyThread(context: CheckpointContext, source: string, target: string): Promise<boolean> {
+  assertThreadId(source);
+  assertThreadId(target);
+  if (source === target) throw targetExists(context, target);
+  const place = { operation: "copyThread", threadId: target };
+  const copied = await context.call(place, (log) => log.copy(source, target, newId()));
+  if (copied === "target exists") throw targetExists(context, target);
+  return copied === "copied";
+}
+
+/** The fork points behind a thread, nearest first, as far as the threads still exist. */
+export async function lineageOf(context: CheckpointContext, threadId: string): Promise<readonly ForkPoint[]> {
+  assertThreadId(threadId);
+  const points: ForkPoint[] = [];
+  const seen = new Set([threadId]);
+  let current: string | undefined = threadId;
+  while (current !== undefined) {
+    const point: ForkPoint | undefined = await forkPointOf(context, current);
+    if (point !== undefined) points.push(point);
+    current = point === undefined || seen.has(point.threadId) ? undefined : point.threadId;
+    if (current !== undefined) seen.add(current);
+  }
+  return points;
+}
+
+async function forkPointOf(context: CheckpointContext, threadId: string): Promise<ForkPoint | undefined> {
+  const found = await context.call({ operation: "lineage", threadId }, (log) => log.tail(threadId));
+  return found && openHeader(found.entry).thread?.forkedFrom;
+}
+
+const noSource = (source: string, at: string | undefined): StateError => {
+  const which = at === undefined ? "" : ` at checkpoint ${JSON.stringify(at)}`;
+  return new StateError("NOT_FOUND", `thread ${JSON.stringify(source)} is not there to fork from${which}`, {
+    threadId: source,
+    ...(at !== undefined && { checkpointId: at }),
+  });
+};
+
+const targetExists = (context: CheckpointContext, target: string): StateError =>
+  new StateError(
+    "CONFLICT",
+    `${context.log.name}: thread ${JSON.stringify(target)} exists already. Choose another id or delete it first; nothing was written`,
+    { backend: context.log.name, threadId: target, expected: null, written: "no" },
+  );

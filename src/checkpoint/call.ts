@@ -1,0 +1,58 @@
+import { StateError } from "../errors.ts";
+import { redact, redactCause } from "../internal/redact.ts";
+import { sleep } from "../internal/sleep.ts";
+import type { ThreadLog } from "./thread-log.ts";
+
+export interface RetryPolicy {
+  /** How often a call that failed with a retryable code is made in all. @default 4 */
+  readonly attempts?: number;
+  /** The first pause; it doubles each time, and is shortened at random. @default 50 */
+  readonly baseDelayMs?: number;
+}
+
+export interface CallPlace {
+  readonly operation: string;
+  readonly threadId?: string;
+  readonly checkpointId?: string;
+}
+
+/**
+ * The one place where a driver is called: what the client threw becomes a
+ * StateError once, and what may pass is tried again. Repeating is safe because
+ * every append carries its writeId.
+ */
+export async function callDriver<T>(
+  log: ThreadLog,
+  retry: RetryPolicy,
+  place: CallPlace,
+  call: (log: ThreadLog) => Promise<T>,
+): Promise<T> {
+  const { attempts = 4, baseDelayMs = 50 } = retry;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call(log);
+    } catch (error) {
+      const failure = asStateError(log, place, error);
+      if (!failure.retryable || attempt >= attempts) throw failure;
+      await sleep(Math.random() * baseDelayMs * 2 ** (attempt - 1));
+    }
+  }
+}
+
+/** `redis: load failed for thread "t1": NOAUTH Authentication required.` */
+export function asStateError(log: Pick<ThreadLog, "name" | "classify">, place: CallPlace, error: unknown): StateError {
+  const context = { backend: log.name, ...place };
+  if (StateError.is(error)) {
+    if (error.context.backend !== undefined) return error;
+    const message = `${where(log, place)}: ${error.message}`;
+    return new StateError(error.code, message, { ...error.context, ...context, cause: error.cause });
+  }
+  const code = log.classify(error) ?? "UNKNOWN";
+  const reason = redact(error instanceof Error ? error.message : String(error));
+  return new StateError(code, `${where(log, place)}: ${reason}`, { ...context, cause: redactCause(error) });
+}
+
+function where(log: Pick<ThreadLog, "name">, { operation, threadId }: CallPlace): string {
+  const which = threadId === undefined ? "" : ` for thread ${JSON.stringify(threadId)}`;
+  return `${log.name}: ${operation} failed${which}`;
+}

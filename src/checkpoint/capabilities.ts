@@ -1,0 +1,77 @@
+import type { Durability } from "./thread-log.ts";
+
+/** What a checkpointer can do. True means that it works; false means that the call throws `UNSUPPORTED` naming the flag. */
+export interface CheckpointerCapabilities {
+  /** `search()`: full text over every stored checkpoint. */
+  readonly search: boolean;
+  /** `queryByMetadata()`. */
+  readonly metadataQuery: boolean;
+  /** `vacuum()`. */
+  readonly vacuum: boolean;
+  /** `copyThread()` and `fork()`. */
+  readonly branching: boolean;
+  /** `ttlSeconds`: threads that expire by themselves. */
+  readonly ttl: boolean;
+  /** `listThreads()`. */
+  readonly listThreads: boolean;
+  /** `listWithMetadata()`. */
+  readonly listWithMetadata: boolean;
+  /** Checkpoint ids are still good after a restart of the process. */
+  readonly persistentCheckpointIds: boolean;
+  /** `save()` refuses when the thread moved on: two writers cannot overwrite each other. */
+  readonly conditionalSave: boolean;
+  /** Earlier checkpoints can be listed, loaded, diffed. */
+  readonly history: boolean;
+  /** `withLease()`. */
+  readonly lease: boolean;
+  /** `watch()`. */
+  readonly watch: boolean;
+  /** Whether search uses an index or reads every thread. */
+  readonly searchMethod: "index" | "scan" | "none";
+  /** How far a returned save can be trusted. */
+  readonly durability: Durability;
+  readonly limits: { readonly maxRecordBytes: number };
+}
+
+/** The flags of the easy door before anything is advertised. */
+export const NO_CAPABILITIES: CheckpointerCapabilities = Object.freeze({
+  search: false,
+  metadataQuery: false,
+  vacuum: false,
+  branching: false,
+  ttl: false,
+  listThreads: false,
+  listWithMetadata: false,
+  persistentCheckpointIds: false,
+  conditionalSave: false,
+  history: false,
+  lease: false,
+  watch: false,
+  searchMethod: "none",
+  durability: "memory",
+  limits: Object.freeze({ maxRecordBytes: Number.POSITIVE_INFINITY }),
+});
+
+/** The boolean flags, in the order tables show them. */
+export type CapabilityFlag = {
+  [Name in keyof CheckpointerCapabilities]: CheckpointerCapabilities[Name] extends boolean ? Name : never;
+}[keyof CheckpointerCapabilities];
+
+export const CAPABILITY_FLAGS: readonly CapabilityFlag[] = [
+  "search",
+  "metadataQuery",
+  "vacuum",
+  "branching",
+  "ttl",
+  "listThreads",
+  "listWithMetadata",
+  "persistentCheckpointIds",
+  "conditionalSave",
+  "history",
+  "lease",
+  "watch",
+];
+
+/** An honest set: every flag false unless it is named. */
+export const capabilities = (advertised: Partial<CheckpointerCapabilities>): CheckpointerCapabilities =>
+  Object.freeze({ ...NO_CAPABILITIES, ...advertised });

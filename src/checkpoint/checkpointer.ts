@@ -1,0 +1,280 @@
+import { StateError } from "../errors.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import {
+  BaseCheckpointer,
+  type CheckpointRef,
+  type CheckpointSummary,
+  type ListThreadsOptions,
+  type PageOptions,
+  type SaveOptions,
+  type ThreadSearchHit,
+  type ThreadStats,
+  type ThreadSummary,
+  type VacuumOptions,
+  type VacuumReport,
+} from "./base-checkpointer.ts";
+import { copyThread, forkThread, lineageOf } from "./branching.ts";
+import { asStateError, type CallPlace } from "./call.ts";
+import type { CheckpointerCapabilities } from "./capabilities.ts";
+import { CheckpointContext, type CheckpointerOptions } from "./context.ts";
+import { deleteCheckpoint, entries } from "./editing.ts";
+import { checkedLimit, findByMetadata, findThreads, searchThreads } from "./finding.ts";
+import { assertCheckpointId, assertThreadId } from "./ids.ts";
+import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
+import { type Page, page } from "./page.ts";
+import { stateAt } from "./position.ts";
+import { type ForkPoint, openHeader } from "./record.ts";
+import { assertVacuumOptions, vacuumThread } from "./retention.ts";
+import { saveState } from "./saving.ts";
+import { metadataOf, summarise } from "./summary.ts";
+import type { LogEntry, ThreadLog } from "./thread-log.ts";
+import { type WatchOptions, watchThread } from "./watching.ts";
+
+/**
+ * Durable threads on any storage that can be a `ThreadLog`. This is what every
+ * factory returns and what an agent takes.
+ */
+export class Checkpointer extends BaseCheckpointer {
+  readonly #context: CheckpointContext;
+  readonly #capabilities: CheckpointerCapabilities;
+  #closed = false;
+
+  constructor(log: ThreadLog, options: CheckpointerOptions = {}) {
+    super();
+    this.#context = new CheckpointContext(log, options);
+    this.#capabilities = capabilitiesOf(log);
+  }
+
+  get capabilities(): CheckpointerCapabilities {
+    return this.#capabilities;
+  }
+
+  async save(state: AgentState, threadId: string, options: SaveOptions = {}): Promise<string> {
+    this.#assertOpen("save");
+    if (options.ttlSeconds !== undefined) this.#assertCan("ttl", "ttlSeconds");
+    if (options.lease !== undefined) this.#assertCan("lease", "a lease");
+    return saveState(this.#context, state, threadId, this.#checkedExpectation(options));
+  }
+
+  /** Without a conditional append there is nothing to compare with: saying so beats pretending. */
+  #checkedExpectation(options: SaveOptions): SaveOptions {
+    const { expectedHead } = options;
+    if (typeof expectedHead === "string" || expectedHead === null) this.#assertCan("conditionalSave", "expectedHead");
+    return options;
+  }
+
+  async load(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<AgentState | undefined> {
+    const place = this.#named("load", threadId, checkpointId);
+    const chain = await this.#context.call(place, (log) =>
+      checkpointId === undefined ? log.readTail(threadId) : log.readCheckpoint(threadId, checkpointId),
+    );
+    if (chain === undefined) return undefined;
+    const seq = checkpointId === undefined ? chain.tail.head : (chain.records.at(-1)?.seq ?? 0);
+    if (seq === 0) return undefined;
+    try {
+      return stateAt(this.#context, threadId, chain, seq);
+    } catch (error) {
+      throw asStateError(this.#context.log, place, error);
+    }
+  }
+
+  override async exists(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<boolean> {
+    const place = this.#named("exists", threadId, checkpointId);
+    return (await this.#entry(place)) !== undefined;
+  }
+
+  /** The newest checkpoints first; no state is read. */
+  async listCheckpoints(threadId: string, options: PageOptions = {}): Promise<Page<CheckpointSummary>> {
+    const place = this.#named("listCheckpoints", threadId, undefined);
+    const limit = checkedLimit(options.limit, 10);
+    const before = options.cursor === undefined ? undefined : positionFromCursor(options.cursor);
+    if (limit === 0) return page<CheckpointSummary>([], options.cursor);
+    const query = { limit: limit + 1, ...(before !== undefined && { before }) };
+    const found = await this.#context.call(place, (log) => log.list(threadId, query));
+    const shown = found.slice(0, limit);
+    return page(shown.map(summarise), found.length > limit ? String(shown.at(-1)?.seq) : undefined);
+  }
+
+  async delete(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<boolean> {
+    const place = this.#named("delete", threadId, checkpointId);
+    if (checkpointId !== undefined) return deleteCheckpoint(this.#context, threadId, checkpointId);
+    return (await this.#context.call(place, (log) => log.remove(threadId))) === "removed";
+  }
+
+  override async search(query: string, options: PageOptions = {}): Promise<Page<ThreadSearchHit>> {
+    this.#assertOpen("search");
+    return searchThreads(this.#context, query, options);
+  }
+
+  override async queryByMetadata(key: string, value: unknown, options: PageOptions = {}): Promise<Page<ThreadSummary>> {
+    this.#assertOpen("queryByMetadata");
+    return findByMetadata(this.#context, key, value, options);
+  }
+
+  /** The metadata the checkpoint was saved with; `undefined` when it is not there. */
+  override async getMetadata(
+    threadId: string,
+    { checkpointId }: CheckpointRef = {},
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const entry = await this.#entry(this.#named("getMetadata", threadId, checkpointId));
+    return entry && metadataOf(entry);
+  }
+
+  override async vacuum(options: VacuumOptions = {}): Promise<VacuumReport> {
+    this.#assertOpen("vacuum");
+    assertVacuumOptions(options);
+    let [checkpoints, threads] = [0, 0];
+    let cursor: string | undefined;
+    do {
+      const found = await this.listThreads({ limit: 100, ...(cursor !== undefined && { cursor }) });
+      for (const threadId of found) {
+        const report = await vacuumThread(this.#context, threadId, options);
+        checkpoints += report.checkpoints;
+        threads += report.threads;
+      }
+      cursor = found.cursor;
+    } while (cursor !== undefined);
+    return { checkpoints, threads, dryRun: options.dryRun ?? false };
+  }
+
+  /** Copies the whole history to a new thread. False when the source is not there. */
+  override async copyThread(source: string, target: string): Promise<boolean> {
+    this.#assertOpen("copyThread");
+    return copyThread(this.#context, source, target);
+  }
+
+  /** Starts a new thread from a checkpoint of another; returns the new thread's first checkpoint id. */
+  override async fork(source: string, target: string, options: { readonly at?: string } = {}): Promise<string> {
+    this.#assertOpen("fork");
+    return forkThread(this.#context, source, target, options.at);
+  }
+
+  /** The checkpoints this thread was forked from, nearest first, as far as those threads still exist. */
+  async lineage(threadId: string): Promise<readonly ForkPoint[]> {
+    this.#assertOpen("lineage");
+    return lineageOf(this.#context, threadId);
+  }
+
+  override async listThreads(options: ListThreadsOptions = {}): Promise<Page<string>> {
+    this.#assertOpen("listThreads");
+    const found = await findThreads(this.#context, options);
+    return page(
+      found.map((thread) => thread.threadId),
+      found.cursor,
+    );
+  }
+
+  /** Threads with the summary of their newest checkpoint. */
+  override async listWithMetadata(options: ListThreadsOptions = {}): Promise<Page<ThreadSummary>> {
+    this.#assertOpen("listWithMetadata");
+    return findThreads(this.#context, options);
+  }
+
+  /** What a thread costs; `undefined` when it is not there. Reads no state. */
+  async stats(threadId: string): Promise<ThreadStats | undefined> {
+    this.#named("stats", threadId, undefined);
+    let [checkpoints, bytes] = [0, 0];
+    let newest: LogEntry | undefined;
+    let oldest: LogEntry | undefined;
+    for await (const entry of entries(this.#context, threadId)) {
+      newest ??= entry;
+      oldest = entry;
+      checkpoints++;
+      bytes += openHeader(entry).bodyBytes;
+    }
+    if (newest === undefined || oldest === undefined) return undefined;
+    const header = openHeader(newest);
+    return {
+      checkpoints,
+      bytes,
+      messages: header.messageCount,
+      loadBytes: header.chain.bytes,
+      loadRecords: header.chain.records,
+      firstAt: new Date(openHeader(oldest).createdAt),
+      lastAt: new Date(header.createdAt),
+    };
+  }
+
+  /** Runs `work` as the thread's only writer; pass the lease to every `save` inside. */
+  override async withLease<T>(
+    threadId: string,
+    work: (lease: Lease) => Promise<T>,
+    options: LeaseOptions = {},
+  ): Promise<T> {
+    this.#named("withLease", threadId, undefined);
+    this.#assertCan("lease", "withLease()");
+    return withLease(this.#context, threadId, work, options);
+  }
+
+  /** Every checkpoint saved from now on, by any process. */
+  override watch(threadId: string, options: WatchOptions = {}): AsyncIterable<CheckpointSummary> {
+    this.#named("watch", threadId, undefined);
+    return watchThread(this.#context, threadId, options);
+  }
+
+  override async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#context.log.close();
+  }
+
+  /** The entry of one checkpoint, or of the newest. */
+  #entry(place: CallPlace & { readonly threadId: string }): Promise<LogEntry | undefined> {
+    const { threadId, checkpointId } = place;
+    return this.#context.call(place, async (log) =>
+      checkpointId === undefined ? (await log.list(threadId, { limit: 1 }))[0] : log.entry(threadId, checkpointId),
+    );
+  }
+
+  #named(operation: string, threadId: string, checkpointId: string | undefined): CallPlace & { threadId: string } {
+    this.#assertOpen(operation);
+    assertThreadId(threadId);
+    if (checkpointId === undefined) return { operation, threadId };
+    assertCheckpointId(checkpointId);
+    return { operation, threadId, checkpointId };
+  }
+
+  #assertOpen(operation: string): void {
+    if (!this.#closed) return;
+    const { name } = this.#context.log;
+    throw new StateError("CLOSED", `${name}: ${operation} after close(); open the checkpointer again`, {
+      backend: name,
+    });
+  }
+
+  #assertCan(flag: "ttl" | "lease" | "conditionalSave", what: string): void {
+    if (this.#capabilities[flag]) return;
+    const { name } = this.#context.log;
+    const message = `${name}: ${what} needs the capability "${flag}", which is false here`;
+    throw new StateError("UNSUPPORTED", message, { backend: name, capability: flag });
+  }
+}
+
+function capabilitiesOf(log: ThreadLog): CheckpointerCapabilities {
+  const { durability, conditionalAppend, ttl, maxRecordBytes } = log.capabilities;
+  return Object.freeze({
+    search: true,
+    metadataQuery: true,
+    vacuum: true,
+    branching: true,
+    ttl,
+    listThreads: true,
+    listWithMetadata: true,
+    persistentCheckpointIds: durability !== "memory",
+    conditionalSave: conditionalAppend,
+    history: true,
+    lease: conditionalAppend,
+    watch: true,
+    searchMethod: log.search === undefined ? "scan" : "index",
+    durability,
+    limits: Object.freeze({ maxRecordBytes }),
+  });
+}
+
+function positionFromCursor(cursor: string): number {
+  if (typeof cursor === "string" && /^[1-9]\d{0,15}$/.test(cursor)) return Number(cursor);
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "this cursor was not made by listCheckpoints; hand back page.cursor as it is",
+  );
+}

@@ -1,0 +1,46 @@
+import { randomBytes } from "node:crypto";
+import type { StateSchema } from "../state/state-schema.ts";
+import { type CallPlace, callDriver, type RetryPolicy } from "./call.ts";
+import type { ThreadLog } from "./thread-log.ts";
+
+export interface CheckpointerOptions {
+  /** The version of your own part of the state and how an older one is brought up to date. */
+  readonly stateSchema?: StateSchema;
+  readonly retry?: RetryPolicy;
+  /** The clock that stamps records. @default Date.now */
+  readonly now?: () => number;
+}
+
+/** What the features above a log share: the driver behind one guarded call, a clock, and names. */
+export class CheckpointContext {
+  readonly log: ThreadLog;
+  readonly schema: StateSchema | undefined;
+  readonly now: () => number;
+  readonly #retry: RetryPolicy;
+  readonly #key: string;
+
+  constructor(log: ThreadLog, options: CheckpointerOptions) {
+    this.log = log;
+    this.schema = options.stateSchema;
+    this.now = options.now ?? Date.now;
+    this.#retry = options.retry ?? {};
+    this.#key = newId();
+  }
+
+  call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
+    return callDriver(this.log, this.#retry, place, work);
+  }
+
+  /** Under which a state remembers its place in one thread of this log. */
+  originKey(threadId: string): string {
+    return `${this.#key} ${threadId}`;
+  }
+
+  /** The storage's clock, which all holders of a lease share. */
+  storageNow(): Promise<number> {
+    return this.call({ operation: "now" }, async (log) => (await log.now?.()) ?? this.now());
+  }
+}
+
+/** 96 random bits, in characters that are safe in a file name, a URL, a key and on a command line. */
+export const newId = (): string => randomBytes(12).toString("hex");

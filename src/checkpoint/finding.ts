@@ -1,0 +1,144 @@
+import { StateError } from "../errors.ts";
+import { globPrefix, globToRegExp } from "../internal/glob.ts";
+import { encodeText } from "../state/codec.ts";
+import { searchWords } from "../state/searchable-text.ts";
+import type { ListThreadsOptions, PageOptions, ThreadSearchHit, ThreadSummary } from "./base-checkpointer.ts";
+import { newMessagesOf } from "./chain.ts";
+import type { CheckpointContext } from "./context.ts";
+import { type Page, page } from "./page.ts";
+import { wordsOf } from "./plan-record.ts";
+import { metadataOf, summariseThread } from "./summary.ts";
+import type { LogPage, SearchHit, ThreadEntry } from "./thread-log.ts";
+
+const MAX_LIMIT = 10_000;
+
+export function checkedLimit(limit: number | undefined, otherwise: number): number {
+  const value = limit ?? otherwise;
+  if (Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT) return value;
+  throw new StateError("INVALID_ARGUMENT", `limit must be a whole number from 0 to ${MAX_LIMIT}, not ${String(limit)}`);
+}
+
+export async function findThreads(
+  context: CheckpointContext,
+  options: ListThreadsOptions,
+): Promise<Page<ThreadSummary>> {
+  const { pattern = "*" } = options;
+  if (typeof pattern !== "string") throw new StateError("INVALID_ARGUMENT", "pattern must be a string");
+  const matches = globToRegExp(pattern);
+  const found = await gather(context, globPrefix(pattern), options, (entry) => matches.test(entry.threadId));
+  return page(found.items.map(summariseThread), found.cursor);
+}
+
+/** Threads whose newest checkpoint's metadata has exactly this value under this key. */
+export async function findByMetadata(
+  context: CheckpointContext,
+  key: string,
+  value: unknown,
+  options: PageOptions,
+): Promise<Page<ThreadSummary>> {
+  if (typeof key !== "string" || !key.isWellFormed()) {
+    throw new StateError("INVALID_ARGUMENT", "the metadata key must be well-formed text");
+  }
+  const valueJson = encodeText(value, "value");
+  const limit = checkedLimit(options.limit, 100);
+  const { cursor } = options;
+  const found = context.log.queryMetadata
+    ? await context.call({ operation: "queryByMetadata" }, async (log) => {
+        const query = { limit, ...(cursor !== undefined && { cursor }) };
+        return (await log.queryMetadata?.(key, valueJson, query)) ?? { items: [], cursor: undefined };
+      })
+    : await gather(context, "", options, (entry) => hasMetadata(entry, key, valueJson));
+  return page(found.items.map(summariseThread), found.cursor);
+}
+
+function hasMetadata({ head }: ThreadEntry, key: string, valueJson: string): boolean {
+  const metadata = metadataOf(head);
+  return Object.hasOwn(metadata, key) && encodeText(metadata[key], "value") === valueJson;
+}
+
+/**
+ * Fills a page with threads that pass `test`. A cursor points behind a whole
+ * page of the driver's, so a page may be short but none is skipped.
+ */
+async function gather(
+  context: CheckpointContext,
+  prefix: string,
+  options: PageOptions,
+  test: (entry: ThreadEntry) => boolean,
+): Promise<LogPage<ThreadEntry>> {
+  const limit = checkedLimit(options.limit, 100);
+  const items: ThreadEntry[] = [];
+  let { cursor } = options;
+  if (limit === 0) return { items, cursor };
+  do {
+    const query = { prefix, limit: limit - items.length, ...(cursor !== undefined && { cursor }) };
+    const found = await context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
+    items.push(...found.items.filter(test));
+    cursor = found.cursor;
+  } while (cursor !== undefined && items.length < limit);
+  return { items, cursor };
+}
+
+/** Checkpoints that brought in messages with all of the query's words; each word may be the beginning of one. */
+export async function searchThreads(
+  context: CheckpointContext,
+  query: string,
+  options: PageOptions,
+): Promise<Page<ThreadSearchHit>> {
+  if (typeof query !== "string") throw new StateError("INVALID_ARGUMENT", "the query must be a string");
+  const limit = checkedLimit(options.limit, 10);
+  const words = [...new Set(searchWords(query))];
+  if (words.length === 0 || limit === 0) return page<ThreadSearchHit>([], undefined);
+  const hits = context.log.search
+    ? await context.call({ operation: "search" }, async (log) => (await log.search?.(words, { limit })) ?? [])
+    : await scan(context, words, limit);
+  return page(
+    hits.map(({ threadId, entry, score }) => ({ ...summariseThread({ threadId, head: entry }), score })),
+    undefined,
+  );
+}
+
+/** Reads every thread. For backends without an index, where that is the only truthful answer. */
+async function scan(context: CheckpointContext, words: readonly string[], limit: number): Promise<SearchHit[]> {
+  const hits: SearchHit[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { prefix: "", limit: 100, ...(cursor !== undefined && { cursor }) };
+    const found = await context.call({ operation: "search" }, (log) => log.listThreads(query));
+    for (const { threadId } of found.items) hits.push(...(await scanThread(context, threadId, words)));
+    cursor = found.cursor;
+  } while (cursor !== undefined);
+  return hits.sort((a, b) => b.score - a.score).slice(0, limit);
+}
+
+async function scanThread(
+  context: CheckpointContext,
+  threadId: string,
+  words: readonly string[],
+): Promise<readonly SearchHit[]> {
+  const hits: SearchHit[] = [];
+  const place = { operation: "search", threadId };
+  let chain = await context.call(place, (log) => log.readTail(threadId));
+  while (chain !== undefined) {
+    for (const record of chain.records) {
+      const score = record.checkpointId === undefined ? 0 : scoreOf(wordsOf(newMessagesOf(record)) ?? "", words);
+      if (score > 0) hits.push({ threadId, entry: record, score });
+    }
+    const before = chain.records[0]?.seq ?? 0;
+    const [older] = await context.call(place, (log) => log.list(threadId, { before, limit: 1 }));
+    const { checkpointId } = older ?? {};
+    chain =
+      checkpointId === undefined
+        ? undefined
+        : await context.call(place, (log) => log.readCheckpoint(threadId, checkpointId));
+  }
+  return hits;
+}
+
+/** How often the words occur for the length of the text; 0 unless all of them do. */
+function scoreOf(text: string, words: readonly string[]): number {
+  const found = text.split(" ");
+  const counts = words.map((word) => found.filter((candidate) => candidate.startsWith(word)).length);
+  if (counts.some((count) => count === 0)) return 0;
+  return counts.reduce((sum, count) => sum + count, 0) / Math.sqrt(found.length);
+}

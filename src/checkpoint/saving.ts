@@ -1,0 +1,271 @@
+import { StateError } from "../errors.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { encodeText } from "../state/codec.ts";
+import { findOrigin } from "../state/lineage.ts";
+import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
+import { type CheckpointContext, newId } from "./context.ts";
+import { planRemoval } from "./editing.ts";
+import { assertCheckpointId, assertThreadId } from "./ids.ts";
+import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
+import { type PlannedBody, planBody } from "./plan-record.ts";
+import { type Position, positionOf, rememberPosition } from "./position.ts";
+import { openHeader, sealRecord, type ThreadFacts } from "./record.ts";
+import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
+
+/** What the caller holds to be the newest checkpoint. `undefined`: there must be no thread. */
+interface Expectation {
+  readonly generation: string;
+  readonly tail: number;
+  /** 0 when there is no checkpoint yet. */
+  readonly head: number;
+  readonly headId: string | null;
+  readonly thread: ThreadFacts | undefined;
+}
+
+interface Attempt {
+  readonly writeId: string;
+  readonly checkpointId: string;
+}
+
+/** Attempts whose outcome nobody knows: repeating the same save takes the same name, so that it is applied once. */
+const unsettled = new WeakMap<AgentState, Map<string, Attempt>>();
+
+export async function saveState(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  options: SaveOptions,
+): Promise<string> {
+  if (!(state instanceof AgentState)) throw new TypeError("save() takes an AgentState first and the thread id second");
+  assertThreadId(threadId);
+  if (options.checkpointId !== undefined) assertCheckpointId(options.checkpointId);
+  const metadata = options.metadata === undefined ? undefined : encodeText(options.metadata, "metadata");
+  const attempt = attemptFor(state, threadId, options);
+  let expectation = await initialExpectation(context, state, threadId, options);
+  for (;;) {
+    expectation = await heedLease(context, threadId, expectation, options);
+    const request = await planAppend(context, state, threadId, expectation, { ...options, metadata, attempt });
+    const outcome = await append(context, state, threadId, request, attempt);
+    if (outcome.appended || outcome.occupant?.writeId === attempt.writeId) {
+      settle(state, threadId);
+      remember(context, state, threadId, request);
+      return attempt.checkpointId;
+    }
+    expectation = reconsider(context, threadId, expectation, outcome, options);
+  }
+}
+
+function attemptFor(state: AgentState, threadId: string, options: SaveOptions): Attempt {
+  const known = unsettled.get(state)?.get(threadId);
+  const checkpointId = options.checkpointId ?? known?.checkpointId ?? newId();
+  return { writeId: options.writeId ?? known?.writeId ?? newId(), checkpointId };
+}
+
+function settle(state: AgentState, threadId: string): void {
+  unsettled.get(state)?.delete(threadId);
+}
+
+async function append(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  request: AppendRequest,
+  attempt: Attempt,
+): Promise<AppendOutcome> {
+  try {
+    return await context.call({ operation: "save", threadId }, (log) => log.append(threadId, request));
+  } catch (error) {
+    const attempts = unsettled.get(state) ?? new Map<string, Attempt>();
+    unsettled.set(state, attempts.set(threadId, attempt));
+    throw error;
+  }
+}
+
+async function initialExpectation(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  { expectedHead }: SaveOptions,
+): Promise<Expectation | undefined> {
+  const position = positionOf(context, state, threadId);
+  if (expectedHead === undefined || expectedHead === position?.checkpointId) return position && fromPosition(position);
+  if (expectedHead === null) return undefined;
+  const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
+  const head = found === undefined ? undefined : await headEntry(context, threadId, found.entry);
+  if (expectedHead !== uncheckedHead && head?.checkpointId !== expectedHead) {
+    throw conflict(context, threadId, expectedHead, head?.checkpointId ?? null);
+  }
+  return found && fromTail(found.generation, found.entry, head);
+}
+
+async function headEntry(context: CheckpointContext, threadId: string, tail: LogEntry): Promise<LogEntry | undefined> {
+  if (tail.head === tail.seq) return tail;
+  const [head] = await context.call({ operation: "save", threadId }, (log) => log.list(threadId, { limit: 1 }));
+  return head;
+}
+
+const fromPosition = (position: Position): Expectation => ({
+  generation: position.generation,
+  tail: position.tail,
+  head: position.seq,
+  headId: position.checkpointId,
+  thread: position.thread,
+});
+
+const fromTail = (generation: string, tail: LogEntry, head: LogEntry | undefined): Expectation => ({
+  generation,
+  tail: tail.seq,
+  head: tail.head,
+  headId: head?.checkpointId ?? null,
+  thread: openHeader(tail).thread,
+});
+
+/** A lease that was seen may have ended since, so it is looked at again before it refuses anybody. */
+async function heedLease(
+  context: CheckpointContext,
+  threadId: string,
+  expected: Expectation | undefined,
+  options: SaveOptions,
+): Promise<Expectation | undefined> {
+  if ((await leaseFault(context, expected?.thread?.lease, options.lease)) === undefined) return expected;
+  const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
+  const refusal = { appended: false, tail: found?.entry, generation: found?.generation, occupant: undefined } as const;
+  const fresh = reconsider(context, threadId, expected, refusal, options);
+  const fault = await leaseFault(context, fresh?.thread?.lease, options.lease);
+  if (fault !== undefined) throw leaseConflict(context, threadId, fault);
+  return fresh;
+}
+
+/**
+ * After a refusal. Records that are not checkpoints (a deletion of old ones, a
+ * lease) may have been added while the head is still the one that was expected:
+ * then nothing moved on, and the save goes behind them.
+ */
+function reconsider(
+  context: CheckpointContext,
+  threadId: string,
+  expected: Expectation | undefined,
+  refusal: AppendOutcome & { readonly appended: false },
+  { expectedHead }: SaveOptions,
+): Expectation | undefined {
+  const { tail, generation } = refusal;
+  const sameThread = expected === undefined || generation === expected.generation;
+  if (expectedHead === uncheckedHead)
+    return tail && generation !== undefined ? fromTail(generation, tail, tail) : undefined;
+  if (tail !== undefined && generation !== undefined && sameThread && tail.head === (expected?.head ?? 0)) {
+    return { ...fromTail(generation, tail, undefined), headId: expected?.headId ?? null };
+  }
+  const actual = tail === undefined ? null : (tail.checkpointId ?? `record ${tail.head}`);
+  throw conflict(context, threadId, expected?.headId ?? null, actual);
+}
+
+interface Planned extends Omit<SaveOptions, "metadata"> {
+  readonly metadata: string | undefined;
+  readonly attempt: Attempt;
+}
+
+async function planAppend(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  expected: Expectation | undefined,
+  options: Planned,
+): Promise<AppendRequest> {
+  const { writeId, checkpointId } = options.attempt;
+  const removal =
+    options.checkpointId === undefined || expected === undefined
+      ? {}
+      : await planRemoval(context, threadId, options.checkpointId);
+  const schema = context.schema?.version ?? 0;
+  const origin = buildableOrigin(context, state, threadId, expected, schema, removal.drop ?? []);
+  const planned = planBody(state.fields, origin, context.log.capabilities.maxChainRecords);
+  assertFits(context, threadId, planned);
+  const seq = (expected?.tail ?? 0) + 1;
+  const lease = leaseAfterWrite(context, expected?.thread?.lease, options.lease);
+  const thread = { ...expected?.thread, ...(lease !== undefined && { lease }) };
+  const record = sealRecord({
+    seq,
+    writeId,
+    base: planned.kind === "base" ? seq : (origin?.position.base ?? seq),
+    head: seq,
+    checkpointId,
+    metadata: options.metadata,
+    body: planned.body,
+    words: planned.words,
+    fields: {
+      kind: planned.kind,
+      createdAt: context.now(),
+      buildsOn: planned.kind === "base" ? 0 : (origin?.position.seq ?? 0),
+      ...(expected?.headId != null && { parentId: expected.headId }),
+      schema,
+      messageCount: state.messages.length,
+      chain: planned.chain,
+      ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
+      ...(Object.keys(thread).length > 0 && { thread }),
+    },
+  });
+  return {
+    // A new thread is named after its first write, so that a retry of that write finds its own thread.
+    generation: expected?.generation ?? writeId,
+    expected: expected?.tail ?? 0,
+    record,
+    ...removal,
+    ...(options.ttlSeconds !== undefined && { expiresAt: context.now() + options.ttlSeconds * 1000 }),
+  };
+}
+
+/** The checkpoint a delta may build on: the head itself, of the same schema, and not about to go. */
+function buildableOrigin(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  expected: Expectation | undefined,
+  schema: number,
+  dropped: readonly number[],
+):
+  | { readonly fields: AgentState["fields"]; readonly position: Position; readonly chain: Position["chain"] }
+  | undefined {
+  const origin = findOrigin(state, context.originKey(threadId));
+  const position = origin?.position as Position | undefined;
+  if (origin === undefined || position === undefined || expected === undefined) return undefined;
+  if (position.generation !== expected.generation || position.seq !== expected.head) return undefined;
+  if (position.schema !== schema || dropped.includes(position.seq)) return undefined;
+  return { fields: origin.fields, position, chain: position.chain };
+}
+
+function assertFits(context: CheckpointContext, threadId: string, { body }: PlannedBody): void {
+  const { maxRecordBytes } = context.log.capabilities;
+  if (body.byteLength <= maxRecordBytes) return;
+  const size = `what is new in thread ${JSON.stringify(threadId)} is ${body.byteLength} bytes`;
+  throw new StateError("TOO_LARGE", `${size}; ${context.log.name} takes at most ${maxRecordBytes}`, { threadId });
+}
+
+function remember(context: CheckpointContext, state: AgentState, threadId: string, request: AppendRequest): void {
+  const { record, generation } = request;
+  const header = openHeader(record);
+  rememberPosition(context, state, threadId, {
+    generation,
+    tail: record.seq,
+    seq: record.seq,
+    checkpointId: record.checkpointId ?? "",
+    base: record.base,
+    chain: header.chain,
+    schema: header.schema,
+    thread: header.thread,
+  });
+}
+
+function conflict(
+  context: CheckpointContext,
+  threadId: string,
+  expected: string | null,
+  actual: string | null,
+): StateError {
+  const found = actual === null ? "no thread" : actual;
+  const wanted = expected === null ? "no thread" : expected;
+  return new StateError(
+    "CONFLICT",
+    `${context.log.name}: thread ${JSON.stringify(threadId)} has moved on: expected ${wanted}, found ${found}. Load it again and redo the change; nothing was written`,
+    { backend: context.log.name, operation: "save", threadId, expected, actual, written: "no" },
+  );
+}

@@ -1,0 +1,209 @@
+/**
+ * The contract between the class users hold (`Checkpointer`) and a storage
+ * system. A thread is an append-only log of records with positions 1, 2, 3 …;
+ * a driver moves them and knows nothing of agents. Everything that is a feature
+ * (deltas, history, forks, leases, retention, conflicts) is made once, above,
+ * out of these few operations. The driver's duties are stated on each of them;
+ * `holdfast/testing` proves them.
+ *
+ * Common duties. A driver reports every failure by throwing what its client
+ * threw: the caller wraps it once, with the driver's `classify`. It must never
+ * turn a failure into an answer: "unreachable", "forbidden" and "damaged" are
+ * errors, only "not there" is `undefined`. Thread ids and checkpoint ids are
+ * opaque strings that were checked already (1 to 1024 bytes of well-formed text
+ * without control characters); two different ids must never meet in one place.
+ */
+
+import type { ErrorCode } from "../errors.ts";
+
+/** How far a returned append can be trusted. */
+export type Durability =
+  /** Gone with the process. */
+  | "memory"
+  /** Survives kill -9 of the process, not a power cut. */
+  | "os"
+  /** On stable storage before the append returned. */
+  | "fsync"
+  /** On stable storage of more than one machine before the append returned. */
+  | "replicated";
+
+/** A record without its payload: what listing returns. */
+export interface LogEntry {
+  /** Position in the thread, from 1. May have gaps below the tail, where records were dropped. */
+  readonly seq: number;
+  /** Made by the client, one for each append and the same when it is retried. */
+  readonly writeId: string;
+  /** No record below this position is needed to rebuild the state as of this record. */
+  readonly base: number;
+  /** The newest checkpoint as of this record: its own `seq`, or an earlier one; 0 when there is none. */
+  readonly head: number;
+  /** Present on records that are checkpoints. At most one record of a thread carries a given id. */
+  readonly checkpointId: string | undefined;
+  /** Opaque text, a few hundred bytes. */
+  readonly header: string;
+  /** The caller's metadata as a JSON object, or nothing. A driver may index it. */
+  readonly metadata: string | undefined;
+}
+
+export interface LogRecord extends LogEntry {
+  readonly body: Uint8Array;
+  /** Words to index, separated by spaces; only what this record adds. A driver without `search` need not keep them. */
+  readonly words: string | undefined;
+}
+
+export interface AppendRequest {
+  /** Made at random when the thread is created. A thread that was deleted and made anew has another one. */
+  readonly generation: string;
+  /** The tail this append builds on; 0 means that the thread must not exist. */
+  readonly expected: number;
+  /** `record.seq` is `expected + 1`. */
+  readonly record: LogRecord;
+  /** Records to put in place of those with the same `seq`; they are all there. */
+  readonly replace?: readonly LogRecord[];
+  /** Records to take out. */
+  readonly drop?: readonly number[];
+  /** Takes out every record below this position. */
+  readonly dropBelow?: number;
+  /** Only with `capabilities.ttl`: the whole thread is gone after this time (ms since 1970). */
+  readonly expiresAt?: number;
+}
+
+export type AppendOutcome =
+  | { readonly appended: true }
+  /** Nothing was written. */
+  | {
+      readonly appended: false;
+      /** The newest record, or `undefined` where the thread does not exist. */
+      readonly tail: LogEntry | undefined;
+      /** The generation that is there now, if any. */
+      readonly generation: string | undefined;
+      /** The record at `expected + 1` in the *same* generation, if there is one: the caller looks whether it is its own. */
+      readonly occupant: LogEntry | undefined;
+    };
+
+/** Enough records to rebuild one state, and the tail they were read at. */
+export interface LogChain {
+  readonly generation: string;
+  /** The newest record of the thread at the moment of reading. */
+  readonly tail: LogEntry;
+  /** In ascending order. */
+  readonly records: readonly LogRecord[];
+}
+
+export interface ThreadEntry {
+  readonly threadId: string;
+  /** The entry of the thread's head checkpoint. */
+  readonly head: LogEntry;
+}
+
+/** A page and, when there is more, the way to it. */
+export interface LogPage<Item> {
+  readonly items: readonly Item[];
+  readonly cursor: string | undefined;
+}
+
+export interface SearchHit {
+  readonly threadId: string;
+  readonly entry: LogEntry;
+  /** Higher is better; comparable only within one answer. */
+  readonly score: number;
+}
+
+export interface LogCapabilities {
+  readonly durability: Durability;
+  /** Whether `append` really refuses a wrong `expected` when two processes race. */
+  readonly conditionalAppend: boolean;
+  /** Whether `expiresAt` is honoured. */
+  readonly ttl: boolean;
+  /** The largest body one append takes. */
+  readonly maxRecordBytes: number;
+  /** How many records a reader should have to fetch at most before a new base pays. `Infinity` where one range read fetches any number. */
+  readonly maxChainRecords: number;
+}
+
+export interface ThreadLog {
+  /** The word that errors begin with: "sqlite". */
+  readonly name: string;
+  /** True of this instance, with this configuration. Fixed once constructed. */
+  readonly capabilities: LogCapabilities;
+
+  /**
+   * Adds one record at `expected + 1`, or refuses.
+   *
+   * Must be atomic, together with `replace`, `drop` and `dropBelow`: after a
+   * crash at any moment all of it is visible to every reader, or none. When it
+   * returned, it is as durable as `capabilities.durability` says. Refuses
+   * (without throwing) when the tail is not `expected` or the generation is
+   * another one.
+   */
+  append(threadId: string, request: AppendRequest): Promise<AppendOutcome>;
+
+  /** The tail and every record from `tail.base` on, as of one moment; `undefined` when there is no such thread. */
+  readTail(threadId: string): Promise<LogChain | undefined>;
+
+  /**
+   * The record that carries `checkpointId` and every record from its `base` up
+   * to it; `undefined` when the thread or the checkpoint is not there.
+   */
+  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined>;
+
+  /** The entry that carries `checkpointId`, without its body. */
+  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined>;
+
+  /** The tail without any body. */
+  tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined>;
+
+  /** Entries that carry a checkpoint id, newest first, below `before` if given. Reads no bodies. */
+  list(threadId: string, options: { readonly before?: number; readonly limit: number }): Promise<readonly LogEntry[]>;
+
+  /**
+   * Takes the whole thread away, with everything that was kept for it. With
+   * `ifTail`, only when that is still its tail, as atomically as `append`; else
+   * "moved". No append that was under way, and none that expects the old
+   * generation, may bring anything of it back.
+   */
+  remove(
+    threadId: string,
+    ifTail?: { readonly generation: string; readonly seq: number },
+  ): Promise<"removed" | "absent" | "moved">;
+
+  /**
+   * Makes `target` a thread with the records of `source`, positions included,
+   * and a generation of its own. The target appears whole or not at all. Says
+   * "no source" or "target exists" instead when that is so.
+   */
+  copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists">;
+
+  /**
+   * Threads that have a head checkpoint, in a stable order of the driver's
+   * choice; every thread that exists during the whole walk is met exactly once.
+   * `prefix` narrows to ids that begin with it, literally.
+   */
+  listThreads(options: {
+    readonly prefix: string;
+    readonly cursor?: string;
+    readonly limit: number;
+  }): Promise<LogPage<ThreadEntry>>;
+
+  /** Checkpoint records whose words contain all of `words`, each as a whole word or as the beginning of one. Best first. Without it, threads are scanned. */
+  search?(words: readonly string[], options: { readonly limit: number }): Promise<readonly SearchHit[]>;
+
+  /** Threads whose head checkpoint's metadata has `key` with that JSON value. Without it, threads are scanned. */
+  queryMetadata?(
+    key: string,
+    valueJson: string,
+    options: { readonly cursor?: string; readonly limit: number },
+  ): Promise<LogPage<ThreadEntry>>;
+
+  /** Calls back some time after the thread changed, perhaps for no reason; returns the way to stop. Without it, `watch` polls. */
+  subscribe?(threadId: string, onChange: () => void): () => void;
+
+  /** The storage's own clock, for leases. Without it, this machine's. */
+  now?(): Promise<number>;
+
+  /** What kind of failure a client's error is, or `undefined` when it cannot tell. */
+  classify(error: unknown): ErrorCode | undefined;
+
+  /** Frees what the driver opened itself; what was handed in stays open. Later calls reject. May be called twice. */
+  close(): Promise<void>;
+}

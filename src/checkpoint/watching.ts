@@ -1,0 +1,86 @@
+import { sleep } from "../internal/sleep.ts";
+import type { CheckpointSummary } from "./base-checkpointer.ts";
+import type { CheckpointContext } from "./context.ts";
+import { entries } from "./editing.ts";
+import { assertThreadId } from "./ids.ts";
+import { summarise } from "./summary.ts";
+import type { LogEntry } from "./thread-log.ts";
+
+export interface WatchOptions {
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal;
+  /** How often to look where the backend cannot call back. @default 250 */
+  readonly pollMs?: number;
+}
+
+/** Every checkpoint saved from now on, in order, by whomever. A thread that does not exist yet can be watched. */
+export async function* watchThread(
+  context: CheckpointContext,
+  threadId: string,
+  { signal, pollMs = 250 }: WatchOptions,
+): AsyncGenerator<CheckpointSummary, void, undefined> {
+  assertThreadId(threadId);
+  const bell = ring(context, threadId, pollMs, signal);
+  try {
+    let seen = await tailOf(context, threadId);
+    while (!signal?.aborted) {
+      const now = await tailOf(context, threadId);
+      if (now !== undefined && (now.generation !== seen?.generation || now.seq !== seen.seq)) {
+        const after = now.generation === seen?.generation ? seen.seq : 0;
+        for (const entry of await entriesAfter(context, threadId, after)) yield summarise(entry);
+      }
+      seen = now;
+      await bell.next();
+    }
+  } finally {
+    bell.stop();
+  }
+}
+
+async function tailOf(
+  context: CheckpointContext,
+  threadId: string,
+): Promise<{ readonly generation: string; readonly seq: number } | undefined> {
+  const found = await context.call({ operation: "watch", threadId }, (log) => log.tail(threadId));
+  return found && { generation: found.generation, seq: found.entry.seq };
+}
+
+async function entriesAfter(context: CheckpointContext, threadId: string, after: number): Promise<LogEntry[]> {
+  const newer: LogEntry[] = [];
+  for await (const entry of entries(context, threadId)) {
+    if (entry.seq <= after) break;
+    newer.unshift(entry);
+  }
+  return newer;
+}
+
+/** Resolves when it is worth looking again: at the driver's call, else after a while, or when aborted. */
+function ring(
+  context: CheckpointContext,
+  threadId: string,
+  pollMs: number,
+  signal: AbortSignal | undefined,
+): { next(): Promise<void>; stop(): void } {
+  const { log } = context;
+  if (log.subscribe === undefined) {
+    return { next: () => sleep(pollMs, signal).catch(() => undefined), stop: () => undefined };
+  }
+  let changed = false;
+  let wake: () => void = () => undefined;
+  const onChange = (): void => {
+    changed = true;
+    wake();
+  };
+  const unsubscribe = log.subscribe(threadId, onChange);
+  signal?.addEventListener("abort", onChange);
+  return {
+    next: async () => {
+      if (!changed) await new Promise<void>((resolve) => (wake = resolve));
+      changed = false;
+    },
+    stop: () => {
+      unsubscribe();
+      signal?.removeEventListener("abort", onChange);
+    },
+  };
+}

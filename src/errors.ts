@@ -1,0 +1,86 @@
+/**
+ * Every failure of holdfast is a `StateError`. Branch on `code`: codes are
+ * stable between major versions, messages are not. A wrong *type* handed in by
+ * a programmer is a plain `TypeError`; an abort stays the platform's `AbortError`.
+ */
+
+export type ErrorCode =
+  | "INVALID_ARGUMENT"
+  | "PERMISSION_DENIED"
+  | "NOT_FOUND"
+  | "CONFLICT"
+  | "TOO_LARGE"
+  | "UNSUPPORTED"
+  | "STORAGE_FULL"
+  | "RATE_LIMITED"
+  | "TIMEOUT"
+  | "UNAVAILABLE"
+  | "CORRUPT"
+  | "INCOMPATIBLE"
+  | "MISSING_DEPENDENCY"
+  | "CLOSED"
+  | "UNKNOWN";
+
+/** What each code means, and whether the same call may succeed when repeated. */
+export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly retryable: boolean; readonly means: string }>> = {
+  INVALID_ARGUMENT: { retryable: false, means: "a value that cannot be accepted; nothing was written" },
+  PERMISSION_DENIED: { retryable: false, means: "the storage refused the credentials or the operation" },
+  NOT_FOUND: { retryable: false, means: "a thread or checkpoint that was named is not there" },
+  CONFLICT: { retryable: false, means: "the thread moved on since it was read; load it again, nothing was written" },
+  TOO_LARGE: { retryable: false, means: "over a limit of the backend or of the codec; nothing was written" },
+  UNSUPPORTED: { retryable: false, means: "this backend cannot do that; the message names the capability" },
+  STORAGE_FULL: { retryable: false, means: "no space is left; free some and repeat the call" },
+  RATE_LIMITED: { retryable: true, means: "the storage asks to slow down" },
+  TIMEOUT: { retryable: true, means: "no answer in time; repeating the same call is safe" },
+  UNAVAILABLE: { retryable: true, means: "the storage cannot be reached or is not ready; repeating is safe" },
+  CORRUPT: { retryable: false, means: "stored bytes are not what was written; the message names them" },
+  INCOMPATIBLE: { retryable: false, means: "written by a newer version; upgrade before reading it" },
+  MISSING_DEPENDENCY: { retryable: false, means: "a client package is not installed; the message names it" },
+  CLOSED: { retryable: false, means: "used after close()" },
+  UNKNOWN: { retryable: false, means: "the backend could not say what went wrong" },
+};
+
+/** Where it happened. Only names and numbers: never a credential, never stored content. */
+export interface ErrorContext {
+  readonly backend?: string;
+  readonly operation?: string;
+  readonly threadId?: string;
+  readonly checkpointId?: string;
+  /** On `CONFLICT`: the head the caller built on; `null` means "no thread". */
+  readonly expected?: string | null;
+  /** On `CONFLICT`: the head that is there; `null` means "no thread". */
+  readonly actual?: string | null;
+  /** Where in a value the trouble lies, e.g. `state.messages[3].metadata.fn`. */
+  readonly path?: string;
+  /** The file, row or object that is at fault. */
+  readonly location?: string;
+  /** On `UNSUPPORTED`: the capability flag that is false. */
+  readonly capability?: string;
+  /** After an ambiguous failure of a write: whether it may have been applied. */
+  readonly written?: "no" | "unknown";
+}
+
+const BRAND = Symbol.for("holdfast.StateError");
+
+export class StateError extends Error {
+  override readonly name = "StateError";
+  readonly code: ErrorCode;
+  /** Whether repeating the same call, unchanged, may succeed and is safe. */
+  readonly retryable: boolean;
+  readonly context: ErrorContext;
+
+  constructor(code: ErrorCode, message: string, options: ErrorContext & { readonly cause?: unknown } = {}) {
+    const { cause, ...context } = options;
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    this.retryable = ERROR_CODES[code].retryable;
+    this.context = Object.freeze(context);
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** True for a StateError of any installed copy of holdfast, optionally of one code. */
+  static is(error: unknown, code?: ErrorCode): error is StateError {
+    if (typeof error !== "object" || error === null || !(BRAND in error)) return false;
+    return code === undefined || (error as unknown as StateError).code === code;
+  }
+}

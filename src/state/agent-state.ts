@@ -1,0 +1,187 @@
+import { StateError } from "../errors.ts";
+import { decodeValue, encodeValue, type JsonValue } from "./codec.ts";
+import { immutableCopy, own } from "./immutable.ts";
+import { deriveLineage } from "./lineage.ts";
+import type { Message } from "./message.ts";
+import {
+  EMPTY_FIELDS,
+  faultInFields,
+  faultInMessage,
+  type ReasoningStep,
+  type RecordedError,
+  type StateFields,
+  type ThreadTotals,
+  type ToolExecution,
+} from "./state-fields.ts";
+
+/** The version of the stored form. Older ones load for ever; a newer one is refused as `INCOMPATIBLE`. */
+export const FORMAT_VERSION = 1;
+
+/**
+ * Everything one thread knows. Immutable: each `with…` returns a new state that
+ * shares all it did not change, which is what makes a save cost only what is new.
+ */
+export class AgentState {
+  readonly #fields: StateFields;
+
+  private constructor(fields: StateFields) {
+    this.#fields = fields;
+  }
+
+  static create(fields: Partial<StateFields> = {}): AgentState {
+    return AgentState.fromFields({ ...EMPTY_FIELDS, ...fields });
+  }
+
+  /** The counterpart of `fields`; unknown fields are kept. */
+  static fromFields(fields: StateFields): AgentState {
+    const copy = immutableCopy(fields, "state");
+    const fault = faultInFields(copy as unknown as Readonly<Record<string, unknown>>);
+    if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `state.${fault}`, { path: `state.${fault}` });
+    return new AgentState(copy);
+  }
+
+  /** The state that `toCheckpoint` gave, possibly in another process, another year. */
+  static fromCheckpoint(checkpoint: unknown): AgentState {
+    const { format, state } = (checkpoint ?? {}) as { format?: unknown; state?: unknown };
+    if (typeof format !== "number" || typeof state !== "object" || state === null) {
+      throw new StateError("INVALID_ARGUMENT", "this is not a checkpoint: expected { format, state }");
+    }
+    assertKnownFormat(format, "the checkpoint");
+    return AgentState.fromFields({ ...EMPTY_FIELDS, ...(decodeValue(state, "checkpoint.state") as StateFields) });
+  }
+
+  /** Plain JSON that `fromCheckpoint` turns back into an equal state. */
+  toCheckpoint(): { readonly format: number; readonly state: JsonValue } {
+    return { format: FORMAT_VERSION, state: encodeValue(this.#fields, "state") };
+  }
+
+  get fields(): StateFields {
+    return this.#fields;
+  }
+
+  get messages(): readonly Message[] {
+    return this.#fields.messages;
+  }
+
+  get toolExecutions(): readonly ToolExecution[] {
+    return this.#fields.toolExecutions;
+  }
+
+  get reasoningSteps(): readonly ReasoningStep[] {
+    return this.#fields.reasoningSteps;
+  }
+
+  get errors(): readonly RecordedError[] {
+    return this.#fields.errors;
+  }
+
+  get totals(): ThreadTotals {
+    return this.#fields.totals;
+  }
+
+  get providerState(): Readonly<Record<string, unknown>> {
+    return this.#fields.providerState;
+  }
+
+  get metadata(): Readonly<Record<string, unknown>> {
+    return this.#fields.metadata;
+  }
+
+  get agentId(): string | undefined {
+    return this.#fields.agentId;
+  }
+
+  /** This state with some fields replaced. The others, and every part that is reused, stay shared. */
+  with(changes: Partial<StateFields>): AgentState {
+    const next = AgentState.fromFields({ ...this.#fields, ...changes });
+    deriveLineage(next, this);
+    return next;
+  }
+
+  /** For parts that passed the doorway already: costs the same however long the conversation is. */
+  #derive(changes: Partial<StateFields>): AgentState {
+    const next = new AgentState(own({ ...this.#fields, ...changes }));
+    deriveLineage(next, this);
+    return next;
+  }
+
+  withMessage(message: Message): AgentState {
+    return this.withMessages([message]);
+  }
+
+  /** Adds to the end of the conversation. */
+  withMessages(messages: readonly Message[]): AgentState {
+    const added = immutableCopy(messages, "state.messages");
+    for (const message of added) {
+      const fault = faultInMessage(message);
+      if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `the message${fault}`);
+    }
+    return this.#derive({ messages: own([...this.messages, ...added]) });
+  }
+
+  /** Replaces the conversation: an edit, or a compaction. */
+  withHistory(messages: readonly Message[]): AgentState {
+    return this.with({ messages });
+  }
+
+  /** Adds a tool call's record, or replaces the one with the same call id. */
+  withToolExecution(execution: ToolExecution): AgentState {
+    const known = this.toolExecutions.findLastIndex((other) => other.toolCallId === execution.toolCallId);
+    if (known === -1) {
+      return this.#derive({ toolExecutions: appended(this.toolExecutions, [execution], "state.toolExecutions") });
+    }
+    const copy = immutableCopy(execution, "state.toolExecutions");
+    return this.#derive({ toolExecutions: own(this.toolExecutions.with(known, copy)) });
+  }
+
+  withReasoningStep(step: ReasoningStep): AgentState {
+    return this.#derive({ reasoningSteps: appended(this.reasoningSteps, [step], "state.reasoningSteps") });
+  }
+
+  withError(error: RecordedError): AgentState {
+    return this.#derive({ errors: appended(this.errors, [error], "state.errors") });
+  }
+
+  /** Adds to the thread's totals. */
+  withUsage(added: Partial<ThreadTotals>): AgentState {
+    const totals: Record<string, number> = { ...this.totals };
+    for (const [name, count] of Object.entries(added)) totals[name] = (totals[name] ?? 0) + count;
+    return this.#derive({ totals: immutableCopy(totals, "state.totals") as unknown as ThreadTotals });
+  }
+
+  /** Merges keys into the thread's metadata; a key set to `undefined` is removed. */
+  withMetadata(changes: Readonly<Record<string, unknown>>): AgentState {
+    return this.#derive({ metadata: immutableCopy(merged(this.metadata, changes), "state.metadata") });
+  }
+
+  /** Merges keys into what providers want back; a key set to `undefined` is removed. */
+  withProviderState(changes: Readonly<Record<string, unknown>>): AgentState {
+    return this.#derive({ providerState: immutableCopy(merged(this.providerState, changes), "state.providerState") });
+  }
+}
+
+export function assertKnownFormat(format: number, what: string): void {
+  if (format > FORMAT_VERSION) {
+    throw new StateError(
+      "INCOMPATIBLE",
+      `${what} was written by format v${format}; this build reads up to v${FORMAT_VERSION}. Upgrade holdfast to read it`,
+    );
+  }
+}
+
+/** Owned without a second look at the old items: they passed the doorway when they came. */
+function appended<T>(list: readonly T[], items: readonly T[], name: string): readonly T[] {
+  return own([...list, ...immutableCopy(items, name)]);
+}
+
+function merged(
+  record: Readonly<Record<string, unknown>>,
+  changes: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const entries = new Map(Object.entries(record));
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) entries.delete(key);
+    else entries.set(key, value);
+  }
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,176 @@
+import { StateError } from "../errors.ts";
+import { immutableCopy, MAX_DEPTH, own } from "./immutable.ts";
+
+/**
+ * Lossless JSON. Values that JSON lacks travel as an object whose only marker
+ * is the key "$"; the set of tags is closed and none of them names a
+ * constructor. A user's own object that has a "$" key is escaped, so no data
+ * can ever be read as a tag.
+ *
+ *   {"$":"undefined"}                {"$":"number","v":"NaN"|"Infinity"|"-Infinity"|"-0"}
+ *   {"$":"bigint","v":"123"}         {"$":"date","v":"2026-01-01T00:00:00.000Z"|null}
+ *   {"$":"map","v":[[k,v],…]}        {"$":"set","v":[…]}
+ *   {"$":"bytes","v":base64}         {"$":"buffer","v":base64}        (Uint8Array, Buffer)
+ *   {"$":"object","v":{…}}           an object of the user's that has a "$" key
+ *   {"$":"bare","v":{…}}             an object without a prototype
+ */
+
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+const TAG = "$";
+/** A Map inside a Map costs three levels of JSON for one level of value. */
+const MAX_TREE_DEPTH = MAX_DEPTH * 4;
+
+/** The JSON text of any storable value; refuses others with the path below `name`. */
+export const encodeText = (value: unknown, name: string): string => JSON.stringify(encodeValue(value, name));
+
+/** A JSON tree without functions, classes or surprises. Shares whatever needed no tag. */
+export const encodeValue = (value: unknown, name: string): JsonValue => encode(immutableCopy(value, name));
+
+/** The value behind JSON text written by `encodeText`. */
+export function decodeText(text: string, name: string): unknown {
+  let tree: unknown;
+  try {
+    tree = JSON.parse(text);
+  } catch (cause) {
+    throw new StateError("CORRUPT", `${name} is not JSON`, { path: name, cause });
+  }
+  return decodeOwned(tree, name, 0);
+}
+
+/** The value behind a tree made by `encodeValue`. The given tree is left as it is. */
+export const decodeValue = (tree: unknown, name: string): unknown => decodeOwned(structuredClone(tree), name, 0);
+
+function encode(value: unknown): JsonValue {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return value;
+    case "number":
+      if (Number.isFinite(value) && !Object.is(value, -0)) return value;
+      return { [TAG]: "number", v: Object.is(value, -0) ? "-0" : String(value) };
+    case "bigint":
+      return { [TAG]: "bigint", v: String(value) };
+    case "undefined":
+      return { [TAG]: "undefined" };
+    default:
+      return value === null ? null : encodeObject(value as object);
+  }
+}
+
+function encodeObject(value: object): JsonValue {
+  if (Array.isArray(value)) return encodeItems(value);
+  if (value instanceof Date) return { [TAG]: "date", v: Number.isNaN(value.getTime()) ? null : value.toISOString() };
+  if (value instanceof Map) return { [TAG]: "map", v: [...value].map(encodeItems) };
+  if (value instanceof Set) return { [TAG]: "set", v: encodeItems([...value]) };
+  if (value instanceof Uint8Array) {
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+    return { [TAG]: Buffer.isBuffer(value) ? "buffer" : "bytes", v: bytes.toString("base64") };
+  }
+  const plain = encodeProperties(value as Record<string, unknown>);
+  if (Object.getPrototypeOf(value) === null) return { [TAG]: "bare", v: plain };
+  return Object.hasOwn(value, TAG) ? { [TAG]: "object", v: plain } : plain;
+}
+
+function encodeItems(items: readonly unknown[]): readonly JsonValue[] {
+  let changed: JsonValue[] | undefined;
+  for (const [index, item] of items.entries()) {
+    const encoded = encode(item);
+    if (changed === undefined && encoded !== item) changed = items.slice(0, index) as JsonValue[];
+    changed?.push(encoded);
+  }
+  return changed ?? (items as readonly JsonValue[]);
+}
+
+function encodeProperties(value: Record<string, unknown>): { readonly [key: string]: JsonValue } {
+  let changed: Record<string, JsonValue> | undefined;
+  for (const key of Object.keys(value)) {
+    const encoded = encode(value[key]);
+    if (encoded === value[key]) continue;
+    changed ??= copyOwn(value);
+    Object.defineProperty(changed, key, { value: encoded, enumerable: true, writable: true, configurable: true });
+  }
+  return changed ?? (value as { readonly [key: string]: JsonValue });
+}
+
+/** Spread copies own keys, "__proto__" among them, without ever calling a setter. */
+const copyOwn = (value: Record<string, unknown>): Record<string, JsonValue> =>
+  ({ ...value }) as Record<string, JsonValue>;
+
+/** Turns a freshly parsed tree, which nobody else holds, into values; in place where it can. */
+function decodeOwned(tree: unknown, name: string, depth: number): unknown {
+  if (typeof tree !== "object" || tree === null) return tree;
+  if (depth > MAX_TREE_DEPTH)
+    throw new StateError("CORRUPT", `${name} is nested too deeply to be ours`, { path: name });
+  if (Array.isArray(tree)) {
+    for (let index = 0; index < tree.length; index++) tree[index] = decodeOwned(tree[index], name, depth + 1);
+    return own(tree);
+  }
+  const record = tree as Record<string, unknown>;
+  return Object.hasOwn(record, TAG) ? decodeTag(record, name, depth) : decodeProperties(record, name, depth);
+}
+
+function decodeProperties(record: Record<string, unknown>, name: string, depth: number): unknown {
+  for (const key of Object.keys(record)) {
+    const item = record[key];
+    if (typeof item === "object" && item !== null) record[key] = decodeOwned(item, name, depth + 1);
+  }
+  return own(record);
+}
+
+function decodeTag(record: Record<string, unknown>, name: string, depth: number): unknown {
+  const { [TAG]: tag, v } = record;
+  switch (tag) {
+    case "undefined":
+      return undefined;
+    case "number":
+      if (typeof v === "string" && SPECIAL_NUMBERS.has(v)) return SPECIAL_NUMBERS.get(v);
+      break;
+    case "bigint":
+      if (typeof v === "string" && /^-?\d+$/.test(v)) return BigInt(v);
+      break;
+    case "date":
+      if (v === null || typeof v === "string") return own(new Date(v ?? Number.NaN));
+      break;
+    case "bytes":
+      if (typeof v === "string") return ownBytes(new Uint8Array(Buffer.from(v, "base64")));
+      break;
+    case "buffer":
+      if (typeof v === "string") return ownBytes(Buffer.from(v, "base64"));
+      break;
+    case "map":
+      if (isListOfPairs(v)) return own(new Map(decodeOwned(v, name, depth + 1) as [unknown, unknown][]));
+      break;
+    case "set":
+      if (Array.isArray(v)) return own(new Set(decodeOwned(v, name, depth + 1) as unknown[]));
+      break;
+    case "object":
+      if (isPlain(v)) return decodeProperties(v, name, depth + 1);
+      break;
+    case "bare":
+      if (isPlain(v))
+        return decodeProperties(Object.setPrototypeOf(v, null) as Record<string, unknown>, name, depth + 1);
+      break;
+    default:
+      throw new StateError("INCOMPATIBLE", `${name} holds a value of the unknown kind ${JSON.stringify(tag)}`, {
+        path: name,
+      });
+  }
+  throw new StateError("CORRUPT", `${name} holds a damaged ${tag} value`, { path: name });
+}
+
+const SPECIAL_NUMBERS: ReadonlyMap<string, number> = new Map([
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["-Infinity", Number.NEGATIVE_INFINITY],
+  ["-0", -0],
+]);
+
+/** Bytes are owned by being known, not by being frozen: see immutable.ts. */
+const ownBytes = (bytes: Uint8Array): unknown => immutableCopy(bytes, "bytes");
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isListOfPairs = (value: unknown): value is [unknown, unknown][] =>
+  Array.isArray(value) && value.every((pair) => Array.isArray(pair) && pair.length === 2);

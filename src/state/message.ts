@@ -1,0 +1,104 @@
+/**
+ * What is said in a thread. This is our own format and never a provider's:
+ * adapters convert at the boundary and keep what a provider needs back
+ * (reasoning signatures, item ids) in `providerMetadata`, which round-trips.
+ */
+
+export type ProviderMetadata = Readonly<Record<string, unknown>>;
+
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+export interface ReasoningPart {
+  readonly type: "reasoning";
+  readonly text: string;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+export interface FilePart {
+  readonly type: "file";
+  readonly mediaType: string;
+  /** The bytes themselves, or where they are. */
+  readonly data: Uint8Array | { readonly url: string };
+  readonly filename?: string;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+export type ContentPart = TextPart | ReasoningPart | FilePart;
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: unknown;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+interface MessageFields {
+  /** Stable across saves and loads; what provenance and search hits refer to. */
+  readonly id?: string;
+  readonly content: string | readonly ContentPart[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly providerMetadata?: ProviderMetadata;
+}
+
+export interface SystemMessage extends MessageFields {
+  readonly role: "system";
+}
+
+export interface UserMessage extends MessageFields {
+  readonly role: "user";
+  readonly name?: string;
+}
+
+export interface AssistantMessage extends MessageFields {
+  readonly role: "assistant";
+  readonly toolCalls?: readonly ToolCall[];
+  /** Set when the model's stream ended before it finished. */
+  readonly incomplete?: boolean;
+}
+
+export interface ToolMessage extends MessageFields {
+  readonly role: "tool";
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly isError?: boolean;
+}
+
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+
+type Extras<M extends Message> = Omit<M, "role" | "content">;
+
+export const systemMessage = (content: string, extras?: Extras<SystemMessage>): SystemMessage => ({
+  role: "system",
+  content,
+  ...extras,
+});
+
+export const userMessage = (content: UserMessage["content"], extras?: Extras<UserMessage>): UserMessage => ({
+  role: "user",
+  content,
+  ...extras,
+});
+
+export const assistantMessage = (
+  content: AssistantMessage["content"],
+  extras?: Extras<AssistantMessage>,
+): AssistantMessage => ({ role: "assistant", content, ...extras });
+
+export const toolMessage = (content: ToolMessage["content"], extras: Extras<ToolMessage>): ToolMessage => ({
+  role: "tool",
+  content,
+  ...extras,
+});
+
+/** The words of a message: its text parts, joined. Reasoning and files have none. */
+export function textOf(message: Message): string {
+  if (typeof message.content === "string") return message.content;
+  return message.content
+    .filter((part) => part.type === "text")
+    .map((part) => part.text)
+    .join("\n");
+}

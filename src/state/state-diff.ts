@@ -1,0 +1,49 @@
+import { encodeText } from "./codec.ts";
+import type { Message } from "./message.ts";
+import type { StateFields } from "./state-fields.ts";
+
+/** What a person wants to see of two checkpoints. */
+export interface StateDiff {
+  readonly messages: {
+    /** How many messages both have in common from the start. */
+    readonly shared: number;
+    readonly removed: readonly Message[];
+    readonly added: readonly Message[];
+  };
+  /** Every other field that differs, by name; keys of objects as `metadata.key`. */
+  readonly fields: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>;
+}
+
+/** Compares by value: the two states may come from different threads or backends. */
+export function diffStates(before: StateFields, after: StateFields): StateDiff {
+  const shared = commonStart(before.messages, after.messages);
+  const fields: Record<string, { before: unknown; after: unknown }> = Object.create(null);
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  names.delete("messages");
+  for (const name of names) {
+    const [a, b] = [fieldOf(before, name), fieldOf(after, name)];
+    if (isRecord(a) && isRecord(b)) {
+      for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+        if (!same(a[key], b[key])) fields[`${name}.${key}`] = { before: a[key], after: b[key] };
+      }
+    } else if (!same(a, b)) fields[name] = { before: a, after: b };
+  }
+  return {
+    messages: { shared, removed: before.messages.slice(shared), added: after.messages.slice(shared) },
+    fields,
+  };
+}
+
+function commonStart(a: readonly unknown[], b: readonly unknown[]): number {
+  let index = 0;
+  while (index < a.length && index < b.length && same(a[index], b[index])) index++;
+  return index;
+}
+
+const same = (a: unknown, b: unknown): boolean => Object.is(a, b) || encodeText(a, "value") === encodeText(b, "value");
+
+const fieldOf = (fields: StateFields, name: string): unknown =>
+  (fields as unknown as Readonly<Record<string, unknown>>)[name];
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
