@@ -19,6 +19,8 @@ export type ErrorCode =
   | "INCOMPATIBLE"
   | "MISSING_DEPENDENCY"
   | "CLOSED"
+  | "MODEL_FAILED"
+  | "INTERRUPTED"
   | "UNKNOWN";
 
 /** What each code means, and whether the same call may succeed when repeated. */
@@ -37,6 +39,8 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly retryable: boole
   INCOMPATIBLE: { retryable: false, means: "written by a newer version; upgrade before reading it" },
   MISSING_DEPENDENCY: { retryable: false, means: "a client package is not installed; the message names it" },
   CLOSED: { retryable: false, means: "used after close()" },
+  MODEL_FAILED: { retryable: false, means: "the model did not answer; what was said before is saved" },
+  INTERRUPTED: { retryable: false, means: "the thread waits for a person's answer; resume it with one" },
   UNKNOWN: { retryable: false, means: "the backend could not say what went wrong" },
 };
 
@@ -56,6 +60,8 @@ export interface ErrorContext {
   readonly location?: string;
   /** On `UNSUPPORTED`: the capability flag that is false. */
   readonly capability?: string;
+  /** On `INTERRUPTED`: the questions that wait. */
+  readonly interruptIds?: readonly string[];
   /** After an ambiguous failure of a write: whether it may have been applied. */
   readonly written?: "no" | "unknown";
 }

@@ -42,6 +42,7 @@ export interface PageOptions {
 export interface CheckpointSummary {
   readonly checkpointId: string;
   readonly createdAt?: Date;
+  /** The checkpoint before it, where the listing reaches that far. */
   readonly parentId?: string;
   readonly messageCount?: number;
   readonly metadata?: Readonly<Record<string, unknown>>;

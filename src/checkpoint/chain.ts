@@ -1,6 +1,7 @@
 import { StateError } from "../errors.ts";
 import { decodeText } from "../state/codec.ts";
 import { addedItems, applyDeltas, type StateDelta } from "../state/delta.ts";
+import { isPlainObject, own } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { EMPTY_FIELDS, type StateFields } from "../state/state-fields.ts";
 import { openHeader, openRecord, type RecordHeader } from "./record.ts";
@@ -22,6 +23,14 @@ export type RecordBody =
 export function rebuild(chain: LogChain, seq: number): RebuiltCheckpoint {
   const { last, base, deltas } = unfold(chain, seq);
   return { ...last, fields: deltas.length === 0 ? base : applyDeltas(base, deltas) };
+}
+
+/** The position of the newest checkpoint, as the tail says it; proven, since all else depends on it. 0 when there is none. */
+export function headOf({ tail, records }: LogChain): number {
+  const last = records.at(-1);
+  if (last?.seq !== tail.seq) throw missing(tail.seq, "it");
+  openRecord(last);
+  return last.head;
 }
 
 /** Two checkpoints of one chain whose states share what they have in common; `earlier` is missing where the chain begins after it. */
@@ -88,16 +97,15 @@ function linksTo(chain: LogChain, seq: number): Link[] {
 export function newMessagesOf(record: LogRecord): readonly Message[] {
   const { freshMessages } = openRecord(record);
   const { base, delta } = bodyOf(record);
-  if (delta !== undefined) return addedItems(delta, "messages") as readonly Message[];
-  if (freshMessages === undefined) return base.messages;
-  return freshMessages.flatMap((index) => base.messages[index] ?? []);
+  const held = delta === undefined ? base.messages : (addedItems(delta, "messages") as readonly Message[]);
+  return freshMessages === undefined ? held : freshMessages.flatMap((index) => held[index] ?? []);
 }
 
 function bodyOf(record: LogRecord): RecordBody {
   const text = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength).toString("utf8");
-  const body = decodeText(text, `record ${record.seq}`) as RecordBody;
-  if (body.base !== undefined) return { base: { ...EMPTY_FIELDS, ...body.base } };
-  if (body.delta !== undefined) return body;
+  const body = decodeText(text, `record ${record.seq}`) as Partial<RecordBody> | null;
+  if (isPlainObject(body?.base)) return { base: own({ ...EMPTY_FIELDS, ...body.base }) };
+  if (isPlainObject(body?.delta)) return { delta: body.delta };
   throw damagedBody(record);
 }
 

@@ -14,21 +14,25 @@ import {
   type VacuumReport,
 } from "./base-checkpointer.ts";
 import { copyThread, forkThread, lineageOf } from "./branching.ts";
-import { asStateError, type CallPlace } from "./call.ts";
-import type { CheckpointerCapabilities } from "./capabilities.ts";
+import type { CallPlace } from "./call.ts";
+import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
+import { headOf } from "./chain.ts";
 import { CheckpointContext, type CheckpointerOptions } from "./context.ts";
-import { deleteCheckpoint, entries } from "./editing.ts";
-import { checkedLimit, findByMetadata, findThreads, searchThreads } from "./finding.ts";
+import { deleteCheckpoint } from "./editing.ts";
+import { catchUpIndex, checkedLimit, findByMetadata, findThreads, searchThreads } from "./finding.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
 import { type Page, page } from "./page.ts";
 import { stateAt } from "./position.ts";
-import { type ForkPoint, openHeader } from "./record.ts";
+import type { ForkPoint } from "./record.ts";
 import { assertVacuumOptions, vacuumThread } from "./retention.ts";
 import { saveState } from "./saving.ts";
-import { metadataOf, summarise } from "./summary.ts";
+import { threadStats } from "./stats.ts";
+import { metadataOf, summarise, summariseThread } from "./summary.ts";
 import type { LogEntry, ThreadLog } from "./thread-log.ts";
 import { type WatchOptions, watchThread } from "./watching.ts";
+
+const SAVES_PER_INDEXING = 64;
 
 /**
  * Durable threads on any storage that can be a `ThreadLog`. This is what every
@@ -38,6 +42,8 @@ export class Checkpointer extends BaseCheckpointer {
   readonly #context: CheckpointContext;
   readonly #capabilities: CheckpointerCapabilities;
   #closed = false;
+  #unindexedSaves = 0;
+  #indexing: Promise<void> = Promise.resolve();
 
   constructor(log: ThreadLog, options: CheckpointerOptions = {}) {
     super();
@@ -53,7 +59,21 @@ export class Checkpointer extends BaseCheckpointer {
     this.#assertOpen("save");
     if (options.ttlSeconds !== undefined) this.#assertCan("ttl", "ttlSeconds");
     if (options.lease !== undefined) this.#assertCan("lease", "a lease");
-    return saveState(this.#context, state, threadId, this.#checkedExpectation(options));
+    const place = this.#named("save", threadId, undefined);
+    const checked = this.#checkedExpectation(options);
+    const checkpointId = await this.#context.guard(place, () => saveState(this.#context, state, threadId, checked));
+    this.#indexLater();
+    return checkpointId;
+  }
+
+  /** Keeps the backlog of a deferred index short. A failure here harms no save; the next search meets it and reports it. */
+  #indexLater(): void {
+    this.#unindexedSaves++;
+    if (this.#context.log.catchUp === undefined || this.#unindexedSaves < SAVES_PER_INDEXING) return;
+    this.#unindexedSaves = 0;
+    this.#indexing = this.#indexing
+      .then(() => (this.#closed ? undefined : catchUpIndex(this.#context)))
+      .catch(() => undefined);
   }
 
   /** Without a conditional append there is nothing to compare with: saying so beats pretending. */
@@ -69,13 +89,10 @@ export class Checkpointer extends BaseCheckpointer {
       checkpointId === undefined ? log.readTail(threadId) : log.readCheckpoint(threadId, checkpointId),
     );
     if (chain === undefined) return undefined;
-    const seq = checkpointId === undefined ? chain.tail.head : (chain.records.at(-1)?.seq ?? 0);
-    if (seq === 0) return undefined;
-    try {
-      return stateAt(this.#context, threadId, chain, seq);
-    } catch (error) {
-      throw asStateError(this.#context.log, place, error);
-    }
+    return this.#context.guard(place, async () => {
+      const newest = checkpointId === undefined ? headOf(chain) : (chain.records.at(-1)?.seq ?? 0);
+      return newest === 0 ? undefined : stateAt(this.#context, threadId, chain, newest);
+    });
   }
 
   override async exists(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<boolean> {
@@ -92,22 +109,31 @@ export class Checkpointer extends BaseCheckpointer {
     const query = { limit: limit + 1, ...(before !== undefined && { before }) };
     const found = await this.#context.call(place, (log) => log.list(threadId, query));
     const shown = found.slice(0, limit);
-    return page(shown.map(summarise), found.length > limit ? String(shown.at(-1)?.seq) : undefined);
+    return this.#context.guard(place, async () =>
+      page(
+        shown.map((entry, index) => summarise(entry, found[index + 1])),
+        found.length > limit ? String(shown.at(-1)?.seq) : undefined,
+      ),
+    );
   }
 
   async delete(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<boolean> {
     const place = this.#named("delete", threadId, checkpointId);
-    if (checkpointId !== undefined) return deleteCheckpoint(this.#context, threadId, checkpointId);
+    if (checkpointId !== undefined) {
+      return this.#context.guard(place, () => deleteCheckpoint(this.#context, threadId, checkpointId));
+    }
     return (await this.#context.call(place, (log) => log.remove(threadId))) === "removed";
   }
 
   override async search(query: string, options: PageOptions = {}): Promise<Page<ThreadSearchHit>> {
     this.#assertOpen("search");
+    this.#assertCan("search", "search()");
     return searchThreads(this.#context, query, options);
   }
 
   override async queryByMetadata(key: string, value: unknown, options: PageOptions = {}): Promise<Page<ThreadSummary>> {
     this.#assertOpen("queryByMetadata");
+    this.#assertCan("metadataQuery", "queryByMetadata()");
     return findByMetadata(this.#context, key, value, options);
   }
 
@@ -116,19 +142,22 @@ export class Checkpointer extends BaseCheckpointer {
     threadId: string,
     { checkpointId }: CheckpointRef = {},
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const entry = await this.#entry(this.#named("getMetadata", threadId, checkpointId));
-    return entry && metadataOf(entry);
+    const place = this.#named("getMetadata", threadId, checkpointId);
+    const entry = await this.#entry(place);
+    return this.#context.guard(place, async () => entry && metadataOf(entry));
   }
 
   override async vacuum(options: VacuumOptions = {}): Promise<VacuumReport> {
     this.#assertOpen("vacuum");
+    this.#assertCan("vacuum", "vacuum()");
     assertVacuumOptions(options);
     let [checkpoints, threads] = [0, 0];
     let cursor: string | undefined;
     do {
       const found = await this.listThreads({ limit: 100, ...(cursor !== undefined && { cursor }) });
       for (const threadId of found) {
-        const report = await vacuumThread(this.#context, threadId, options);
+        const place = { operation: "vacuum", threadId };
+        const report = await this.#context.guard(place, () => vacuumThread(this.#context, threadId, options));
         checkpoints += report.checkpoints;
         threads += report.threads;
       }
@@ -145,21 +174,22 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Starts a new thread from a checkpoint of another; returns the new thread's first checkpoint id. */
   override async fork(source: string, target: string, options: { readonly at?: string } = {}): Promise<string> {
-    this.#assertOpen("fork");
-    return forkThread(this.#context, source, target, options.at);
+    const place = this.#named("fork", source, undefined);
+    return this.#context.guard(place, () => forkThread(this.#context, source, target, options.at));
   }
 
   /** The checkpoints this thread was forked from, nearest first, as far as those threads still exist. */
   async lineage(threadId: string): Promise<readonly ForkPoint[]> {
-    this.#assertOpen("lineage");
-    return lineageOf(this.#context, threadId);
+    const place = this.#named("lineage", threadId, undefined);
+    return this.#context.guard(place, () => lineageOf(this.#context, threadId));
   }
 
   override async listThreads(options: ListThreadsOptions = {}): Promise<Page<string>> {
     this.#assertOpen("listThreads");
+    this.#assertCan("listThreads", "listThreads()");
     const found = await findThreads(this.#context, options);
     return page(
-      found.map((thread) => thread.threadId),
+      found.map(({ threadId }) => threadId),
       found.cursor,
     );
   }
@@ -167,32 +197,15 @@ export class Checkpointer extends BaseCheckpointer {
   /** Threads with the summary of their newest checkpoint. */
   override async listWithMetadata(options: ListThreadsOptions = {}): Promise<Page<ThreadSummary>> {
     this.#assertOpen("listWithMetadata");
-    return findThreads(this.#context, options);
+    this.#assertCan("listWithMetadata", "listWithMetadata()");
+    const found = await findThreads(this.#context, options);
+    return page(found.map(summariseThread), found.cursor);
   }
 
   /** What a thread costs; `undefined` when it is not there. Reads no state. */
   async stats(threadId: string): Promise<ThreadStats | undefined> {
-    this.#named("stats", threadId, undefined);
-    let [checkpoints, bytes] = [0, 0];
-    let newest: LogEntry | undefined;
-    let oldest: LogEntry | undefined;
-    for await (const entry of entries(this.#context, threadId)) {
-      newest ??= entry;
-      oldest = entry;
-      checkpoints++;
-      bytes += openHeader(entry).bodyBytes;
-    }
-    if (newest === undefined || oldest === undefined) return undefined;
-    const header = openHeader(newest);
-    return {
-      checkpoints,
-      bytes,
-      messages: header.messageCount,
-      loadBytes: header.chain.bytes,
-      loadRecords: header.chain.records,
-      firstAt: new Date(openHeader(oldest).createdAt),
-      lastAt: new Date(header.createdAt),
-    };
+    const place = this.#named("stats", threadId, undefined);
+    return this.#context.guard(place, () => threadStats(this.#context, threadId));
   }
 
   /** Runs `work` as the thread's only writer; pass the lease to every `save` inside. */
@@ -215,6 +228,7 @@ export class Checkpointer extends BaseCheckpointer {
   override async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    await this.#indexing;
     await this.#context.log.close();
   }
 
@@ -242,7 +256,7 @@ export class Checkpointer extends BaseCheckpointer {
     });
   }
 
-  #assertCan(flag: "ttl" | "lease" | "conditionalSave", what: string): void {
+  #assertCan(flag: CapabilityFlag, what: string): void {
     if (this.#capabilities[flag]) return;
     const { name } = this.#context.log;
     const message = `${name}: ${what} needs the capability "${flag}", which is false here`;
@@ -251,21 +265,21 @@ export class Checkpointer extends BaseCheckpointer {
 }
 
 function capabilitiesOf(log: ThreadLog): CheckpointerCapabilities {
-  const { durability, conditionalAppend, ttl, maxRecordBytes } = log.capabilities;
+  const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes } = log.capabilities;
   return Object.freeze({
-    search: true,
-    metadataQuery: true,
-    vacuum: true,
+    search: listThreads,
+    metadataQuery: listThreads,
+    vacuum: listThreads,
     branching: true,
     ttl,
-    listThreads: true,
-    listWithMetadata: true,
+    listThreads,
+    listWithMetadata: listThreads,
     persistentCheckpointIds: durability !== "memory",
     conditionalSave: conditionalAppend,
     history: true,
     lease: conditionalAppend,
     watch: true,
-    searchMethod: log.search === undefined ? "scan" : "index",
+    searchMethod: listThreads ? (log.search === undefined ? "scan" : "index") : "none",
     durability,
     limits: Object.freeze({ maxRecordBytes }),
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { StateError } from "../errors.ts";
 import type { StateSchema } from "../state/state-schema.ts";
-import { type CallPlace, callDriver, type RetryPolicy } from "./call.ts";
+import { asStateError, type CallPlace, callDriver, type RetryPolicy } from "./call.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
 export interface CheckpointerOptions {
@@ -29,6 +30,15 @@ export class CheckpointContext {
 
   call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
     return callDriver(this.log, this.#retry, place, work);
+  }
+
+  /** Says where in any StateError that comes out of `work` without saying so itself. */
+  async guard<T>(place: CallPlace, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw StateError.is(error) ? asStateError(this.log, place, error) : error;
+    }
   }
 
   /** Under which a state remembers its place in one thread of this log. */

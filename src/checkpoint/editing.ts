@@ -1,8 +1,9 @@
-import { rebuildPair } from "./chain.ts";
+import type { Message } from "../state/message.ts";
+import { newMessagesOf, rebuildPair } from "./chain.ts";
 import { type CheckpointContext, newId } from "./context.ts";
-import { planBase, planBody, wordsOf } from "./plan-record.ts";
+import { planBaseHolding, planBody } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
-import type { AppendRequest, LogEntry, LogRecord } from "./thread-log.ts";
+import type { AppendRequest, LogChain, LogEntry, LogRecord } from "./thread-log.ts";
 
 /**
  * Taking checkpoints out of the middle or off the end of a log. A checkpoint
@@ -59,30 +60,33 @@ async function planRemovalOf(
   older: LogEntry | undefined,
 ): Promise<Edits> {
   const drop = [entry.seq];
-  if (newer === undefined || openHeader(newer).kind === "base") return { drop };
-  const replacement = await rebuiltOn(context, threadId, newer, older);
+  if (newer === undefined) return { drop };
+  const replacement = await rebuiltOn(context, threadId, newer, older, entry);
   return replacement === undefined ? { drop } : { drop, replace: [replacement] };
 }
 
-/** `entry` with the same state, but building on `older` or on nothing. */
+/**
+ * `entry` with the same state, but building on `older` or on nothing, and with
+ * the messages of `removed` counted as its own where it still holds them: they
+ * would not be found by a search otherwise.
+ */
 export async function rebuiltOn(
   context: CheckpointContext,
   threadId: string,
   entry: LogEntry,
   older: LogEntry | undefined,
+  removed?: LogEntry,
 ): Promise<LogRecord | undefined> {
-  const checkpointId = entry.checkpointId ?? "";
-  const place = { operation: "delete", threadId, checkpointId };
-  const chain = await context.call(place, (log) => log.readCheckpoint(threadId, checkpointId));
+  const chain = await readChain(context, threadId, entry);
   if (chain === undefined) return undefined;
   const { earlier, later } = rebuildPair(chain, older?.seq ?? 0, entry.seq);
   const origin = earlier && { fields: earlier.fields, chain: earlier.header.chain };
   const planned =
     origin === undefined
-      ? planBase(later.fields, wordsOf(later.fields.messages))
+      ? planBaseHolding(later.fields, older && (await newMessagesOfBoth(context, threadId, removed, later.record)))
       : planBody(later.fields, origin, context.log.capabilities.maxChainRecords);
   const isBase = planned.kind === "base";
-  const { format: _, bodyBytes: _bytes, parentId: _parent, freshMessages: _fresh, ...header } = later.header;
+  const { format: _, bodyBytes: _bytes, freshMessages: _fresh, ...header } = later.header;
   return sealRecord({
     ...later.record,
     base: isBase ? entry.seq : later.record.base,
@@ -93,9 +97,25 @@ export async function rebuiltOn(
       kind: planned.kind,
       buildsOn: isBase ? 0 : (older?.seq ?? 0),
       chain: planned.chain,
-      ...(older?.checkpointId !== undefined && { parentId: older.checkpointId }),
+      ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
     },
   });
+}
+
+async function newMessagesOfBoth(
+  context: CheckpointContext,
+  threadId: string,
+  removed: LogEntry | undefined,
+  kept: LogRecord,
+): Promise<readonly Message[]> {
+  const record = removed && (await readChain(context, threadId, removed))?.records.at(-1);
+  return [...(record === undefined ? [] : newMessagesOf(record)), ...newMessagesOf(kept)];
+}
+
+function readChain(context: CheckpointContext, threadId: string, entry: LogEntry): Promise<LogChain | undefined> {
+  const checkpointId = entry.checkpointId ?? "";
+  const place = { operation: "delete", threadId, checkpointId };
+  return context.call(place, (log) => log.readCheckpoint(threadId, checkpointId));
 }
 
 async function neighbours(

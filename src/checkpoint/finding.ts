@@ -1,10 +1,11 @@
 import { StateError } from "../errors.ts";
-import { globPrefix, globToRegExp } from "../internal/glob.ts";
+import { globMatcher, globPrefix } from "../internal/glob.ts";
 import { encodeText } from "../state/codec.ts";
 import { searchWords } from "../state/searchable-text.ts";
 import type { ListThreadsOptions, PageOptions, ThreadSearchHit, ThreadSummary } from "./base-checkpointer.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
+import { hasMember } from "./metadata.ts";
 import { type Page, page } from "./page.ts";
 import { wordsOf } from "./plan-record.ts";
 import { metadataOf, summariseThread } from "./summary.ts";
@@ -18,15 +19,17 @@ export function checkedLimit(limit: number | undefined, otherwise: number): numb
   throw new StateError("INVALID_ARGUMENT", `limit must be a whole number from 0 to ${MAX_LIMIT}, not ${String(limit)}`);
 }
 
-export async function findThreads(
-  context: CheckpointContext,
-  options: ListThreadsOptions,
-): Promise<Page<ThreadSummary>> {
+export function checkedCursor(cursor: unknown): string | undefined {
+  if (cursor === undefined || typeof cursor === "string") return cursor;
+  throw new StateError("INVALID_ARGUMENT", "a cursor is the text that the page before gave; hand it back as it is");
+}
+
+export async function findThreads(context: CheckpointContext, options: ListThreadsOptions): Promise<Page<ThreadEntry>> {
   const { pattern = "*" } = options;
   if (typeof pattern !== "string") throw new StateError("INVALID_ARGUMENT", "pattern must be a string");
-  const matches = globToRegExp(pattern);
-  const found = await gather(context, globPrefix(pattern), options, (entry) => matches.test(entry.threadId));
-  return page(found.items.map(summariseThread), found.cursor);
+  const matches = globMatcher(pattern);
+  const found = await gather(context, globPrefix(pattern), options, ({ threadId }) => matches(threadId));
+  return page(found.items, found.cursor);
 }
 
 /** Threads whose newest checkpoint's metadata has exactly this value under this key. */
@@ -41,19 +44,14 @@ export async function findByMetadata(
   }
   const valueJson = encodeText(value, "value");
   const limit = checkedLimit(options.limit, 100);
-  const { cursor } = options;
+  const cursor = checkedCursor(options.cursor);
   const found = context.log.queryMetadata
     ? await context.call({ operation: "queryByMetadata" }, async (log) => {
         const query = { limit, ...(cursor !== undefined && { cursor }) };
         return (await log.queryMetadata?.(key, valueJson, query)) ?? { items: [], cursor: undefined };
       })
-    : await gather(context, "", options, (entry) => hasMetadata(entry, key, valueJson));
+    : await gather(context, "", options, ({ head }) => hasMember(metadataOf(head), key, valueJson));
   return page(found.items.map(summariseThread), found.cursor);
-}
-
-function hasMetadata({ head }: ThreadEntry, key: string, valueJson: string): boolean {
-  const metadata = metadataOf(head);
-  return Object.hasOwn(metadata, key) && encodeText(metadata[key], "value") === valueJson;
 }
 
 /**
@@ -68,7 +66,7 @@ async function gather(
 ): Promise<LogPage<ThreadEntry>> {
   const limit = checkedLimit(options.limit, 100);
   const items: ThreadEntry[] = [];
-  let { cursor } = options;
+  let cursor = checkedCursor(options.cursor);
   if (limit === 0) return { items, cursor };
   do {
     const query = { prefix, limit: limit - items.length, ...(cursor !== undefined && { cursor }) };
@@ -89,14 +87,25 @@ export async function searchThreads(
   const limit = checkedLimit(options.limit, 10);
   const words = [...new Set(searchWords(query))];
   if (words.length === 0 || limit === 0) return page<ThreadSearchHit>([], undefined);
-  const hits = context.log.search
-    ? await context.call({ operation: "search" }, async (log) => (await log.search?.(words, { limit })) ?? [])
-    : await scan(context, words, limit);
+  const hits = context.log.search ? await searchIndex(context, words, limit) : await scan(context, words, limit);
   return page(
     hits.map(({ threadId, entry, score }) => ({ ...summariseThread({ threadId, head: entry }), score })),
     undefined,
   );
 }
+
+async function searchIndex(
+  context: CheckpointContext,
+  words: readonly string[],
+  limit: number,
+): Promise<readonly SearchHit[]> {
+  await catchUpIndex(context);
+  return context.call({ operation: "search" }, async (log) => (await log.search?.(words, { limit })) ?? []);
+}
+
+/** Indexes what was saved since the last time, where the backend leaves that for later. */
+export const catchUpIndex = (context: CheckpointContext): Promise<void> =>
+  context.call({ operation: "search" }, async (log) => log.catchUp?.((record) => wordsOf(newMessagesOf(record))));
 
 /** Reads every thread. For backends without an index, where that is the only truthful answer. */
 async function scan(context: CheckpointContext, words: readonly string[], limit: number): Promise<SearchHit[]> {
@@ -105,7 +114,11 @@ async function scan(context: CheckpointContext, words: readonly string[], limit:
   do {
     const query = { prefix: "", limit: 100, ...(cursor !== undefined && { cursor }) };
     const found = await context.call({ operation: "search" }, (log) => log.listThreads(query));
-    for (const { threadId } of found.items) hits.push(...(await scanThread(context, threadId, words)));
+    for (const { threadId } of found.items) {
+      hits.push(
+        ...(await context.guard({ operation: "search", threadId }, () => scanThread(context, threadId, words))),
+      );
+    }
     cursor = found.cursor;
   } while (cursor !== undefined);
   return hits.sort((a, b) => b.score - a.score).slice(0, limit);

@@ -7,6 +7,7 @@ const CONTROL = /[\u0000-\u001f\u007f]/u;
 
 export const assertThreadId = (id: unknown): void => assertId(id, "thread id");
 export const assertCheckpointId = (id: unknown): void => assertId(id, "checkpoint id");
+export const assertWriteId = (id: unknown): void => assertId(id, "write id");
 
 function assertId(id: unknown, what: string): asserts id is string {
   const fault = faultInId(id);

@@ -9,6 +9,7 @@ import type { LeaseState } from "./record.ts";
  * refuses it; no clock has to be trusted for that, only for how soon another may take over.
  */
 export interface Lease {
+  readonly id: string;
   readonly threadId: string;
   readonly owner: string;
   /** The fencing token: grows with every new holder. */
@@ -27,7 +28,7 @@ export async function leaseFault(
   held: Lease | undefined,
 ): Promise<string | undefined> {
   if (held !== undefined) {
-    if (current?.epoch === held.epoch && current.owner === held.owner && current.expiresAt > 0) return undefined;
+    if (isHeldBy(current, held)) return undefined;
     return `the lease of ${JSON.stringify(held.owner)} (epoch ${held.epoch}) is no longer held`;
   }
   if (current === undefined || current.expiresAt <= 0) return undefined;
@@ -45,7 +46,14 @@ export function leaseAfterWrite(
   return current === undefined ? undefined : { ...current, expiresAt: 0 };
 }
 
-export const leaseState = (context: CheckpointContext, { owner, epoch, ttlMs, clockOffsetMs }: Lease): LeaseState => ({
+export const isHeldBy = (current: LeaseState | undefined, lease: Lease): boolean =>
+  current?.id === lease.id && current.expiresAt > 0;
+
+export const leaseState = (
+  context: CheckpointContext,
+  { id, owner, epoch, ttlMs, clockOffsetMs }: Lease,
+): LeaseState => ({
+  id,
   owner,
   epoch,
   expiresAt: context.now() + clockOffsetMs + ttlMs,

@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
 import { type CheckpointContext, newId } from "./context.ts";
-import { type Lease, leaseConflict, leaseState } from "./lease-rules.ts";
+import { isHeldBy, type Lease, leaseConflict, leaseState } from "./lease-rules.ts";
 import { type LeaseState, openHeader, sealMark } from "./record.ts";
 import type { AppendRequest, LogEntry } from "./thread-log.ts";
 
@@ -37,7 +37,8 @@ export async function withLease<T>(
   } finally {
     renewal.stop();
     await renewal.idle();
-    await release(context, lease);
+    // What the work returned must not be lost over this: a lease that is not given back ends by itself.
+    await release(context, lease).catch(() => undefined);
   }
 }
 
@@ -57,7 +58,8 @@ async function acquire(
     const now = await context.storageNow();
     if (current === undefined || current.expiresAt <= now) {
       const epoch = (current?.epoch ?? 0) + 1;
-      const lease: Lease = { threadId, owner, epoch, ttlMs, signal: lost, clockOffsetMs: now - context.now() };
+      const clockOffsetMs = now - context.now();
+      const lease: Lease = { id: newId(), threadId, owner, epoch, ttlMs, signal: lost, clockOffsetMs };
       if (await appendLease(context, threadId, tail, leaseState(context, lease))) return lease;
     } else if (context.now() >= deadline) {
       const until = new Date(current.expiresAt).toISOString();
@@ -138,7 +140,4 @@ const readTail = (context: CheckpointContext, threadId: string): Promise<Tail | 
 const leaseOf = (tail: Tail | undefined): LeaseState | undefined =>
   tail === undefined ? undefined : openHeader(tail.entry).thread?.lease;
 
-function holds(tail: Tail | undefined, lease: Lease): boolean {
-  const current = leaseOf(tail);
-  return current?.epoch === lease.epoch && current.owner === lease.owner && current.expiresAt > 0;
-}
+const holds = (tail: Tail | undefined, lease: Lease): boolean => isHeldBy(leaseOf(tail), lease);

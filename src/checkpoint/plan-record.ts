@@ -11,7 +11,7 @@ export interface PlannedBody {
   readonly body: Uint8Array;
   /** Of the messages that are new here; each message is indexed once in its life. */
   readonly words: string | undefined;
-  /** Positions of those messages, on a base that had a predecessor. */
+  /** Positions of those messages among the ones the body holds, where they are not all of them. */
   readonly freshMessages?: readonly number[];
   readonly chain: ChainSize;
 }
@@ -40,8 +40,7 @@ export function planBody(after: StateFields, before: PlannedFrom | undefined, ma
   if (before === undefined) return planBase(after, wordsOf(after.messages));
   const delta = diffFields(before.fields, after);
   if (delta === undefined) return rebased(before.fields, after);
-  const words = wordsOf(addedItems(delta, "messages") as readonly Message[]);
-  const planned = planDelta(delta, words, before);
+  const planned = planDelta(delta, before);
   return baseWouldPay(planned.chain, maxChainRecords) ? rebased(before.fields, after) : planned;
 }
 
@@ -51,23 +50,24 @@ export function planBase(fields: StateFields, words: string | undefined): Planne
   return { kind: "base", body, words, chain: { records: 1, bytes, liveBytes: bytes, baseBytes: bytes } };
 }
 
-function planDelta(delta: StateDelta, words: string | undefined, { fields, chain: before }: PlannedFrom): PlannedBody {
+function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom): PlannedBody {
   const body = encodeBody("delta", delta);
+  const added = addedItems(delta, "messages") as readonly Message[];
+  // What was appended is new; only a list that was rewritten may hold again what it held before.
+  const fresh = delta.lists?.["messages"] === undefined ? [...added.keys()] : freshIn(added, fields);
   const chain = {
     records: before.records + 1,
     bytes: before.bytes + body.byteLength,
-    liveBytes: before.liveBytes + (growsAList(delta, fields) ? body.byteLength : 0),
+    liveBytes: before.liveBytes + Math.max(0, body.byteLength - overwrittenBytes(delta)),
     baseBytes: before.baseBytes,
   };
-  return { kind: "delta", body, words, chain };
+  const words = wordsOf(fresh.flatMap((index) => added[index] ?? []));
+  return { kind: "delta", body, words, chain, ...(fresh.length < added.length && { freshMessages: fresh }) };
 }
 
-/** Otherwise it only overwrites: the state does not grow, while the chain does. */
-function growsAList(delta: StateDelta, before: StateFields): boolean {
-  const lists = before as unknown as Readonly<Record<string, readonly unknown[]>>;
-  return Object.entries(delta.lists ?? {}).some(
-    ([name, { keep, items }]) => keep + items.length > (lists[name]?.length ?? 0),
-  );
+/** What takes the place of something older: the chain grows by it, the state does not. */
+function overwrittenBytes({ append: _, ...rest }: StateDelta): number {
+  return Object.keys(rest).length === 0 ? 0 : encodeText(rest, "state").length;
 }
 
 function baseWouldPay(chain: ChainSize, maxChainRecords: number): boolean {
@@ -84,8 +84,36 @@ export const wordsOf = (messages: readonly Message[]): string | undefined => sea
 
 /** A base that counts as new only the messages that were not there before: found by identity. */
 function rebased(before: StateFields, after: StateFields): PlannedBody {
-  const old = new Set(before.messages);
-  const freshMessages = [...after.messages.keys()].filter((index) => !old.has(after.messages[index] as Message));
-  const words = wordsOf(after.messages.filter((message) => !old.has(message)));
+  const freshMessages = freshIn(after.messages, before);
+  const words = wordsOf(freshMessages.flatMap((index) => after.messages[index] ?? []));
   return { ...planBase(after, words), freshMessages };
+}
+
+/** Positions of the messages that the state before did not hold. */
+function freshIn(messages: readonly Message[], before: StateFields): readonly number[] {
+  if (messages.length === 0) return [];
+  const old = new Set(before.messages);
+  return [...messages.keys()].filter((index) => !old.has(messages[index] as Message));
+}
+
+/**
+ * A base that counts as new those of its messages that are in `fresh`, found by
+ * value and from the end; all of them where `fresh` is not given.
+ */
+export function planBaseHolding(fields: StateFields, fresh: readonly Message[] | undefined): PlannedBody {
+  if (fresh === undefined) return planBase(fields, wordsOf(fields.messages));
+  const wanted = new Map<string, number>();
+  for (const message of fresh) {
+    const text = encodeText(message, "message");
+    wanted.set(text, (wanted.get(text) ?? 0) + 1);
+  }
+  const freshMessages: number[] = [];
+  for (const [index, message] of [...fields.messages.entries()].reverse()) {
+    const text = encodeText(message, "message");
+    const left = wanted.get(text) ?? 0;
+    if (left > 0) freshMessages.unshift(index);
+    wanted.set(text, left - 1);
+  }
+  const words = wordsOf(freshMessages.flatMap((index) => fields.messages[index] ?? []));
+  return { ...planBase(fields, words), freshMessages };
 }

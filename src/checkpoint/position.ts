@@ -14,6 +14,7 @@ export interface Position {
   /** The state's own checkpoint. */
   readonly seq: number;
   readonly checkpointId: string;
+  readonly writeId: string;
   readonly base: number;
   readonly chain: ChainSize;
   readonly schema: number;
@@ -39,8 +40,10 @@ export function stateAt(context: CheckpointContext, threadId: string, chain: Log
   const state = AgentState.fromFields(migrateFields(fields, header.schema, context.schema));
   rememberPosition(context, state, threadId, {
     generation: chain.generation,
-    tail: chain.tail.seq,
+    // A state of the past claims no more than it knows: its save must meet whatever came after it.
+    tail: seq === chain.tail.head ? chain.tail.seq : seq,
     seq,
+    writeId: record.writeId,
     checkpointId: record.checkpointId ?? "",
     base: record.base,
     chain: header.chain,

@@ -15,14 +15,13 @@ export interface RecordHeader {
   readonly createdAt: number;
   /** The position whose state a delta changes; a gap in the chain shows here. 0 for a base. */
   readonly buildsOn: number;
-  readonly parentId?: string;
   /** The version of the user's own schema. */
   readonly schema: number;
   readonly messageCount: number;
   readonly bodyBytes: number;
   /** What a load of this checkpoint reads, and how much of that the state still is. */
   readonly chain: ChainSize;
-  /** On a base that had a predecessor: which of its messages are new. Absent means all; a delta's are its items. */
+  /** Which of the messages in the body are new to the thread, by their position in it. Absent means all. */
   readonly freshMessages?: readonly number[];
   /** What is true of the thread and not of one record: every record hands it on, so that the tail knows. */
   readonly thread?: ThreadFacts;
@@ -48,6 +47,8 @@ export interface ChainSize {
 }
 
 export interface LeaseState {
+  /** Made at random for each holding: two holders of the same name are still two. */
+  readonly id: string;
   readonly owner: string;
   /** Grows by one with every new holder: the fencing token. */
   readonly epoch: number;
@@ -63,13 +64,45 @@ interface RecordParts extends Omit<LogRecord, "header"> {
   readonly fields: Omit<RecordHeader, "format" | "bodyBytes">;
 }
 
+/** A header as it is stored: short, because every record pays for it. What is usual is left out. */
+interface StoredHeader {
+  readonly format: number;
+  readonly kind: RecordHeader["kind"];
+  readonly createdAt: number;
+  /** Left out where it is the position just before. */
+  readonly buildsOn?: number;
+  /** Left out where it is 0. */
+  readonly schema?: number;
+  readonly messages: number;
+  readonly bytes: number;
+  /** Records, bytes, live bytes, bytes of the base. */
+  readonly chain?: readonly [number, number, number, number];
+  readonly fresh?: readonly number[];
+  readonly thread?: ThreadFacts;
+  readonly sum?: string;
+}
+
 /** A record whose header holds the checksum of everything else in it. */
 export function sealRecord({ fields, ...parts }: RecordParts): LogRecord {
-  const header: RecordHeader = { format: FORMAT_VERSION, ...fields, bodyBytes: parts.body.byteLength };
-  const text = JSON.stringify(header);
-  const checksum = checksumOf(parts, text, parts.body);
-  return { ...parts, header: JSON.stringify({ ...header, checksum }) };
+  const { kind, createdAt, buildsOn, schema, chain, freshMessages, thread } = fields;
+  const header: StoredHeader = {
+    format: FORMAT_VERSION,
+    kind,
+    createdAt,
+    ...(buildsOn !== usualStep(kind, parts.seq) && { buildsOn }),
+    ...(schema !== 0 && { schema }),
+    messages: fields.messageCount,
+    bytes: parts.body.byteLength,
+    ...(chain.records > 0 && { chain: [chain.records, chain.bytes, chain.liveBytes, chain.baseBytes] as const }),
+    ...(freshMessages !== undefined && { fresh: freshMessages }),
+    ...(thread !== undefined && { thread }),
+  };
+  const sum = checksumOf(parts, JSON.stringify(header), parts.body);
+  return { ...parts, header: JSON.stringify({ ...header, sum }) };
 }
+
+/** What a record of this kind at this position builds on unless it says otherwise. */
+const usualStep = (kind: RecordHeader["kind"], seq: number): number => (kind === "delta" ? seq - 1 : 0);
 
 /** A record that is no checkpoint: it moves the tail and leaves the state alone. */
 export function sealMark(
@@ -84,16 +117,13 @@ export function sealMark(
 }
 
 /** The header of an entry, once its format is known to be one of ours. Does not need the body, so cannot check the sum. */
-export function openHeader(entry: LogEntry): RecordHeader {
-  const { checksum: _, ...header } = parseHeader(entry);
-  return header;
-}
+export const openHeader = (entry: LogEntry): RecordHeader => unfold(entry, parseHeader(entry));
 
 /** The header of a record whose bytes are proven to be the ones that were written. */
 export function openRecord(record: LogRecord): RecordHeader {
-  const { checksum, ...header } = parseHeader(record);
-  const actual = checksumOf(record, JSON.stringify(header), record.body);
-  if (checksum !== actual) {
+  const stored = parseHeader(record);
+  const { sum, ...header } = stored;
+  if (sum !== checksumOf(record, JSON.stringify(header), record.body)) {
     throw new StateError(
       "CORRUPT",
       `record ${record.seq} does not match its checksum: the stored bytes were damaged or changed by hand`,
@@ -103,10 +133,27 @@ export function openRecord(record: LogRecord): RecordHeader {
       },
     );
   }
-  return header;
+  return unfold(record, stored);
 }
 
-function parseHeader(entry: LogEntry): RecordHeader & { readonly checksum: string } {
+function unfold({ seq }: LogEntry, stored: StoredHeader): RecordHeader {
+  const { format, kind, createdAt, buildsOn, schema, messages, bytes, chain, fresh, thread } = stored;
+  const [records, chainBytes, liveBytes, baseBytes] = chain ?? [0, 0, 0, 0];
+  return {
+    format,
+    kind,
+    createdAt,
+    buildsOn: buildsOn ?? usualStep(kind, seq),
+    schema: schema ?? 0,
+    messageCount: messages,
+    bodyBytes: bytes,
+    chain: { records, bytes: chainBytes, liveBytes, baseBytes },
+    ...(fresh !== undefined && { freshMessages: fresh }),
+    ...(thread !== undefined && { thread }),
+  };
+}
+
+function parseHeader(entry: LogEntry): StoredHeader {
   let header: unknown;
   try {
     header = JSON.parse(entry.header);
@@ -117,7 +164,7 @@ function parseHeader(entry: LogEntry): RecordHeader & { readonly checksum: strin
   const { format } = header;
   if (typeof format !== "number") throw damagedHeader(entry);
   assertKnownFormat(format, `record ${entry.seq}`);
-  return header as RecordHeader & { readonly checksum: string };
+  return header as StoredHeader;
 }
 
 const damagedHeader = (entry: LogEntry, cause?: unknown): StateError =>
@@ -132,5 +179,5 @@ function checksumOf(entry: Omit<LogEntry, "header">, header: string, body: Uint8
     .update(JSON.stringify([seq, base, head, writeId, checkpointId, metadata, header]))
     .update(body)
     .digest("base64url")
-    .slice(0, 22);
+    .slice(0, 16);
 }

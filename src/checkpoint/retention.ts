@@ -29,8 +29,9 @@ export async function vacuumThread(
     }
     const first = all[cut];
     if (first === undefined) return report;
-    const replacement =
-      openHeader(first).kind === "base" ? undefined : await rebuiltOn(context, threadId, first, undefined);
+    const { kind, freshMessages } = openHeader(first);
+    const standsAlone = kind === "base" && freshMessages === undefined;
+    const replacement = standsAlone ? undefined : await rebuiltOn(context, threadId, first, undefined);
     const edits = { dropBelow: first.seq, ...(replacement !== undefined && { replace: [replacement] }) };
     if (await appendEdit(context, threadId, tail, undefined, edits)) return report;
   }
@@ -50,7 +51,7 @@ export function assertVacuumOptions({ olderThanDays, keepLast }: VacuumOptions):
   if (olderThanDays === undefined && keepLast === undefined) {
     throw new StateError("INVALID_ARGUMENT", "vacuum needs olderThanDays or keepLast: say what may go");
   }
-  if (olderThanDays !== undefined && !(olderThanDays >= 0)) {
+  if (olderThanDays !== undefined && !(typeof olderThanDays === "number" && olderThanDays >= 0)) {
     throw new StateError("INVALID_ARGUMENT", "olderThanDays must be a number from 0 on");
   }
   if (keepLast !== undefined && !(Number.isInteger(keepLast) && keepLast >= 1)) {

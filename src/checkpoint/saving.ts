@@ -1,12 +1,12 @@
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { encodeText } from "../state/codec.ts";
 import { findOrigin } from "../state/lineage.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import { type CheckpointContext, newId } from "./context.ts";
-import { planRemoval } from "./editing.ts";
-import { assertCheckpointId, assertThreadId } from "./ids.ts";
+import { entries, planRemoval } from "./editing.ts";
+import { assertCheckpointId, assertThreadId, assertWriteId } from "./ids.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
+import { encodeMetadata } from "./metadata.ts";
 import { type PlannedBody, planBody } from "./plan-record.ts";
 import { type Position, positionOf, rememberPosition } from "./position.ts";
 import { openHeader, sealRecord, type ThreadFacts } from "./record.ts";
@@ -25,6 +25,8 @@ interface Expectation {
 interface Attempt {
   readonly writeId: string;
   readonly checkpointId: string;
+  /** The caller named the write, or an earlier attempt at it ended without an answer. */
+  readonly isRepeated: boolean;
 }
 
 /** Attempts whose outcome nobody knows: repeating the same save takes the same name, so that it is applied once. */
@@ -39,30 +41,99 @@ export async function saveState(
   if (!(state instanceof AgentState)) throw new TypeError("save() takes an AgentState first and the thread id second");
   assertThreadId(threadId);
   if (options.checkpointId !== undefined) assertCheckpointId(options.checkpointId);
-  const metadata = options.metadata === undefined ? undefined : encodeText(options.metadata, "metadata");
-  const attempt = attemptFor(state, threadId, options);
-  let expectation = await initialExpectation(context, state, threadId, options);
-  for (;;) {
-    expectation = await heedLease(context, threadId, expectation, options);
-    const request = await planAppend(context, state, threadId, expectation, { ...options, metadata, attempt });
-    const outcome = await append(context, state, threadId, request, attempt);
-    if (outcome.appended || outcome.occupant?.writeId === attempt.writeId) {
-      settle(state, threadId);
-      remember(context, state, threadId, request);
-      return attempt.checkpointId;
+  const { ttlSeconds } = options;
+  if (ttlSeconds !== undefined && !(Number.isFinite(ttlSeconds) && ttlSeconds > 0)) {
+    throw new StateError("INVALID_ARGUMENT", "ttlSeconds must be a number greater than 0");
+  }
+  const metadata = options.metadata === undefined ? undefined : encodeMetadata(options.metadata);
+  const attempt = attemptFor(context, state, threadId, options);
+  const applied = await appliedBefore(context, state, threadId, attempt, options);
+  if (applied !== undefined) return applied;
+  try {
+    let expectation = await initialExpectation(context, state, threadId, options);
+    for (;;) {
+      expectation = await heedLease(context, threadId, expectation, options);
+      const request = await planAppend(context, state, threadId, expectation, { ...options, metadata, attempt });
+      const outcome = await append(context, state, threadId, request, attempt);
+      if (outcome.appended) return settled(context, state, threadId, request.generation, request.record);
+      const { occupant } = outcome;
+      if (occupant?.writeId === attempt.writeId) {
+        return settled(context, state, threadId, request.generation, occupant);
+      }
+      expectation = reconsider(context, threadId, expectation, outcome, options);
     }
-    expectation = reconsider(context, threadId, expectation, outcome, options);
+  } catch (error) {
+    if (!attempt.isRepeated || !StateError.is(error, "CONFLICT")) throw error;
+    const earlier = await findWrite(context, state, threadId, attempt.writeId);
+    if (earlier === undefined) throw error;
+    return earlier;
   }
 }
 
-function attemptFor(state: AgentState, threadId: string, options: SaveOptions): Attempt {
-  const known = unsettled.get(state)?.get(threadId);
-  const checkpointId = options.checkpointId ?? known?.checkpointId ?? newId();
-  return { writeId: options.writeId ?? known?.writeId ?? newId(), checkpointId };
+/**
+ * For a save that may be a repetition: whether that write is in the thread
+ * already, as far as it can be told without looking through the history. (A
+ * repetition that meets a conflict does look.)
+ */
+async function appliedBefore(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  { writeId, isRepeated }: Attempt,
+  { expectedHead }: SaveOptions,
+): Promise<string | undefined> {
+  if (!isRepeated) return undefined;
+  const origin = findOrigin(state, context.originKey(threadId));
+  const position = origin?.position as Position | undefined;
+  if (position?.writeId === writeId) {
+    if (origin?.fields === state.fields) return position.checkpointId;
+    const which = `the write id ${JSON.stringify(writeId)} was used for checkpoint ${position.checkpointId}`;
+    throw new StateError("INVALID_ARGUMENT", `${which}, and the state has changed since: a new write needs a new one`);
+  }
+  return expectedHead === uncheckedHead ? findWrite(context, state, threadId, writeId) : undefined;
 }
 
-function settle(state: AgentState, threadId: string): void {
-  unsettled.get(state)?.delete(threadId);
+async function findWrite(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  writeId: string,
+): Promise<string | undefined> {
+  const tail = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
+  if (tail === undefined) return undefined;
+  for await (const entry of entries(context, threadId)) {
+    if (entry.writeId === writeId) return settled(context, state, threadId, tail.generation, entry);
+  }
+  return undefined;
+}
+
+function attemptFor(context: CheckpointContext, state: AgentState, threadId: string, options: SaveOptions): Attempt {
+  const known = unsettled.get(state)?.get(context.originKey(threadId));
+  if (options.writeId !== undefined) assertWriteId(options.writeId);
+  const name = known?.writeId ?? newId();
+  // One name serves both unless the caller gave either: a write id of the caller's may come again in the same thread.
+  const otherwise = known?.checkpointId ?? (options.writeId === undefined ? name : newId());
+  return {
+    writeId: options.writeId ?? name,
+    checkpointId: options.checkpointId ?? otherwise,
+    isRepeated: known !== undefined || options.writeId !== undefined,
+  };
+}
+
+/** The record is in the log, from this attempt or from an earlier one of the same name. */
+function settled(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  generation: string,
+  entry: LogEntry,
+): string {
+  unsettled.get(state)?.delete(context.originKey(threadId));
+  const { seq, base, writeId, checkpointId = "" } = entry;
+  const { chain, schema, thread } = openHeader(entry);
+  const place = { generation, tail: seq, seq, checkpointId, writeId };
+  rememberPosition(context, state, threadId, { ...place, base, chain, schema, thread });
+  return checkpointId;
 }
 
 async function append(
@@ -76,7 +147,7 @@ async function append(
     return await context.call({ operation: "save", threadId }, (log) => log.append(threadId, request));
   } catch (error) {
     const attempts = unsettled.get(state) ?? new Map<string, Attempt>();
-    unsettled.set(state, attempts.set(threadId, attempt));
+    unsettled.set(state, attempts.set(context.originKey(threadId), attempt));
     throw error;
   }
 }
@@ -176,7 +247,8 @@ async function planAppend(
     options.checkpointId === undefined || expected === undefined
       ? {}
       : await planRemoval(context, threadId, options.checkpointId);
-  const schema = context.schema?.version ?? 0;
+  // A program that knows no schema hands on the version of what it adds to.
+  const schema = context.schema?.version ?? positionOf(context, state, threadId)?.schema ?? 0;
   const origin = buildableOrigin(context, state, threadId, expected, schema, removal.drop ?? []);
   const planned = planBody(state.fields, origin, context.log.capabilities.maxChainRecords);
   assertFits(context, threadId, planned);
@@ -196,7 +268,6 @@ async function planAppend(
       kind: planned.kind,
       createdAt: context.now(),
       buildsOn: planned.kind === "base" ? 0 : (origin?.position.seq ?? 0),
-      ...(expected?.headId != null && { parentId: expected.headId }),
       schema,
       messageCount: state.messages.length,
       chain: planned.chain,
@@ -238,21 +309,6 @@ function assertFits(context: CheckpointContext, threadId: string, { body }: Plan
   if (body.byteLength <= maxRecordBytes) return;
   const size = `what is new in thread ${JSON.stringify(threadId)} is ${body.byteLength} bytes`;
   throw new StateError("TOO_LARGE", `${size}; ${context.log.name} takes at most ${maxRecordBytes}`, { threadId });
-}
-
-function remember(context: CheckpointContext, state: AgentState, threadId: string, request: AppendRequest): void {
-  const { record, generation } = request;
-  const header = openHeader(record);
-  rememberPosition(context, state, threadId, {
-    generation,
-    tail: record.seq,
-    seq: record.seq,
-    checkpointId: record.checkpointId ?? "",
-    base: record.base,
-    chain: header.chain,
-    schema: header.schema,
-    thread: header.thread,
-  });
 }
 
 function conflict(

@@ -47,7 +47,7 @@ export interface LogEntry {
 
 export interface LogRecord extends LogEntry {
   readonly body: Uint8Array;
-  /** Words to index, separated by spaces; only what this record adds. A driver without `search` need not keep them. */
+  /** Words to index, separated by spaces; only what this record adds. A driver without `search`, or with `catchUp`, need not keep them. */
   readonly words: string | undefined;
 }
 
@@ -113,6 +113,8 @@ export interface LogCapabilities {
   readonly durability: Durability;
   /** Whether `append` really refuses a wrong `expected` when two processes race. */
   readonly conditionalAppend: boolean;
+  /** Whether `listThreads` works; false for a storage that can only be asked by key. */
+  readonly listThreads: boolean;
   /** Whether `expiresAt` is honoured. */
   readonly ttl: boolean;
   /** The largest body one append takes. */
@@ -187,6 +189,13 @@ export interface ThreadLog {
 
   /** Checkpoint records whose words contain all of `words`, each as a whole word or as the beginning of one. Best first. Without it, threads are scanned. */
   search?(words: readonly string[], options: { readonly limit: number }): Promise<readonly SearchHit[]>;
+
+  /**
+   * Brings the index that `search` uses up to date, for a driver that does not
+   * index within `append` so that saves do not pay for searches. Called before
+   * every search and now and then after saves. `wordsOf` gives a record's words.
+   */
+  catchUp?(wordsOf: (record: LogRecord) => string | undefined): Promise<void>;
 
   /** Threads whose head checkpoint's metadata has `key` with that JSON value. Without it, threads are scanned. */
   queryMetadata?(

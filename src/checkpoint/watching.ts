@@ -27,7 +27,7 @@ export async function* watchThread(
       const now = await tailOf(context, threadId);
       if (now !== undefined && (now.generation !== seen?.generation || now.seq !== seen.seq)) {
         const after = now.generation === seen?.generation ? seen.seq : 0;
-        for (const entry of await entriesAfter(context, threadId, after)) yield summarise(entry);
+        for (const { entry, older } of await entriesAfter(context, threadId, after)) yield summarise(entry, older);
       }
       seen = now;
       await bell.next();
@@ -45,13 +45,21 @@ async function tailOf(
   return found && { generation: found.generation, seq: found.entry.seq };
 }
 
-async function entriesAfter(context: CheckpointContext, threadId: string, after: number): Promise<LogEntry[]> {
-  const newer: LogEntry[] = [];
+/** Oldest first, each with the one before it. */
+async function entriesAfter(
+  context: CheckpointContext,
+  threadId: string,
+  after: number,
+): Promise<{ entry: LogEntry; older: LogEntry | undefined }[]> {
+  const found: LogEntry[] = [];
   for await (const entry of entries(context, threadId)) {
+    found.push(entry);
     if (entry.seq <= after) break;
-    newer.unshift(entry);
   }
-  return newer;
+  return found
+    .map((entry, index) => ({ entry, older: found[index + 1] }))
+    .filter(({ entry }) => entry.seq > after)
+    .reverse();
 }
 
 /** Resolves when it is worth looking again: at the driver's call, else after a while, or when aborted. */

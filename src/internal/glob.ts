@@ -2,35 +2,57 @@
  * Thread patterns: `*` is any run of characters, `?` one character, a backslash
  * makes the next one literal. Nothing else is special, on any backend.
  */
-export function globToRegExp(pattern: string): RegExp {
-  let source = "";
-  let escaped = false;
-  for (const character of pattern) {
-    if (!escaped && character === "\\") escaped = true;
-    else if (!escaped && character === "*") source += ".*";
-    else if (!escaped && character === "?") source += ".";
-    else {
-      source += escapeForRegExp(character);
-      escaped = false;
-    }
+
+const ANY = Symbol("*");
+const ONE = Symbol("?");
+type Token = string | typeof ANY | typeof ONE;
+
+/**
+ * Tells whether an id matches. Not a regular expression: those can be made to
+ * take for ever, and a pattern may come from a stranger. This one goes back at
+ * most to the last `*`, so it costs pattern times id at worst.
+ */
+export function globMatcher(pattern: string): (id: string) => boolean {
+  const tokens = tokensOf(pattern);
+  return (id) => matches(tokens, [...id]);
+}
+
+function matches(tokens: readonly Token[], characters: readonly string[]): boolean {
+  let [token, character] = [0, 0];
+  let [lastAny, resumeAt] = [-1, 0];
+  while (character < characters.length) {
+    const wanted = tokens[token];
+    if (wanted === ANY) {
+      [lastAny, resumeAt] = [token, character];
+      token++;
+    } else if (wanted === ONE || (wanted !== undefined && wanted === characters[character])) {
+      token++;
+      character++;
+    } else if (lastAny !== -1) {
+      resumeAt++;
+      [token, character] = [lastAny + 1, resumeAt];
+    } else return false;
   }
-  if (escaped) source += "\\\\";
-  return new RegExp(`^${source}$`, "su");
+  return tokens.slice(token).every((rest) => rest === ANY);
 }
 
 /** The characters before the first wildcard: a store may use them to narrow a scan. */
 export function globPrefix(pattern: string): string {
-  let prefix = "";
-  let escaped = false;
-  for (const character of pattern) {
-    if (!escaped && character === "\\") escaped = true;
-    else if (!escaped && (character === "*" || character === "?")) break;
-    else {
-      prefix += character;
-      escaped = false;
-    }
-  }
-  return prefix;
+  const tokens = tokensOf(pattern);
+  const end = tokens.findIndex((token) => typeof token === "symbol");
+  return (end === -1 ? tokens : tokens.slice(0, end)).join("");
 }
 
-const escapeForRegExp = (character: string): string => character.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");
+function tokensOf(pattern: string): readonly Token[] {
+  const tokens: Token[] = [];
+  let escaped = false;
+  for (const character of pattern) {
+    if (escaped) tokens.push(character);
+    else if (character === "*") tokens.push(ANY);
+    else if (character === "?") tokens.push(ONE);
+    else if (character !== "\\") tokens.push(character);
+    escaped = !escaped && character === "\\";
+  }
+  if (escaped) tokens.push("\\");
+  return tokens;
+}

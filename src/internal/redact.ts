@@ -6,21 +6,26 @@
 
 const HIDDEN = "***";
 
-/** `scheme://user:password@host`: greedy up to the last @ so that an @ inside a password does not end it early. */
-const URL_PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*):[^\s/]*@/gi;
+/**
+ * `scheme://user:password@host`. Up to the last @ of the line, because a password
+ * may hold anything, an @ or a slash or a space included: hiding too much is the
+ * lesser harm.
+ */
+const URL_PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*):[^\n]*@/gi;
 const NAMED_SECRET =
-  /\b(password|passwd|pwd|secret|token|api[-_]?key|access[-_]?key|wallet[-_]?password)(["']?\s*[=:]\s*["']?)[^\s"',;&)]+/gi;
-const BEARER = /\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}/gi;
+  /((?:password|passwd|pwd|secret|token|api[-_]?key|access[-_]?key)["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"',;&)]+)/gi;
+const CREDENTIALS =
+  /\b(authorization["']?\s*[=:]\s*["']?(?:bearer|basic)|bearer|basic)(\s+)(?!auth\b)[a-z0-9._~+/=-]+/gi;
 
 export function redact(text: string, secrets: readonly string[] = []): string {
   let clean = text;
-  for (const secret of secrets) {
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
     if (secret !== "") clean = clean.replaceAll(secret, HIDDEN);
   }
   return clean
     .replace(URL_PASSWORD, `$1:${HIDDEN}@`)
-    .replace(NAMED_SECRET, `$1$2${HIDDEN}`)
-    .replace(BEARER, `$1 ${HIDDEN}`);
+    .replace(NAMED_SECRET, `$1${HIDDEN}`)
+    .replace(CREDENTIALS, `$1$2${HIDDEN}`);
 }
 
 /**

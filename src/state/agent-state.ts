@@ -1,12 +1,13 @@
 import { StateError } from "../errors.ts";
 import { decodeValue, encodeValue, type JsonValue } from "./codec.ts";
-import { immutableCopy, own } from "./immutable.ts";
+import { immutableCopy, isPlainObject, own } from "./immutable.ts";
 import { deriveLineage } from "./lineage.ts";
 import type { Message } from "./message.ts";
 import {
   EMPTY_FIELDS,
   faultInFields,
   faultInMessage,
+  type Interrupt,
   type ReasoningStep,
   type RecordedError,
   type StateFields,
@@ -75,6 +76,14 @@ export class AgentState {
     return this.#fields.errors;
   }
 
+  get interrupts(): readonly Interrupt[] {
+    return this.#fields.interrupts;
+  }
+
+  get artifacts(): Readonly<Record<string, string>> {
+    return this.#fields.artifacts;
+  }
+
   get totals(): ThreadTotals {
     return this.#fields.totals;
   }
@@ -134,6 +143,18 @@ export class AgentState {
     return this.#derive({ toolExecutions: own(this.toolExecutions.with(known, copy)) });
   }
 
+  /** Adds a question to a person, or replaces the one with the same id. */
+  withInterrupt(interrupt: Interrupt): AgentState {
+    const known = this.interrupts.findIndex((other) => other.id === interrupt.id);
+    if (known === -1) return this.#derive({ interrupts: appended(this.interrupts, [interrupt], "state.interrupts") });
+    const copy = immutableCopy(interrupt, "state.interrupts");
+    return this.#derive({ interrupts: own(this.interrupts.with(known, copy)) });
+  }
+
+  withArtifact(name: string, text: string): AgentState {
+    return this.#derive({ artifacts: immutableCopy({ ...this.artifacts, [name]: text }, "state.artifacts") });
+  }
+
   withReasoningStep(step: ReasoningStep): AgentState {
     return this.#derive({ reasoningSteps: appended(this.reasoningSteps, [step], "state.reasoningSteps") });
   }
@@ -151,12 +172,16 @@ export class AgentState {
 
   /** Merges keys into the thread's metadata; a key set to `undefined` is removed. */
   withMetadata(changes: Readonly<Record<string, unknown>>): AgentState {
-    return this.#derive({ metadata: immutableCopy(merged(this.metadata, changes), "state.metadata") });
+    return this.#derive({
+      metadata: immutableCopy(merged(this.metadata, changes, "state.metadata"), "state.metadata"),
+    });
   }
 
   /** Merges keys into what providers want back; a key set to `undefined` is removed. */
   withProviderState(changes: Readonly<Record<string, unknown>>): AgentState {
-    return this.#derive({ providerState: immutableCopy(merged(this.providerState, changes), "state.providerState") });
+    return this.#derive({
+      providerState: immutableCopy(merged(this.providerState, changes, "state.providerState"), "state.providerState"),
+    });
   }
 }
 
@@ -177,9 +202,12 @@ function appended<T>(list: readonly T[], items: readonly T[], name: string): rea
 function merged(
   record: Readonly<Record<string, unknown>>,
   changes: Readonly<Record<string, unknown>>,
+  name: string,
 ): Readonly<Record<string, unknown>> {
+  const copy = immutableCopy(changes, name);
+  if (!isPlainObject(copy)) throw new StateError("INVALID_ARGUMENT", `${name} must be an object`, { path: name });
   const entries = new Map(Object.entries(record));
-  for (const [key, value] of Object.entries(changes)) {
+  for (const [key, value] of Object.entries(copy)) {
     if (value === undefined) entries.delete(key);
     else entries.set(key, value);
   }

@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { immutableCopy, MAX_DEPTH, own } from "./immutable.ts";
+import { defineOwn, immutableCopy, MAX_DEPTH, own } from "./immutable.ts";
 
 /**
  * Lossless JSON. Values that JSON lacks travel as an object whose only marker
@@ -39,7 +39,26 @@ export function decodeText(text: string, name: string): unknown {
 }
 
 /** The value behind a tree made by `encodeValue`. The given tree is left as it is. */
-export const decodeValue = (tree: unknown, name: string): unknown => decodeOwned(structuredClone(tree), name, 0);
+export const decodeValue = (tree: unknown, name: string): unknown => decodeOwned(copyTree(tree, name, 0), name, 0);
+
+function copyTree(tree: unknown, name: string, depth: number): unknown {
+  if (depth > MAX_TREE_DEPTH) throw tooDeep(name);
+  if (Array.isArray(tree)) {
+    const copy: unknown[] = [];
+    for (const item of tree) copy.push(copyTree(item, name, depth + 1));
+    return copy;
+  }
+  if (typeof tree === "object" && tree !== null) {
+    const copy: Record<string, unknown> = {};
+    for (const [key, value] of Object.entries(tree)) defineOwn(copy, key, copyTree(value, name, depth + 1));
+    return copy;
+  }
+  if (tree === null || typeof tree === "string" || typeof tree === "number" || typeof tree === "boolean") return tree;
+  throw new StateError("CORRUPT", `${name} holds a ${typeof tree}, which JSON cannot`, { path: name });
+}
+
+const tooDeep = (name: string): StateError =>
+  new StateError("CORRUPT", `${name} is nested too deeply to be ours`, { path: name });
 
 function encode(value: unknown): JsonValue {
   switch (typeof value) {
@@ -88,7 +107,7 @@ function encodeProperties(value: Record<string, unknown>): { readonly [key: stri
     const encoded = encode(value[key]);
     if (encoded === value[key]) continue;
     changed ??= copyOwn(value);
-    Object.defineProperty(changed, key, { value: encoded, enumerable: true, writable: true, configurable: true });
+    defineOwn(changed, key, encoded);
   }
   return changed ?? (value as { readonly [key: string]: JsonValue });
 }
@@ -100,8 +119,7 @@ const copyOwn = (value: Record<string, unknown>): Record<string, JsonValue> =>
 /** Turns a freshly parsed tree, which nobody else holds, into values; in place where it can. */
 function decodeOwned(tree: unknown, name: string, depth: number): unknown {
   if (typeof tree !== "object" || tree === null) return tree;
-  if (depth > MAX_TREE_DEPTH)
-    throw new StateError("CORRUPT", `${name} is nested too deeply to be ours`, { path: name });
+  if (depth > MAX_TREE_DEPTH) throw tooDeep(name);
   if (Array.isArray(tree)) {
     for (let index = 0; index < tree.length; index++) tree[index] = decodeOwned(tree[index], name, depth + 1);
     return own(tree);
@@ -130,13 +148,14 @@ function decodeTag(record: Record<string, unknown>, name: string, depth: number)
       if (typeof v === "string" && /^-?\d+$/.test(v)) return BigInt(v);
       break;
     case "date":
-      if (v === null || typeof v === "string") return own(new Date(v ?? Number.NaN));
+      if (v === null) return own(new Date(Number.NaN));
+      if (typeof v === "string" && isDateText(v)) return own(new Date(v));
       break;
     case "bytes":
-      if (typeof v === "string") return ownBytes(new Uint8Array(Buffer.from(v, "base64")));
+      if (isBase64(v)) return ownBytes(new Uint8Array(Buffer.from(v, "base64")));
       break;
     case "buffer":
-      if (typeof v === "string") return ownBytes(Buffer.from(v, "base64"));
+      if (isBase64(v)) return ownBytes(Buffer.from(v, "base64"));
       break;
     case "map":
       if (isListOfPairs(v)) return own(new Map(decodeOwned(v, name, depth + 1) as [unknown, unknown][]));
@@ -168,6 +187,15 @@ const SPECIAL_NUMBERS: ReadonlyMap<string, number> = new Map([
 
 /** Bytes are owned by being known, not by being frozen: see immutable.ts. */
 const ownBytes = (bytes: Uint8Array): unknown => immutableCopy(bytes, "bytes");
+
+/** Only what `toISOString` writes: a text that merely looks like a date was not written by us. */
+const isDateText = (text: string): boolean => {
+  const date = new Date(text);
+  return !Number.isNaN(date.getTime()) && date.toISOString() === text;
+};
+
+const isBase64 = (value: unknown): value is string =>
+  typeof value === "string" && Buffer.from(value, "base64").toString("base64") === value;
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-import { own } from "./immutable.ts";
+import { defineOwn, own } from "./immutable.ts";
 import type { StateFields } from "./state-fields.ts";
 
 /**
@@ -9,6 +9,8 @@ export interface StateDelta {
   /** Fields with a new value. */
   readonly set?: Readonly<Record<string, unknown>>;
   readonly unset?: readonly string[];
+  /** Items at the end of lists that kept all they had. */
+  readonly append?: Readonly<Record<string, readonly unknown[]>>;
   /** Lists that kept their first `keep` items and then go on with `items`. */
   readonly lists?: Readonly<Record<string, { readonly keep: number; readonly items: readonly unknown[] }>>;
   /** Objects of which some keys changed. */
@@ -23,34 +25,43 @@ interface RecordDelta {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The delta, or `undefined` where more of a list was rewritten than kept (a
- * compaction, an edited history): there a new base is smaller and simpler.
+ * The delta, or `undefined` where more was rewritten than kept (a compaction, an
+ * edited history): there a new base is smaller and simpler.
  */
 export function diffFields(before: StateFields, after: StateFields): StateDelta | undefined {
   const old = before as unknown as Fields;
   const now = after as unknown as Fields;
   const set: Record<string, unknown> = {};
+  const append: Record<string, readonly unknown[]> = {};
   const lists: Record<string, { keep: number; items: readonly unknown[] }> = {};
   const records: Record<string, RecordDelta> = {};
+  let [kept, rewritten] = [0, 0];
   for (const name of Object.keys(now)) {
     const [a, b] = [old[name], now[name]];
-    if (Object.is(a, b) && Object.hasOwn(old, name)) continue;
+    if (Object.is(a, b) && Object.hasOwn(old, name)) {
+      if (Array.isArray(a)) kept += a.length;
+      continue;
+    }
     if (Array.isArray(a) && Array.isArray(b)) {
       const keep = sharedPrefix(a, b);
       if (keep === a.length && keep === b.length) continue;
       const items = b.slice(keep);
-      if (keep < a.length && items.length > keep) return undefined;
-      define(lists, name, { keep, items });
+      kept += keep;
+      if (keep < a.length) rewritten += items.length;
+      if (keep === a.length) defineOwn(append, name, items);
+      else defineOwn(lists, name, { keep, items });
     } else if (isRecord(a) && isRecord(b)) {
       const delta = diffRecord(a, b);
-      if (delta === "replace") define(set, name, b);
-      else if (delta !== undefined) define(records, name, delta);
-    } else define(set, name, b);
+      if (delta === "replace") defineOwn(set, name, b);
+      else if (delta !== undefined) defineOwn(records, name, delta);
+    } else defineOwn(set, name, b);
   }
+  if (rewritten > kept) return undefined;
   const unset = Object.keys(old).filter((name) => !Object.hasOwn(now, name));
   return {
     ...(hasKeys(set) && { set }),
     ...(unset.length > 0 && { unset }),
+    ...(hasKeys(append) && { append }),
     ...(hasKeys(lists) && { lists }),
     ...(hasKeys(records) && { records }),
   };
@@ -66,7 +77,7 @@ export function applyDeltas(before: StateFields, deltas: readonly StateDelta[]):
   const draft = (name: string): void => {
     if (drafts.has(name)) return;
     const value = fields[name];
-    define(fields, name, Array.isArray(value) ? [...value] : { ...(value as object) });
+    defineOwn(fields, name, Array.isArray(value) ? [...value] : { ...(value as object) });
     drafts.add(name);
   };
   for (const delta of deltas) {
@@ -75,8 +86,12 @@ export function applyDeltas(before: StateFields, deltas: readonly StateDelta[]):
       drafts.delete(name);
     }
     for (const [name, value] of Object.entries(delta.set ?? {})) {
-      define(fields, name, value);
+      defineOwn(fields, name, value);
       drafts.delete(name);
+    }
+    for (const [name, items] of Object.entries(delta.append ?? {})) {
+      draft(name);
+      for (const item of items) (fields[name] as unknown[]).push(item);
     }
     for (const [name, { keep, items }] of Object.entries(delta.lists ?? {})) {
       draft(name);
@@ -95,13 +110,14 @@ export function applyDeltas(before: StateFields, deltas: readonly StateDelta[]):
 
 /** The items a delta adds to one list: what is new to index, to show, to count. */
 export function addedItems(delta: StateDelta, list: string): readonly unknown[] {
-  return delta.lists?.[list]?.items ?? [];
+  return delta.append?.[list] ?? delta.lists?.[list]?.items ?? [];
 }
 
 /** `undefined` when nothing changed, `"replace"` when only the whole object keeps the order of its keys. */
 function diffRecord(a: Fields, b: Fields): RecordDelta | "replace" | undefined {
   const set: Record<string, unknown> = {};
-  for (const key of Object.keys(b)) if (!Object.hasOwn(a, key) || !Object.is(a[key], b[key])) define(set, key, b[key]);
+  for (const key of Object.keys(b))
+    if (!Object.hasOwn(a, key) || !Object.is(a[key], b[key])) defineOwn(set, key, b[key]);
   const unset = Object.keys(a).filter((key) => !Object.hasOwn(b, key));
   const kept = Object.keys(a).filter((key) => Object.hasOwn(b, key));
   const added = Object.keys(b).filter((key) => !Object.hasOwn(a, key));
@@ -113,7 +129,7 @@ function diffRecord(a: Fields, b: Fields): RecordDelta | "replace" | undefined {
 
 function changeRecord(record: Record<string, unknown>, { set, unset }: RecordDelta): void {
   for (const key of unset ?? []) delete record[key];
-  for (const key of Object.keys(set ?? {})) define(record, key, set?.[key]);
+  for (const key of Object.keys(set ?? {})) defineOwn(record, key, set?.[key]);
 }
 
 function sharedPrefix(a: readonly unknown[], b: readonly unknown[]): number {
@@ -121,11 +137,6 @@ function sharedPrefix(a: readonly unknown[], b: readonly unknown[]): number {
   let index = 0;
   while (index < end && Object.is(a[index], b[index])) index++;
   return index;
-}
-
-/** Assignment that treats "__proto__" as the ordinary key it is here. */
-function define(target: object, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 const hasKeys = (record: object): boolean => Object.keys(record).length > 0;

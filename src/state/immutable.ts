@@ -16,7 +16,14 @@ export const MAX_SIZE: number = 64 * 1024 * 1024;
 interface Place {
   readonly parent: Place | undefined;
   readonly step: string | number;
-  readonly value: unknown;
+}
+
+/** One passage through the doorway. */
+interface Passage {
+  /** What the copy may still cost. */
+  left: number;
+  /** Copies made so far; `undefined` for those under way. What is met twice is shared, and a cycle shows. */
+  readonly copies: Map<object, object | undefined>;
 }
 
 const owned = new WeakSet<object>();
@@ -27,38 +34,94 @@ export function own<T extends object>(value: T): T {
   return value;
 }
 
-export const isOwned = (value: object): boolean => owned.has(value);
-
 /** A frozen copy of `value` that can be stored, or `INVALID_ARGUMENT` naming the part that cannot. */
 export function immutableCopy<T>(value: T, name: string): T {
-  const budget = { left: MAX_SIZE };
-  return copy(value, { parent: undefined, step: name, value }, 0, budget) as T;
+  return copy(value, { parent: undefined, step: name }, 0, { left: MAX_SIZE, copies: new Map() }) as T;
 }
 
-function copy(value: unknown, place: Place, depth: number, budget: { left: number }): unknown {
-  budget.left -= typeof value === "string" ? value.length : 1;
-  if (budget.left < 0) throw tooLarge(place);
+/** A plain object, as opposed to a list, a Date, a Map or bytes. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** Assignment that treats "__proto__" as the ordinary key it is in stored data. */
+export function defineOwn(target: object, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+}
+
+function copy(value: unknown, place: Place, depth: number, passage: Passage): unknown {
   switch (typeof value) {
     case "function":
       throw refusal(place, "a function");
     case "symbol":
       throw refusal(place, "a symbol");
     case "object":
-      break;
-    default:
-      return value;
+      if (value !== null) return copyReference(value, place, depth, passage);
   }
-  if (value === null || owned.has(value)) return value;
-  if (depth >= MAX_DEPTH)
-    throw refusal(place, isCyclic(place) ? "a cycle" : `nested more than ${MAX_DEPTH} levels deep`);
-  if (types.isProxy(value)) throw refusal(place, "a Proxy");
-  if (Array.isArray(value)) return copyArray(value, place, depth, budget);
-  return copyObject(value, place, depth, budget);
+  spend(passage, typeof value === "string" ? value.length : 1, place);
+  return value;
 }
 
-function copyArray(value: readonly unknown[], place: Place, depth: number, budget: { left: number }): unknown {
+function copyReference(value: object, place: Place, depth: number, passage: Passage): unknown {
+  if (passage.copies.has(value) && passage.copies.get(value) === undefined) throw refusal(place, "a cycle");
+  const known = owned.has(value) ? value : passage.copies.get(value);
+  if (known !== undefined) {
+    const measure = measureOf(known);
+    if (depth + measure.depth > MAX_DEPTH) throw tooNested(place);
+    spend(passage, measure.size, place);
+    return known;
+  }
+  if (depth >= MAX_DEPTH) throw tooNested(place);
+  if (types.isProxy(value)) throw refusal(place, "a Proxy");
+  spend(passage, 1, place);
+  passage.copies.set(value, undefined);
+  const made = Array.isArray(value)
+    ? copyArray(value, place, depth, passage)
+    : copyObject(value, place, depth, passage);
+  passage.copies.set(value, made);
+  return made;
+}
+
+function spend(passage: Passage, cost: number, place: Place): void {
+  passage.left -= cost;
+  if (passage.left < 0) throw tooLarge(place);
+}
+
+/** How deep and how large an owned value is once every shared part of it is written out. */
+interface Measure {
+  readonly depth: number;
+  readonly size: number;
+}
+
+const measures = new WeakMap<object, Measure>();
+
+function measureOf(value: unknown): Measure {
+  if (typeof value === "string") return { depth: 0, size: value.length };
+  if (typeof value !== "object" || value === null) return { depth: 0, size: 1 };
+  const known = measures.get(value);
+  if (known !== undefined) return known;
+  let [depth, size] = [0, value instanceof Uint8Array ? value.byteLength : 1];
+  for (const part of partsOf(value)) {
+    const measure = measureOf(part);
+    depth = Math.max(depth, measure.depth);
+    size += measure.size;
+  }
+  const measure = { depth: depth + 1, size };
+  measures.set(value, measure);
+  return measure;
+}
+
+function partsOf(value: object): Iterable<unknown> {
+  if (Array.isArray(value) || value instanceof Set) return value;
+  if (value instanceof Map) return [...value.keys(), ...value.values()];
+  return value instanceof Uint8Array ? [] : [...Object.keys(value), ...Object.values(value)];
+}
+
+function copyArray(value: readonly unknown[], place: Place, depth: number, passage: Passage): object {
   if (Object.getPrototypeOf(value) !== Array.prototype) throw refusal(place, "an instance of a subclass of Array");
-  if (value.length > budget.left) throw tooLarge(place);
+  if (value.length > passage.left) throw tooLarge(place);
   const keys = Reflect.ownKeys(value);
   if (keys.length !== value.length + 1) {
     throw refusal(place, "an array with holes or with properties of its own");
@@ -66,20 +129,20 @@ function copyArray(value: readonly unknown[], place: Place, depth: number, budge
   const items: unknown[] = [];
   for (let index = 0; index < value.length; index++) {
     const descriptor = Object.getOwnPropertyDescriptor(value, index);
-    const at = { parent: place, step: index, value: descriptor?.value };
+    const at = { parent: place, step: index };
     if (descriptor === undefined) throw refusal(at, "a hole in an array");
     if (!("value" in descriptor)) throw refusal(at, "a getter");
-    items.push(copy(descriptor.value, at, depth + 1, budget));
+    items.push(copy(descriptor.value, at, depth + 1, passage));
   }
   return own(items);
 }
 
-function copyObject(value: object, place: Place, depth: number, budget: { left: number }): unknown {
+function copyObject(value: object, place: Place, depth: number, passage: Passage): object {
   switch (Object.getPrototypeOf(value)) {
     case Object.prototype:
-      return copyProperties(value, {}, place, depth, budget);
+      return copyProperties(value, {}, place, depth, passage);
     case null:
-      return copyProperties(value, Object.create(null), place, depth, budget);
+      return copyProperties(value, Object.create(null), place, depth, passage);
     case Date.prototype:
       refuseProperties(value, place);
       return own(new Date((value as Date).getTime()));
@@ -87,9 +150,9 @@ function copyObject(value: object, place: Place, depth: number, budget: { left: 
       refuseProperties(value, place);
       const entries: [unknown, unknown][] = [];
       for (const [key, item] of value as Map<unknown, unknown>) {
-        const keyPlace = { parent: place, step: `(key ${entries.length})`, value: key };
-        const itemPlace = { parent: place, step: `(value ${entries.length})`, value: item };
-        entries.push([copy(key, keyPlace, depth + 1, budget), copy(item, itemPlace, depth + 1, budget)]);
+        const keyPlace = { parent: place, step: `(key ${entries.length})` };
+        const itemPlace = { parent: place, step: `(value ${entries.length})` };
+        entries.push([copy(key, keyPlace, depth + 1, passage), copy(item, itemPlace, depth + 1, passage)]);
       }
       return own(new Map(entries));
     }
@@ -97,14 +160,14 @@ function copyObject(value: object, place: Place, depth: number, budget: { left: 
       refuseProperties(value, place);
       const items: unknown[] = [];
       for (const item of value as Set<unknown>) {
-        const itemPlace = { parent: place, step: `(item ${items.length})`, value: item };
-        items.push(copy(item, itemPlace, depth + 1, budget));
+        const itemPlace = { parent: place, step: `(item ${items.length})` };
+        items.push(copy(item, itemPlace, depth + 1, passage));
       }
       return own(new Set(items));
     }
     case Uint8Array.prototype:
     case Buffer.prototype:
-      return copyBytes(value as Uint8Array, place, budget);
+      return copyBytes(value as Uint8Array, place, passage);
     default:
       throw refusal(place, describeInstance(value));
   }
@@ -115,27 +178,25 @@ function copyProperties(
   target: Record<string, unknown>,
   place: Place,
   depth: number,
-  budget: { left: number },
-): unknown {
+  passage: Passage,
+): object {
   for (const key of Reflect.ownKeys(value)) {
     if (typeof key === "symbol") throw refusal(place, `an object with the symbol key ${String(key)}`);
     const descriptor = Object.getOwnPropertyDescriptor(value, key);
     if (descriptor === undefined) continue;
-    const at = { parent: place, step: key, value: descriptor.value };
+    const at = { parent: place, step: key };
     if (!("value" in descriptor)) throw refusal(at, "a getter");
     if (!descriptor.enumerable) throw refusal(at, "a hidden (non-enumerable) property");
-    budget.left -= key.length;
-    const item = copy(descriptor.value, at, depth + 1, budget);
-    if (key === "__proto__") Object.defineProperty(target, key, { value: item, enumerable: true });
-    else target[key] = item;
+    spend(passage, key.length, at);
+    const item = copy(descriptor.value, at, depth + 1, passage);
+    defineOwn(target, key, item);
   }
   return own(target);
 }
 
 /** Typed arrays cannot be frozen; the private copy is what keeps a caller's later writes out. */
-function copyBytes(value: Uint8Array, place: Place, budget: { left: number }): Uint8Array {
-  budget.left -= value.byteLength;
-  if (budget.left < 0) throw tooLarge(place);
+function copyBytes(value: Uint8Array, place: Place, passage: Passage): Uint8Array {
+  spend(passage, value.byteLength, place);
   const bytes = Buffer.isBuffer(value) ? Buffer.from(value) : new Uint8Array(value);
   owned.add(bytes);
   return bytes;
@@ -153,12 +214,7 @@ function describeInstance(value: object): string {
   return `an instance of ${name}`;
 }
 
-function isCyclic(place: Place): boolean {
-  for (let above = place.parent; above !== undefined; above = above.parent) {
-    if (above.value === place.value) return true;
-  }
-  return false;
-}
+const tooNested = (place: Place): StateError => refusal(place, `nested more than ${MAX_DEPTH} levels deep`);
 
 function refusal(place: Place, what: string): StateError {
   const path = render(isDeep(place) ? shorten(place) : place);
@@ -184,7 +240,7 @@ function shorten(place: Place): Place {
   const steps: Place[] = [];
   for (let at: Place | undefined = place; at !== undefined; at = at.parent) steps.unshift(at);
   const last = steps[MAX_SHOWN_STEPS - 1] ?? place;
-  return { parent: last, step: "…", value: undefined };
+  return { parent: last, step: "…" };
 }
 
 function render(place: Place): string {

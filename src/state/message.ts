@@ -33,6 +33,8 @@ export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
+  /** Why the model's own text could not be read as arguments, if so. The call is answered with this instead of being run. */
+  readonly invalid?: string;
   readonly providerMetadata?: ProviderMetadata;
 }
 

@@ -7,7 +7,7 @@ import { type Message, textOf } from "./message.ts";
  * scripts do not put spaces between words.
  */
 export function searchWords(text: string): string[] {
-  const plain = text.normalize("NFKD").replace(MARKS, "").toLowerCase();
+  const plain = text.normalize("NFKD").replace(MARKS, "").normalize("NFC").toLowerCase();
   return plain.match(WORDS) ?? [];
 }
 

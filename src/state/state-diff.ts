@@ -1,4 +1,5 @@
 import { encodeText } from "./codec.ts";
+import { isPlainObject } from "./immutable.ts";
 import type { Message } from "./message.ts";
 import type { StateFields } from "./state-fields.ts";
 
@@ -21,10 +22,11 @@ export function diffStates(before: StateFields, after: StateFields): StateDiff {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   names.delete("messages");
   for (const name of names) {
-    const [a, b] = [fieldOf(before, name), fieldOf(after, name)];
-    if (isRecord(a) && isRecord(b)) {
+    const [a, b] = [ownValue(before, name), ownValue(after, name)];
+    if (isPlainObject(a) && isPlainObject(b)) {
       for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
-        if (!same(a[key], b[key])) fields[`${name}.${key}`] = { before: a[key], after: b[key] };
+        const [before, after] = [ownValue(a, key), ownValue(b, key)];
+        if (!same(before, after)) fields[`${name}.${key}`] = { before, after };
       }
     } else if (!same(a, b)) fields[name] = { before: a, after: b };
   }
@@ -42,8 +44,5 @@ function commonStart(a: readonly unknown[], b: readonly unknown[]): number {
 
 const same = (a: unknown, b: unknown): boolean => Object.is(a, b) || encodeText(a, "value") === encodeText(b, "value");
 
-const fieldOf = (fields: StateFields, name: string): unknown =>
-  (fields as unknown as Readonly<Record<string, unknown>>)[name];
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+const ownValue = (record: object, key: string): unknown =>
+  Object.hasOwn(record, key) ? (record as Readonly<Record<string, unknown>>)[key] : undefined;

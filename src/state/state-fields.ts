@@ -1,17 +1,36 @@
+import { isPlainObject } from "./immutable.ts";
 import type { Message } from "./message.ts";
 
 /** One call of a tool. The result itself is the tool message with the same call id: it is stored once. */
 export interface ToolExecution {
   readonly toolCallId: string;
   readonly toolName: string;
-  readonly status: "intended" | "started" | "succeeded" | "failed" | "unknown" | "waiting";
+  /**
+   * `intended`: asked for, not begun. `started`: begun, no outcome recorded.
+   * `waiting`: for a person. The others are final, and their result is in the
+   * conversation; `unknown` means that it may or may not have taken effect.
+   */
+  readonly status: "intended" | "started" | "waiting" | "succeeded" | "failed" | "unknown" | "denied";
   /** Handed to the tool; the same for every attempt at this call. */
   readonly idempotencyKey?: string;
   /** Tells whether a call that is resumed is still the call that was recorded. */
   readonly argumentsHash?: string;
+  readonly attempts?: number;
   readonly startedAt?: number;
   readonly settledAt?: number;
   readonly error?: string;
+}
+
+/** A question to a person. It is state: any process may bring the answer. */
+export interface Interrupt {
+  readonly id: string;
+  readonly toolCallId: string;
+  readonly kind: "question" | "approval";
+  readonly question: string;
+  /** JSON Schema of the answer, where the tool gave one. */
+  readonly schema?: Readonly<Record<string, unknown>>;
+  readonly askedAt: number;
+  readonly answer?: { readonly value: unknown; readonly at: number };
 }
 
 export interface ReasoningStep {
@@ -42,6 +61,9 @@ export interface StateFields {
   readonly toolExecutions: readonly ToolExecution[];
   readonly reasoningSteps: readonly ReasoningStep[];
   readonly errors: readonly RecordedError[];
+  readonly interrupts: readonly Interrupt[];
+  /** Tool results that were too large for a message, by the name the message gives them. */
+  readonly artifacts: Readonly<Record<string, string>>;
   readonly totals: ThreadTotals;
   /** What a provider wants back on the next call, by provider. */
   readonly providerState: Readonly<Record<string, unknown>>;
@@ -55,19 +77,21 @@ export const EMPTY_FIELDS: StateFields = {
   toolExecutions: [],
   reasoningSteps: [],
   errors: [],
+  interrupts: [],
+  artifacts: {},
   totals: { runs: 0, iterations: 0, toolCalls: 0, inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 },
   providerState: {},
   metadata: {},
 };
 
-const LISTS = ["messages", "toolExecutions", "reasoningSteps", "errors"] as const;
-const RECORDS = ["totals", "providerState", "metadata"] as const;
+const LISTS = ["messages", "toolExecutions", "reasoningSteps", "errors", "interrupts"] as const;
+const RECORDS = ["artifacts", "totals", "providerState", "metadata"] as const;
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
 /** Says what is wrong with fields that came from outside, or `undefined` when they can be a state. */
 export function faultInFields(fields: Readonly<Record<string, unknown>>): string | undefined {
   for (const name of LISTS) if (!Array.isArray(fields[name])) return `${name} must be a list`;
-  for (const name of RECORDS) if (!isRecord(fields[name])) return `${name} must be an object`;
+  for (const name of RECORDS) if (!isPlainObject(fields[name])) return `${name} must be an object`;
   for (const [index, message] of (fields["messages"] as readonly unknown[]).entries()) {
     const fault = faultInMessage(message);
     if (fault !== undefined) return `messages[${index}]${fault}`;
@@ -76,12 +100,9 @@ export function faultInFields(fields: Readonly<Record<string, unknown>>): string
 }
 
 export function faultInMessage(message: unknown): string | undefined {
-  if (!isRecord(message)) return " must be an object";
+  if (!isPlainObject(message)) return " must be an object";
   const { role, content } = message;
   if (!ROLES.has(role)) return `.role must be one of ${[...ROLES].join(", ")}`;
   if (typeof content !== "string" && !Array.isArray(content)) return ".content must be a string or a list of parts";
   return undefined;
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

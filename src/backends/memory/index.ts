@@ -1,5 +1,7 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import { assertOptions } from "../../checkpoint/options.ts";
+import { assertParameters, parseLocalUrl } from "../../checkpoint/url.ts";
 import { MemoryLog } from "./log.ts";
 
 export { MemoryLog } from "./log.ts";
@@ -9,6 +11,13 @@ export type MemoryCheckpointerOptions = CheckpointerOptions;
 /** Keeps threads in this process and nowhere else: for tests and for trying things out. */
 export class MemoryCheckpointer extends Checkpointer {
   constructor(options: MemoryCheckpointerOptions = {}) {
+    assertOptions("MemoryCheckpointer", options, {});
     super(new MemoryLog(options), options);
   }
+}
+
+/** `memory:` */
+export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
+  assertParameters(url, parseLocalUrl(url).parameters, []);
+  return new MemoryCheckpointer(options);
 }

@@ -9,7 +9,7 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
-import type { ErrorCode } from "../../errors.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
 
 interface Thread {
   readonly generation: string;
@@ -28,6 +28,7 @@ export class MemoryLog implements ThreadLog {
   readonly capabilities: LogCapabilities = {
     durability: "memory",
     conditionalAppend: true,
+    listThreads: true,
     ttl: true,
     maxRecordBytes: 64 * 1024 * 1024,
     maxChainRecords: Number.POSITIVE_INFINITY,
@@ -35,12 +36,14 @@ export class MemoryLog implements ThreadLog {
   readonly #threads = new Map<string, Thread>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #now: () => number;
+  #closed = false;
 
   constructor(options: { readonly now?: () => number } = {}) {
     this.#now = options.now ?? Date.now;
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    this.#assertOpen();
     const { generation, expected, record } = request;
     const thread = this.#thread(threadId);
     const tail = thread?.records.at(-1);
@@ -113,6 +116,7 @@ export class MemoryLog implements ThreadLog {
   }
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    this.#assertOpen();
     const { prefix, cursor = "", limit } = options;
     const ids = [...this.#threads.keys()].filter((id) => id > cursor && id.startsWith(prefix)).sort();
     const items: ThreadEntry[] = [];
@@ -139,11 +143,17 @@ export class MemoryLog implements ThreadLog {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     this.#threads.clear();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StateError("CLOSED", "the store was closed, and what it held is gone");
   }
 
   /** An expired thread goes when somebody asks for it: nobody can see that it was still there. */
   #thread(threadId: string): Thread | undefined {
+    this.#assertOpen();
     const thread = this.#threads.get(threadId);
     if (thread === undefined || thread.expiresAt > this.#now()) return thread;
     this.#threads.delete(threadId);

@@ -1,0 +1,86 @@
+/** One contender in a process of its own: what another one leaves for the garbage collector is not paid for here. */
+import { setImmediate } from "node:timers/promises";
+import type { Contender, OpenContender } from "./contenders/contender.ts";
+import { CONTENDERS } from "./contenders/index.ts";
+import { timed } from "./statistics.ts";
+import { conversation } from "./workload.ts";
+
+export type Command =
+  | { readonly do: "open"; readonly directory: string }
+  | { readonly do: "steps"; readonly directory: string; readonly from: number; readonly to: number }
+  | { readonly do: "close"; readonly directory: string }
+  | { readonly do: "read"; readonly directory: string; readonly expected: number };
+
+export interface StepTimes {
+  /** Until the save returned. */
+  readonly save: number;
+  /** Until the work that it left for later was done as well. */
+  readonly whole: number;
+}
+
+export interface ReadTimes {
+  readonly openAndLoad: number;
+  readonly load: number;
+  readonly history: number | undefined;
+}
+
+export type Answer = { readonly result: unknown } | { readonly error: string };
+
+if (process.send !== undefined) {
+  const [name, seed, steps] = process.argv.slice(2);
+  const contender = CONTENDERS.find((candidate) => candidate.name === name);
+  if (contender === undefined) throw new Error(`there is no contender ${JSON.stringify(name)}`);
+  serve(contender, Number(seed), Number(steps));
+}
+
+function serve(contender: Contender, seed: number, steps: number): void {
+  const messages = conversation(seed, steps);
+  const open = new Map<string, OpenContender>();
+  const obey = async (command: Command): Promise<unknown> => {
+    switch (command.do) {
+      case "open":
+        open.set(command.directory, await contender.open(command.directory));
+        return undefined;
+      case "steps": {
+        const times: StepTimes[] = [];
+        for (const message of messages.slice(command.from, command.to)) {
+          let save = 0;
+          const whole = await timed(async () => {
+            save = await timed(async () => open.get(command.directory)?.append(message));
+            await setImmediate();
+          });
+          times.push({ save, whole });
+        }
+        return times;
+      }
+      case "close":
+        return open.get(command.directory)?.close();
+      case "read":
+        return read(contender, command.directory, command.expected);
+    }
+  };
+  process.on("message", (command: Command) => {
+    obey(command).then(
+      (result) => process.send?.({ result } satisfies Answer),
+      (error: unknown) => process.send?.({ error: String(error) } satisfies Answer),
+    );
+  });
+}
+
+async function read(contender: Contender, directory: string, expected: number): Promise<ReadTimes> {
+  let open: OpenContender | undefined;
+  const openAndLoad = await timed(async () => {
+    open = await contender.open(directory);
+    check(contender, "loaded", await open.load(), expected);
+  });
+  const load = await timed(async () => open?.load());
+  const history =
+    open?.listHistory && (await timed(async () => check(contender, "listed", await open?.listHistory?.(), expected)));
+  await open?.close();
+  return { openAndLoad, load, history };
+}
+
+/** A contender that is fast because it forgets would spoil the table. */
+function check({ name }: Contender, what: string, found: number | undefined, expected: number): void {
+  if (found !== expected) throw new Error(`${name} ${what} ${found} of ${expected}`);
+}

@@ -1,0 +1,22 @@
+import type { WorkloadMessage } from "../workload.ts";
+
+/** One way to keep a conversation, measured beside the others on the same steps. */
+export interface Contender {
+  readonly name: string;
+  /** What the times stand for: whether a save has reached the disk when it returns. */
+  readonly durability: string;
+  /** Opens what lies in `directory`, or begins there. */
+  open(directory: string): Promise<OpenContender>;
+}
+
+export interface OpenContender {
+  /** Goes on with the conversation by one message, and keeps it. */
+  append(message: WorkloadMessage): Promise<void>;
+  /** Reads the whole conversation; returns how many messages it has. */
+  load(): Promise<number>;
+  /** Lists the history; returns how many checkpoints it has. Missing where the contender keeps none. */
+  listHistory?(): Promise<number>;
+  close(): Promise<void>;
+}
+
+export const THREAD = "conversation";

@@ -1,0 +1,15 @@
+/** The middle value: one slow disk flush or a pause of the machine does not move it. */
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new RangeError("the median of nothing");
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}

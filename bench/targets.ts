@@ -1,0 +1,49 @@
+import { type Measurement, STEPS } from "./checkpointers.ts";
+import { kilobytes, milliseconds, times } from "./table.ts";
+import { MESSAGE_BYTES } from "./workload.ts";
+
+export interface Verdict {
+  readonly target: string;
+  readonly limit: number;
+  readonly measured: number;
+  readonly shown: string;
+  readonly met: boolean;
+}
+
+/** What the project promises of its SQLite backend, against what was measured in this run. */
+export function judge(measurements: readonly Measurement[]): readonly Verdict[] {
+  const named = (name: string): Measurement => {
+    const found = measurements.find((measurement) => measurement.name === name);
+    if (found === undefined) throw new Error(`${name} was not measured`);
+    return found;
+  };
+  const ours = named("holdfast sqlite");
+  const raw = named("raw one-row INSERT");
+  const growth = ours.saveMs[400] / ours.saveMs[10];
+  const overFloor = ours.anySaveMs / raw.anySaveMs;
+  const messages = STEPS * MESSAGE_BYTES;
+  return [
+    verdict(
+      `bytes on disk at most 2x the messages (${kilobytes(messages)})`,
+      2,
+      ours.bytes / messages,
+      `${times(ours.bytes / messages)} (${kilobytes(ours.bytes)})`,
+    ),
+    verdict("a save at step 400 at most 1.2x one at step 10", 1.2, growth, times(growth)),
+    verdict("a save at most 1.3x a raw insert with the same durability", 1.3, overFloor, times(overFloor)),
+    verdict(
+      `history of ${STEPS} listed in under 20 ms`,
+      20,
+      ours.historyMs ?? Number.POSITIVE_INFINITY,
+      milliseconds(ours.historyMs ?? Number.POSITIVE_INFINITY),
+    ),
+  ];
+}
+
+const verdict = (target: string, limit: number, measured: number, shown: string): Verdict => ({
+  target,
+  limit,
+  measured,
+  shown,
+  met: measured <= limit,
+});

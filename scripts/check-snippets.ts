@@ -1,0 +1,51 @@
+/**
+ * Type-checks every ```ts block of the README and of docs/. Each is a program of
+ * its own; one that begins with "// continues" is added to the one before it on
+ * the same page.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+const ROOT = new URL("../", import.meta.url);
+const OUTPUT = new URL(".cache/snippets/", ROOT);
+
+const pages = [
+  "README.md",
+  ...(await readdir(new URL("docs/", ROOT))).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`),
+];
+await rm(OUTPUT, { recursive: true, force: true });
+await mkdir(OUTPUT, { recursive: true });
+let count = 0;
+for (const page of pages) {
+  const text = await readFile(new URL(page, ROOT), "utf8");
+  const programs: string[] = [];
+  for (const [, code = ""] of text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)) {
+    const previous = programs.at(-1);
+    if (code.startsWith("// continues") && previous !== undefined) programs[programs.length - 1] = previous + code;
+    else programs.push(code);
+    count++;
+  }
+  for (const [index, code] of programs.entries()) {
+    const name = `${page.replace(/[^a-z0-9]+/gi, "-")}-${index + 1}.ts`;
+    await writeFile(new URL(name, OUTPUT), `${code}\nexport {};\n`);
+  }
+}
+const config = {
+  extends: "../../tsconfig.json",
+  compilerOptions: {
+    noEmit: true,
+    isolatedDeclarations: false,
+    declaration: false,
+    noUnusedLocals: false,
+    paths: {
+      holdfast: ["../../src/index.ts"],
+      "holdfast/testing": ["../../src/testing/index.ts"],
+      "holdfast/*": ["../../src/backends/*/index.ts"],
+    },
+  },
+  include: ["*.ts"],
+};
+await writeFile(new URL("tsconfig.json", OUTPUT), JSON.stringify(config));
+execFileSync("npx", ["tsc", "-p", fileURLToPath(OUTPUT)], { stdio: "inherit" });
+console.log(`${count} snippets on ${pages.length} pages type-check`);

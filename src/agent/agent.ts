@@ -1,0 +1,289 @@
+import { randomUUID } from "node:crypto";
+import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+import type { Lease, LeaseOptions } from "../checkpoint/lease.ts";
+import { StateError } from "../errors.ts";
+import type { Model } from "../models/model.ts";
+import { type AnySchema, readySchema } from "../models/schema.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { type UserMessage, userMessage } from "../state/message.ts";
+import type { RunEvent, RunResult } from "./events.ts";
+import { type AgentHooks, runAfter } from "./hooks.ts";
+import { answerInterrupt, pendingInterrupts } from "./interrupts.ts";
+import { LimitGuard, type RunLimits } from "./limits.ts";
+import { drive, type Ending, finishOpenCalls } from "./loop.ts";
+import { type ConversationPort, type MemoryPort, NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
+import { Run } from "./run.ts";
+import type { AgentParts, RunContext } from "./run-context.ts";
+import { lastText, RunError } from "./run-error.ts";
+import { loadTelemetry, type Telemetry } from "./telemetry.ts";
+import { ThreadSession } from "./thread-session.ts";
+import type { Tool } from "./tool.ts";
+import { changedTools, withToolList } from "./tool-list.ts";
+import { readResultTool } from "./tool-result.ts";
+
+export interface CoreAgentOptions extends RunLimits {
+  /** Resolved when the first run needs it. */
+  readonly model: () => Promise<Model>;
+  readonly checkpointer?: () => Promise<BaseCheckpointer>;
+  readonly tools?: readonly Tool[];
+  /** Shown to the model before everything else. Not part of the thread: change it any time. */
+  readonly systemPrompt?: string;
+  /**
+   * 1: after each iteration. n: after every n-th; a crash may cost the model's
+   * answers and the results of pure tools since then. "end": likewise, since the
+   * run began. The user's message, and every call that has effects, are durable
+   * before the next step in any case. @default 1
+   */
+  readonly checkpointEveryNIterations?: number | "end";
+  /** How many tools may run at once. @default 10 */
+  readonly toolConcurrency?: number;
+  /** A result longer than this is kept beside the conversation, and the model reads it in parts. @default 32000 */
+  readonly maxToolResultChars?: number;
+  readonly memory?: MemoryPort;
+  readonly conversation?: ConversationPort;
+  readonly hooks?: AgentHooks;
+  /** The answer must be JSON that fits. */
+  readonly outputSchema?: AnySchema;
+  /** How often the model is asked again for an answer that does not fit. @default 2 */
+  readonly maxOutputRepairs?: number;
+  /** Hold the thread's lease during each run, so that a second run waits or is refused at the start. @default false */
+  readonly lease?: boolean | LeaseOptions;
+  /** @default Date.now */
+  readonly now?: () => number;
+}
+
+export interface RunOptions {
+  /** The conversation to continue. Without it nothing is saved. */
+  readonly threadId?: string;
+  readonly signal?: AbortSignal;
+  /** Merged into the thread's metadata; tools see it as `context.metadata`. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface ResumeOptions extends RunOptions {
+  readonly threadId: string;
+  readonly interruptId: string;
+  readonly response: unknown;
+}
+
+/** Whatever begins a run: words, or nothing, or an answer to a question. */
+type Opening = (context: RunContext) => Promise<void>;
+
+/** An agent without any knowledge of backends and providers; `Agent` adds that. */
+export class CoreAgent<Output = unknown> {
+  readonly #options: CoreAgentOptions;
+  readonly #tools: readonly Tool[];
+  readonly #active = new Set<Promise<unknown>>();
+  #telemetry: Promise<Telemetry> | undefined;
+  #draining = false;
+
+  constructor(options: CoreAgentOptions) {
+    this.#options = options;
+    this.#tools = options.tools ?? [];
+    new LimitGuard(options, Date.now);
+    const names = this.#tools.map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) throw new TypeError(`two tools are named ${JSON.stringify(twice)}`);
+  }
+
+  /**
+   * Says something in a thread and runs until the model has answered. Without a
+   * prompt: finishes what the thread's last run left unfinished. What is unfinished
+   * when there is a prompt is settled first.
+   */
+  run(prompt?: string | UserMessage["content"] | UserMessage, options: RunOptions = {}): Run<Output> {
+    const message = prompt === undefined ? undefined : asUserMessage(prompt);
+    return this.#start(options, (context) => begin(context, message));
+  }
+
+  /** Answers a question that a run ended with, in any process, and goes on. */
+  resume(options: ResumeOptions): Run<Output> {
+    const { interruptId, response } = options;
+    return this.#start(options, async ({ session, parts }) => {
+      const answered = await answerInterrupt(session.state, interruptId, response, parts.now());
+      session.change(() => answered);
+      await session.save();
+    });
+  }
+
+  /** Lets every run finish its iteration, save and stop; new runs are refused. For SIGTERM. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    await Promise.allSettled(this.#active);
+  }
+
+  #start(options: RunOptions, opening: Opening): Run<Output> {
+    if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
+    const run = new Run<Output>((emit) => this.#withThread(options, opening, emit));
+    const ended = Promise.resolve(
+      run.then(
+        () => undefined,
+        () => undefined,
+      ),
+    ).finally(() => this.#active.delete(ended));
+    this.#active.add(ended);
+    return run;
+  }
+
+  async #withThread(
+    options: RunOptions,
+    opening: Opening,
+    emit: (event: RunEvent) => void,
+  ): Promise<RunResult<Output>> {
+    const { threadId } = options;
+    const { checkpointer: open, lease } = this.#options;
+    if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
+    const checkpointer = await open();
+    assertCheckpointer(checkpointer, "Agent({ checkpointer })");
+    const execute = (held?: Lease): Promise<RunResult<Output>> =>
+      this.#execute(options, opening, emit, { checkpointer, threadId, ...(held !== undefined && { lease: held }) });
+    if (lease === undefined || lease === false) return execute();
+    return checkpointer.withLease(threadId, execute, lease === true ? {} : lease);
+  }
+
+  async #execute(
+    options: RunOptions,
+    opening: Opening,
+    emit: (event: RunEvent) => void,
+    place: { checkpointer: BaseCheckpointer; threadId: string; lease?: Lease } | undefined,
+  ): Promise<RunResult<Output>> {
+    const stored = place && (await place.checkpointer.load(place.threadId));
+    const session = new ThreadSession(
+      stored ?? AgentState.create(),
+      place &&
+        (async (state) => {
+          const { checkpointer, threadId, lease } = place;
+          const saved = { metadata: state.metadata, ...(lease !== undefined && { lease }) };
+          const checkpointId = await checkpointer.save(state, threadId, saved);
+          emit({ type: "checkpoint-saved", checkpointId });
+          return checkpointId;
+        }),
+      stored !== undefined,
+    );
+    const parts = await this.#parts(session);
+    const context: RunContext = {
+      parts,
+      session,
+      limits: new LimitGuard(this.#options, parts.now),
+      threadId: options.threadId,
+      metadata: options.metadata ?? {},
+      signal: place?.lease
+        ? AbortSignal.any([place.lease.signal, ...listOf(options.signal)])
+        : (options.signal ?? NEVER),
+      isDraining: () => this.#draining,
+      emit,
+    };
+    const runId = randomUUID();
+    emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
+    return parts.telemetry.span("run", { "holdfast.run": runId }, () => this.#toTheEnd(context, opening, options));
+  }
+
+  async #toTheEnd(context: RunContext, opening: Opening, options: RunOptions): Promise<RunResult<Output>> {
+    const { session, parts, emit } = context;
+    try {
+      await parts.hooks.beforeRun?.({ state: session.state, threadId: options.threadId });
+      const changed = changedTools(session.state, this.#tools);
+      if (changed !== undefined) emit({ type: "warning", where: "tools", error: new Error(changed) });
+      session.change((state) => withToolList(state, this.#tools));
+      const { metadata } = options;
+      if (metadata !== undefined) session.change((state) => state.withMetadata(metadata));
+      await opening(context);
+      const ending = await drive(context);
+      await session.save();
+      await this.#afterwards(context, ending);
+      emit({ type: "run-end", stopReason: ending.stopReason });
+      return resultOf<Output>(context, ending);
+    } catch (error) {
+      const failure = StateError.is(error) ? error : asFailure(error);
+      throw new RunError(failure, session.state);
+    }
+  }
+
+  /** Everything that may fail without costing anything: the answer is saved. */
+  async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
+    const { parts, session, emit, threadId, metadata, signal } = context;
+    await runAfter(parts.hooks, "afterRun", { state: session.state, stopReason }, emit);
+    try {
+      await parts.memory.remember({ state: session.state, threadId, metadata, signal });
+      parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
+    } catch (error) {
+      emit({ type: "warning", where: "memory", error });
+    }
+  }
+
+  async #parts(session: ThreadSession): Promise<AgentParts> {
+    const options = this.#options;
+    const every = options.checkpointEveryNIterations ?? 1;
+    if (every !== "end" && !(Number.isInteger(every) && every >= 1)) {
+      throw new StateError("INVALID_ARGUMENT", 'checkpointEveryNIterations must be a whole number from 1 on, or "end"');
+    }
+    const maxResultChars = options.maxToolResultChars ?? 32_000;
+    const reader = readResultTool(() => session.state, maxResultChars);
+    this.#telemetry ??= loadTelemetry();
+    return {
+      model: await options.model(),
+      tools: new Map([...this.#tools, reader].map((tool) => [tool.name, tool])),
+      systemPrompt: options.systemPrompt,
+      saveEvery: every === "end" ? Number.POSITIVE_INFINITY : every,
+      toolConcurrency: options.toolConcurrency ?? 10,
+      maxResultChars,
+      memory: options.memory ?? NO_MEMORY,
+      conversation: options.conversation ?? WHOLE_CONVERSATION,
+      hooks: options.hooks ?? {},
+      output: options.outputSchema && readySchema(options.outputSchema, "outputSchema"),
+      maxOutputRepairs: options.maxOutputRepairs ?? 2,
+      telemetry: await this.#telemetry,
+      now: options.now ?? Date.now,
+    };
+  }
+}
+
+const NEVER = new AbortController().signal;
+const listOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
+
+/** Settles what the last run left open, then adds the user's words and makes them durable before any model is asked. */
+async function begin(context: RunContext, message: UserMessage | undefined): Promise<void> {
+  const { session } = context;
+  if (message === undefined) return session.save();
+  const waiting = pendingInterrupts(session.state);
+  const left = waiting.length > 0 ? "interrupted" : await finishOpenCalls(context);
+  if (left === "interrupted") {
+    const interruptIds = pendingInterrupts(session.state).map(({ id }) => id);
+    const which = interruptIds.join(", ");
+    throw new StateError("INTERRUPTED", `the thread waits for an answer to ${which}; call resume() first`, {
+      interruptIds,
+    });
+  }
+  if (!isSaidAlready(session.state, message)) {
+    session.change((state) => state.withMessage(message).withUsage({ runs: 1 }));
+  }
+  await session.save();
+}
+
+/** The same words, still unanswered: somebody repeats a run that failed. */
+function isSaidAlready({ messages }: AgentState, message: UserMessage): boolean {
+  const last = messages.at(-1);
+  return last?.role === "user" && JSON.stringify(last.content) === JSON.stringify(message.content);
+}
+
+function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): UserMessage {
+  if (typeof prompt === "string" || Array.isArray(prompt)) return userMessage(prompt);
+  return prompt as UserMessage;
+}
+
+function resultOf<Output>({ session, limits }: RunContext, { stopReason, output }: Ending): RunResult<Output> {
+  return {
+    text: lastText(session.state),
+    state: session.state,
+    stopReason,
+    usage: limits.usage,
+    iterations: limits.iterations,
+    checkpointId: session.checkpointId,
+    output: output as Output | undefined,
+    interrupts: pendingInterrupts(session.state),
+  };
+}
+
+const asFailure = (error: unknown): StateError =>
+  new StateError("UNKNOWN", error instanceof Error ? error.message : String(error), { cause: error });

@@ -1,0 +1,114 @@
+import { AnswerCollector, type ModelAnswer, type RequestedToolCall } from "../models/collect-answer.ts";
+import { type ModelRequest, type ModelUsage, NO_USAGE } from "../models/model.ts";
+import { parseToolArguments } from "../models/tool-arguments.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import { type AssistantMessage, type Message, systemMessage, type ToolCall } from "../state/message.ts";
+import { runAfter } from "./hooks.ts";
+import { intend } from "./ledger.ts";
+import { repairHistory } from "./repair-history.ts";
+import type { RunContext } from "./run-context.ts";
+import { modelTool, type Tool } from "./tool.ts";
+import { READ_RESULT } from "./tool-result.ts";
+
+/** Asks the model once, and makes its message and the intent of every call it asks for part of the state. */
+export async function askModel(context: RunContext): Promise<AssistantMessage> {
+  const { parts, session, limits, emit } = context;
+  const request = await buildRequest(context);
+  await parts.hooks.beforeModel?.({ request });
+  const { message, usage } = await parts.telemetry.span("model", { "holdfast.model": parts.model.id }, () =>
+    collect(context, request),
+  );
+  limits.countUsage(usage);
+  const named = withUnusedIds(session.state, message);
+  session.change((state) =>
+    intend(state.withMessage(named), named).withUsage({
+      iterations: 1,
+      toolCalls: named.toolCalls?.length ?? 0,
+      ...usage,
+    }),
+  );
+  emit({ type: "message", message: named });
+  if (mustSave(context, named)) await session.save();
+  await runAfter(parts.hooks, "afterModel", { message: named, state: session.state }, emit);
+  return named;
+}
+
+async function buildRequest(context: RunContext): Promise<ModelRequest> {
+  const { parts, session, signal, threadId, metadata } = context;
+  const recalled = await parts.memory.recall({ state: session.state, threadId, metadata, signal });
+  const shaped = await parts.conversation.shape(withoutCutOffAnswer(session.state.messages), { signal });
+  const system = parts.systemPrompt === undefined ? [] : [systemMessage(parts.systemPrompt)];
+  const output =
+    parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
+  return {
+    messages: repairHistory([...system, ...recalled, ...shaped]),
+    tools: offeredTools(context).map(modelTool),
+    ...output,
+    signal,
+  };
+}
+
+/** The reader of large results is offered once there is something to read. */
+function offeredTools({ parts, session }: RunContext): readonly Tool[] {
+  const hasArtifacts = Object.keys(session.state.artifacts).length > 0;
+  return [...parts.tools.values()].filter((tool) => hasArtifacts || tool.name !== READ_RESULT);
+}
+
+/** An answer that was cut off is asked for again, not continued: the model is not shown its own half sentence. */
+function withoutCutOffAnswer(messages: readonly Message[]): readonly Message[] {
+  const last = messages.at(-1);
+  return last?.role === "assistant" && last.incomplete === true ? messages.slice(0, -1) : messages;
+}
+
+async function collect(
+  context: RunContext,
+  request: ModelRequest,
+): Promise<{ message: AssistantMessage; usage: ModelUsage }> {
+  const collector = new AnswerCollector();
+  try {
+    for await (const part of context.parts.model.stream(request)) {
+      collector.add(part);
+      if (part.type === "text-delta") context.emit({ type: "model-delta", kind: "text", text: part.text });
+      if (part.type === "reasoning-delta") context.emit({ type: "model-delta", kind: "reasoning", text: part.text });
+    }
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+  }
+  return { message: messageOf(collector.answer), usage: collector.answer.finish?.usage ?? NO_USAGE };
+}
+
+/** Calls of an answer that was cut off may be half of what the model wanted: they are not kept, and none of them is run. */
+function messageOf({ content, toolCalls, finish }: ModelAnswer): AssistantMessage {
+  if (finish === undefined) return { role: "assistant", content, incomplete: true };
+  return {
+    role: "assistant",
+    content,
+    ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(readCall) }),
+    ...(finish.providerMetadata !== undefined && { providerMetadata: finish.providerMetadata }),
+  };
+}
+
+function readCall({ argumentsText, ...call }: RequestedToolCall): ToolCall {
+  const parsed = parseToolArguments(argumentsText);
+  if (parsed.ok) return { ...call, arguments: parsed.value };
+  return { ...call, arguments: { unreadable: argumentsText }, invalid: parsed.reason };
+}
+
+/** Some providers count calls from one in every turn; the ledger needs a name that was not used in the thread before. */
+function withUnusedIds(state: AgentState, message: AssistantMessage): AssistantMessage {
+  if (message.toolCalls === undefined) return message;
+  const used = new Set(state.toolExecutions.map((execution) => execution.toolCallId));
+  const toolCalls = message.toolCalls.map((call) => {
+    let id = call.id;
+    for (let count = 2; used.has(id); count++) id = `${call.id}_${count}`;
+    used.add(id);
+    return id === call.id ? call : { ...call, id };
+  });
+  return { ...message, toolCalls };
+}
+
+/** The intent of a call that has effects is always durable before it runs. */
+function mustSave({ parts, limits }: RunContext, { toolCalls = [] }: AssistantMessage): boolean {
+  if (limits.iterations % parts.saveEvery === 0) return true;
+  return toolCalls.some((call) => parts.tools.get(call.name)?.effect !== "pure");
+}

@@ -1,0 +1,72 @@
+import type { ModelUsage } from "../models/model.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import type { Message } from "../state/message.ts";
+import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
+
+export type StopReason =
+  /** The model gave an answer and asked for nothing more. */
+  | "complete"
+  /** A tool marked `terminal` succeeded. */
+  | "terminal-tool"
+  /** A person must answer first: see `interrupts`. */
+  | "interrupted"
+  | "max-iterations"
+  | "token-budget"
+  | "time-budget"
+  /** The same tool with the same arguments, again and again. */
+  | "tool-loop"
+  /** `stopWhen` said so. */
+  | "stopped"
+  /** By the AbortSignal. */
+  | "cancelled"
+  /** By `agent.drain()`. */
+  | "drained"
+  /** The model's stream ended before it finished. */
+  | "incomplete"
+  /** The answer never fitted `outputSchema`. */
+  | "invalid-output";
+
+export interface RunResult<Output = unknown> {
+  /** The last words of the model. */
+  readonly text: string;
+  readonly state: AgentState;
+  readonly stopReason: StopReason;
+  /** Of this run; the thread's sums are in `state.totals`. */
+  readonly usage: ModelUsage;
+  readonly iterations: number;
+  /** Of the last save; `undefined` for a run without a thread. */
+  readonly checkpointId: string | undefined;
+  /** With `outputSchema`: the answer, checked. */
+  readonly output: Output | undefined;
+  /** Questions that wait for a person. */
+  readonly interrupts: readonly Interrupt[];
+}
+
+export type RunEvent =
+  | {
+      readonly type: "run-start";
+      readonly runId: string;
+      readonly threadId: string | undefined;
+      readonly resumed: boolean;
+    }
+  | { readonly type: "iteration-start"; readonly iteration: number }
+  | { readonly type: "model-delta"; readonly kind: "text" | "reasoning"; readonly text: string }
+  | { readonly type: "message"; readonly message: Message }
+  | {
+      readonly type: "tool-start";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly arguments: unknown;
+      readonly attempt: number;
+    }
+  | {
+      readonly type: "tool-end";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly status: ToolExecution["status"];
+    }
+  | { readonly type: "checkpoint-saved"; readonly checkpointId: string }
+  | { readonly type: "interrupt"; readonly interrupt: Interrupt }
+  /** Something beside the run failed (a hook, a memory, a metric). Nothing of the run was lost. */
+  | { readonly type: "warning"; readonly where: string; readonly error: unknown }
+  | { readonly type: "run-end"; readonly stopReason: StopReason };

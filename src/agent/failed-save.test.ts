@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { agentOf } from "../../test/agent/agent-of.ts";
+import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { BreakingLog } from "../../test/altered-log.ts";
+import { failureOf } from "../../test/failure-of.ts";
+import { Checkpointer } from "../checkpoint/checkpointer.ts";
+import { textOf } from "../state/message.ts";
+import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
+import { RunError } from "./run-error.ts";
+import { tool } from "./tool.ts";
+
+/** Breaks the storage from within a run. */
+const breaks = (log: BreakingLog, moment: "before" | "after", step: ScriptStep): ScriptStep => {
+  return () => {
+    log.failures.push(moment);
+    return step;
+  };
+};
+
+describe("an answer that could not be saved", () => {
+  test.each(["before", "after"] as const)("(broken %s the write) is raised with the answer", async (moment) => {
+    const log = new BreakingLog();
+    const store = new MemoryStore(log);
+    const agent = agentOf({ model: scriptedModel([breaks(log, moment, "forty-two")]), checkpointer: store.open() });
+    const failure = await failureOf(() => agent.run("go", { threadId: "t" }));
+    expect(failure).toBeInstanceOf(RunError);
+    expect(failure).toMatchObject({ code: "UNAVAILABLE", retryable: true, text: "forty-two" });
+    expect(textOf((failure as RunError).state.messages.at(-1)!)).toBe("forty-two");
+  });
+
+  test("can be saved by hand once the storage is back", async () => {
+    const log = new BreakingLog();
+    const store = new MemoryStore(log);
+    const checkpointer = store.open();
+    const agent = agentOf({ model: scriptedModel([breaks(log, "after", "forty-two")]), checkpointer });
+    const failure = (await failureOf(() => agent.run("go", { threadId: "t" }))) as RunError;
+    await checkpointer.save(failure.state, "t");
+    expect(await store.lines()).toEqual(["user: go", "assistant: forty-two"]);
+  });
+});
+
+test("a save that fails and may pass is made again, and nobody notices", async () => {
+  const log = new BreakingLog();
+  const checkpointer = new Checkpointer(log, { retry: { attempts: 3, baseDelayMs: 1 } });
+  log.failures.push("before", "after");
+  const agent = agentOf({ model: scriptedModel([breaks(log, "after", "forty-two")]), checkpointer });
+  expect(await agent.run("go", { threadId: "t" })).toMatchObject({ text: "forty-two" });
+  expect(await new MemoryStore(log).lines()).toEqual(["user: go", "assistant: forty-two"]);
+});
+
+test("a prompt that could not be saved is not put to the model", async () => {
+  const log = new BreakingLog();
+  const model = scriptedModel(["?"]);
+  log.failures.push("before");
+  const agent = agentOf({ model, checkpointer: new MemoryStore(log).open() });
+  await failureOf(() => agent.run("go", { threadId: "t" }));
+  expect(model.requests).toHaveLength(0);
+});
+
+test("a call whose beginning could not be saved is not begun", async () => {
+  const log = new BreakingLog();
+  const store = new MemoryStore(log);
+  let ran = 0;
+  const work = tool({ name: "work", execute: () => ++ran });
+  const agent = agentOf({
+    model: scriptedModel([{ toolCalls: [{ name: "work" }] }]),
+    checkpointer: store.open(),
+    tools: [work],
+    hooks: { afterModel: () => void log.failures.push("before", "before") },
+  });
+  await failureOf(() => agent.run("go", { threadId: "t" }));
+  expect(ran).toBe(0);
+  const resumed = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work] });
+  await resumed.run(undefined, { threadId: "t" });
+  expect(ran).toBe(1);
+});
+
+test("no model is asked while the outcome of a tool is not saved", async () => {
+  const log = new BreakingLog();
+  const store = new MemoryStore(log);
+  const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "?"]);
+  const work = tool({ name: "work", execute: () => void log.failures.push("before", "before") });
+  await failureOf(() => agentOf({ model, checkpointer: store.open(), tools: [work] }).run("go", { threadId: "t" }));
+  expect(model.requests).toHaveLength(1);
+});
+
+test("one call whose outcome could not be saved does not cost the outcome of the call beside it", async () => {
+  const log = new BreakingLog();
+  const store = new MemoryStore(log);
+  let settled: () => void = () => undefined;
+  const failed = new Promise<void>((resolve) => {
+    settled = resolve;
+  });
+  const quick = tool({
+    name: "quick",
+    execute: () => {
+      log.failures.push("before");
+      setImmediate(settled);
+      return "quick";
+    },
+  });
+  const slow = tool({
+    name: "slow",
+    execute: async () => {
+      await failed;
+      return "slow";
+    },
+  });
+  const model = scriptedModel([{ toolCalls: [{ name: "quick" }, { name: "slow" }] }]);
+  const agent = agentOf({ model, checkpointer: store.open(), tools: [quick, slow] });
+  await failureOf(() => agent.run("go", { threadId: "t" }));
+  expect(await store.statuses()).toEqual(["succeeded", "succeeded"]);
+});
+
+test("metadata that cannot be stored is refused before anything happens (locus 10)", async () => {
+  const store = new MemoryStore();
+  const model = scriptedModel(["?"]);
+  const agent = agentOf({ model, checkpointer: store.open() });
+  const failure = await failureOf(() => agent.run("go", { threadId: "t", metadata: { callback: () => 1 } }));
+  expect(failure).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("callback") });
+  expect(model.requests).toHaveLength(0);
+});
+
+test("a lease that cannot be given back does not cost the answer", async () => {
+  const log = new BreakingLog();
+  const store = new MemoryStore(log);
+  const agent = agentOf({
+    model: scriptedModel(["forty-two"]),
+    checkpointer: store.open(),
+    lease: true,
+    hooks: { afterRun: () => void log.failures.push("before") },
+  });
+  expect(await agent.run("go", { threadId: "t" })).toMatchObject({ text: "forty-two" });
+  expect(await store.lines()).toEqual(["user: go", "assistant: forty-two"]);
+});

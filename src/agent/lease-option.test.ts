@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { agentOf } from "../../test/agent/agent-of.ts";
+import { gate } from "../../test/agent/gate.ts";
+import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
+import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
+
+/** A model that says when it is asked and answers when it may. */
+function held(answer: string): { step: ScriptStep; asked: Promise<void>; answer: () => void } {
+  const [asked, go] = [gate(), gate()];
+  const step: ScriptStep = async () => {
+    asked.open();
+    await go.opened;
+    return answer;
+  };
+  return { step, asked: asked.opened, answer: go.open };
+}
+
+test("while a run holds the lease, a second run is refused before its model is asked", async () => {
+  const store = new MemoryStore();
+  const first = held("one");
+  const model = scriptedModel(["two"]);
+  const running = agentOf({ model: scriptedModel([first.step]), checkpointer: store.open(), lease: true }).run("1", {
+    threadId: "t",
+  });
+  await first.asked;
+  const second = agentOf({ model, checkpointer: store.open(), lease: true });
+  expect((await failureOf(() => second.run("2", { threadId: "t" }))).code).toBe("CONFLICT");
+  expect(model.requests).toHaveLength(0);
+  first.answer();
+  expect(await running).toMatchObject({ text: "one" });
+});
+
+test("a run without a lease is refused too while another holds it", async () => {
+  const store = new MemoryStore();
+  const first = held("one");
+  const running = agentOf({ model: scriptedModel([first.step]), checkpointer: store.open(), lease: true }).run("1", {
+    threadId: "t",
+  });
+  await first.asked;
+  const model = scriptedModel(["two"]);
+  const second = agentOf({ model, checkpointer: store.open() });
+  expect((await failureOf(() => second.run("2", { threadId: "t" }))).code).toBe("CONFLICT");
+  expect(model.requests).toHaveLength(0);
+  first.answer();
+  await running;
+  expect(await store.lines()).toEqual(["user: 1", "assistant: one"]);
+});
+
+test("a second run that is told to wait goes on where the first one ended", async () => {
+  const store = new MemoryStore();
+  const first = held("one");
+  const running = agentOf({ model: scriptedModel([first.step]), checkpointer: store.open(), lease: true }).run("1", {
+    threadId: "t",
+  });
+  await first.asked;
+  const lease = { waitMs: 20_000 };
+  const waiting = agentOf({ model: scriptedModel(["two"]), checkpointer: store.open(), lease }).run("2", {
+    threadId: "t",
+  });
+  first.answer();
+  await Promise.all([running, waiting]);
+  expect(await store.lines()).toEqual(["user: 1", "assistant: one", "user: 2", "assistant: two"]);
+});
+
+test("a run that waits for the lease can be cancelled", async () => {
+  const store = new MemoryStore();
+  const first = held("one");
+  const running = agentOf({ model: scriptedModel([first.step]), checkpointer: store.open(), lease: true }).run("1", {
+    threadId: "t",
+  });
+  await first.asked;
+  const stop = new AbortController();
+  const lease = { waitMs: 600_000 };
+  const waiting = agentOf({ model: scriptedModel(["two"]), checkpointer: store.open(), lease }).run("2", {
+    threadId: "t",
+    signal: stop.signal,
+  });
+  stop.abort(new Error("never mind"));
+  await expect(Promise.resolve(waiting)).rejects.toThrow("never mind");
+  first.answer();
+  await running;
+});
+
+test("the lease is given back when a run fails", async () => {
+  const store = new MemoryStore();
+  const fails = agentOf({ model: scriptedModel([new Error("no")]), checkpointer: store.open(), lease: true });
+  await failureOf(() => fails.run("1", { threadId: "t" }));
+  const next = agentOf({ model: scriptedModel(["yes"]), checkpointer: store.open(), lease: true });
+  expect(await next.run(undefined, { threadId: "t" })).toMatchObject({ text: "yes" });
+});

@@ -1,0 +1,74 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { AgentState } from "../state/agent-state.ts";
+import { canonicalJson } from "../state/canonical-json.ts";
+import type { AssistantMessage, ToolCall } from "../state/message.ts";
+import type { ToolExecution } from "../state/state-fields.ts";
+
+/**
+ * The tool ledger: for each call of a tool, what is known of it. Its entries
+ * are part of the state and become durable with it, so that whoever resumes a
+ * thread knows which calls were asked for, begun and settled.
+ */
+
+/** A call together with its entry. */
+export interface LedgerCall {
+  readonly call: ToolCall;
+  readonly execution: ToolExecution;
+}
+
+const SETTLED: ReadonlySet<ToolExecution["status"]> = new Set(["succeeded", "failed", "unknown", "denied"]);
+
+export const isSettled = ({ status }: ToolExecution): boolean => SETTLED.has(status);
+
+/** Enters every call of the model's message as intended, with the key that all attempts at it will share. */
+export function intend(state: AgentState, message: AssistantMessage): AgentState {
+  let next = state;
+  for (const call of message.toolCalls ?? []) {
+    next = next.withToolExecution({
+      toolCallId: call.id,
+      toolName: call.name,
+      status: "intended",
+      idempotencyKey: randomUUID(),
+      argumentsHash: argumentsHash(call),
+    });
+  }
+  return next;
+}
+
+/** The calls of the latest model message that have no outcome yet: what a turn still has to do. */
+export function openCalls(state: AgentState): readonly LedgerCall[] {
+  const message = state.messages.findLast((candidate) => candidate.role === "assistant");
+  if (message?.role !== "assistant") return [];
+  const open: LedgerCall[] = [];
+  for (const call of message.toolCalls ?? []) {
+    const execution = state.toolExecutions.findLast((entry) => entry.toolCallId === call.id) ?? unrecorded(call);
+    if (!isSettled(execution)) open.push({ call, execution });
+  }
+  return open;
+}
+
+/** A thread that was imported or edited may hold calls the ledger never saw: nothing is known of their fate. */
+const unrecorded = (call: ToolCall): ToolExecution => ({
+  toolCallId: call.id,
+  toolName: call.name,
+  status: "started",
+  idempotencyKey: randomUUID(),
+  argumentsHash: argumentsHash(call),
+});
+
+/** An earlier call of the same tool with the same arguments that succeeded, for tools that are marked `idempotent`. */
+export function earlierSuccess(state: AgentState, { call, execution }: LedgerCall): ToolExecution | undefined {
+  return state.toolExecutions.find(
+    (entry) =>
+      entry.toolName === call.name &&
+      entry.status === "succeeded" &&
+      entry.argumentsHash === execution.argumentsHash &&
+      entry.toolCallId !== call.id,
+  );
+}
+
+/** Same tool, same arguments, whatever the order of their keys. */
+export const argumentsHash = (call: ToolCall): string => digest([call.name, canonicalJson(call.arguments)]);
+
+const digest = (parts: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);

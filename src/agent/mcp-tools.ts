@@ -1,0 +1,84 @@
+import type { JsonSchema } from "../models/model.ts";
+import { type Tool, type ToolEffect, tool } from "./tool.ts";
+
+/** The part of a connected MCP client that is used; the clients of both SDK generations have it. */
+export interface McpClient {
+  listTools(parameters?: { readonly cursor?: string }): Promise<{
+    readonly tools: readonly McpTool[];
+    readonly nextCursor?: string | undefined;
+  }>;
+  callTool(
+    call: { readonly name: string; readonly arguments: Record<string, unknown> },
+    ...rest: never[]
+  ): Promise<unknown>;
+}
+
+export interface McpTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly inputSchema: JsonSchema;
+  readonly annotations?:
+    | { readonly readOnlyHint?: boolean | undefined; readonly idempotentHint?: boolean | undefined }
+    | undefined;
+}
+
+export interface McpToolsOptions {
+  /** Put before each name, so that two servers can have a tool of the same name. @default "" */
+  readonly prefix?: string;
+  /**
+   * What a call may do, by tool name. A server's own hints are not believed
+   * unless you say "trust": they come from the server. @default "atMostOnce"
+   */
+  readonly effect?: ToolEffect | "trust" | ((tool: McpTool) => ToolEffect);
+  /** @default 60000 */
+  readonly timeoutMs?: number;
+}
+
+/** Every tool of a connected MCP server, all pages of its list. */
+export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<readonly Tool[]> {
+  const tools: Tool[] = [];
+  let cursor: string | undefined;
+  do {
+    const found = await client.listTools(cursor === undefined ? {} : { cursor });
+    tools.push(...found.tools.map((described) => asTool(client, described, options)));
+    cursor = found.nextCursor;
+  } while (cursor !== undefined);
+  return tools;
+}
+
+function asTool(
+  client: McpClient,
+  described: McpTool,
+  { prefix = "", effect, timeoutMs = 60_000 }: McpToolsOptions,
+): Tool {
+  const { name, description, inputSchema } = described;
+  return tool({
+    name: `${prefix}${name}`,
+    ...(description !== undefined && { description }),
+    inputSchema,
+    effect: effectOf(described, effect),
+    timeoutMs,
+    execute: async (input) => textOf(await client.callTool({ name, arguments: input as Record<string, unknown> })),
+  });
+}
+
+function effectOf(described: McpTool, effect: McpToolsOptions["effect"]): ToolEffect {
+  if (typeof effect === "function") return effect(described);
+  if (effect !== "trust") return effect ?? "atMostOnce";
+  if (described.annotations?.readOnlyHint === true) return "pure";
+  return described.annotations?.idempotentHint === true ? "idempotent" : "atMostOnce";
+}
+
+interface McpResult {
+  readonly isError?: boolean;
+  readonly content?: readonly { readonly type: string; readonly text?: string }[];
+  readonly structuredContent?: unknown;
+}
+
+/** Text as it is; anything else named, so that the model knows what it did not get to see. */
+function textOf(result: unknown): string {
+  const { isError, content = [], structuredContent } = result as McpResult;
+  const text = content.map((part) => (part.type === "text" ? (part.text ?? "") : `[${part.type}]`)).join("\n");
+  if (isError === true) throw new Error(text || "the tool reported an error without words");
+  return text !== "" || structuredContent === undefined ? text : JSON.stringify(structuredContent);
+}

@@ -1,0 +1,51 @@
+import { textOf, userMessage } from "../state/message.ts";
+import type { Ending } from "./loop.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** Marks what the agent itself said to the model, for those who show the conversation to people. */
+const REPAIR = { "holdfast.repair": true } as const;
+
+/**
+ * With an output schema: checks the answer and, while there are tries left, asks
+ * again with what is wrong. The request is a message like any other, saved
+ * before the model is asked, so that a crash in between changes nothing.
+ */
+export async function judgeAnswer(context: RunContext): Promise<Ending | "ask again"> {
+  const { parts, session } = context;
+  if (parts.output === undefined) return { stopReason: "complete" };
+  const faults = await faultsIn(context);
+  if ("output" in faults) return { stopReason: "complete", output: faults.output };
+  if (repairsSoFar(context) >= parts.maxOutputRepairs) return { stopReason: "invalid-output" };
+  const request = `That answer does not fit: ${faults.faults.join("; ")}. Answer again with nothing but JSON that fits this schema: ${JSON.stringify(parts.output.jsonSchema)}`;
+  session.change((state) => state.withMessage(userMessage(request, { metadata: REPAIR })));
+  await session.save();
+  return "ask again";
+}
+
+async function faultsIn({ parts, session }: RunContext): Promise<{ output: unknown } | { faults: readonly string[] }> {
+  const last = session.state.messages.at(-1);
+  const text = last === undefined ? "" : withoutFence(textOf(last));
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { faults: [`it is not JSON (${error instanceof Error ? error.message : String(error)})`] };
+  }
+  const checked = await parts.output?.check(value);
+  if (checked === undefined || "value" in checked) return { output: checked?.value };
+  return checked;
+}
+
+/** Models like to put JSON into a Markdown fence. */
+const withoutFence = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+
+/** Since the user's own last message: the count survives a crash because it is read from the conversation. */
+function repairsSoFar({ session }: RunContext): number {
+  let count = 0;
+  for (const message of session.state.messages.toReversed()) {
+    if (message.role !== "user") continue;
+    if (message.metadata?.["holdfast.repair"] !== true) break;
+    count++;
+  }
+  return count;
+}

@@ -1,0 +1,39 @@
+import type { Model } from "../models/model.ts";
+import type { ReadySchema } from "../models/schema.ts";
+import type { RunEvent } from "./events.ts";
+import type { AgentHooks } from "./hooks.ts";
+import type { LimitGuard } from "./limits.ts";
+import type { ConversationPort, MemoryPort } from "./ports.ts";
+import type { Telemetry } from "./telemetry.ts";
+import type { ThreadSession } from "./thread-session.ts";
+import type { Tool } from "./tool.ts";
+
+/** What the agent was made of. The same for all its runs. */
+export interface AgentParts {
+  readonly model: Model;
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly systemPrompt: string | undefined;
+  /** 1 saves after each step, n after every n-th, `Infinity` only where it must. */
+  readonly saveEvery: number;
+  readonly toolConcurrency: number;
+  readonly maxResultChars: number;
+  readonly memory: MemoryPort;
+  readonly conversation: ConversationPort;
+  readonly hooks: AgentHooks;
+  readonly output: ReadySchema | undefined;
+  readonly maxOutputRepairs: number;
+  readonly telemetry: Telemetry;
+  readonly now: () => number;
+}
+
+/** One run under way. */
+export interface RunContext {
+  readonly parts: AgentParts;
+  readonly session: ThreadSession;
+  readonly limits: LimitGuard;
+  readonly threadId: string | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+  readonly isDraining: () => boolean;
+  readonly emit: (event: RunEvent) => void;
+}

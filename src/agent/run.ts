@@ -1,0 +1,57 @@
+import type { RunEvent, RunResult } from "./events.ts";
+
+/**
+ * One run: an async iterable of its events and a promise of its result, at once.
+ * It goes on whether anybody listens or not; leaving the iteration early only
+ * stops listening. Events that came before the iteration began are not lost.
+ */
+export class Run<Output = unknown> implements AsyncIterable<RunEvent>, PromiseLike<RunResult<Output>> {
+  readonly #events: RunEvent[] = [];
+  readonly #result: Promise<RunResult<Output>>;
+  #ended = false;
+  #wake: () => void = () => undefined;
+  #changed: Promise<void> = this.#nextChange();
+
+  constructor(start: (emit: (event: RunEvent) => void) => Promise<RunResult<Output>>) {
+    this.#result = start((event) => {
+      this.#events.push(event);
+      this.#wake();
+    }).finally(() => {
+      this.#ended = true;
+      this.#wake();
+    });
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: being awaitable is the point
+  then<Fulfilled = RunResult<Output>, Rejected = never>(
+    onFulfilled?: ((result: RunResult<Output>) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    return this.#result.then(onFulfilled, onRejected);
+  }
+
+  /** Ends when the run does; throws what the run throws. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, undefined> {
+    // Whoever iterates meets a failure here, so it must not count as unhandled as well.
+    this.#result.catch(() => undefined);
+    for (let next = 0; ; ) {
+      const changed = this.#changed;
+      while (next < this.#events.length) {
+        const event = this.#events[next++];
+        if (event !== undefined) yield event;
+      }
+      if (this.#ended && next === this.#events.length) break;
+      await changed;
+    }
+    await this.#result;
+  }
+
+  #nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#changed = this.#nextChange();
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,105 @@
+import type { JsonSchema, ModelTool } from "../models/model.ts";
+import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../models/schema.ts";
+
+/**
+ * What may happen when a call was begun and nobody knows how it ended.
+ *
+ * - `pure`: reads only. Run again.
+ * - `idempotent`: the idempotency key makes a repetition harmless. Run again with the same key.
+ * - `atMostOnce`: never run again. `verify` decides, else the model is told that the outcome is unknown.
+ */
+export type ToolEffect = "pure" | "idempotent" | "atMostOnce";
+
+export interface ToolContext {
+  readonly toolCallId: string;
+  /** The same for every attempt at this call, in every process. Hand it to what you call. */
+  readonly idempotencyKey: string;
+  /** 1, or more when an earlier attempt was cut off. */
+  readonly attempt: number;
+  readonly threadId: string | undefined;
+  /** Aborts on cancellation and on the tool's time-out. */
+  readonly signal: AbortSignal;
+  /** What the run was given. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /**
+   * Asks a person. The first time the run ends as "interrupted" and this never
+   * returns; once somebody answered, the tool is begun again from its top and
+   * this returns the answer. So ask before you act.
+   */
+  interrupt(request: { readonly question: string; readonly schema?: AnySchema }): Promise<unknown>;
+}
+
+/** What became of a call that was begun and never settled. */
+export type VerifiedOutcome =
+  | { readonly outcome: "done"; readonly result: unknown }
+  | { readonly outcome: "not-done" }
+  | { readonly outcome: "unknown" };
+
+export interface ToolOptions<Schema extends AnySchema> {
+  readonly name: string;
+  readonly description?: string;
+  /** zod, valibot, arktype or JSON Schema. @default no arguments */
+  readonly inputSchema?: Schema;
+  readonly execute: (input: SchemaOutput<Schema>, context: ToolContext) => unknown;
+  /** @default "atMostOnce" */
+  readonly effect?: ToolEffect;
+  /** Like effect "idempotent", and a second call with the same arguments in the thread gets the first one's result. */
+  readonly idempotent?: boolean;
+  /** Asked after a crash about a call that was begun; may look the idempotency key up in what was called. */
+  readonly verify?: (input: SchemaOutput<Schema>, context: ToolContext) => VerifiedOutcome | Promise<VerifiedOutcome>;
+  /** A person must agree first. @default false */
+  readonly needsApproval?: boolean | ((input: SchemaOutput<Schema>) => boolean | Promise<boolean>);
+  /** @default no limit */
+  readonly timeoutMs?: number;
+  /** The run ends when this tool succeeded. @default false */
+  readonly terminal?: boolean;
+}
+
+/** A tool as the loop uses it. Make one with `tool()`. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly schema: ReadySchema;
+  readonly effect: ToolEffect;
+  readonly dedupe: boolean;
+  readonly terminal: boolean;
+  readonly timeoutMs: number | undefined;
+  execute(input: unknown, context: ToolContext): unknown;
+  verify: ((input: unknown, context: ToolContext) => VerifiedOutcome | Promise<VerifiedOutcome>) | undefined;
+  needsApproval(input: unknown): boolean | Promise<boolean>;
+}
+
+const EFFECTS: ReadonlySet<unknown> = new Set(["pure", "idempotent", "atMostOnce"]);
+const NO_ARGUMENTS: JsonSchema = { type: "object", properties: {}, additionalProperties: false };
+
+/** Declares a tool: what the model is told, how arguments are checked, and what a crash in the middle means. */
+export function tool<const Schema extends AnySchema>(options: ToolOptions<Schema>): Tool {
+  const { name, execute, needsApproval = false, idempotent = false } = options;
+  if (typeof name !== "string" || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
+    throw new TypeError(
+      "a tool's name must be 1 to 64 letters, digits, underscores or hyphens: models accept no others",
+    );
+  }
+  if (typeof execute !== "function") throw new TypeError(`tool "${name}": execute must be a function`);
+  const effect = options.effect ?? (idempotent ? "idempotent" : "atMostOnce");
+  if (!EFFECTS.has(effect)) throw new TypeError(`tool "${name}": effect must be one of ${[...EFFECTS].join(", ")}`);
+  return {
+    name,
+    description: options.description,
+    schema: readySchema(options.inputSchema ?? NO_ARGUMENTS, `tool "${name}": inputSchema`),
+    effect,
+    dedupe: idempotent,
+    terminal: options.terminal ?? false,
+    timeoutMs: options.timeoutMs,
+    execute: execute as Tool["execute"],
+    verify: options.verify as Tool["verify"],
+    needsApproval: (input) =>
+      typeof needsApproval === "function" ? needsApproval(input as SchemaOutput<Schema>) : needsApproval,
+  };
+}
+
+export const modelTool = ({ name, description, schema }: Tool): ModelTool => ({
+  name,
+  ...(description !== undefined && { description }),
+  inputSchema: schema.jsonSchema,
+});

@@ -1,0 +1,78 @@
+import { link, open, rename, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { StateError } from "../../errors.ts";
+import { codeOf } from "./classify.ts";
+import { newTemporaryName } from "./layout.ts";
+
+/**
+ * Creates a file and returns when its bytes are on the disk. The name must be
+ * one that nobody looks for: until then the file may be there in part. A failed
+ * sync is final; the next attempt begins with a new file.
+ */
+export async function writeNewFile(path: string, bytes: Uint8Array): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    // A disk that fills up may take fewer bytes than it was given and call that success.
+    for (let written = 0; written < bytes.byteLength; ) {
+      const { bytesWritten } = await file.write(bytes, written, bytes.byteLength - written);
+      if (bytesWritten === 0) throw new Error(`only ${written} of ${bytes.byteLength} bytes of ${path} were taken`);
+      written += bytesWritten;
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes what was created, renamed or removed in a directory last. Windows has no such call and needs none to answer. */
+export async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+/** Puts bytes under a name that must be free: false when it is not. The whole file appears at once; sync the directory next. */
+export async function createAt(path: string, bytes: Uint8Array, staging: string): Promise<boolean> {
+  return staged(bytes, staging, async (draft) => {
+    try {
+      await link(draft, path);
+      return true;
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false;
+      throw asUnsupported(error) ?? error;
+    }
+  });
+}
+
+/** Puts bytes in place of what is under a name. A reader sees the old file or the new one. */
+export async function replaceAt(path: string, bytes: Uint8Array, staging: string): Promise<void> {
+  await staged(bytes, staging, (draft) => rename(draft, path));
+}
+
+async function staged<T>(bytes: Uint8Array, staging: string, move: (draft: string) => Promise<T>): Promise<T> {
+  const draft = join(staging, newTemporaryName());
+  try {
+    await writeNewFile(draft, bytes);
+    return await move(draft);
+  } finally {
+    // What cannot be removed now is swept later; it has no name that anybody reads.
+    await unlink(draft).catch(() => undefined);
+  }
+}
+
+const NO_HARD_LINKS: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV"]);
+
+/** What a refused link means. Without it two writers could not be kept apart, so there is no second way. */
+export function asUnsupported(error: unknown): StateError | undefined {
+  const code = codeOf(error);
+  if (!NO_HARD_LINKS.has(code)) return undefined;
+  return new StateError(
+    "UNSUPPORTED",
+    `the file system of the directory refused a hard link (${code}), without which two writers cannot be kept apart. Choose a directory on a local disk, or the sqlite backend`,
+    { capability: "conditionalSave", cause: error },
+  );
+}

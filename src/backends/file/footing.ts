@@ -1,0 +1,82 @@
+import { dirname } from "node:path";
+import type { AppendOutcome } from "../../checkpoint/thread-log.ts";
+import { createAt, syncDirectory } from "./durable-write.ts";
+import { finishEdits } from "./edits.ts";
+import { type LogPlace, recordPath } from "./layout.ts";
+import { renderRecord, type StoredRecord } from "./record-file.ts";
+import type { RootDirectory } from "./root.ts";
+import { AGAIN } from "./settling.ts";
+import { type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { takeStaging } from "./staging.ts";
+import { findLog } from "./thread-directory.ts";
+
+/**
+ * Where a writer stands: after `staging` was taken, the tail was seen to be
+ * `tail`, without unfinished edits. As long as that staging directory stands, a
+ * link from it to `tail + 1` succeeds only if there never was such a record.
+ */
+export interface Footing {
+  readonly place: LogPlace;
+  readonly generation: string;
+  readonly tail: number;
+  /** Absolute. */
+  readonly staging: string;
+}
+
+/** The position that a writer believes to be the tail. */
+export interface Expected {
+  readonly generation: string;
+  readonly expected: number;
+}
+
+export type Refusal = AppendOutcome & { readonly appended: false };
+
+export const NO_THREAD: Refusal = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
+
+/** Takes a footing at the expected tail, or says why there is none. The order of the steps is what makes it one. */
+export async function findFooting(
+  root: RootDirectory,
+  threadDirectory: string,
+  request: Expected,
+): Promise<Footing | Refusal | typeof AGAIN> {
+  const place = await findLog(root, threadDirectory);
+  if (place === undefined) return NO_THREAD;
+  const staging = await takeStaging(place);
+  const snapshot = await takeSnapshot(place);
+  const { tail } = snapshot;
+  if (tail.removed) return NO_THREAD;
+  if (snapshot.pending !== undefined) {
+    await finishEdits(root, place);
+    return AGAIN;
+  }
+  if (tail.generation !== request.generation || tail.entry.seq !== request.expected) return refusal(snapshot, request);
+  await syncAbove(place);
+  return { place, generation: tail.generation, tail: tail.entry.seq, staging };
+}
+
+/** Adds a record behind the tail. False when somebody else was faster. To be synced by the caller. */
+export function commit(
+  { place, generation, staging }: Footing,
+  stored: Omit<StoredRecord, "generation" | "log">,
+): Promise<boolean> {
+  const bytes = renderRecord({ ...stored, generation, log: place.log });
+  return createAt(recordPath(place, stored.record.seq), bytes, staging);
+}
+
+/** What the caller is told when it may not append. */
+export async function refusal(snapshot: Snapshot, { generation, expected }: Expected): Promise<Refusal> {
+  const { place, tail, seqs } = snapshot;
+  const isThere = tail.generation === generation && seqs.includes(expected + 1);
+  const occupant = isThere ? await snapshot.entry(expected + 1) : undefined;
+  // The caller may find its own earlier attempt here and call it saved, so it has to be on the disk.
+  if (isThere) await syncDirectory(place.path);
+  if (isThere) await syncAbove(place);
+  return { appended: false, tail: tail.entry, generation: tail.generation, occupant };
+}
+
+/** Whoever made the thread may have died before the directories above it were synced. Costs little when they are. */
+async function syncAbove(place: LogPlace): Promise<void> {
+  const threadDirectory = dirname(place.path);
+  await syncDirectory(threadDirectory);
+  await syncDirectory(dirname(threadDirectory));
+}

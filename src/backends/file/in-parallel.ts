@@ -1,0 +1,13 @@
+/** Applies `work` to every item, a few at a time, and keeps the order: thousands of files must not all be open at once. */
+export async function inParallel<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let start = 0; start < items.length; start += AT_ONCE) {
+    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(work))));
+  }
+  return results;
+}
+
+export const AT_ONCE = 16;

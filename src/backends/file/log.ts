@@ -1,0 +1,143 @@
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  ThreadEntry,
+  ThreadLog,
+} from "../../checkpoint/thread-log.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { CheckpointIndex } from "./checkpoint-index.ts";
+import { classify } from "./classify.ts";
+import { copyThread } from "./copying.ts";
+import { AT_ONCE, inParallel } from "./in-parallel.ts";
+import { threadDirectoryName } from "./layout.ts";
+import { removeThread, removeThreadAt } from "./removing.ts";
+import { RootDirectory } from "./root.ts";
+import { readThread, type Snapshot } from "./snapshot.ts";
+import { walkThreads } from "./thread-walk.ts";
+import { ThreadWriter } from "./writing.ts";
+
+/** Threads as directories of readable files, shared by any number of processes. How: see `layout.ts`. */
+export class FileLog implements ThreadLog {
+  readonly name = "file";
+  readonly capabilities: LogCapabilities = {
+    // Windows cannot sync a directory: a new name may be lost with the power there.
+    durability: process.platform === "win32" ? "os" : "fsync",
+    conditionalAppend: true,
+    listThreads: true,
+    // Nobody is running when a file should expire. What looks at the clock on its own is `vacuum`.
+    ttl: false,
+    maxRecordBytes: 64 * 1024 * 1024,
+    maxChainRecords: 64,
+  };
+  readonly #root: RootDirectory;
+  readonly #writer: ThreadWriter;
+  readonly #index = new CheckpointIndex();
+  #isClosed = false;
+
+  constructor({ directory }: { readonly directory: string }) {
+    this.#root = new RootDirectory(directory);
+    this.#writer = new ThreadWriter(this.#root);
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    await this.#openForWriting();
+    return this.#writer.append(threadId, request);
+  }
+
+  readTail(threadId: string): Promise<LogChain | undefined> {
+    return this.#read(threadId, (snapshot) => chainTo(snapshot, snapshot.tail.entry));
+  }
+
+  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    return this.#read(threadId, async (snapshot) => {
+      const found = await this.#find(snapshot, checkpointId);
+      return found && chainTo(snapshot, found);
+    });
+  }
+
+  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    return this.#read(threadId, (snapshot) => this.#find(snapshot, checkpointId));
+  }
+
+  tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {
+    return this.#read(threadId, async ({ tail: { generation, entry } }) => ({ generation, entry }));
+  }
+
+  async list(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<readonly LogEntry[]> {
+    const { before = Number.POSITIVE_INFINITY, limit } = options;
+    return (await this.#read(threadId, (snapshot) => newestCheckpoints(snapshot, before, limit))) ?? [];
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { readonly generation: string; readonly seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    await this.#openForWriting();
+    return ifTail === undefined ? removeThread(this.#root, threadId) : removeThreadAt(this.#root, threadId, ifTail);
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    await this.#openForWriting();
+    return copyThread(this.#root, source, { threadId: target, generation });
+  }
+
+  async listThreads(options: {
+    readonly prefix: string;
+    readonly cursor?: string;
+    readonly limit: number;
+  }): Promise<LogPage<ThreadEntry>> {
+    await this.#open();
+    return walkThreads(this.#root, options);
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+
+  async #read<T>(threadId: string, read: (snapshot: Snapshot) => Promise<T>): Promise<T | undefined> {
+    await this.#open();
+    return readThread(this.#root, threadDirectoryName(threadId), read);
+  }
+
+  async #find(snapshot: Snapshot, checkpointId: string): Promise<LogEntry | undefined> {
+    const seq = await this.#index.find(snapshot, checkpointId);
+    return seq === undefined ? undefined : snapshot.entry(seq);
+  }
+
+  async #open(): Promise<void> {
+    if (this.#isClosed) throw new StateError("CLOSED", "used after close(); open the directory again");
+    await this.#root.ready();
+  }
+
+  async #openForWriting(): Promise<void> {
+    await this.#open();
+    await this.#root.writable();
+  }
+}
+
+async function chainTo(snapshot: Snapshot, target: LogEntry): Promise<LogChain> {
+  const { generation, entry: tail } = snapshot.tail;
+  return { generation, tail, records: await snapshot.records(target.base, target.seq) };
+}
+
+async function newestCheckpoints(snapshot: Snapshot, before: number, limit: number): Promise<readonly LogEntry[]> {
+  const found: LogEntry[] = [];
+  const seqs = snapshot.seqs.filter((seq) => seq < before);
+  while (seqs.length > 0 && found.length < limit) {
+    const some = seqs.splice(-Math.min(AT_ONCE, limit - found.length)).reverse();
+    const entries = await inParallel(some, (seq) => snapshot.entry(seq));
+    found.push(...entries.filter((entry) => entry.checkpointId !== undefined));
+  }
+  return found;
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
+import { commit, findFooting } from "./footing.ts";
+import { type LogPlace, threadDirectoryName } from "./layout.ts";
+import type { RootDirectory } from "./root.ts";
+import { AGAIN, untilSettled } from "./settling.ts";
+import { type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { findLog, logsIn, retireLog } from "./thread-directory.ts";
+
+type Removal = "removed" | "absent" | "moved";
+
+/** A thread that is there. A removal that was committed and not cleared away is cleared away on this occasion. */
+export async function openThread(root: RootDirectory, threadDirectory: string): Promise<Snapshot | undefined> {
+  const place = await findLog(root, threadDirectory);
+  if (place === undefined) return undefined;
+  const snapshot = await takeSnapshot(place);
+  if (!snapshot.tail.removed) return snapshot;
+  await retireLog(root, place);
+  return undefined;
+}
+
+/** Works on a damaged thread too: it is how one gets rid of it. */
+export function removeThread(root: RootDirectory, threadId: string): Promise<Removal> {
+  return untilSettled(async () => {
+    const logs = await logsIn(root, threadDirectoryName(threadId));
+    if (logs.length === 0) return "absent";
+    let outcome: Removal | typeof AGAIN = AGAIN;
+    for (const place of logs) {
+      const wasThere = !(await isEnded(place));
+      if (await retireLog(root, place)) outcome = wasThere ? "removed" : "absent";
+    }
+    return outcome;
+  });
+}
+
+/**
+ * Removes a thread if nothing was added to it. A last record is put behind the
+ * tail that says so: from then on no append can succeed and nobody sees the
+ * thread, whoever clears it away.
+ */
+export function removeThreadAt(
+  root: RootDirectory,
+  threadId: string,
+  { generation, seq }: { readonly generation: string; readonly seq: number },
+): Promise<Removal> {
+  return untilSettled(async () => {
+    const footing = await findFooting(root, threadDirectoryName(threadId), { generation, expected: seq });
+    if (footing === AGAIN) return AGAIN;
+    if ("appended" in footing) return footing.tail === undefined ? "absent" : "moved";
+    const record = lastRecord(seq + 1);
+    if (!(await commit(footing, { threadId, record, removed: true, edits: undefined }))) return AGAIN;
+    await retireLog(root, footing.place);
+    return "removed";
+  });
+}
+
+const lastRecord = (seq: number): LogRecord => ({
+  seq,
+  writeId: randomBytes(12).toString("hex"),
+  base: seq,
+  head: 0,
+  checkpointId: undefined,
+  header: "{}",
+  metadata: undefined,
+  body: Buffer.from("{}"),
+  words: undefined,
+});
+
+/** Whether a conditional removal was committed and not cleared away. A damaged thread is one that is there. */
+async function isEnded(place: LogPlace): Promise<boolean> {
+  try {
+    return (await takeSnapshot(place)).tail.removed;
+  } catch (error) {
+    if (StateError.is(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+import { access, constants, link, mkdir, readdir, rename, rm, stat, unlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { StateError } from "../../errors.ts";
+import { codeOf, isGone } from "./classify.ts";
+import { asUnsupported, syncDirectory, writeNewFile } from "./durable-write.ts";
+import { isLeftoverName, newTemporaryName, newTrashName } from "./layout.ts";
+
+/** A live writer may own anything younger. */
+export const LEFTOVER_AGE_MS: number = 60 * 60 * 1000;
+
+/** The directory that holds all threads. */
+export class RootDirectory {
+  readonly path: string;
+  #ready: Promise<void> | undefined;
+  #writable: Promise<void> | undefined;
+
+  constructor(directory: string) {
+    // Now and not later: where the process stands may change.
+    this.path = resolve(directory);
+  }
+
+  /** To be awaited before anything is read. Makes the directory the first time, and clears what crashes left behind. */
+  ready(): Promise<void> {
+    this.#ready ??= this.#open().catch((error: unknown) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  /** To be awaited before anything is written: says what is wrong with the directory before a thread is touched. */
+  writable(): Promise<void> {
+    this.#writable ??= this.#probe().catch((error: unknown) => {
+      this.#writable = undefined;
+      throw error;
+    });
+    return this.#writable;
+  }
+
+  /** A thread that is not found is absent only if the place where it would be is there. */
+  async assertThere(): Promise<void> {
+    try {
+      await stat(this.path);
+    } catch (cause) {
+      if (!isGone(cause)) throw cause;
+      throw this.#vanished(cause);
+    }
+  }
+
+  /** The names in it. */
+  async list(): Promise<readonly string[]> {
+    try {
+      return await readdir(this.path);
+    } catch (cause) {
+      if (!isGone(cause)) throw cause;
+      throw this.#vanished(cause);
+    }
+  }
+
+  temporaryPath(): string {
+    return join(this.path, newTemporaryName());
+  }
+
+  /** Takes something away at once, whatever its size; false when it is not there. `erase` the result. */
+  async moveToTrash(path: string): Promise<string | undefined> {
+    const trash = join(this.path, newTrashName());
+    try {
+      await rename(path, trash);
+      return trash;
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #open(): Promise<void> {
+    const created = await this.#make();
+    if (created !== undefined) {
+      for (let parent = dirname(this.path); ; parent = dirname(parent)) {
+        await syncDirectory(parent);
+        if (parent === dirname(created)) break;
+      }
+    }
+    // Not being able to tidy up is no reason not to read.
+    await this.#sweep().catch(() => undefined);
+  }
+
+  async #make(): Promise<string | undefined> {
+    try {
+      return await mkdir(this.path, { recursive: true, mode: 0o700 });
+    } catch (cause) {
+      const code = codeOf(cause);
+      if (code !== "EEXIST" && code !== "ENOTDIR") throw cause;
+      const message = `${JSON.stringify(this.path)} is, or lies below, a file; the option "directory" must name a directory`;
+      throw new StateError("INVALID_ARGUMENT", message, { location: this.path, cause });
+    }
+  }
+
+  async #probe(): Promise<void> {
+    const [first, second] = [this.temporaryPath(), this.temporaryPath()];
+    try {
+      await access(this.path, constants.W_OK | constants.X_OK);
+      await writeNewFile(first, Buffer.from("probe\n"));
+      await link(first, second);
+    } catch (cause) {
+      if (isGone(cause)) throw this.#vanished(cause);
+      throw asUnsupported(cause) ?? cause;
+    } finally {
+      await Promise.allSettled([unlink(first), unlink(second)]);
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    for (const name of await this.list()) {
+      const path = join(this.path, name);
+      if (!isLeftoverName(name) || !(await isOld(path))) continue;
+      // By way of the trash: whoever still works on it must lose all of it at once, not file by file.
+      const trash = await this.moveToTrash(path);
+      if (trash !== undefined) await rm(trash, { recursive: true, force: true });
+    }
+  }
+
+  #vanished(cause: unknown): StateError {
+    const message = `the directory ${JSON.stringify(this.path)} is gone: deleted, or on a disk that is no longer mounted. Bring it back, or open a new checkpointer to start empty`;
+    return new StateError("UNAVAILABLE", message, { location: this.path, cause });
+  }
+}
+
+/** Says where the bytes of something deleted still are when they cannot be removed. */
+export async function erase(trash: string): Promise<void> {
+  try {
+    await rm(trash, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+  } catch (cause) {
+    const message = `it is deleted, but its bytes are still in ${JSON.stringify(trash)}: ${String(cause)}. Remove that by hand`;
+    throw new StateError("UNKNOWN", message, { location: trash, cause });
+  }
+}
+
+/** A thread being copied is a directory in a directory: either may have been touched last. */
+async function isOld(path: string): Promise<boolean> {
+  const inside = await readdir(path).catch(() => []);
+  const all = await Promise.all([path, ...inside.map((name) => join(path, name))].map((one) => stat(one)));
+  return all.every(({ mtimeMs }) => Date.now() - mtimeMs > LEFTOVER_AGE_MS);
+}

@@ -1,0 +1,318 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { AppendRequest, LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { FileLog } from "./log.ts";
+
+/**
+ * Every call into the file system is a step here. An operation is stopped
+ * before each of its steps in turn: for good, as by kill -9, or until another
+ * operation has run in between. The files are real. All in one file, although
+ * it is long: modules are made stepwise for one file of tests at a time.
+ */
+const steps = vi.hoisted(async () => {
+  const { AsyncLocalStorage } = await import("node:async_hooks");
+  const actors = new AsyncLocalStorage<{ before(call: string, path?: unknown): Promise<void> }>();
+  type Call = (...args: unknown[]) => Promise<unknown>;
+  const stepwise =
+    (name: string, call: Call): Call =>
+    async (...args) => {
+      await actors.getStore()?.before(name, args[0]);
+      const result = await call(...args);
+      return isFileHandle(result) ? stepwiseHandle(result) : result;
+    };
+  const isFileHandle = (value: unknown): value is object =>
+    typeof value === "object" && value !== null && "datasync" in value;
+  const stepwiseHandle = (handle: object): object =>
+    new Proxy(handle, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        // The system closes the files of a process that is killed.
+        return name === "close" ? value.bind(target) : stepwise(String(name), value.bind(target) as Call);
+      },
+    });
+  const stepwiseModule = (module: object): object =>
+    Object.fromEntries(
+      Object.entries(module).map(([name, value]) => [
+        name,
+        typeof value === "function" ? stepwise(name, value as Call) : value,
+      ]),
+    );
+  return { actors, stepwiseModule };
+});
+
+vi.mock("node:fs/promises", async (original) => (await steps).stepwiseModule(await original()));
+vi.mock("./read-file.ts", async (original) => (await steps).stepwiseModule(await original()));
+
+const { actors } = await steps;
+
+/** Calls `stop` before the n-th step and every later one. */
+function actor(n: number, stop: () => Promise<void>): { before(): Promise<void>; readonly isStopped: boolean } {
+  let taken = 0;
+  return {
+    before: async () => {
+      if (++taken >= n) await stop();
+    },
+    get isStopped() {
+      return taken >= n;
+    },
+  };
+}
+
+type Act = (log: ThreadLog) => Promise<unknown>;
+
+const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({
+  seq,
+  writeId: `write-${seq}`,
+  base: 1,
+  head: seq,
+  checkpointId: `checkpoint-${seq}`,
+  header: `{"record":${seq}}`,
+  metadata: undefined,
+  body: Buffer.from(`body of ${seq}`),
+  words: undefined,
+  ...fields,
+});
+
+const append =
+  (seq: number, writeId: string, fields: Partial<AppendRequest> = {}): Act =>
+  (log) =>
+    log.append("t", {
+      generation: "first",
+      expected: seq - 1,
+      record: recordAt(seq, { writeId, checkpointId: writeId }),
+      ...fields,
+    });
+
+const inTurn =
+  (...acts: Act[]): Act =>
+  async (log) => {
+    const outcomes: unknown[] = [];
+    for (const act of acts) outcomes.push(await act(log));
+    return outcomes;
+  };
+
+const nothing: Act = async () => undefined;
+const EDITS = { replace: [recordAt(3, { writeId: "rewritten" })], drop: [2], dropBelow: 2 };
+const fourRecords = inTurn(...[1, 2, 3, 4].map((seq) => append(seq, `write-${seq}`)));
+const remove: Act = (log) => log.remove("t");
+const removeAtFour: Act = (log) => log.remove("t", { generation: "first", seq: 4 });
+const recreate = append(1, "anew", { generation: "second" });
+const copy: Act = (log) => log.copy("t", "copied", "copied");
+
+/** Everything that can be seen of the storage. */
+const sight = (log: ThreadLog): Promise<unknown> =>
+  Promise.all([
+    log.readTail("t"),
+    log.list("t", { limit: 100 }),
+    log.entry("t", "write-4"),
+    log.readTail("copied"),
+    log.listThreads({ prefix: "", limit: 10 }),
+  ]);
+
+/** Kills the operation at its first call of that name. */
+const killedAt =
+  (call: string, act: Act): Act =>
+  async (log) => {
+    let isDead = false;
+    const before = async (name: string): Promise<void> => {
+      isDead ||= name === call;
+      if (isDead) throw new Error("killed");
+    };
+    await expect(actors.run({ before }, () => act(log))).rejects.toThrow("killed");
+  };
+
+async function newDirectory(): Promise<string> {
+  // In memory where there is such a place: thousands of runs need no disk to show in which order things happen.
+  const directory = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "holdfast-steps-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** What is seen of the storage, and what the operations answered, when they run one after the other. */
+async function sequence(...acts: Act[]): Promise<{ readonly answers: unknown[]; readonly end: unknown }> {
+  const log = new FileLog({ directory: await newDirectory() });
+  const answers: unknown[] = [];
+  for (const act of acts) answers.push(await act(log));
+  return { answers, end: await sight(log) };
+}
+
+const unfinishedEdits = inTurn(fourRecords, killedAt("rename", append(5, "edits", EDITS)));
+const unfinishedRemoval = inTurn(fourRecords, killedAt("rename", removeAtFour));
+
+const crashes: Readonly<Record<string, { before: Act; act: Act }>> = {
+  "the first append of a thread": { before: nothing, act: append(1, "write-1") },
+  "an append": { before: fourRecords, act: append(5, "new") },
+  "an append with edits": { before: fourRecords, act: append(5, "new", EDITS) },
+  "a removal": { before: fourRecords, act: remove },
+  "a removal on a condition": { before: fourRecords, act: removeAtFour },
+  "a copy": { before: fourRecords, act: copy },
+  "an append behind unfinished edits": { before: unfinishedEdits, act: append(6, "new") },
+  "a new thread after an unfinished removal": { before: unfinishedRemoval, act: append(1, "new") },
+};
+
+test.for(Object.entries(crashes))("killed at any step, %s is seen whole or not at all", async ([, { before, act }]) => {
+  const untouched = (await sequence(before)).end;
+  const done = (await sequence(before, act)).end;
+  for (let n = 1; ; n++) {
+    const directory = await newDirectory();
+    await before(new FileLog({ directory }));
+    const victim = actor(n, () => Promise.reject(new Error("killed")));
+    const answered = await actors
+      .run(victim, () => act(new FileLog({ directory })))
+      .then(
+        () => true,
+        () => false,
+      );
+    const seen = await sight(new FileLog({ directory }));
+    if (answered) expect(seen).toEqual(done);
+    else expect([untouched, done]).toContainEqual(seen);
+
+    // Whoever comes next is not hindered, and nothing that was left behind stays for ever.
+    const next = new FileLog({ directory });
+    const tail = (await next.tail("t"))?.entry.seq ?? 0;
+    expect(await append(tail + 1, "next")(next)).toEqual({ appended: true });
+    expect((await next.tail("t"))?.entry.writeId).toBe("next");
+    await letAnHourPass(directory);
+    const later = new FileLog({ directory });
+    await append(tail + 2, "later")(later);
+    expect(await leftovers(directory)).toEqual([]);
+    if (!victim.isStopped) return expect(n).toBeGreaterThan(10);
+  }
+});
+
+async function letAnHourPass(directory: string): Promise<void> {
+  const then = new Date(Date.now() - 61 * 60 * 1000);
+  for (const name of await readdir(directory, { recursive: true })) await utimes(join(directory, name), then, then);
+}
+
+async function leftovers(directory: string): Promise<readonly string[]> {
+  const names = await readdir(directory, { recursive: true });
+  return names.filter((name) => /\.(tmp|trash)-/.test(name));
+}
+
+const markFive = append(5, "mark-5", { record: recordAt(5, { checkpointId: undefined, head: 4 }) });
+
+/** The second runs between two steps of the first. Four records are there already, unless a third says otherwise. */
+const pairs: Readonly<Record<string, readonly [first: Act, second: Act, before?: Act]>> = {
+  "an append, another append": [append(5, "a"), append(5, "b")],
+  "an append, one that leaves a gap where the first would go": [
+    append(5, "a"),
+    inTurn(markFive, append(6, "b", { drop: [5] })),
+  ],
+  "an append, edits": [append(5, "a"), append(5, "b", EDITS)],
+  "edits, an append": [append(5, "a", EDITS), append(5, "b")],
+  "edits, other edits": [
+    append(5, "a", EDITS),
+    append(5, "b", { drop: [3], replace: [recordAt(2, { writeId: "other" })] }),
+  ],
+  "edits, an append behind them that edits the same records": [
+    append(5, "a", EDITS),
+    append(6, "b", { drop: [3, 5], replace: [recordAt(4, { writeId: "other" })] }),
+  ],
+  "an append, a removal": [append(5, "a"), remove],
+  "an append, a removal and a new thread": [append(5, "a"), inTurn(remove, recreate)],
+  "an append, a removal on a condition and a new thread": [append(5, "a"), inTurn(removeAtFour, recreate)],
+  "edits, a removal and a new thread": [append(5, "a", EDITS), inTurn(remove, recreate)],
+  "a removal, an append": [remove, append(5, "b")],
+  "a removal, a removal and a new thread": [remove, inTurn(remove, recreate)],
+  "a removal on a condition, an append": [removeAtFour, append(5, "b")],
+  "a removal on a condition, edits": [removeAtFour, append(5, "b", EDITS)],
+  "a removal on a condition, a removal and a new thread": [removeAtFour, inTurn(remove, recreate)],
+  "a removal on a condition, the same and a new thread": [removeAtFour, inTurn(removeAtFour, recreate)],
+  "a new thread, another": [recreate, append(1, "b", { generation: "third" }), nothing],
+  "a new thread, another, where a removal was not finished": [
+    recreate,
+    append(1, "b", { generation: "third" }),
+    unfinishedRemoval,
+  ],
+  "an append, a removal and a new thread, where a removal was not finished": [
+    append(5, "a"),
+    inTurn(remove, recreate),
+    unfinishedRemoval,
+  ],
+  "an append, another, behind unfinished edits": [append(6, "a"), append(6, "b"), unfinishedEdits],
+  "an append, edits, behind unfinished edits": [
+    append(6, "a"),
+    append(6, "b", { drop: [3, 5], replace: [recordAt(4, { writeId: "other" })] }),
+    unfinishedEdits,
+  ],
+  "reading, an append, behind unfinished edits": [(log) => log.readTail("t"), append(6, "b"), unfinishedEdits],
+  "a copy, edits": [copy, append(5, "b", EDITS)],
+  "a copy, a removal and a new thread": [copy, inTurn(remove, recreate)],
+  "a copy, a thread where it would go": [
+    copy,
+    (log) => log.append("copied", { generation: "b", expected: 0, record: recordAt(1, { writeId: "b" }) }),
+  ],
+  "reading, edits": [(log) => log.readTail("t"), append(5, "b", EDITS)],
+  "reading, edits and more edits": [
+    (log) => log.readTail("t"),
+    inTurn(append(5, "b", EDITS), append(6, "c", { drop: [5], replace: [recordAt(3, { writeId: "again" })] })),
+  ],
+  "reading by name, edits": [(log) => log.readCheckpoint("t", "write-4"), append(5, "b", EDITS)],
+  "listing, edits": [(log) => log.list("t", { limit: 100 }), append(5, "b", EDITS)],
+  "listing threads, a removal": [(log) => log.listThreads({ prefix: "", limit: 10 }), remove],
+  "reading, a removal and a new thread": [(log) => log.readTail("t"), inTurn(remove, recreate)],
+};
+
+test.for(Object.entries(pairs))(
+  "whatever step is interrupted, two at once do what two in turn do: %s",
+  async ([, pair]) => {
+    const [first, second, before = fourRecords] = pair;
+    const orders = [await sequence(before, first, second), await sequence(before, second, first)];
+    const allowed = orders.map(({ answers: [, one, two], end }, index) =>
+      index === 0 ? [one, two, end] : [two, one, end],
+    );
+    for (let n = 1; ; n++) {
+      const directory = await newDirectory();
+      // The one that is interrupted has appended before, as an agent has: it remembers where it stood.
+      const log = new FileLog({ directory });
+      await before(log);
+      let goOn: () => void = () => undefined;
+      const gate = new Promise<void>((resolve) => (goOn = resolve));
+      const interrupted = actor(n, () => gate);
+      const work = actors.run(interrupted, () => first(log));
+      await Promise.race([work, until(() => interrupted.isStopped)]);
+      const other = await second(new FileLog({ directory }));
+      goOn();
+      const outcome = [await work, other, await sight(new FileLog({ directory }))];
+      expect(allowed, `interrupted before step ${n}`).toContainEqual(outcome);
+      if (!interrupted.isStopped) return expect(n).toBeGreaterThan(2);
+    }
+  },
+);
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("an append answers after its bytes and then its name were synced; a thread's first, after all names above it", async () => {
+  const directory = await newDirectory();
+  const log = new FileLog({ directory });
+  await append(9, "probe")(log);
+  const calls: string[] = [];
+  const before = async (call: string, path?: unknown): Promise<void> => {
+    if (call === "open") calls.push(`open ${kindOf(String(path), directory)}`);
+    if (["write", "sync", "link", "rename"].includes(call)) calls.push(call);
+  };
+  await actors.run({ before }, () => append(1, "write-1")(log));
+  const written = ["open file", "write", "sync"];
+  const synced = ["open directory", "sync"];
+  expect(calls).toEqual([...written, ...synced, ...synced, "rename", "open root", "sync"]);
+
+  calls.length = 0;
+  await actors.run({ before }, () => append(2, "write-2")(log));
+  expect(calls).toEqual([...written, "link", ...synced]);
+
+  calls.length = 0;
+  await actors.run({ before }, () => append(3, "write-3")(new FileLog({ directory })));
+  expect(calls.slice(-10)).toEqual([...synced, "open root", "sync", ...written, "link", ...synced]);
+});
+
+function kindOf(path: string, root: string): "root" | "directory" | "file" {
+  if (path === root) return "root";
+  return /\.json$|staging-\w+.\.tmp-/.test(path) ? "file" : "directory";
+}

@@ -1,0 +1,51 @@
+import type { LogEntry } from "../../checkpoint/thread-log.ts";
+import { foreignRecord } from "./damage.ts";
+import { type LogPlace, locationOf, recordPath, threadDirectoryName } from "./layout.ts";
+import { readBeginning, readWholeFile } from "./read-file.ts";
+import {
+  ENTRY_BYTES,
+  parseEntry,
+  parseRecord,
+  type RecordOwner,
+  type StoredEntry,
+  type StoredRecord,
+  withoutBody,
+} from "./record-file.ts";
+
+/** `owner` is what is known of the thread already: a record that says otherwise is not one of its. */
+export async function readRecord(place: LogPlace, seq: number, owner?: RecordOwner): Promise<StoredRecord> {
+  const location = locationOf(place, seq);
+  const stored = parseRecord(await readWholeFile(recordPath(place, seq)), location);
+  assertBelongs(place, seq, { ...stored, entry: stored.record }, owner);
+  return stored;
+}
+
+/** Reads only the beginning of the file where that is enough. */
+export async function readEntry(place: LogPlace, seq: number, owner?: RecordOwner): Promise<StoredEntry> {
+  const location = locationOf(place, seq);
+  const stored = parseEntry(await readBeginning(recordPath(place, seq), ENTRY_BYTES), location);
+  if (stored === undefined) {
+    const whole = await readRecord(place, seq, owner);
+    return { ...whole, entry: withoutBody(whole.record), editing: whole.edits !== undefined };
+  }
+  assertBelongs(place, seq, stored, owner);
+  return stored;
+}
+
+/** A sound file may still be one that was copied or renamed here. */
+function assertBelongs(
+  place: LogPlace,
+  seq: number,
+  stored: RecordOwner & { readonly entry: LogEntry },
+  owner: RecordOwner | undefined,
+): void {
+  const location = locationOf(place, seq);
+  const { threadId, generation, log, entry } = stored;
+  const isOfThread =
+    owner === undefined ? threadDirectoryName(threadId) === place.threadDirectory : threadId === owner.threadId;
+  if (!isOfThread) throw foreignRecord(location, `a record of thread ${JSON.stringify(threadId)}`);
+  if (log !== place.log || (owner !== undefined && generation !== owner.generation)) {
+    throw foreignRecord(location, "a record of an earlier thread of the same id");
+  }
+  if (entry.seq !== seq) throw foreignRecord(location, `record ${entry.seq}`);
+}

@@ -1,0 +1,71 @@
+import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
+import { isGone } from "./classify.ts";
+import { syncDirectory, writeNewFile } from "./durable-write.ts";
+import { editsOf, finishOwnEdits } from "./edits.ts";
+import { commit, type Expected, type Footing, findFooting, type Refusal, refusal } from "./footing.ts";
+import { recordPath, threadDirectoryName } from "./layout.ts";
+import { Recent } from "./recent.ts";
+import { renderRecord } from "./record-file.ts";
+import { openThread } from "./removing.ts";
+import type { RootDirectory } from "./root.ts";
+import { AGAIN, untilSettled } from "./settling.ts";
+import { publishThread } from "./thread-directory.ts";
+
+export class ThreadWriter {
+  readonly #root: RootDirectory;
+  /** Where this process appended last: its next append to the same thread needs no look at the log. */
+  readonly #footings = new Recent<Footing>(1000);
+
+  constructor(root: RootDirectory) {
+    this.#root = root;
+  }
+
+  append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    return untilSettled(() =>
+      request.expected === 0 ? this.#begin(threadId, request) : this.#extend(threadId, request),
+    );
+  }
+
+  /** The first record comes into being together with the thread. */
+  async #begin(threadId: string, request: AppendRequest): Promise<AppendOutcome | typeof AGAIN> {
+    const { generation, record } = request;
+    const threadDirectory = threadDirectoryName(threadId);
+    const snapshot = await openThread(this.#root, threadDirectory);
+    if (snapshot !== undefined) return refusal(snapshot, request);
+    const made = await publishThread(this.#root, threadDirectory, async (draft) => {
+      const stored = { threadId, generation, log: draft.log, record, removed: false, edits: undefined };
+      await writeNewFile(recordPath(draft, record.seq), renderRecord(stored));
+      return true;
+    });
+    if (made === undefined) return AGAIN;
+    this.#footings.set(threadDirectory, { place: made, generation, tail: record.seq, staging: made.staging });
+    return { appended: true };
+  }
+
+  async #extend(threadId: string, request: AppendRequest): Promise<AppendOutcome | typeof AGAIN> {
+    const threadDirectory = threadDirectoryName(threadId);
+    const footing = await this.#footingFor(threadDirectory, request);
+    if (footing === AGAIN || "appended" in footing) return footing;
+    const { record } = request;
+    const edits = editsOf(request);
+    if (!(await commit(footing, { threadId, record, removed: false, edits }))) return AGAIN;
+    try {
+      await syncDirectory(footing.place.path);
+    } catch (error) {
+      // The thread was deleted in this very moment, and the new record with it.
+      if (isGone(error)) return AGAIN;
+      throw error;
+    }
+    if (edits !== undefined) await finishOwnEdits(this.#root, footing.place);
+    else this.#footings.set(threadDirectory, { ...footing, tail: record.seq });
+    return { appended: true };
+  }
+
+  async #footingFor(threadDirectory: string, request: Expected): Promise<Footing | Refusal | typeof AGAIN> {
+    const known = this.#footings.get(threadDirectory);
+    // Used once: if it no longer carries, looking at the log says why.
+    this.#footings.delete(threadDirectory);
+    if (known?.generation === request.generation && known.tail === request.expected) return known;
+    return findFooting(this.#root, threadDirectory, request);
+  }
+}

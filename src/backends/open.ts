@@ -1,0 +1,22 @@
+import type { Checkpointer } from "../checkpoint/checkpointer.ts";
+import type { CheckpointerOptions } from "../checkpoint/context.ts";
+import { StateError } from "../errors.ts";
+import { redact } from "../internal/redact.ts";
+import { BACKENDS } from "./registry.ts";
+
+/** The checkpointer for a URL: `sqlite:./agents.db`, `file:./threads`, `memory:`. Loads only that backend. */
+export async function openCheckpointer(url: string, options: CheckpointerOptions = {}): Promise<Checkpointer> {
+  if (typeof url !== "string") throw new TypeError("openCheckpointer() takes a URL string");
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
+  const backend = Object.values(BACKENDS).find(({ schemes }) => scheme !== undefined && schemes.includes(scheme));
+  if (backend === undefined) {
+    const examples = Object.values(BACKENDS).map(({ example }) => example);
+    const shown = JSON.stringify(redact(url));
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `no backend for the URL ${shown}; it looks like one of ${examples.join(", ")}`,
+    );
+  }
+  const { openUrl } = await backend.load();
+  return openUrl(url, options);
+}

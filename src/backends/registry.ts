@@ -1,0 +1,29 @@
+import type { Checkpointer } from "../checkpoint/checkpointer.ts";
+import type { CheckpointerOptions } from "../checkpoint/context.ts";
+
+/** What a backend's `index.ts` offers to those who only have a URL. */
+export interface BackendModule {
+  /** A checkpointer for a URL with one of the backend's schemes. Opens nothing until it is used. */
+  openUrl(url: string, options?: CheckpointerOptions): Checkpointer;
+}
+
+export interface BackendEntry {
+  readonly schemes: readonly string[];
+  /** An example, for messages and docs. */
+  readonly example: string;
+  readonly load: () => Promise<BackendModule>;
+  /** Client packages, with the versions that work. */
+  readonly peers: Readonly<Record<string, string>>;
+}
+
+/** One line a backend. package.json's exports and peers, and the README's table, are written from it. */
+export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
+  memory: { schemes: ["memory"], example: "memory:", load: () => import("./memory/index.ts"), peers: {} },
+  file: { schemes: ["file"], example: "file:./threads", load: () => import("./file/index.ts"), peers: {} },
+  sqlite: {
+    schemes: ["sqlite"],
+    example: "sqlite:./agents.db",
+    load: () => import("./sqlite/index.ts"),
+    peers: { "better-sqlite3": ">=12.8 <14" },
+  },
+};

@@ -1,0 +1,51 @@
+import { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import { assertOptions } from "../../checkpoint/options.ts";
+import { assertParameters, parseLocalUrl } from "../../checkpoint/url.ts";
+import { StateError } from "../../errors.ts";
+import type { SqliteDatabase } from "./connect.ts";
+import { ddl, tableNames } from "./layout.ts";
+import { logOptions, SqliteLog } from "./log.ts";
+
+export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./connect.ts";
+export { SqliteLog } from "./log.ts";
+
+export interface SqliteCheckpointerOptions extends CheckpointerOptions {
+  /**
+   * The database file; made when it is not there, its folder is not.
+   * `":memory:"` keeps everything in this process. @default "holdfast.db"
+   */
+  readonly path?: string;
+  /**
+   * A connection of your own (`node:sqlite` or `better-sqlite3`), instead of a
+   * path. It stays yours: its journal and sync settings are left as they are,
+   * `capabilities.durability` says what they give, and `close()` leaves it open.
+   */
+  readonly database?: SqliteDatabase;
+  /** What the names of the tables begin with. @default "holdfast_" */
+  readonly tablePrefix?: string;
+  /** How long to wait while another process writes. @default 10000 */
+  readonly busyTimeoutMs?: number;
+}
+
+/** Keeps threads in one SQLite file. Nothing to install on Node 22 and later; `npm install better-sqlite3@12` on Node 20. */
+export function sqliteCheckpointer(options: SqliteCheckpointerOptions = {}): Checkpointer {
+  assertOptions("sqliteCheckpointer", options, {
+    path: "string",
+    database: "object",
+    tablePrefix: "string",
+    busyTimeoutMs: "number",
+  });
+  return new Checkpointer(new SqliteLog(logOptions(options)), options);
+}
+
+/** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */
+export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
+  const { path, parameters } = parseLocalUrl(url);
+  assertParameters(url, parameters, ["tablePrefix"]);
+  if (path === "") throw new StateError("INVALID_ARGUMENT", "a sqlite URL needs a file: sqlite:./agents.db");
+  return sqliteCheckpointer({ ...options, ...parameters, path });
+}
+
+/** The statements that make the tables, for a deployment that makes them itself. */
+export const sqliteDdl = (tablePrefix = "holdfast_"): readonly string[] => ddl(tableNames(tablePrefix));

@@ -1,0 +1,206 @@
+import { existsSync } from "node:fs";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import { userMessage } from "../../state/message.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
+import { testCheckpointer } from "../../testing/test-checkpointer.ts";
+import { testThreadLog } from "../../testing/test-thread-log.ts";
+import { configure, isAtLeast, openDatabase } from "./connect.ts";
+import { sqliteCheckpointer, sqliteDdl } from "./index.ts";
+import { logOptions, SqliteLog } from "./log.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-"));
+afterAll(() => rm(folder, { recursive: true }));
+let files = 0;
+const freshPath = (): string => join(folder, `${++files}.db`);
+
+describe("sqlite", () => {
+  testThreadLog({
+    name: "sqlite",
+    test,
+    afterAll,
+    create: async () => {
+      const path = freshPath();
+      const open = (): SqliteLog => new SqliteLog(logOptions({ path }));
+      return { subject: open(), reopen: async () => open() };
+    },
+  });
+
+  testCheckpointer({
+    name: "sqlite",
+    test,
+    afterAll,
+    create: async () => {
+      const path = freshPath();
+      const clock = manualClock();
+      const open = (): Checkpointer => sqliteCheckpointer({ path, now: clock.now });
+      return { subject: open(), reopen: async () => open(), clock };
+    },
+  });
+});
+
+const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
+
+test("a commit is synced: the connection writes ahead and syncs in full", async () => {
+  const database = await openDatabase(freshPath());
+  configure(database);
+  expect(database.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
+  expect(database.prepare("PRAGMA synchronous").get()).toMatchObject({ synchronous: 2 });
+  database.close();
+});
+
+test("versions before the WAL repair are told from those after it", () => {
+  expect(isAtLeast("3.51.3", [3, 51, 3])).toBe(true);
+  expect(isAtLeast("3.53", [3, 51, 3])).toBe(true);
+  expect(isAtLeast("3.51.2", [3, 51, 3])).toBe(false);
+  expect(isAtLeast("3.9.12", [3, 51, 3])).toBe(false);
+});
+
+test("a handed-in connection stays open, and its own settings decide how durable it is", async () => {
+  const path = freshPath();
+  const database = await openDatabase(path);
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  const checkpointer = sqliteCheckpointer({ database });
+  expect(checkpointer.capabilities.durability).toBe("os");
+  await checkpointer.save(said("hello"), "t1");
+  await checkpointer.close();
+  expect(database.prepare("SELECT count(*) AS n FROM holdfast_threads").get()).toMatchObject({ n: 1 });
+  database.exec("PRAGMA synchronous = FULL");
+  expect(sqliteCheckpointer({ database }).capabilities.durability).toBe("fsync");
+  database.close();
+  expect(sqliteCheckpointer({ path: ":memory:" }).capabilities.durability).toBe("memory");
+});
+
+test("tables that the deployment made from sqliteDdl() are used as they are", async () => {
+  const path = freshPath();
+  const database = await openDatabase(path);
+  for (const statement of sqliteDdl("agents_")) database.exec(statement);
+  database.close();
+  await using checkpointer = sqliteCheckpointer({ path, tablePrefix: "agents_" });
+  await checkpointer.save(said("hello"), "t1");
+  expect(await checkpointer.listThreads()).toEqual(["t1"]);
+});
+
+test("two table prefixes are two stores in one file", async () => {
+  const path = freshPath();
+  await using a = sqliteCheckpointer({ path, tablePrefix: "a_" });
+  await using b = sqliteCheckpointer({ path, tablePrefix: "b_" });
+  await a.save(said("of a"), "t1");
+  expect(await b.load("t1")).toBeUndefined();
+});
+
+test("tables of a newer version are refused and left alone", async () => {
+  const path = freshPath();
+  await using first = sqliteCheckpointer({ path });
+  await first.save(said("hello"), "t1");
+  const database = await openDatabase(path);
+  database.exec("UPDATE holdfast_schema SET version = 99");
+  await using second = sqliteCheckpointer({ path });
+  await expect(second.load("t1")).rejects.toMatchObject({ code: "INCOMPATIBLE" });
+  database.close();
+});
+
+test("eight first uses at once make the tables once", async () => {
+  const path = freshPath();
+  const checkpointers = Array.from({ length: 8 }, () => sqliteCheckpointer({ path }));
+  await Promise.all(checkpointers.map((checkpointer, index) => checkpointer.save(said("hello"), `t${index}`)));
+  expect(await checkpointers[0]?.listThreads()).toHaveLength(8);
+  await Promise.all(checkpointers.map((checkpointer) => checkpointer.close()));
+});
+
+test("a save waits while another process holds the write lock, and gives up as UNAVAILABLE", async () => {
+  const path = freshPath();
+  await using checkpointer = sqliteCheckpointer({ path, busyTimeoutMs: 60, retry: { attempts: 1 } });
+  await checkpointer.save(said("hello"), "t1");
+  const other = await openDatabase(path);
+  other.exec("BEGIN IMMEDIATE");
+  await expect(checkpointer.save(said("hello"), "t2")).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: true });
+  other.exec("COMMIT");
+  other.close();
+  await checkpointer.save(said("hello"), "t2");
+});
+
+test("a file that is no database is named as corrupt, never read as empty", async () => {
+  const path = freshPath();
+  await writeFile(
+    path,
+    "this is not a database, and it is longer than one hundred bytes so that SQLite looks at its header.",
+  );
+  await using checkpointer = sqliteCheckpointer({ path });
+  await expect(checkpointer.load("t1")).rejects.toMatchObject({ code: "CORRUPT" });
+  await expect(checkpointer.save(said("hello"), "t1")).rejects.toMatchObject({ code: "CORRUPT" });
+  expect((await readFile(path, "utf8")).startsWith("this is not")).toBe(true);
+});
+
+test("a flipped byte in a stored record is found by its checksum; other threads still load", async () => {
+  const path = freshPath();
+  await using checkpointer = sqliteCheckpointer({ path });
+  await checkpointer.save(said("the first thread"), "t1");
+  await checkpointer.save(said("the other thread"), "t2");
+  const database = await openDatabase(path);
+  database.exec("UPDATE holdfast_records SET body = CAST(replace(CAST(body AS TEXT), 'first', 'worst') AS BLOB)");
+  database.close();
+  await expect(checkpointer.load("t1")).rejects.toMatchObject({ code: "CORRUPT", context: { threadId: "t1" } });
+  expect((await checkpointer.load("t2"))?.messages).toHaveLength(1);
+});
+
+test("a folder that does not exist is said so, and nothing is made", async () => {
+  const path = join(folder, "missing", "a.db");
+  await using checkpointer = sqliteCheckpointer({ path });
+  await expect(checkpointer.load("t1")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  expect(existsSync(join(folder, "missing"))).toBe(false);
+});
+
+test.skipIf(process.getuid?.() === 0)(
+  "a file without write permission refuses saves as PERMISSION_DENIED",
+  async () => {
+    const path = freshPath();
+    const first = sqliteCheckpointer({ path });
+    await first.save(said("hello"), "t1");
+    await first.close();
+    await chmod(path, 0o444);
+    await using second = sqliteCheckpointer({ path });
+    await expect(second.save(said("hello"), "t2")).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+  },
+);
+
+test("a misspelt or mistyped option is refused with the names that exist", () => {
+  expect(() => sqliteCheckpointer({ pth: "a.db" } as never)).toThrow(/no option "pth"; it takes path, /);
+  expect(() => sqliteCheckpointer({ path: 7 } as never)).toThrow(/path must be a string/);
+  expect(() => sqliteCheckpointer({ tablePrefix: "x; DROP TABLE y" })).toThrow(/tablePrefix/);
+});
+
+test("saves leave the index alone; a search catches up and indexes each message once", async () => {
+  const path = freshPath();
+  await using checkpointer = sqliteCheckpointer({ path });
+  let state = AgentState.create();
+  for (let step = 0; step < 10; step++) {
+    state = state.withMessage(userMessage(`word${step} everywhere`));
+    await checkpointer.save(state, "t1");
+  }
+  const database = await openDatabase(path);
+  const indexed = (): unknown => database.prepare("SELECT count(*) AS n FROM holdfast_words_docsize").get();
+  expect(indexed()).toMatchObject({ n: 0 });
+  expect(await checkpointer.search("everywhere", { limit: 100 })).toHaveLength(10);
+  expect(indexed()).toMatchObject({ n: 10 });
+  expect(await checkpointer.search("word7")).toHaveLength(1);
+  expect(indexed()).toMatchObject({ n: 10 });
+  database.close();
+});
+
+test("deleting a thread leaves no row of it in any table", async () => {
+  const path = freshPath();
+  await using checkpointer = sqliteCheckpointer({ path });
+  await checkpointer.save(said("secret canary"), "t1");
+  await checkpointer.search("canary");
+  await checkpointer.delete("t1");
+  const database = await openDatabase(path);
+  for (const table of ["threads", "records", "words_docsize"]) {
+    expect(database.prepare(`SELECT count(*) AS n FROM holdfast_${table}`).get()).toMatchObject({ n: 0 });
+  }
+  database.close();
+});

@@ -1,0 +1,128 @@
+import { BaseCheckpointer } from "./base-checkpointer.ts";
+
+/**
+ * Refuses what is not a checkpointer where one belongs, and says what to write
+ * instead. Types refuse it too; this is for JavaScript and for `any`. Nothing
+ * of the value itself is shown: it may be a URL with a password in it.
+ */
+export function assertCheckpointer(value: unknown, where: string): asserts value is BaseCheckpointer {
+  if (BaseCheckpointer.is(value)) return;
+  const { what, instead } = mistakeIn(value);
+  throw new TypeError(`${where} takes a checkpointer, not ${what}. ${instead}`);
+}
+
+interface Mistake {
+  readonly what: string;
+  /** What to write instead. */
+  readonly instead: string;
+}
+
+type Candidate = Readonly<Record<string, unknown>>;
+
+function mistakeIn(value: unknown): Mistake {
+  if (value === undefined || value === null) {
+    return { what: String(value), instead: "Pass one, for example new MemoryCheckpointer()" };
+  }
+  if (typeof value === "string") return { what: "a string", instead: "If it is a URL: await openCheckpointer(url)" };
+  if (typeof value === "function") return mistakenFunction(value as (...parameters: never) => unknown);
+  if (typeof value !== "object") return { what: `a ${typeof value}`, instead: ANY };
+  const candidate = value as Candidate;
+  const known = SHAPES.find(({ isOne }) => isOne(candidate));
+  return (
+    known ?? (isPlain(value) ? mistakenOptions(candidate) : { what: `an object of ${classOf(value)}`, instead: ANY })
+  );
+}
+
+const ANY =
+  "Make one with a factory, such as sqliteCheckpointer({ path }), or by await openCheckpointer(url); your own must extend BaseCheckpointer";
+
+const has = (candidate: Candidate, ...methods: readonly string[]): boolean =>
+  methods.every((name) => typeof candidate[name] === "function");
+
+/** From the most telling shape to the least: a Redis client, for example, has a method save as well. */
+const SHAPES: readonly (Mistake & { readonly isOne: (candidate: Candidate) => boolean })[] = [
+  {
+    isOne: (value) => has(value, "then"),
+    what: "a promise",
+    instead: "Write await before it, as in await openCheckpointer(url)",
+  },
+  {
+    isOne: (value) => has(value, "append", "readTail"),
+    what: "a ThreadLog driver",
+    instead: "Wrap it: new Checkpointer(log)",
+  },
+  {
+    isOne: (value) => has(value, "save", "load", "listCheckpoints"),
+    what: "an object that only looks like one",
+    instead: "Let its class extend BaseCheckpointer",
+  },
+  {
+    isOne: (value) => has(value, "get", "set") && (has(value, "hset") || has(value, "hSet")),
+    what: "a Redis client",
+    instead: "Use redisCheckpointer({ client })",
+  },
+  {
+    isOne: (value) => has(value, "getConnection", "reconfigure"),
+    what: "an oracledb pool",
+    instead: "Use oracleCheckpointer({ pool })",
+  },
+  {
+    isOne: (value) => has(value, "query", "connect", "end") && !has(value, "getConnection"),
+    what: "a PostgreSQL pool or client",
+    instead: "Use postgresqlCheckpointer({ pool })",
+  },
+  {
+    isOne: (value) => has(value, "prepare", "exec"),
+    what: "a SQLite database",
+    instead: "Use sqliteCheckpointer({ database })",
+  },
+  {
+    isOne: (value) => has(value, "search", "bulk") && typeof value["indices"] === "object",
+    what: "an OpenSearch client",
+    instead: "Use opensearchCheckpointer({ client })",
+  },
+  {
+    isOne: (value) => has(value, "putObject", "getObject", "getNamespace"),
+    what: "an OCI Object Storage client",
+    instead: "Use ociBucketCheckpointer({ client })",
+  },
+  {
+    isOne: (value) => has(value, "save", "load", "delete"),
+    what: "a dict-shaped storage",
+    instead: "Wrap it: new StorageBackendAdapter(storage)",
+  },
+];
+
+function mistakenFunction(value: (...parameters: never) => unknown): Mistake {
+  const { name } = value;
+  if (/^class\b/.test(Function.prototype.toString.call(value))) {
+    return { what: name === "" ? "a class" : `the class ${name}`, instead: `Construct it: new ${name || "…"}(…)` };
+  }
+  return { what: name === "" ? "a function" : `the function ${name}`, instead: `Call it: ${name || "…"}(…)` };
+}
+
+/** Options that give away whose they are. */
+const FACTORY_OF: readonly (readonly [option: string, factory: string])[] = [
+  ["directory", "new FileCheckpointer({ directory })"],
+  ["bucketName", "ociBucketCheckpointer({ bucketName, … })"],
+  ["walletLocation", "oracleCheckpointer({ dsn, walletLocation, … })"],
+  ["dsn", "postgresqlCheckpointer({ dsn }) or oracleCheckpointer({ dsn, … })"],
+  ["pool", "postgresqlCheckpointer({ pool }) or oracleCheckpointer({ pool })"],
+  ["url", "await openCheckpointer(url)"],
+  ["client", "redisCheckpointer({ client }) or opensearchCheckpointer({ client })"],
+];
+
+function mistakenOptions(options: Candidate): Mistake {
+  const known = FACTORY_OF.find(([option]) => Object.hasOwn(options, option))?.[1];
+  return { what: "plain options", instead: `Did you mean ${known ?? "sqliteCheckpointer({ … })"}?` };
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function classOf(value: object): string {
+  const name: unknown = value.constructor?.name;
+  return typeof name === "string" && name !== "" ? `class ${name}` : "a class without a name";
+}

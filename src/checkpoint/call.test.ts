@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { failureOf } from "../../test/failure-of.ts";
+import { MemoryLog } from "../backends/memory/index.ts";
+import { type ErrorCode, StateError } from "../errors.ts";
+import { asStateError, callDriver } from "./call.ts";
+import type { ThreadLog } from "./thread-log.ts";
+
+const driver = (code: ErrorCode | undefined): ThreadLog => Object.assign(new MemoryLog(), { classify: () => code });
+const place = { operation: "load", threadId: "t1" };
+const soon = { attempts: 4, baseDelayMs: 1 };
+
+describe("calling a driver", () => {
+  test("hands back what it gives, and calls it once", async () => {
+    let calls = 0;
+    expect(await callDriver(driver(undefined), soon, place, async () => ++calls)).toBe(1);
+    expect(calls).toBe(1);
+  });
+
+  test.each(["UNAVAILABLE", "TIMEOUT", "RATE_LIMITED"] as const)("tries again after %s", async (code) => {
+    let calls = 0;
+    const work = async (): Promise<string> => {
+      if (++calls < 4) throw new Error("not yet");
+      return "done";
+    };
+    expect(await callDriver(driver(code), soon, place, work)).toBe("done");
+    expect(calls).toBe(4);
+  });
+
+  test("gives up after as many attempts as it was given", async () => {
+    let calls = 0;
+    const work = (): Promise<never> => Promise.reject(new Error(`failure ${++calls}`));
+    const failure = await failureOf(() =>
+      callDriver(driver("UNAVAILABLE"), { attempts: 3, baseDelayMs: 1 }, place, work),
+    );
+    expect(calls).toBe(3);
+    expect(failure.message).toBe('memory: load failed for thread "t1": failure 3');
+  });
+
+  test.each(["CONFLICT", "CORRUPT", "PERMISSION_DENIED", "STORAGE_FULL", undefined] as const)(
+    "does not try again after %s",
+    async (code) => {
+      let calls = 0;
+      const work = (): Promise<never> => Promise.reject(new Error(`failure ${++calls}`));
+      const failure = await failureOf(() => callDriver(driver(code), soon, place, work));
+      expect([calls, failure.code]).toEqual([1, code ?? "UNKNOWN"]);
+    },
+  );
+});
+
+describe("what a client throws", () => {
+  test("becomes one StateError: where, what, which, and why", () => {
+    const error = asStateError(driver("PERMISSION_DENIED"), place, new Error("NOAUTH Authentication required."));
+    expect(error.message).toBe('memory: load failed for thread "t1": NOAUTH Authentication required.');
+    expect(error).toMatchObject({
+      code: "PERMISSION_DENIED",
+      retryable: false,
+      context: { backend: "memory", operation: "load", threadId: "t1" },
+    });
+  });
+
+  test("names no thread where there is none", () => {
+    expect(asStateError(driver(undefined), { operation: "listThreads" }, new Error("x")).message).toBe(
+      "memory: listThreads failed: x",
+    );
+  });
+
+  test("quotes a thread id that would mislead", () => {
+    const misleading = { operation: "load", threadId: 'a": ok\u2028' };
+    expect(asStateError(driver(undefined), misleading, new Error("x")).message).toContain('for thread "a\\": ok');
+  });
+
+  test.each([undefined, null, "text", 5, { reason: "object" }, Symbol("s")])("may be no Error at all: %o", (thrown) => {
+    expect(asStateError(driver(undefined), place, thrown)).toMatchObject({ code: "UNKNOWN" });
+  });
+
+  test("keeps the client's error below it, with its code", () => {
+    const cause = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+    expect(asStateError(driver("UNAVAILABLE"), place, cause).cause).toMatchObject({
+      message: "refused",
+      code: "ECONNREFUSED",
+    });
+  });
+
+  test("that is a StateError already is told where it happened, once", () => {
+    const inner = new StateError("CORRUPT", "record 3 is damaged", { location: "record 3" });
+    const once = asStateError(driver(undefined), place, inner);
+    expect(once.message).toBe('memory: load failed for thread "t1": record 3 is damaged');
+    expect(once.context).toEqual({ location: "record 3", backend: "memory", operation: "load", threadId: "t1" });
+    expect(asStateError(driver(undefined), place, once)).toBe(once);
+  });
+});

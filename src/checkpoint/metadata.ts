@@ -1,0 +1,25 @@
+import { StateError } from "../errors.ts";
+import { decodeText, encodeText, encodeValue } from "../state/codec.ts";
+
+/**
+ * Metadata as JSON whose keys are the caller's own, so that a storage can look
+ * at them: each value is encoded by itself, and the object around them is not.
+ */
+export function encodeMetadata(metadata: unknown): string {
+  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) {
+    throw new StateError("INVALID_ARGUMENT", "metadata must be a plain object", { path: "metadata" });
+  }
+  const encoded = encodeValue(metadata, "metadata");
+  if (!Object.hasOwn(encoded as object, "$")) return JSON.stringify(encoded);
+  const { $: tag, v } = encoded as { $?: unknown; v?: unknown };
+  if (tag === "object" || tag === "bare") return JSON.stringify(v);
+  throw new StateError("INVALID_ARGUMENT", "metadata must be a plain object", { path: "metadata" });
+}
+
+export function decodeMetadata(text: string, name: string): Readonly<Record<string, unknown>> {
+  return decodeText(`{"$":"object","v":${text}}`, name) as Readonly<Record<string, unknown>>;
+}
+
+/** Whether metadata has this very value under this key. */
+export const hasMember = (metadata: Readonly<Record<string, unknown>>, key: string, valueJson: string): boolean =>
+  Object.hasOwn(metadata, key) && encodeText(metadata[key], "value") === valueJson;

@@ -1,0 +1,149 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Alteration, AlteredLog } from "../../test/altered-log.ts";
+import { exactForm } from "../../test/exact-form.ts";
+import { failureOf } from "../../test/failure-of.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { userMessage } from "../state/message.ts";
+import { Checkpointer } from "./checkpointer.ts";
+import type { LogEntry, LogRecord } from "./thread-log.ts";
+
+/** A base and two deltas; in "edited" an edit as the tail, in "leased" a lease. */
+const log = new AlteredLog({ now: () => 1_700_000_000_000 });
+const checkpointer = new Checkpointer(log, { now: () => 1_700_000_000_000 });
+const stored = new Map<string, readonly LogRecord[]>();
+let newest = "";
+
+beforeAll(async () => {
+  let state = AgentState.create().withMessage(userMessage("one"));
+  await checkpointer.save(state, "plain", { checkpointId: "c1", metadata: { step: 1 } });
+  state = state.withMessage(userMessage("two"));
+  await checkpointer.save(state, "plain", { checkpointId: "c2", metadata: { step: 2 } });
+  state = state.withMessage(userMessage("three"));
+  await checkpointer.save(state, "plain", { checkpointId: "c3", metadata: { step: 3 } });
+  newest = exactForm(state.fields);
+  await checkpointer.copyThread("plain", "edited");
+  const extra = (await checkpointer.load("edited"))!.withMessage(userMessage("four"));
+  await checkpointer.save(extra, "edited", { checkpointId: "c4" });
+  await checkpointer.delete("edited", { checkpointId: "c4" });
+  await checkpointer.copyThread("plain", "leased");
+  await checkpointer.withLease("leased", async () => undefined, { owner: "o" });
+  for (const thread of ["plain", "edited", "leased"]) stored.set(thread, (await log.readTail(thread))!.records);
+});
+
+/** Every value that differs from `value` in one bit. */
+function* flips(value: unknown): Generator<unknown> {
+  if (typeof value === "number") for (let bit = 0; bit < 12; bit++) yield value ^ (1 << bit);
+  if (typeof value === "string") {
+    for (let index = 0; index < value.length; index++) {
+      for (let bit = 0; bit < 7; bit++) {
+        const code = value.charCodeAt(index) ^ (1 << bit);
+        yield value.slice(0, index) + String.fromCharCode(code) + value.slice(index + 1);
+      }
+    }
+  }
+  if (value instanceof Uint8Array) {
+    for (let index = 0; index < value.length; index++) {
+      for (let bit = 0; bit < 8; bit++) yield value.with(index, (value[index] ?? 0) ^ (1 << bit));
+    }
+  }
+}
+
+/** The damage goes to the record wherever it is read from, its entry as the tail included. */
+function damage(seq: number, field: keyof LogRecord, value: unknown): Alteration {
+  return <Entry extends LogEntry>(entry: Entry): Entry => (entry.seq === seq ? { ...entry, [field]: value } : entry);
+}
+
+async function outcomeOf(thread: string): Promise<string> {
+  try {
+    const state = await checkpointer.load(thread);
+    return state === undefined ? "absent" : exactForm(state.fields) === newest ? "the newest state" : "a wrong state";
+  } catch (error) {
+    return (error as { code?: string }).code ?? `untyped: ${String(error)}`;
+  }
+}
+
+/** What came of all the flips of one field of one record. */
+async function outcomes(thread: string, record: LogRecord, field: keyof LogRecord): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const value of flips(record[field])) {
+    log.alter = damage(record.seq, field, value);
+    const outcome = await outcomeOf(thread);
+    found[outcome] = (found[outcome] ?? 0) + 1;
+  }
+  log.alter = (entry) => entry;
+  return found;
+}
+
+const FIELDS = ["seq", "writeId", "base", "head", "checkpointId", "header", "metadata", "body"] as const;
+
+describe("a flipped bit in a checkpoint is found, whichever it is", () => {
+  test.each(FIELDS)("%s", async (field) => {
+    for (const record of stored.get("plain")!) {
+      const { CORRUPT = 0, INCOMPATIBLE = 0, ...undetected } = await outcomes("plain", record, field);
+      expect(undetected, `record ${record.seq}`).toEqual({});
+      expect(CORRUPT).toBeGreaterThan(0);
+      // A version number that became larger cannot be told from a newer version.
+      expect(INCOMPATIBLE, `record ${record.seq}`).toBeLessThanOrEqual(field === "header" ? 3 : 0);
+    }
+  });
+});
+
+describe("a flipped bit in a record that is no checkpoint never leads to another state", () => {
+  test.each(["edited", "leased"])("%s", async (thread) => {
+    const tail = stored.get(thread)!.at(-1)!;
+    expect(tail.checkpointId).toBeUndefined();
+    for (const field of ["base", "head", "header", "body"] as const) {
+      const {
+        CORRUPT: _,
+        INCOMPATIBLE: _newer,
+        "the newest state": _right,
+        ...wrong
+      } = await outcomes(thread, tail, field);
+      expect(wrong, field).toEqual({});
+    }
+  });
+});
+
+describe("a truncated record is found", () => {
+  test.each(["header", "body", "metadata"] as const)("%s", async (field) => {
+    const record = stored.get("plain")!.at(-1)!;
+    const whole = record[field]!;
+    for (let length = 0; length < whole.length; length++) {
+      log.alter = damage(record.seq, field, whole.slice(0, length));
+      expect(await outcomeOf("plain"), `${length} of ${whole.length}`).toBe("CORRUPT");
+    }
+    log.alter = (entry) => entry;
+  });
+});
+
+describe("the error names what is damaged", () => {
+  test("the thread, the record, the checkpoint, and what to make of it", async () => {
+    log.alter = damage(2, "body", new Uint8Array(Buffer.from('{"delta":{}}')));
+    const failure = await failureOf(() => checkpointer.load("plain"));
+    expect(failure.message).toBe(
+      'memory: load failed for thread "plain": record 2 does not match its checksum: the stored bytes were damaged or changed by hand',
+    );
+    expect(failure.context).toMatchObject({ backend: "memory", threadId: "plain", location: "record 2" });
+    log.alter = (entry) => entry;
+  });
+
+  test.each([
+    ["listCheckpoints", () => checkpointer.listCheckpoints("plain")],
+    ["stats", () => checkpointer.stats("plain")],
+    ["fork", () => checkpointer.fork("plain", "copy")],
+    ["delete", () => checkpointer.delete("plain", { checkpointId: "c2" })],
+    ["search", () => checkpointer.search("one")],
+  ])("%s names the thread as well", async (_, call) => {
+    log.alter = (entry, threadId) => (threadId === "plain" && entry.seq === 3 ? { ...entry, header: "{" } : entry);
+    const failure = await failureOf(call);
+    log.alter = (entry) => entry;
+    expect(failure).toMatchObject({ code: "CORRUPT", context: { threadId: "plain" } });
+    expect(failure.message).toContain('"plain"');
+  });
+});
+
+test("an unharmed checkpoint below a damaged one still loads by its name", async () => {
+  log.alter = damage(3, "body", new Uint8Array(2));
+  expect((await checkpointer.load("plain", { checkpointId: "c2" }))?.messages).toHaveLength(2);
+  log.alter = (entry) => entry;
+});

@@ -1,0 +1,45 @@
+import { StateError } from "../../errors.ts";
+import { Checkpointer } from "../checkpointer.ts";
+import type { CheckpointerOptions } from "../context.ts";
+import { assertOptions } from "../options.ts";
+import type { Durability } from "../thread-log.ts";
+import { assertDictStorage, type DictStorage } from "./dict-storage.ts";
+import { DictLog } from "./log.ts";
+
+export interface StorageBackendAdapterOptions extends CheckpointerOptions {
+  /** What errors begin with. @default "storage" */
+  readonly name?: string;
+  /**
+   * How far a `save` of the storage can be trusted once it returned. Nobody but
+   * you can know, and a promise that may be false is worse than none.
+   * @default "memory"
+   */
+  readonly durability?: Durability;
+  /** The largest record the storage takes; its documents are a few kilobytes larger. @default 67108864 */
+  readonly maxRecordBytes?: number;
+}
+
+const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
+
+/**
+ * A checkpointer on any storage that keeps JSON objects under keys. Which
+ * capabilities it has depends on the storage's methods: with `compareAndSave`
+ * many processes may write one thread, without it one at a time; with `list`
+ * threads can be listed and searched.
+ */
+export class StorageBackendAdapter extends Checkpointer {
+  constructor(storage: DictStorage, options: StorageBackendAdapterOptions = {}) {
+    assertDictStorage(storage);
+    assertOptions("StorageBackendAdapter", options, {
+      name: "string",
+      durability: "string",
+      maxRecordBytes: "number",
+    });
+    const { name = "storage", durability = "memory", maxRecordBytes = 64 * 1024 * 1024 } = options;
+    if (!DURABILITIES.includes(durability)) {
+      const message = `StorageBackendAdapter(): durability must be one of ${DURABILITIES.join(", ")}`;
+      throw new StateError("INVALID_ARGUMENT", message);
+    }
+    super(new DictLog(storage, { name, durability, maxRecordBytes }), options);
+  }
+}

@@ -1,0 +1,121 @@
+import { newId } from "../context.ts";
+import { type Documents, OVERTAKEN } from "./documents.ts";
+import { inParallel } from "./in-parallel.ts";
+import { pageKey, pageOf } from "./layout.ts";
+import { settleNow } from "./settling.ts";
+import {
+  bodyPart,
+  type Leftover,
+  leftoverOf,
+  type Part,
+  type StoredEntry,
+  type StoredThread,
+  settledThread,
+  type ThreadDocument,
+} from "./thread-document.ts";
+import { ThreadReader } from "./thread-reader.ts";
+
+type CopyOutcome = "copied" | "target exists" | typeof OVERTAKEN;
+
+/**
+ * Copies a thread to `target`. The copy is announced in the target's document
+ * before any of its keys is written, so that those of a copy that never
+ * finished are found; it becomes the thread by one more write of the document,
+ * if it is still announced and no thread has come meanwhile.
+ */
+export async function copyThread(
+  documents: Documents,
+  source: StoredThread,
+  target: string,
+  generation: string,
+): Promise<CopyOutcome> {
+  const copy: StoredThread = { ...settledThread(source), incarnation: newId(), generation };
+  const refused = await announce(documents, target, copy);
+  if (refused !== undefined) return refused;
+  const written: string[] = [];
+  try {
+    await copyParts(documents, source, copy, written);
+    if (await becomeThread(documents, target, copy)) return "copied";
+  } catch (error) {
+    await withdraw(documents, target, copy);
+    throw error;
+  }
+  await inParallel(written, (key) => documents.deleteKey(key));
+  return OVERTAKEN;
+}
+
+const empty = (threadId: string): ThreadDocument => ({ threadId, revision: 0, copying: [], leftovers: [] });
+
+function announce(documents: Documents, target: string, copy: StoredThread): Promise<CopyOutcome | undefined> {
+  return documents.attempt(target, async (found) => {
+    const document = found.document ?? empty(target);
+    // The same generation: an earlier attempt at this very copy, whose answer was lost.
+    if (document.thread !== undefined)
+      return document.thread.generation === copy.generation ? "copied" : "target exists";
+    const copying = [...document.copying, leftoverOf(copy)];
+    const announced = await documents.commit(found, { ...document, revision: document.revision + 1, copying });
+    return announced ? undefined : OVERTAKEN;
+  });
+}
+
+/** Page by page, each before its bodies, so that whoever has to delete them finds them. */
+async function copyParts(
+  documents: Documents,
+  source: StoredThread,
+  copy: StoredThread,
+  written: string[],
+): Promise<void> {
+  const reader = new ThreadReader(documents, source);
+  const write = async (part: Part): Promise<void> => {
+    written.push(part.key);
+    await documents.writePart(part);
+  };
+  const writeBody = async (entry: StoredEntry): Promise<void> =>
+    write(bodyPart(copy, entry, await reader.bodyOf(entry)));
+  for (let page = pageOf(copy.floor); page < pageOf(copy.tail.seq); page++) {
+    const entries = await reader.entriesOn(page);
+    await write({ key: pageKey(copy, page), content: { page, entries } });
+    await inParallel(entries, writeBody);
+  }
+  await inParallel(copy.recent, writeBody);
+}
+
+/** False when a thread has come, or when somebody gave the copy up for lost. */
+function becomeThread(documents: Documents, target: string, copy: StoredThread): Promise<boolean> {
+  return documents.attempt(target, async (found) => {
+    const { document } = found;
+    if (document === undefined || document.thread !== undefined || !document.copying.some(isOf(copy))) return false;
+    const others = document.copying.filter((other) => !isOf(copy)(other));
+    const next = {
+      ...document,
+      revision: document.revision + 1,
+      thread: copy,
+      copying: [],
+      leftovers: [...document.leftovers, ...others],
+    };
+    if (!(await documents.commit(found, next))) return OVERTAKEN;
+    // The copy is there, whatever becomes of this; the next write of the thread does it otherwise.
+    await settleNow(documents, target).catch(() => undefined);
+    return true;
+  });
+}
+
+/** Has the keys of a copy that failed deleted. Where the storage fails again, the announcement stays and a later write does it. */
+async function withdraw(documents: Documents, target: string, copy: StoredThread): Promise<void> {
+  const withdrawn = documents.attempt(target, async (found) => {
+    const { document } = found;
+    const own = document?.copying.find(isOf(copy));
+    if (document === undefined || own === undefined) return;
+    const copying = document.copying.filter((other) => other !== own);
+    const leftovers = [...document.leftovers, own];
+    const next = { ...document, revision: document.revision + 1, copying, leftovers };
+    if (!(await documents.commit(found, next))) return OVERTAKEN;
+    await settleNow(documents, target);
+  });
+  await withdrawn.catch(() => undefined);
+}
+
+const isOf =
+  ({ incarnation }: StoredThread) =>
+  (leftover: Leftover): boolean =>
+    leftover.incarnation === incarnation;

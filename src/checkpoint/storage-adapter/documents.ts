@@ -1,0 +1,132 @@
+import { StateError } from "../../errors.ts";
+import type { DictStorage } from "./dict-storage.ts";
+import { inTurn } from "./in-turn.ts";
+import { THREAD_PREFIX, threadKey } from "./layout.ts";
+import { damaged, openData, sealData } from "./sealed-data.ts";
+import type { BodyContent, PageContent, Part, ThreadDocument } from "./thread-document.ts";
+
+/** A thread's document at one moment, and the storage's own value of it, which a change is compared with. */
+export interface FoundDocument {
+  readonly key: string;
+  readonly stored: object | undefined;
+  readonly document: ThreadDocument | undefined;
+}
+
+/** A page or body that the document speaks of and that is not there: the document has changed since, or it is lost. */
+export class MissingPart extends Error {
+  readonly key: string;
+
+  constructor(key: string) {
+    super(`${key} is missing`);
+    this.key = key;
+  }
+}
+
+/** Returned by an attempt that was overtaken and has to be made again, on the document as it is then. */
+export const OVERTAKEN: unique symbol = Symbol("overtaken");
+
+/** The storage, in terms of the layout. */
+export class Documents {
+  readonly #storage: DictStorage;
+
+  constructor(storage: DictStorage) {
+    this.#storage = storage;
+  }
+
+  async load(threadId: string): Promise<FoundDocument> {
+    const key = threadKey(threadId);
+    const found = await this.at(key);
+    const { threadId: inside = threadId } = found.document ?? {};
+    if (inside !== threadId) throw damaged(key, `holds the thread ${JSON.stringify(inside)}`);
+    return found;
+  }
+
+  /** For listing, where the id is not known before. */
+  async at(key: string): Promise<FoundDocument> {
+    const stored = (await this.#storage.load(key)) ?? undefined;
+    return { key, stored, document: openData(key, stored) as ThreadDocument | undefined };
+  }
+
+  /** Works on the newest document until it was not overtaken. A missing part is damage only if the document still speaks of it. */
+  async attempt<T>(threadId: string, work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>): Promise<T> {
+    for (;;) {
+      const found = await this.load(threadId);
+      try {
+        const result = await work(found);
+        if (result !== OVERTAKEN) return result as T;
+      } catch (error) {
+        if (!(error instanceof MissingPart)) throw error;
+        if (sameDocument(found, await this.load(threadId))) throw damaged(error.key, "is missing");
+      }
+    }
+  }
+
+  /**
+   * Puts `next` in place of `found`; false when another came first. A document
+   * that says nothing is taken away. Without `compareAndSave` it can only hope:
+   * `exclusively` keeps at least this process in order.
+   */
+  async commit(found: FoundDocument, next: ThreadDocument): Promise<boolean> {
+    const { key, stored } = found;
+    const data = isEmpty(next) ? undefined : sealData(key, next);
+    if (this.#storage.compareAndSave !== undefined) {
+      if ((await this.#storage.compareAndSave(key, stored, data)) === true) return true;
+      if (sameDocument(found, await this.at(key))) throw refusedWithoutReason(key);
+      return false;
+    }
+    if (data === undefined) await this.#storage.delete(key);
+    else await this.#storage.save(key, data);
+    return true;
+  }
+
+  exclusively<T>(threadId: string, work: () => Promise<T>): Promise<T> {
+    return this.#storage.compareAndSave === undefined ? inTurn(this.#storage, threadKey(threadId), work) : work();
+  }
+
+  /** `undefined` where the key is absent. */
+  async readPart(key: string): Promise<BodyContent | PageContent | undefined> {
+    return openData(key, await this.#storage.load(key)) as BodyContent | PageContent | undefined;
+  }
+
+  async writePart({ key, content }: Part): Promise<void> {
+    await this.#storage.save(key, sealData(key, content));
+  }
+
+  async deleteKey(key: string): Promise<void> {
+    await this.#storage.delete(key);
+  }
+
+  /** The keys of all threads behind `after`, in order. */
+  async threadKeys(after: string): Promise<string[]> {
+    const keys = new Set<string>();
+    const listed = await this.#storage.list?.(THREAD_PREFIX);
+    if (typeof listed !== "object" || listed === null) throw notKeys();
+    for await (const key of listed) {
+      if (typeof key !== "string") throw notKeys();
+      if (key.startsWith(THREAD_PREFIX) && key > after) keys.add(key);
+    }
+    return [...keys].sort();
+  }
+}
+
+const isEmpty = ({ thread, copying, leftovers }: ThreadDocument): boolean =>
+  thread === undefined && copying.length + leftovers.length === 0;
+
+const sameDocument = (a: FoundDocument, b: FoundDocument): boolean => revisionOf(a) === revisionOf(b);
+
+/** Incarnations come and go with a document that may start anew, so the number alone does not tell. */
+function revisionOf({ document }: FoundDocument): string | undefined {
+  if (document === undefined) return undefined;
+  const names = [document.thread, ...document.copying, ...document.leftovers].map((part) => part?.incarnation);
+  return `${document.revision} ${names.join(" ")}`;
+}
+
+const notKeys = (): TypeError =>
+  new TypeError("the storage's list() must return its keys as strings, in a list, an iterable or an async iterable");
+
+const refusedWithoutReason = (key: string): StateError =>
+  new StateError(
+    "UNAVAILABLE",
+    `the storage's compareAndSave refused a change of the key ${JSON.stringify(key)} though load still returns what was expected. It must compare by value, and load must see the latest save`,
+    { location: key },
+  );

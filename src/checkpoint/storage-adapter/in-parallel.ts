@@ -1,0 +1,13 @@
+const AT_ONCE = 16;
+
+/** Applies `work` to every item, a few at a time, and keeps the order: a storage must not be flooded. */
+export async function inParallel<Item, Result>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let start = 0; start < items.length; start += AT_ONCE) {
+    results.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(work))));
+  }
+  return results;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+import { MapStorage, observed, without } from "../../../test/dict-storages.ts";
+import { grow, loaded, operationsOn, viewsOf } from "../../../test/dict-thread-operations.ts";
+import { userMessage } from "../../state/message.ts";
+import { StorageBackendAdapter } from "./adapter.ts";
+import type { DictStorage } from "./dict-storage.ts";
+
+/** A process that dies at its n-th call to the storage: before the call takes effect, or before it hears the answer. */
+function dying(cells: Map<string, string>, n: number, when: "before" | "after", compare: boolean) {
+  let calls = 0;
+  const die = (): never => {
+    throw new Error("the process is gone");
+  };
+  const storage = observed(new MapStorage(cells), () => {
+    calls++;
+    if (calls < n) return undefined;
+    return calls === n && when === "after" ? die : die();
+  });
+  return {
+    storage: compare ? storage : without(storage, "compareAndSave"),
+    died: (): boolean => calls >= n,
+  };
+}
+
+const open = (storage: DictStorage): StorageBackendAdapter =>
+  new StorageBackendAdapter(storage, { retry: { attempts: 1 } });
+
+const keysOf = async (cells: Map<string, string>): Promise<readonly string[]> => {
+  const adapter = open(new MapStorage(cells));
+  await adapter.delete("t");
+  await adapter.delete("u");
+  return [...cells.keys()];
+};
+
+/** 16 fills a page; 19 has a full one and an unfinished one. */
+const CASES = [
+  { length: 16, compare: true },
+  { length: 19, compare: true },
+  { length: 19, compare: false },
+];
+
+for (const { length, compare } of CASES) {
+  describe(`a thread of ${length}, ${compare ? "with" : "without"} compareAndSave`, () => {
+    for (const [name, operation] of Object.entries(operationsOn(length))) {
+      test(`${name} that is cut off at any call is done or not, and leaves nothing behind`, async () => {
+        const prepared = new Map<string, string>();
+        await grow(open(new MapStorage(prepared)), "t", length);
+        const before = await viewsOf(open(new MapStorage(prepared)));
+        const done = new Map(prepared);
+        await operation(open(new MapStorage(done)));
+        const after = await viewsOf(open(new MapStorage(done)));
+        const seen = { before: 0, after: 0 };
+        for (let n = 1, died = true; died; n++) {
+          for (const when of ["before", "after"] as const) {
+            const cells = new Map(prepared);
+            const process = dying(cells, n, when, compare);
+            const acknowledged = await operation(open(process.storage)).then(
+              () => true,
+              () => false,
+            );
+            died = process.died();
+            const views = await viewsOf(open(new MapStorage(cells)));
+            const isBefore = JSON.stringify(views) === JSON.stringify(before) && !acknowledged;
+            seen[isBefore ? "before" : "after"]++;
+            if (!isBefore) expect(views, `cut off ${when} call ${n}`).toEqual(after);
+            await goesOn(cells);
+            expect(await keysOf(cells), `cut off ${when} call ${n}`).toEqual([]);
+          }
+        }
+        expect(seen.before).toBeGreaterThan(0);
+        expect(seen.after).toBeGreaterThan(0);
+      });
+    }
+  });
+}
+
+/** Whatever was cut off, the next program can load and save, and make the same thread again. */
+async function goesOn(cells: Map<string, string>): Promise<void> {
+  const adapter = open(new MapStorage(cells));
+  for (const threadId of ["t", "u"]) {
+    const state = (await adapter.load(threadId)) ?? (await grow(adapter, threadId, 1));
+    const [newest] = await adapter.listCheckpoints(threadId, { limit: 1 });
+    await adapter.save(state.withMessage(userMessage("later")), threadId);
+    const [later, parent] = await adapter.listCheckpoints(threadId, { limit: 2 });
+    expect([parent?.checkpointId, later?.parentId]).toEqual([newest?.checkpointId, newest?.checkpointId]);
+    expect((await loaded(adapter, threadId)).messages.at(-1)?.content).toBe("later");
+  }
+}

@@ -1,0 +1,238 @@
+import { type ErrorCode, StateError } from "../../errors.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  Durability,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  ThreadEntry,
+  ThreadLog,
+} from "../thread-log.ts";
+import { firstThread, planAppend } from "./appending.ts";
+import { classify } from "./classify.ts";
+import { copyThread } from "./copying.ts";
+import type { DictStorage } from "./dict-storage.ts";
+import { Documents, OVERTAKEN } from "./documents.ts";
+import { inParallel } from "./in-parallel.ts";
+import { discardOutdated, isSettled, settle, settleNow } from "./settling.ts";
+import {
+  entryOf,
+  leftoverOf,
+  type StoredEntry,
+  type StoredThread,
+  settledThread,
+  type ThreadDocument,
+} from "./thread-document.ts";
+import { ThreadReader } from "./thread-reader.ts";
+
+export interface DictLogOptions {
+  readonly name: string;
+  readonly durability: Durability;
+  readonly maxRecordBytes: number;
+}
+
+/** Threads in a storage that knows only keys. `layout.ts` says how they lie there and why that is safe. */
+export class DictLog implements ThreadLog {
+  readonly name: string;
+  readonly capabilities: LogCapabilities;
+  readonly #storage: DictStorage;
+  readonly #documents: Documents;
+  #closed = false;
+
+  constructor(storage: DictStorage, { name, durability, maxRecordBytes }: DictLogOptions) {
+    this.name = name;
+    this.capabilities = {
+      durability,
+      conditionalAppend: storage.compareAndSave !== undefined,
+      listThreads: storage.list !== undefined,
+      // Keys of a thread that expired one by one would leave it torn.
+      ttl: false,
+      maxRecordBytes,
+      maxChainRecords: 16,
+    };
+    this.#storage = storage;
+    this.#documents = new Documents(storage);
+  }
+  append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    return this.#change(threadId, async (documents) =>
+      documents.attempt(threadId, async (found) => {
+        const document = found.document ?? emptyDocument(threadId);
+        const { thread } = document;
+        if ((thread?.tail.seq ?? 0) !== request.expected || (thread && thread.generation !== request.generation)) {
+          return refusal(documents, thread, request);
+        }
+        const first = { pushedOut: [], next: firstThread(request) };
+        const { pushedOut, next } = thread === undefined ? first : await planAppend(documents, thread, request);
+        await settle(documents, document);
+        await inParallel(pushedOut, (part) => documents.writePart(part));
+        const appended = {
+          threadId,
+          revision: document.revision + 1,
+          thread: next,
+          copying: [],
+          leftovers: document.copying,
+        };
+        if (await documents.commit(found, appended)) {
+          // The append is made, whatever becomes of this; the next one does it otherwise.
+          if (!isSettled(appended)) await settleNow(documents, threadId).catch(() => undefined);
+          return { appended: true };
+        }
+        await discardOutdated(documents, threadId, thread, [...(thread?.toWrite ?? []), ...pushedOut]);
+        return OVERTAKEN;
+      }),
+    );
+  }
+
+  readTail(threadId: string): Promise<LogChain | undefined> {
+    return this.#read(threadId, async (reader, { generation, tail }) => ({
+      generation,
+      tail: entryOf(tail),
+      records: await reader.records(await reader.entriesFrom(tail.base)),
+    }));
+  }
+
+  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    return this.#read(threadId, async (reader, { generation, tail }) => {
+      const target = await findCheckpoint(reader, checkpointId);
+      if (target === undefined) return undefined;
+      const entries = (await reader.entriesFrom(target.base)).filter(({ seq }) => seq <= target.seq);
+      return { generation, tail: entryOf(tail), records: await reader.records(entries) };
+    });
+  }
+
+  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    return this.#read(threadId, async (reader) => {
+      const found = await findCheckpoint(reader, checkpointId);
+      return found && entryOf(found);
+    });
+  }
+
+  tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+    return this.#read(threadId, async (_reader, { generation, tail }) => ({ generation, entry: entryOf(tail) }));
+  }
+
+  async list(threadId: string, { before, limit }: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    const listed = await this.#read(threadId, async (reader) => {
+      const found: LogEntry[] = [];
+      if (limit <= 0) return found;
+      for await (const entry of reader.entriesDown(before)) {
+        if (entry.checkpointId !== undefined) found.push(entryOf(entry));
+        if (found.length === limit) break;
+      }
+      return found;
+    });
+    return listed ?? [];
+  }
+
+  remove(threadId: string, ifTail?: { generation: string; seq: number }): Promise<"removed" | "absent" | "moved"> {
+    return this.#change(threadId, async (documents) => {
+      const outcome = await documents.attempt(threadId, async (found) => {
+        const { document } = found;
+        if (document === undefined) return "absent";
+        const { thread, ...rest } = document;
+        const same = thread?.generation === ifTail?.generation && thread?.tail.seq === ifTail?.seq;
+        if (thread !== undefined && ifTail !== undefined && !same) return "moved";
+        await settle(documents, document);
+        const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(settledThread(thread))])];
+        const gone = { ...rest, revision: document.revision + 1, copying: [], leftovers };
+        if (await documents.commit(found, gone)) return thread === undefined ? "absent" : "removed";
+        await discardOutdated(documents, threadId, thread, thread?.toWrite ?? []);
+        return OVERTAKEN;
+      });
+      await settleNow(documents, threadId);
+      return outcome;
+    });
+  }
+
+  copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    return this.#change(target, (documents) =>
+      documents.attempt(source, async ({ document }) =>
+        document?.thread === undefined ? "no source" : copyThread(documents, document.thread, target, generation),
+      ),
+    );
+  }
+
+  /** In the order of the keys, which is that of the ids' hashes. */
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    this.#assertOpen();
+    if (!this.capabilities.listThreads) throw cannotList();
+    const { prefix, cursor = "", limit } = options;
+    const items: (ThreadEntry & { readonly key: string })[] = [];
+    const keys = await this.#documents.threadKeys(cursor);
+    for (let start = 0; start < keys.length && items.length <= limit; start += limit + 1) {
+      const some = keys.slice(start, start + limit + 1);
+      const found = await inParallel(some, (key) => this.#listed(key, prefix));
+      items.push(...found.filter((item) => item !== undefined));
+    }
+    const shown = items.slice(0, limit).map(({ threadId, head }) => ({ threadId, head }));
+    return { items: shown, cursor: items.length > limit ? items[limit - 1]?.key : undefined };
+  }
+
+  async #listed(key: string, prefix: string): Promise<(ThreadEntry & { readonly key: string }) | undefined> {
+    const { document } = await this.#documents.at(key);
+    if (document?.thread === undefined || !document.threadId.startsWith(prefix)) return undefined;
+    const { threadId } = document;
+    const head = await this.#read(threadId, (reader, { tail }) => reader.entryAt(tail.head));
+    return head && { key, threadId, head: entryOf(head) };
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#storage.close?.();
+  }
+
+  async #read<T>(
+    threadId: string,
+    work: (reader: ThreadReader, thread: StoredThread) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    this.#assertOpen();
+    return this.#documents.attempt(threadId, async ({ document }) =>
+      document?.thread === undefined
+        ? undefined
+        : work(new ThreadReader(this.#documents, document.thread), document.thread),
+    );
+  }
+
+  async #change<T>(threadId: string, work: (documents: Documents) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    return this.#documents.exclusively(threadId, () => work(this.#documents));
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StateError("CLOSED", "the storage was closed");
+  }
+}
+
+const emptyDocument = (threadId: string): ThreadDocument => ({ threadId, revision: 0, copying: [], leftovers: [] });
+
+async function refusal(
+  documents: Documents,
+  thread: StoredThread | undefined,
+  { generation, expected }: AppendRequest,
+): Promise<AppendOutcome> {
+  const own = thread?.generation === generation ? thread : undefined;
+  const occupant = own && (await new ThreadReader(documents, own).entryAt(expected + 1));
+  return {
+    appended: false,
+    tail: thread && entryOf(thread.tail),
+    generation: thread?.generation,
+    occupant: occupant && entryOf(occupant),
+  };
+}
+
+async function findCheckpoint(reader: ThreadReader, checkpointId: string): Promise<StoredEntry | undefined> {
+  for await (const entry of reader.entriesDown()) if (entry.checkpointId === checkpointId) return entry;
+  return undefined;
+}
+
+const cannotList = (): StateError =>
+  new StateError("UNSUPPORTED", 'this storage has no list(): the capability "listThreads" is false', {
+    capability: "listThreads",
+  });

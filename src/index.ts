@@ -1,0 +1,110 @@
+export type { ResumeOptions, RunOptions } from "./agent/agent.ts";
+export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
+export type { AgentHooks } from "./agent/hooks.ts";
+export type { Approval } from "./agent/interrupts.ts";
+export type { RunLimits } from "./agent/limits.ts";
+export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
+export type { ConversationPort, MemoryContext, MemoryPort } from "./agent/ports.ts";
+export { repairHistory } from "./agent/repair-history.ts";
+export type { Run } from "./agent/run.ts";
+export { RunError } from "./agent/run-error.ts";
+export {
+  type Tool,
+  type ToolContext,
+  type ToolEffect,
+  type ToolOptions,
+  tool,
+  type VerifiedOutcome,
+} from "./agent/tool.ts";
+export { FileCheckpointer, type FileCheckpointerOptions } from "./backends/file/index.ts";
+export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./backends/memory/index.ts";
+export { openCheckpointer } from "./backends/open.ts";
+export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
+export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
+export {
+  BaseCheckpointer,
+  type CheckpointRef,
+  type CheckpointSummary,
+  type ListThreadsOptions,
+  type PageOptions,
+  type SaveOptions,
+  type ThreadSearchHit,
+  type ThreadStats,
+  type ThreadSummary,
+  uncheckedHead,
+  type VacuumOptions,
+  type VacuumReport,
+} from "./checkpoint/base-checkpointer.ts";
+export type { RetryPolicy } from "./checkpoint/call.ts";
+export {
+  CAPABILITY_FLAGS,
+  type CapabilityFlag,
+  type CheckpointerCapabilities,
+  capabilities,
+} from "./checkpoint/capabilities.ts";
+export { Checkpointer } from "./checkpoint/checkpointer.ts";
+export type { CheckpointerOptions } from "./checkpoint/context.ts";
+export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
+export type { Page } from "./checkpoint/page.ts";
+export type { ForkPoint } from "./checkpoint/record.ts";
+export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
+export type { DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
+export type {
+  AppendOutcome,
+  AppendRequest,
+  Durability,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  LogRecord,
+  SearchHit,
+  ThreadEntry,
+  ThreadLog,
+} from "./checkpoint/thread-log.ts";
+export type { WatchOptions } from "./checkpoint/watching.ts";
+export { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "./errors.ts";
+export type {
+  FinishReason,
+  JsonSchema,
+  Model,
+  ModelPart,
+  ModelRequest,
+  ModelTool,
+  ModelUsage,
+} from "./models/model.ts";
+export { ModelError } from "./models/model-error.ts";
+export type { AnySchema, SchemaOutput, StandardSchema } from "./models/schema.ts";
+export { type AiSdkModel, fromAiSdk } from "./providers/ai-sdk/index.ts";
+export { modelFromString } from "./providers/strings.ts";
+export { AgentState } from "./state/agent-state.ts";
+export type { JsonValue } from "./state/codec.ts";
+export {
+  type AssistantMessage,
+  assistantMessage,
+  type ContentPart,
+  type FilePart,
+  type Message,
+  type ProviderMetadata,
+  type ReasoningPart,
+  type SystemMessage,
+  systemMessage,
+  type TextPart,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+  toolMessage,
+  type UserMessage,
+  userMessage,
+} from "./state/message.ts";
+export type { StateDiff } from "./state/state-diff.ts";
+export type {
+  Interrupt,
+  ReasoningStep,
+  RecordedError,
+  StateFields,
+  ThreadTotals,
+  ToolExecution,
+} from "./state/state-fields.ts";
+export type { StateSchema } from "./state/state-schema.ts";
+export { Agent, type AgentOptions } from "./wiring/agent.ts";

@@ -1,0 +1,86 @@
+import type { ContentPart, Message, ProviderMetadata } from "../state/message.ts";
+
+/**
+ * A language model, as small as the agent's loop needs it. Providers translate;
+ * the loop never sees a provider's own format, and neither does a checkpoint.
+ */
+export interface Model {
+  /** For people, traces and totals: "openai:gpt-5". */
+  readonly id: string;
+
+  /**
+   * Answers a conversation, part by part.
+   *
+   * The caller promises a valid history: it begins with at most one system
+   * message, and every tool call has exactly one result, right behind the
+   * message that made the call. The model promises: parts in the order in which
+   * they came; a `tool-call` only when it is complete; one `finish` as the last
+   * part. A stream that ends without `finish` is an incomplete answer, not an
+   * error. A failure is thrown, as `ModelError` where it can say whether to
+   * retry; what was yielded before it stands. When `signal` aborts, it stops
+   * soon and throws the signal's reason.
+   */
+  stream(request: ModelRequest): AsyncIterable<ModelPart>;
+}
+
+export interface ModelRequest {
+  readonly messages: readonly Message[];
+  readonly tools: readonly ModelTool[];
+  readonly toolChoice?: "auto" | "none" | "required" | { readonly name: string };
+  /** The answer should be JSON of this shape, where the provider can be told so. */
+  readonly responseSchema?: { readonly name: string; readonly schema: JsonSchema };
+  readonly maxOutputTokens?: number;
+  readonly temperature?: number;
+  readonly signal?: AbortSignal;
+  /** Passed to the provider as it is, by provider name. */
+  readonly providerOptions?: ProviderMetadata;
+}
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What a model is told of a tool. */
+export interface ModelTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: JsonSchema;
+}
+
+export type ModelPart =
+  /** `part` tells deltas of different text blocks apart: a new number is a new block. */
+  | {
+      readonly type: "text-delta";
+      readonly part: number;
+      readonly text: string;
+      readonly providerMetadata?: ProviderMetadata;
+    }
+  | {
+      readonly type: "reasoning-delta";
+      readonly part: number;
+      readonly text: string;
+      readonly providerMetadata?: ProviderMetadata;
+    }
+  | { readonly type: "content"; readonly part: ContentPart }
+  /** `argumentsText` is what the model wrote: JSON, if it did as it was told. */
+  | {
+      readonly type: "tool-call";
+      readonly id: string;
+      readonly name: string;
+      readonly argumentsText: string;
+      readonly providerMetadata?: ProviderMetadata;
+    }
+  | {
+      readonly type: "finish";
+      readonly reason: FinishReason;
+      readonly usage: ModelUsage;
+      readonly providerMetadata?: ProviderMetadata;
+    };
+
+export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
+
+export interface ModelUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens: number;
+}
+
+export const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };

@@ -1,0 +1,100 @@
+import type { Validator } from "@cfworker/json-schema";
+import { StateError } from "../errors.ts";
+import type { JsonSchema } from "./model.ts";
+
+/** The part of Standard Schema (https://standardschema.dev) that is used: zod, valibot and arktype have it. */
+export interface StandardSchema<Output = unknown> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    /** Version 1.1 of the specification. */
+    readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => Record<string, unknown> };
+  };
+}
+
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+export interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Any Standard Schema, or plain JSON Schema. */
+export type AnySchema<Output = unknown> = StandardSchema<Output> | JsonSchema;
+
+export type SchemaOutput<Schema> = Schema extends StandardSchema<infer Output> ? Output : unknown;
+
+export interface ReadySchema {
+  readonly jsonSchema: JsonSchema;
+  /** The value as the schema gives it back, or what is wrong with it, in words a model can act on. */
+  check(value: unknown): Promise<{ readonly value: unknown } | { readonly faults: readonly string[] }>;
+}
+
+export function readySchema(schema: AnySchema, where: string): ReadySchema {
+  if (isStandardSchema(schema)) {
+    return { jsonSchema: jsonSchemaOf(schema, where), check: (value) => checkStandard(schema, value) };
+  }
+  // arktype's schemas are functions; every other schema is an object.
+  if (typeof schema !== "object" || schema === null) {
+    throw new TypeError(`${where} must be a Standard Schema (zod, valibot, arktype) or a JSON Schema object`);
+  }
+  return { jsonSchema: schema, check: jsonChecker(schema) };
+}
+
+function isStandardSchema(schema: unknown): schema is StandardSchema {
+  const holder = typeof schema === "function" || (typeof schema === "object" && schema !== null);
+  return holder && "~standard" in (schema as object);
+}
+
+function jsonSchemaOf(schema: StandardSchema, where: string): JsonSchema {
+  const { jsonSchema, vendor } = schema["~standard"];
+  if (jsonSchema !== undefined) {
+    const { $schema: _, ...rest } = jsonSchema.input({ target: "draft-2020-12" });
+    return rest;
+  }
+  const advice =
+    vendor === "valibot"
+      ? "wrap it: toStandardJsonSchema(schema) from @valibot/to-json-schema"
+      : `use a version of ${vendor} whose schemas give JSON Schema (Standard Schema 1.1), or pass JSON Schema`;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    `${where}: a model needs JSON Schema, which this ${vendor} schema cannot give; ${advice}`,
+  );
+}
+
+async function checkStandard(
+  schema: StandardSchema,
+  value: unknown,
+): Promise<{ value: unknown } | { faults: readonly string[] }> {
+  const result = await schema["~standard"].validate(value);
+  if (result.issues === undefined) return { value: result.value };
+  return { faults: result.issues.map(({ path, message }) => `${pathOf(path)}${message}`) };
+}
+
+function pathOf(path: StandardIssue["path"]): string {
+  if (path === undefined || path.length === 0) return "";
+  return `${path.map((step) => String(typeof step === "object" ? step.key : step)).join(".")}: `;
+}
+
+/** Loads the validator on first use: a program without plain JSON Schema never pays for it. */
+function jsonChecker(schema: JsonSchema): ReadySchema["check"] {
+  let opening: Promise<Validator> | undefined;
+  return async (value) => {
+    opening ??= openValidator(schema);
+    const { valid, errors } = (await opening).validate(value);
+    if (valid) return { value };
+    // "properties" and "items" only repeat that something below them failed.
+    const exact = errors.filter(({ keyword }) => keyword !== "properties" && keyword !== "items");
+    return { faults: exact.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`) };
+  };
+}
+
+async function openValidator(schema: JsonSchema): Promise<Validator> {
+  const { Validator } = await import("@cfworker/json-schema");
+  // The validator writes notes of its own into the schema it is given.
+  return new Validator(structuredClone(schema), "2020-12", false);
+}

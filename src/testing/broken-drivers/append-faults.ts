@@ -1,0 +1,235 @@
+import type { AppendOutcome, AppendRequest, LogChain } from "../../checkpoint/thread-log.ts";
+import type { DriverFault } from "./fault.ts";
+import { ReferenceLog } from "./reference-log.ts";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** The same request, moved behind whatever is there. */
+async function forced(log: ReferenceLog, threadId: string, request: AppendRequest): Promise<AppendRequest> {
+  const tail = await log.tail(threadId);
+  const seq = (tail?.entry.seq ?? 0) + 1;
+  const record = { ...request.record, seq, head: request.record.checkpointId === undefined ? seq - 1 : seq };
+  return { ...request, generation: tail?.generation ?? request.generation, expected: seq - 1, record };
+}
+
+export const appendFaults: readonly DriverFault[] = [
+  {
+    fault: "ignores the expected tail",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const tail = await this.tail(threadId);
+          const same = tail === undefined || tail.generation === request.generation;
+          return super.append(threadId, same ? await forced(this, threadId, request) : request);
+        }
+      })(inner),
+    caughtBy: [
+      "an append behind the tail is refused and told the tail, the generation and the occupant",
+      "an append beyond the tail is refused",
+      "a refused append leaves nothing of its edits behind",
+    ],
+  },
+  {
+    fault: "looks at the tail first and writes later",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const tail = await this.tail(threadId);
+          const fits = (tail?.entry.seq ?? 0) === request.expected;
+          const own = tail === undefined || tail.generation === request.generation;
+          if (!fits || !own) return super.append(threadId, request);
+          await turn();
+          return super.append(threadId, await forced(this, threadId, request));
+        }
+      })(inner),
+    caughtBy: [
+      "of many appends at one position exactly one wins",
+      "of many creations of one thread exactly one wins",
+      "one append sent many times at once is applied once, and every sender can tell",
+      "an append that races a removal brings nothing back",
+    ],
+  },
+  {
+    fault: "ignores the generation",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const generation = (await this.tail(threadId))?.generation ?? request.generation;
+          return super.append(threadId, { ...request, generation });
+        }
+      })(inner),
+    caughtBy: [
+      "an append of another generation is refused though its position fits",
+      "a writer of the removed generation is refused though the new thread is as long",
+      "an append of the source's generation is refused by the copy",
+    ],
+  },
+  {
+    fault: "applies a repeated write again",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          if (outcome.appended || outcome.occupant?.writeId !== request.record.writeId) return outcome;
+          return super.append(threadId, await forced(this, threadId, request));
+        }
+      })(inner),
+    caughtBy: [
+      "a repeated append is refused, sees itself as the occupant and is stored once",
+      "a repeated creation sees itself as the occupant",
+    ],
+  },
+  {
+    fault: "does not tell who is there already",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          return outcome.appended ? outcome : { ...outcome, occupant: undefined };
+        }
+      })(inner),
+    caughtBy: [
+      "a repeated append is refused, sees itself as the occupant and is stored once",
+      "a repeated creation sees itself as the occupant",
+      "the tail itself may be dropped by the append behind it",
+    ],
+  },
+  {
+    fault: "names an occupant of another generation",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          if (outcome.appended) return outcome;
+          const records = (await this.readTail(threadId))?.records ?? [];
+          return { ...outcome, occupant: records.find(({ seq }) => seq === request.expected + 1) };
+        }
+      })(inner),
+    caughtBy: ["an append that expects no thread is refused where there is one"],
+  },
+  {
+    fault: "does not tell the tail when it refuses",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          return outcome.appended ? outcome : { ...outcome, tail: undefined, generation: undefined };
+        }
+      })(inner),
+    caughtBy: [
+      "an append behind the tail is refused and told the tail, the generation and the occupant",
+      "an append of another generation is refused though its position fits",
+    ],
+  },
+  {
+    fault: "lets a late append bring a removed thread back",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          if (outcome.appended || outcome.tail !== undefined) return outcome;
+          return super.append(threadId, await forced(this, threadId, request));
+        }
+      })(inner),
+    caughtBy: [
+      "a late append brings nothing of a removed thread back",
+      "an append to a thread that is not there is refused unless it expects none",
+      "a late append brings nothing of an expired thread back, and a new thread holds nothing of it",
+    ],
+  },
+  {
+    fault: "shows a record before its edits",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        readonly #half = new Map<string, LogChain>();
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const before = await super.readTail(threadId);
+          const outcome = await super.append(threadId, request);
+          const tail = await super.tail(threadId);
+          if (!outcome.appended || before === undefined || tail === undefined) return outcome;
+          this.#half.set(threadId, { ...before, tail: tail.entry, records: [...before.records, request.record] });
+          await turn();
+          await turn();
+          this.#half.delete(threadId);
+          return outcome;
+        }
+        override async readTail(threadId: string): Promise<LogChain | undefined> {
+          return this.#half.get(threadId) ?? super.readTail(threadId);
+        }
+      })(inner),
+    caughtBy: ["a reader never sees a part of an append's edits"],
+  },
+  {
+    fault: "drops nothing",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override append(threadId: string, { drop: _, ...request }: AppendRequest): Promise<AppendOutcome> {
+          return super.append(threadId, request);
+        }
+      })(inner),
+    caughtBy: [
+      "dropped records are gone from every answer",
+      "a checkpoint id moves to the new record when the old one is dropped with the same append",
+      "one append can replace, drop and drop below",
+    ],
+  },
+  {
+    fault: "replaces nothing",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override append(threadId: string, { replace: _, ...request }: AppendRequest): Promise<AppendOutcome> {
+          return super.append(threadId, request);
+        }
+      })(inner),
+    caughtBy: ["a replaced record is the new one in every answer", "a replaced record is found by its new words only"],
+  },
+  ...[1, -1].map((offset) => ({
+    fault: `drops one record too ${offset > 0 ? "many" : "few"} below a position`,
+    driver: (inner: ConstructorParameters<typeof ReferenceLog>[0]) =>
+      new (class extends ReferenceLog {
+        override append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const { dropBelow } = request;
+          return super.append(
+            threadId,
+            dropBelow === undefined ? request : { ...request, dropBelow: dropBelow + offset },
+          );
+        }
+      })(inner),
+    caughtBy: ["dropBelow takes every record below the position and not the one at it"],
+  })),
+  {
+    fault: "carries out the edits of an append it refused",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          const { drop, replace } = request;
+          if (outcome.appended || (drop === undefined && replace === undefined)) return outcome;
+          const mark = await forced(this, threadId, request);
+          await super.append(threadId, { ...mark, record: { ...mark.record, checkpointId: undefined } });
+          return outcome;
+        }
+      })(inner),
+    caughtBy: ["a refused append leaves nothing of its edits behind"],
+  },
+  {
+    fault: "never expires anything",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override append(threadId: string, { expiresAt: _, ...request }: AppendRequest): Promise<AppendOutcome> {
+          return super.append(threadId, request);
+        }
+      })(inner),
+    caughtBy: ["an expired thread is gone from every answer", "an expired thread is found by no query"],
+  },
+  {
+    fault: "forgets the end of a thread with the next append",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          return super.append(threadId, { expiresAt: Number.POSITIVE_INFINITY, ...request });
+        }
+      })(inner),
+    caughtBy: ["an append moves the end of its thread, and one that names none leaves it"],
+  },
+];

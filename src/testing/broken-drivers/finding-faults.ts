@@ -1,0 +1,149 @@
+import type { AppendOutcome, AppendRequest, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { DriverFault } from "./fault.ts";
+import { ReferenceLog } from "./reference-log.ts";
+
+type Query = { readonly cursor?: string; readonly limit: number };
+
+const memberOf = (metadata: string | undefined, key: string): unknown =>
+  (JSON.parse(metadata ?? "{}") as Record<string, unknown>)[key];
+
+export const findingFaults: readonly DriverFault[] = [
+  {
+    fault: "searches for the first word only",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override search(words: readonly string[], options: { limit: number }): Promise<readonly SearchHit[]> {
+          return super.search(words.slice(0, 1), options);
+        }
+      })(inner),
+    caughtBy: [
+      "a search finds the records that hold all of the words",
+      "words that are a query language's own are words here",
+    ],
+  },
+  {
+    fault: "indexes every record twice",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async search(words: readonly string[], options: { limit: number }): Promise<readonly SearchHit[]> {
+          return (await super.search(words, options)).flatMap((hit) => [hit, hit]);
+        }
+      })(inner),
+    caughtBy: ["a record is found once, however often it holds the word"],
+  },
+  {
+    fault: "finds a word by its middle",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async search(words: readonly string[]): Promise<readonly SearchHit[]> {
+          const all = await this.everyCheckpoint();
+          const hits = all.filter(({ record }) => words.every((word) => record.words?.includes(word)));
+          return hits.map(({ threadId, record }) => ({ threadId, entry: record, score: 1 }));
+        }
+      })(inner),
+    caughtBy: ["a word is found by its beginning and not by its middle", "words of every script are found"],
+  },
+  {
+    fault: "finds whole words only",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async search(words: readonly string[], options: { limit: number }): Promise<readonly SearchHit[]> {
+          const said = (await this.everyCheckpoint()).flatMap(({ record }) => (record.words ?? "").split(" "));
+          return words.every((word) => said.includes(word)) ? super.search(words, options) : [];
+        }
+      })(inner),
+    caughtBy: ["a word is found by its beginning and not by its middle"],
+  },
+  {
+    fault: "finds what was dropped or removed",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        readonly #hits: SearchHit[] = [];
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          if (outcome.appended) this.#hits.push({ threadId, entry: request.record, score: 1 });
+          return outcome;
+        }
+        override async search(words: readonly string[], options: { limit: number }): Promise<readonly SearchHit[]> {
+          const found = await super.search(words, options);
+          const known = new Set(found.map(({ threadId, entry }) => `${threadId} ${entry.seq}`));
+          const said = ({ entry }: SearchHit): string => ("words" in entry ? String(entry.words) : "");
+          const gone = this.#hits.filter((hit) => !known.has(`${hit.threadId} ${hit.entry.seq}`));
+          return [...found, ...gone.filter((hit) => words.every((word) => said(hit).split(" ").includes(word)))];
+        }
+      })(inner),
+    caughtBy: ["dropped and removed records are not found", "a replaced record is found by its new words only"],
+  },
+  {
+    fault: "puts the worst first",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async search(words: readonly string[], { limit }: { limit: number }): Promise<readonly SearchHit[]> {
+          return (await super.search(words, { limit: 1000 })).toReversed().slice(0, limit);
+        }
+      })(inner),
+    caughtBy: ["the best come first, as many as were asked for"],
+  },
+  {
+    fault: "compares metadata as text",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override queryMetadata(key: string, valueJson: string, options: Query): Promise<LogPage<ThreadEntry>> {
+          const wanted = String(JSON.parse(valueJson));
+          return this.threadsWhere(options, ({ head }) => String(memberOf(head.metadata, key)) === wanted);
+        }
+      })(inner),
+    caughtBy: ["a value is found by its type as well as its text"],
+  },
+  {
+    fault: "takes a missing key for null",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override queryMetadata(key: string, valueJson: string, options: Query): Promise<LogPage<ThreadEntry>> {
+          const test = ({ head }: ThreadEntry): boolean =>
+            JSON.stringify(memberOf(head.metadata, key) ?? null) === valueJson;
+          return this.threadsWhere(options, test);
+        }
+      })(inner),
+    caughtBy: ["a value is found by its type as well as its text"],
+  },
+  {
+    fault: "takes a key for a path",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override queryMetadata(key: string, valueJson: string, options: Query): Promise<LogPage<ThreadEntry>> {
+          return this.threadsWhere(options, ({ head }) => {
+            let value: unknown = JSON.parse(head.metadata ?? "{}");
+            for (const step of key.split(".")) value = (value as Record<string, unknown> | undefined)?.[step];
+            return JSON.stringify(value) === valueJson;
+          });
+        }
+      })(inner),
+    caughtBy: ["every key is taken literally", "a key inside an object is not a key of the metadata"],
+  },
+  {
+    fault: "looks at the metadata of every checkpoint",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async queryMetadata(key: string, valueJson: string, options: Query): Promise<LogPage<ThreadEntry>> {
+          const all = await this.everyCheckpoint();
+          const matches = all.filter(({ record }) => JSON.stringify(memberOf(record.metadata, key)) === valueJson);
+          const ids = new Set(matches.map(({ threadId }) => threadId));
+          return this.threadsWhere(options, ({ threadId }) => ids.has(threadId));
+        }
+      })(inner),
+    caughtBy: ["only the metadata of the head counts"],
+  },
+  {
+    fault: "forgets that there is a second page of matches",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async queryMetadata(
+          ...args: Parameters<ReferenceLog["queryMetadata"]>
+        ): Promise<LogPage<ThreadEntry>> {
+          return { ...(await super.queryMetadata(...args)), cursor: undefined };
+        }
+      })(inner),
+    caughtBy: ["every match is met exactly once, whatever the size of a page"],
+  },
+];

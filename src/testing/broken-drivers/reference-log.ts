@@ -1,0 +1,138 @@
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  LogRecord,
+  SearchHit,
+  ThreadEntry,
+  ThreadLog,
+} from "../../checkpoint/thread-log.ts";
+import type { ErrorCode } from "../../errors.ts";
+
+type Threads = LogPage<ThreadEntry>;
+
+/**
+ * A correct driver with every optional method, on top of one without: it finds
+ * things by reading everything. Each faulty driver is this one with one method
+ * gone wrong, so that a case that fails, fails for that reason.
+ */
+export class ReferenceLog implements ThreadLog {
+  readonly name = "reference";
+  readonly capabilities: LogCapabilities;
+  readonly #inner: ThreadLog;
+  #trouble: string | undefined;
+
+  constructor(inner: ThreadLog) {
+    this.#inner = inner;
+    this.capabilities = inner.capabilities;
+  }
+
+  /** From now on every call fails; until it is given back. */
+  async outage(): Promise<() => Promise<void>> {
+    this.#trouble = "unreachable";
+    return async () => {
+      this.#trouble = undefined;
+    };
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    return this.#reach().append(threadId, request);
+  }
+
+  async readTail(threadId: string): Promise<LogChain | undefined> {
+    return this.#reach().readTail(threadId);
+  }
+
+  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    return this.#reach().readCheckpoint(threadId, checkpointId);
+  }
+
+  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    return this.#reach().entry(threadId, checkpointId);
+  }
+
+  async tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+    return this.#reach().tail(threadId);
+  }
+
+  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    return this.#reach().list(threadId, options);
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { generation: string; seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    return this.#reach().remove(threadId, ifTail);
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    return this.#reach().copy(source, target, generation);
+  }
+
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<Threads> {
+    return this.#reach().listThreads(options);
+  }
+
+  async search(words: readonly string[], { limit }: { limit: number }): Promise<readonly SearchHit[]> {
+    const hits: SearchHit[] = [];
+    for (const { threadId, record } of await this.everyCheckpoint()) {
+      const said = (record.words ?? "").split(" ");
+      const counts = words.map((word) => said.filter((candidate) => candidate.startsWith(word)).length);
+      const score = counts.includes(0) ? 0 : counts.reduce((sum, count) => sum + count, 0) / said.length;
+      if (score > 0) hits.push({ threadId, entry: record, score });
+    }
+    return hits.sort((a, b) => b.score - a.score).slice(0, limit);
+  }
+
+  async queryMetadata(key: string, valueJson: string, options: { cursor?: string; limit: number }): Promise<Threads> {
+    return this.threadsWhere(options, ({ head }) => {
+      const metadata = JSON.parse(head.metadata ?? "{}") as Record<string, unknown>;
+      return Object.hasOwn(metadata, key) && JSON.stringify(metadata[key]) === valueJson;
+    });
+  }
+
+  subscribe(threadId: string, onChange: () => void): () => void {
+    return this.#inner.subscribe?.(threadId, onChange) ?? (() => undefined);
+  }
+
+  classify(): ErrorCode | undefined {
+    return undefined;
+  }
+
+  async close(): Promise<void> {
+    this.#trouble = "closed";
+    await this.#inner.close();
+  }
+
+  /** A page of the threads that pass `test`, found by walking over all of them. */
+  async threadsWhere(
+    { cursor, limit }: { cursor?: string; limit: number },
+    test: (thread: ThreadEntry) => boolean,
+  ): Promise<Threads> {
+    const all = await this.#reach().listThreads({ prefix: "", limit: Number.POSITIVE_INFINITY });
+    const matches = all.items.filter((thread) => test(thread) && (cursor === undefined || thread.threadId > cursor));
+    const items = matches.slice(0, limit);
+    return { items, cursor: matches.length > limit ? items.at(-1)?.threadId : undefined };
+  }
+
+  async everyCheckpoint(): Promise<readonly { threadId: string; record: LogRecord }[]> {
+    const all = await this.#reach().listThreads({ prefix: "", limit: Number.POSITIVE_INFINITY });
+    const found: { threadId: string; record: LogRecord }[] = [];
+    for (const { threadId } of all.items) {
+      for (const { checkpointId = "" } of await this.#reach().list(threadId, { limit: Number.POSITIVE_INFINITY })) {
+        const record = (await this.#reach().readCheckpoint(threadId, checkpointId))?.records.at(-1);
+        if (record !== undefined) found.push({ threadId, record });
+      }
+    }
+    return found;
+  }
+
+  #reach(): ThreadLog {
+    if (this.#trouble !== undefined) throw new Error(this.#trouble);
+    return this.#inner;
+  }
+}

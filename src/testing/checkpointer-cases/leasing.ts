@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import type { Lease } from "../../checkpoint/lease.ts";
+import { failsWith, failureOf } from "../expect-failure.ts";
+import { passTime } from "../manual-clock.ts";
+import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
+import { and, assertHistory, assertNoThread, conversation, growThread, historyOf, loaded } from "./conversations.ts";
+
+const HOUR = 3_600_000;
+
+export const leasingCases: readonly CheckpointerCase[] = checkpointerCasesOf("leases", [
+  {
+    name: "the holder of a lease saves, others are refused and nothing of theirs is written",
+    needs: ["lease", "history"],
+    run: async ({ subject }) => {
+      const { state, ids } = await growThread(subject, "t", 1);
+      const second = await subject.withLease(
+        "t",
+        async (lease) => {
+          const error = await failsWith(
+            "CONFLICT",
+            () => subject.save(and(state, "lost"), "t"),
+            "a save without the lease",
+          );
+          assert.match(error.message, /holder/, "the refusal names the holder");
+          return subject.save(and(state, "message 2"), "t", { lease });
+        },
+        { owner: "the holder" },
+      );
+      await assertHistory(subject, "t", [
+        [second, 2],
+        [ids[0], 1],
+      ]);
+    },
+  },
+  {
+    name: "a lease that is held cannot be taken",
+    needs: ["lease"],
+    run: async ({ subject }) => {
+      await growThread(subject, "t", 1);
+      await subject.withLease("t", async () => {
+        await failsWith("CONFLICT", () => subject.withLease("t", async () => "taken"), "a second lease");
+      });
+      assert.equal(await subject.withLease("t", async () => "free"), "free");
+    },
+  },
+  {
+    name: "a lease that was given back leaves the thread free and its history as it was",
+    needs: ["lease", "history"],
+    run: async ({ subject }) => {
+      const { state, ids } = await growThread(subject, "t", 2);
+      assert.equal(await subject.withLease("t", async () => 42), 42, "the answer of the work");
+      const third = await subject.save(and(state, "message 3"), "t");
+      await assertHistory(subject, "t", [
+        [third, 3],
+        [ids[1], 2],
+        [ids[0], 1],
+      ]);
+    },
+  },
+  {
+    name: "work that fails gives the lease back and fails with its own error",
+    needs: ["lease"],
+    run: async ({ subject }) => {
+      await growThread(subject, "t", 1);
+      const broken = new Error("the work is broken");
+      const error = await failureOf(() => subject.withLease("t", () => Promise.reject(broken)), "withLease");
+      assert.equal(error, broken);
+      assert.equal(await subject.withLease("t", async () => "free"), "free");
+    },
+  },
+  {
+    name: "a thread that does not exist can be leased, and does not exist for it",
+    needs: ["lease"],
+    run: async ({ subject }) => {
+      await subject.withLease("t", async () => assertNoThread(subject, "t"));
+      await assertNoThread(subject, "t");
+      await subject.withLease("t", async (lease) => {
+        await failsWith("CONFLICT", () => subject.save(conversation(1), "t"), "a creation without the lease");
+        await subject.save(conversation(1), "t", { lease });
+      });
+      assert.equal((await loaded(subject, "t")).messages.length, 1);
+    },
+  },
+  {
+    name: "several saves under one lease follow one another",
+    needs: ["lease", "history"],
+    run: async ({ subject }) => {
+      await subject.withLease("t", async (lease) => {
+        await growThread(subject, "t", 4, () => ({ lease }));
+        await subject.save(and(await loaded(subject, "t"), "message 5"), "t", { lease });
+      });
+      assert.equal((await historyOf(subject, "t")).length, 5);
+      assert.equal((await loaded(subject, "t")).messages.length, 5);
+    },
+  },
+  {
+    name: "a lease that ran out can be taken, and its old holder is fenced off",
+    needs: ["lease", "clock"],
+    run: async (fixture) => {
+      const { subject } = fixture;
+      const { state } = await growThread(subject, "t", 1);
+      await subject.withLease(
+        "t",
+        async (old) => {
+          await passTime(fixture, 2 * HOUR);
+          await subject.withLease(
+            "t",
+            async (fresh) => {
+              assert.ok(fresh.epoch > old.epoch, "the fencing token grows");
+              const late = () => subject.save(and(state, "late"), "t", { lease: old });
+              await failsWith("CONFLICT", late, "a save under the lease that ran out");
+              await subject.save(and(state, "message 2"), "t", { lease: fresh });
+              await failsWith("CONFLICT", late, "still refused");
+            },
+            { ttlMs: HOUR },
+          );
+          await failsWith("CONFLICT", () => subject.save(and(state, "late"), "t", { lease: old }), "and after it");
+        },
+        { ttlMs: HOUR },
+      );
+      assert.equal((await loaded(subject, "t")).messages.length, 2);
+    },
+  },
+  {
+    name: "a lease that ran out stops nobody, and a save without one fences its holder off",
+    needs: ["lease", "clock"],
+    run: async (fixture) => {
+      const { subject } = fixture;
+      const { state } = await growThread(subject, "t", 1);
+      await subject.withLease(
+        "t",
+        async (lease) => {
+          await passTime(fixture, 2 * HOUR);
+          const next = and(state, "message 2");
+          await subject.save(next, "t");
+          await failsWith("CONFLICT", () => subject.save(and(next, "late"), "t", { lease }), "the old holder");
+        },
+        { ttlMs: HOUR },
+      );
+      assert.equal((await loaded(subject, "t")).messages.length, 2);
+    },
+  },
+  {
+    name: "the holder's own saves renew its lease",
+    needs: ["lease", "clock"],
+    run: async (fixture) => {
+      const { subject } = fixture;
+      await subject.withLease(
+        "t",
+        async (lease) => {
+          let state = conversation(0);
+          for (let index = 1; index <= 4; index++) {
+            await passTime(fixture, HOUR * 0.7);
+            state = and(state, `message ${index}`);
+            await subject.save(state, "t", { lease });
+          }
+          await failsWith("CONFLICT", () => subject.withLease("t", async () => "taken"), "another lease");
+        },
+        { ttlMs: HOUR },
+      );
+      assert.equal((await loaded(subject, "t")).messages.length, 4);
+    },
+  },
+  {
+    name: "a lease of one thread is no right to another, and an invented one is no right at all",
+    needs: ["lease", "history"],
+    run: async ({ subject }) => {
+      const { state, ids } = await growThread(subject, "t", 1);
+      await subject.withLease("u", async (ofU) => {
+        await failsWith("CONFLICT", () => subject.save(and(state, "lost"), "t", { lease: ofU }), "a lease of u");
+        const invented: Lease = { ...ofU, threadId: "t", epoch: 99 };
+        await failsWith("CONFLICT", () => subject.save(and(state, "lost"), "t", { lease: invented }), "invented");
+      });
+      await assertHistory(subject, "t", [[ids[0], 1]]);
+    },
+  },
+  {
+    name: "of many who want a lease at once each gets it in turn",
+    needs: ["lease", "history"],
+    run: async ({ subject }) => {
+      await subject.save(conversation(0), "t");
+      let inside = 0;
+      const work = (): Promise<void> =>
+        subject.withLease("t", async (lease) => {
+          assert.equal(++inside, 1, "one at a time");
+          const state = await loaded(subject, "t");
+          await subject.save(and(state, `message ${state.messages.length + 1}`), "t", { lease });
+          inside--;
+        });
+      const outcomes = await Promise.allSettled(Array.from({ length: 6 }, work));
+      const done = outcomes.filter(({ status }) => status === "fulfilled").length;
+      assert.ok(done >= 1, "somebody got it");
+      assert.equal((await loaded(subject, "t")).messages.length, done, "and only those who got it wrote");
+    },
+  },
+  {
+    name: "a lease whose terms make no sense is INVALID_ARGUMENT",
+    needs: ["lease"],
+    run: async ({ subject }) => {
+      for (const ttlMs of [0, -1, Number.NaN, "soon" as unknown as number]) {
+        await failsWith("INVALID_ARGUMENT", () => subject.withLease("t", async () => 1, { ttlMs }), `ttlMs ${ttlMs}`);
+      }
+      await assertNoThread(subject, "t");
+    },
+  },
+]);

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogChain,
+  LogEntry,
+  LogRecord,
+  ThreadEntry,
+  ThreadLog,
+} from "../../checkpoint/thread-log.ts";
+
+/** A checkpoint record at `seq`; everything in it tells which one it is. */
+export const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({
+  seq,
+  writeId: `write-${seq}`,
+  base: 1,
+  head: seq,
+  checkpointId: `checkpoint-${seq}`,
+  header: `{"record":${seq}}`,
+  metadata: undefined,
+  body: Buffer.from(`body of ${seq}`),
+  words: undefined,
+  ...fields,
+});
+
+/** A record that is no checkpoint, such as a deletion or a lease leaves. */
+export const markAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord =>
+  recordAt(seq, { checkpointId: undefined, head: seq - 1, ...fields });
+
+export const requestFor = (record: LogRecord, fields: Partial<AppendRequest> = {}): AppendRequest => ({
+  generation: "first",
+  expected: record.seq - 1,
+  record,
+  ...fields,
+});
+
+/** Appends, and fails the case when that is refused. */
+export async function put(
+  log: ThreadLog,
+  threadId: string,
+  record: LogRecord,
+  fields: Partial<AppendRequest> = {},
+): Promise<LogRecord> {
+  const outcome = await log.append(threadId, requestFor(record, fields));
+  assert.equal(outcome.appended, true, `record ${record.seq} of thread ${shown(threadId)} must be accepted`);
+  return record;
+}
+
+/** A thread of `count` checkpoints. */
+export async function grow(
+  log: ThreadLog,
+  threadId: string,
+  count: number,
+  generation = "first",
+): Promise<LogRecord[]> {
+  const records: LogRecord[] = [];
+  for (let seq = 1; seq <= count; seq++) records.push(await put(log, threadId, recordAt(seq), { generation }));
+  return records;
+}
+
+export function refused(outcome: AppendOutcome, what: string): AppendOutcome & { readonly appended: false } {
+  if (outcome.appended) throw new assert.AssertionError({ message: `${what} must be refused` });
+  return outcome;
+}
+
+/** The parts of a record that listing shows. A driver may hand out more; that is not looked at. */
+const entryOf = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogEntry): LogEntry => ({
+  seq,
+  writeId,
+  base,
+  head,
+  checkpointId,
+  header,
+  metadata,
+});
+
+export function assertEntry(actual: LogEntry | undefined, expected: LogEntry, what: string): void {
+  assert.deepEqual(actual && entryOf(actual), entryOf(expected), what);
+}
+
+export function assertEntries(actual: readonly LogEntry[], expected: readonly LogEntry[], what: string): void {
+  assert.deepEqual(actual.map(entryOf), expected.map(entryOf), what);
+}
+
+export function assertRecords(actual: readonly LogRecord[], expected: readonly LogRecord[], what: string): void {
+  assertEntries(actual, expected, what);
+  for (const [index, { seq, body }] of expected.entries()) {
+    const stored = actual[index]?.body ?? new Uint8Array();
+    assert.ok(Buffer.compare(stored, body) === 0, `${what}: the body of record ${seq} must be what was appended`);
+  }
+}
+
+/** The whole thread as it should be, where every record's base is 1. */
+export async function assertThread(
+  log: ThreadLog,
+  threadId: string,
+  expected: readonly LogRecord[],
+  what: string,
+): Promise<void> {
+  const chain = await log.readTail(threadId);
+  assertRecords(chain?.records ?? [], expected, what);
+  const tail = expected.at(-1);
+  if (tail !== undefined) assertEntry(chain?.tail, tail, `${what}: the tail`);
+}
+
+export async function assertAbsent(log: ThreadLog, threadId: string, what: string): Promise<void> {
+  assert.equal(await log.readTail(threadId), undefined, `${what}: readTail`);
+  assert.equal(await log.tail(threadId), undefined, `${what}: tail`);
+  assert.equal(await log.entry(threadId, "checkpoint-1"), undefined, `${what}: entry`);
+  assert.equal(await log.readCheckpoint(threadId, "checkpoint-1"), undefined, `${what}: readCheckpoint`);
+  assert.deepEqual(await log.list(threadId, { limit: 10 }), [], `${what}: list`);
+  if (!log.capabilities.listThreads) return;
+  const listed = await threadsOf(log, "", 100);
+  assert.ok(!listed.some((thread) => thread.threadId === threadId), `${what}: listThreads`);
+}
+
+export function present(chain: LogChain | undefined, what: string): LogChain {
+  if (chain === undefined) throw new assert.AssertionError({ message: `${what} must be there` });
+  return chain;
+}
+
+/** Every page of a listing. */
+export async function threadsOf(log: ThreadLog, prefix: string, limit: number): Promise<readonly ThreadEntry[]> {
+  const threads: ThreadEntry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await log.listThreads({ prefix, limit, ...(cursor !== undefined && { cursor }) });
+    assert.ok(page.items.length <= limit, `a page of ${limit} must not hold ${page.items.length}`);
+    threads.push(...page.items);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return threads;
+}
+
+export const shown = (id: string): string => JSON.stringify(id.length > 40 ? `${id.slice(0, 40)}…` : id);

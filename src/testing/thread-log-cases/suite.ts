@@ -1,0 +1,43 @@
+import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ConformanceSuite } from "../conformance-case.ts";
+import { appendingCases } from "./appending.ts";
+import { contentCases } from "./contents.ts";
+import { copyingCases } from "./copying.ts";
+import { editingCases } from "./editing.ts";
+import { expiringCases } from "./expiring.ts";
+import { isolationCases } from "./isolation.ts";
+import { livingCases } from "./living.ts";
+import { longThreadCases } from "./long-threads.ts";
+import { metadataQueryCases } from "./metadata-query.ts";
+import { racingCases } from "./racing.ts";
+import { readingCases } from "./reading.ts";
+import { removingCases } from "./removing.ts";
+import { searchingCases } from "./searching.ts";
+import { subscribingCases } from "./subscribing.ts";
+import { threadListingCases } from "./thread-listing.ts";
+import { logOffers, type ThreadLogCase, type ThreadLogNeed } from "./thread-log-case.ts";
+
+/** Every duty that `ThreadLog` states, for drivers. */
+export const threadLogCases: readonly ThreadLogCase[] = [
+  ...appendingCases,
+  ...contentCases,
+  ...readingCases,
+  ...editingCases,
+  ...removingCases,
+  ...copyingCases,
+  ...threadListingCases,
+  ...isolationCases,
+  ...longThreadCases,
+  ...racingCases,
+  ...searchingCases,
+  ...metadataQueryCases,
+  ...subscribingCases,
+  ...expiringCases,
+  ...livingCases,
+];
+
+export const threadLogSuite: ConformanceSuite<ThreadLog, ThreadLogNeed> = {
+  title: "log",
+  cases: threadLogCases,
+  offers: logOffers,
+};

@@ -1,0 +1,46 @@
+import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import { type ConformanceCase, casesOf, type Fixture, type FixtureNeed } from "../conformance-case.ts";
+
+/** An optional method, a capability, or a part of the fixture. */
+export type ThreadLogNeed =
+  | FixtureNeed
+  | "conditionalAppend"
+  | "listThreads"
+  | "ttl"
+  | "search"
+  | "queryMetadata"
+  | "subscribe"
+  | "now"
+  /** The records outlive the process. */
+  | "durable";
+
+export type ThreadLogCase = ConformanceCase<ThreadLog, ThreadLogNeed>;
+
+export const threadLogCasesOf: (
+  area: string,
+  cases: readonly Omit<ThreadLogCase, "area">[],
+) => readonly ThreadLogCase[] = casesOf;
+
+export function logOffers({ subject, ...fixture }: Fixture<ThreadLog>, need: ThreadLogNeed): boolean {
+  switch (need) {
+    case "conditionalAppend":
+    case "listThreads":
+    case "ttl":
+      return subject.capabilities[need];
+    case "durable":
+      return subject.capabilities.durability !== "memory";
+    case "search":
+    case "queryMetadata":
+    case "subscribe":
+    case "now":
+      return subject[need] !== undefined;
+    default:
+      return fixture[need] !== undefined;
+  }
+}
+
+/** The fixture's way to a second instance; cases that use it say so in `needs`. */
+export async function another<Subject>({ reopen }: Fixture<Subject>): Promise<Subject> {
+  if (reopen === undefined) throw new Error("a case that reopens must name the need");
+  return reopen();
+}

@@ -1,0 +1,61 @@
+import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
+import { openCheckpointer } from "../backends/open.ts";
+import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+import type { Model } from "../models/model.ts";
+import { retryingModel } from "../models/retrying-model.ts";
+import type { AnySchema, SchemaOutput } from "../models/schema.ts";
+import { type AiSdkModel, fromAiSdk, isAiSdkModel } from "../providers/ai-sdk/index.ts";
+import { modelFromString } from "../providers/strings.ts";
+
+export interface AgentOptions<Schema extends AnySchema = AnySchema>
+  extends Omit<CoreAgentOptions, "model" | "checkpointer" | "outputSchema"> {
+  /** A name ("openai:gpt-5"), any AI SDK language model, or a `Model` of your own. */
+  readonly model: string | Model | AiSdkModel;
+  /** Where threads are kept: a checkpointer, or a URL for `openCheckpointer`. Without one nothing is saved. */
+  readonly checkpointer?: BaseCheckpointer | string;
+  /** The answer must be JSON that fits this schema (zod, valibot, arktype, JSON Schema). */
+  readonly outputSchema?: Schema;
+}
+
+/**
+ * An agent whose conversation, tool effects and answers survive being killed
+ * anywhere. This is where names become models and URLs become checkpointers;
+ * the loop itself knows neither.
+ */
+export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<SchemaOutput<Schema>> {
+  constructor(options: AgentOptions<Schema>) {
+    const { model, checkpointer, ...rest } = options;
+    super({
+      ...rest,
+      model: once(() => resolveModel(model)),
+      ...(checkpointer !== undefined && { checkpointer: once(resolveCheckpointer(checkpointer)) }),
+    });
+  }
+}
+
+async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
+  if (typeof model === "string") return retryingModel(await modelFromString(model));
+  if (isAiSdkModel(model)) return retryingModel(fromAiSdk(model));
+  if (typeof model === "object" && model !== null && typeof model.stream === "function") return retryingModel(model);
+  throw new TypeError('model must be a name like "openai:gpt-5", an AI SDK language model, or an object with stream()');
+}
+
+/** A wrong object is refused when the agent is made, not when its first answer should be saved. */
+function resolveCheckpointer(checkpointer: BaseCheckpointer | string): () => Promise<BaseCheckpointer> {
+  if (typeof checkpointer === "string") return () => openCheckpointer(checkpointer);
+  assertCheckpointer(checkpointer, "Agent({ checkpointer })");
+  return async () => checkpointer;
+}
+
+/** Opens at most once; a failure is tried again by the next run. */
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | undefined;
+  return () => {
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined;
+      throw error;
+    });
+    return opened;
+  };
+}

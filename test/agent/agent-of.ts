@@ -1,0 +1,37 @@
+import { CoreAgent, type CoreAgentOptions } from "../../src/agent/agent.ts";
+import type { RunEvent } from "../../src/agent/events.ts";
+import type { Run } from "../../src/agent/run.ts";
+import type { BaseCheckpointer } from "../../src/checkpoint/base-checkpointer.ts";
+import type { Model } from "../../src/models/model.ts";
+
+export interface AgentOfOptions extends Omit<CoreAgentOptions, "model" | "checkpointer"> {
+  readonly model: Model;
+  readonly checkpointer?: BaseCheckpointer;
+}
+
+/** The agent of the loop alone: no provider, no URL, no retries around the model. */
+export function agentOf<Output = unknown>({ model, checkpointer, ...rest }: AgentOfOptions): CoreAgent<Output> {
+  return new CoreAgent<Output>({
+    ...rest,
+    model: async () => model,
+    ...(checkpointer !== undefined && { checkpointer: async () => checkpointer }),
+  });
+}
+
+/** Every event of a run, also of one that fails in the end. */
+export async function eventsOf(run: Run<unknown>): Promise<readonly RunEvent[]> {
+  const events: RunEvent[] = [];
+  try {
+    for await (const event of run) events.push(event);
+  } catch {
+    // The events are what is asked for; whoever wants the failure awaits the run.
+  }
+  return events;
+}
+
+export type EventOf<Type extends RunEvent["type"]> = Extract<RunEvent, { type: Type }>;
+
+export const ofType = <Type extends RunEvent["type"]>(
+  events: readonly RunEvent[],
+  type: Type,
+): readonly EventOf<Type>[] => events.filter((event): event is EventOf<Type> => event.type === type);

@@ -1,0 +1,14 @@
+export interface Gate {
+  /** Resolves once somebody opened the gate. */
+  readonly opened: Promise<void>;
+  open(): void;
+}
+
+/** Lets a test decide when something goes on, instead of waiting and hoping. */
+export function gate(): Gate {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}

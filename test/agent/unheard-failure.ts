@@ -1,0 +1,5 @@
+/** A program that starts a run which fails, and looks at neither its events nor its result. */
+import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
+import { agentOf } from "./agent-of.ts";
+
+agentOf({ model: scriptedModel([new Error("nobody hears this")]) }).run("hello");

@@ -1,0 +1,156 @@
+import { posix } from "node:path";
+import { readSource } from "./source-text.ts";
+
+/** A file of the house: its path from the root, and what is in it. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+const BASICS = ["errors", "internal"];
+const CONTRACTS = [...BASICS, "state", "checkpoint", "store", "models"];
+const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "memory", "session", "adapters", "wire"];
+
+/**
+ * Who may import whom. A room is a folder of src, or a file directly in it; it
+ * may always import itself. Tests are free: they prove what the rooms promise.
+ */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  errors: [],
+  internal: ["errors"],
+  state: BASICS,
+  checkpoint: [...BASICS, "state"],
+  store: [...BASICS, "state"],
+  models: [...BASICS, "state"],
+  wire: [...BASICS, "state", "checkpoint", "store"],
+  backends: [...BASICS, "state", "checkpoint", "store"],
+  providers: [...BASICS, "state", "models"],
+  testing: CONTRACTS,
+  agent: CONTRACTS,
+  memory: CONTRACTS,
+  session: CONTRACTS,
+  adapters: CONTRACTS,
+  wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
+  server: ABOVE_CONTRACTS,
+  cli: [...ABOVE_CONTRACTS, "backends", "providers", "server", "testing", "wiring"],
+  index: [...ABOVE_CONTRACTS, "backends", "providers", "wiring"],
+};
+
+/** Doors between folders that the table would close, each with its reason. */
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  // It is the other end of the protocol.
+  "backends/http": ["wire"],
+};
+
+/** Rooms that are shelves: what stands on them side by side does not know of each other. */
+const SHELVES = ["backends", "providers", "adapters"];
+/** What a provider may stand on: most of them speak through one client's shape. */
+const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
+
+/** Where a clock or chance may be asked, and why. Everywhere else it is handed in, so that a test can hold it still. */
+const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
+  "src/checkpoint/context.ts": "the default of the option `now`",
+  "src/checkpoint/call.ts": "spreads retries",
+  "src/backends/memory/log.ts": "the default of the option `now`",
+  "src/backends/file/settling.ts": "spreads retries",
+  "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
+  "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",
+  "src/backends/sqlite/log.ts": "the busy timeout, and spreads retries",
+  "src/testing/manual-clock.ts": "the clock of a subject that has none of its own",
+  "src/models/retrying-model.ts": "the default of the option `random`",
+  "src/agent/agent.ts": "the default of the option `now`",
+  "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
+  "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",
+};
+
+const BANNED_STEMS = /^(?:utils?|helpers?|common|misc|shared|base|managers?|lib|stuff)$|-(?:utils?|helpers?)$/;
+const MAX_LINES = 400;
+const LINES_WITHOUT_REASON = 300;
+
+/** Every broken rule, as a sentence that names the file and what is wrong. */
+export function violationsIn(files: readonly SourceFile[]): readonly string[] {
+  return [
+    ...files.flatMap((file) => [...inAnyFile(file), ...(isTest(file.path) ? [] : inSource(file))]),
+    ...inFolders(files),
+  ];
+}
+
+const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.endsWith(".test-d.ts");
+
+function* inAnyFile({ path, text }: SourceFile): Generator<string> {
+  const stem = posix.basename(path).replace(/\..*$/, "");
+  if (BANNED_STEMS.test(stem)) yield `${path}: "${stem}" says nothing; name the file after what is in it`;
+  const lines = text.trimEnd().split("\n");
+  if (lines.length > MAX_LINES) yield `${path} has ${lines.length} lines; at most ${MAX_LINES} are read`;
+  else if (lines.length > LINES_WITHOUT_REASON && !/\bbecause\b/i.test(lines.slice(0, 15).join("\n"))) {
+    yield `${path} has ${lines.length} lines; past ${LINES_WITHOUT_REASON}, a comment at its top must say because of what`;
+  }
+}
+
+function* inSource({ path, text }: SourceFile): Generator<string> {
+  const { code, imports } = readSource(text);
+  if (/\bexport\s+default\b|\bas\s+default\b/.test(code)) yield `${path} has a default export; export a name`;
+  if (/(?<![.\w])any(?!\w)/.test(code)) yield `${path} uses any; say what it is, or unknown`;
+  if (/[\w)\]]!(?!=)/.test(code)) yield `${path} asserts with "!"; handle the case or prove it`;
+  if (/@ts-(?:ignore|nocheck|expect-error)/.test(text)) yield `${path} silences the compiler`;
+  if (
+    /\bDate\.now\b|\bnew Date\(\s*\)|\bMath\.random\b|\bperformance\.now\b/.test(code) &&
+    !Object.hasOwn(CLOCKS_AND_CHANCE, path)
+  ) {
+    yield `${path} asks a clock or chance itself; take it as an option, or list it with its reason`;
+  }
+  for (const specifier of imports) {
+    const fault = faultInImport(path, specifier);
+    if (fault !== undefined) yield `${path} ${fault}: ${specifier}`;
+  }
+}
+
+function faultInImport(path: string, specifier: string): string | undefined {
+  if (!specifier.startsWith("."))
+    return specifier.startsWith("holdfast") ? "imports the package by its name" : undefined;
+  if (!specifier.endsWith(".ts")) return "imports without the ending .ts";
+  const target = posix.join(posix.dirname(path), specifier);
+  if (isTest(target)) return "imports a test";
+  if (!target.startsWith("src/")) return "reaches out of src";
+  const [from, to] = [roomOf(path), roomOf(target)];
+  const allowed = MAY_IMPORT[from.room];
+  if (allowed === undefined) return `stands in the room "${from.room}", which the import table does not know`;
+  if (from.room === to.room) return faultOnShelf(from, to, target);
+  const doors = ALSO[`${from.room}/${from.place}`] ?? [];
+  return allowed.includes(to.room) || doors.includes(to.room) ? undefined : `(${from.room}) may not import ${to.room}`;
+}
+
+function faultOnShelf(from: Place, to: Place, target: string): string | undefined {
+  if (!SHELVES.includes(from.room) || from.place === to.place || to.place === "") return undefined;
+  if (SHELF_COMMONS[from.room] === to.place) return undefined;
+  if (from.place !== "") return `reaches into another of the ${from.room}`;
+  return target.endsWith("/index.ts") ? undefined : "reaches behind an index.ts";
+}
+
+interface Place {
+  readonly room: string;
+  /** The folder inside the room; empty directly in it. */
+  readonly place: string;
+}
+
+function roomOf(path: string): Place {
+  const [, room = "", place = "", ...rest] = path.split("/");
+  if (place === "") return { room: room.replace(/\.ts$/, ""), place: "" };
+  return { room, place: rest.length === 0 ? "" : place };
+}
+
+function* inFolders(files: readonly SourceFile[]): Generator<string> {
+  const paths = new Set(files.map(({ path }) => path));
+  const backends = new Set([...paths].flatMap((path) => /^src\/backends\/[^/]+(?=\/)/.exec(path) ?? []));
+  for (const folder of backends) {
+    for (const name of ["index.ts", "log.ts"]) {
+      if (!paths.has(`${folder}/${name}`)) yield `${folder} has no ${name}`;
+    }
+  }
+  for (const listed of Object.keys(CLOCKS_AND_CHANCE)) {
+    const file = files.find(({ path }) => path === listed);
+    if (file !== undefined && !/Date|Math\.random|performance/.test(file.text)) {
+      yield `${listed} is listed as asking a clock or chance, and does not`;
+    }
+  }
+}

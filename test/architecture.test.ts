@@ -1,0 +1,195 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { type SourceFile, violationsIn } from "./architecture-rules.ts";
+import { readSource } from "./source-text.ts";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+
+async function filesUnder(folder: string): Promise<SourceFile[]> {
+  const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Promise.all(
+    paths.map(async (path) => ({
+      path: relative(ROOT, path).split(sep).join("/"),
+      text: await readFile(path, "utf8"),
+    })),
+  );
+}
+
+test("the house is in order", async () => {
+  const files = await filesUnder("src");
+  expect(files.length).toBeGreaterThan(30);
+  expect(violationsIn(files)).toEqual([]);
+});
+
+test("every source is read to its end: its braces balance once comments and strings are blanked out", async () => {
+  for (const { path, text } of await filesUnder("src")) {
+    const braces = [...readSource(text).code].filter((character) => "{}".includes(character));
+    const open = braces.filter((character) => character === "{").length;
+    expect(open, path).toBe(braces.length / 2);
+  }
+});
+
+/** The violations of one made-up file, without its name. */
+const faults = (path: string, text: string): string[] =>
+  violationsIn([{ path, text }])
+    .filter((violation) => !violation.includes(" has no "))
+    .map((violation) => violation.replace(path, "").replace(/^[: ]+/, ""));
+
+/** Made-up sources with "<<" where a template begins a hole: written plainly, it would be taken for a slip. */
+const withHoles = (text: string): string => text.replaceAll("<<", "$" + "{");
+
+describe("imports point one way", () => {
+  const refused: readonly [path: string, specifier: string][] = [
+    ["src/errors.ts", "./internal/redact.ts"],
+    ["src/internal/a.ts", "../state/codec.ts"],
+    ["src/state/a.ts", "../checkpoint/record.ts"],
+    ["src/checkpoint/a.ts", "../backends/memory/index.ts"],
+    ["src/checkpoint/a.ts", "../store/store.ts"],
+    ["src/checkpoint/storage-adapter/a.ts", "../../testing/run-case.ts"],
+    ["src/backends/file/a.ts", "../sqlite/rows.ts"],
+    ["src/backends/file/a.ts", "../../testing/run-case.ts"],
+    ["src/backends/redis/a.ts", "../../wire/status.ts"],
+    ["src/backends/open.ts", "./file/layout.ts"],
+    ["src/testing/a.ts", "../backends/memory/log.ts"],
+    ["src/testing/cases/a.ts", "../../backends/registry.ts"],
+    ["src/agent/loop.ts", "../backends/memory/index.ts"],
+    ["src/agent/loop.ts", "../providers/openai/index.ts"],
+    ["src/agent/loop.ts", "../index.ts"],
+    ["src/providers/openai/a.ts", "../google/index.ts"],
+    ["src/providers/openai/a.ts", "../../checkpoint/record.ts"],
+    ["src/server/a.ts", "../backends/memory/index.ts"],
+    ["src/wire/a.ts", "../server/a.ts"],
+    ["src/state/a.ts", "../state/codec.test.ts"],
+    ["src/state/a.ts", "../../test/exact-form.ts"],
+    ["src/state/a.ts", "./codec.js"],
+    ["src/state/a.ts", "./codec"],
+    ["src/state/a.ts", "holdfast/testing"],
+    ["src/unheard-of/a.ts", "../state/codec.ts"],
+  ];
+  test.each(refused)("%s may not import %s", (path, specifier) => {
+    const forms = [
+      `import { a } from "${specifier}";`,
+      `import type { A } from '${specifier}';`,
+      `import {\n  a,\n  b,\n} from "${specifier}";`,
+      `import "${specifier}";`,
+      `export * from "${specifier}";`,
+      `export { a } from "${specifier}";`,
+      `const load = () => import("${specifier}");`,
+      `const load = () => import( '${specifier}' );`,
+    ];
+    for (const form of forms) expect(faults(path, form), form).toHaveLength(1);
+  });
+
+  const allowed: readonly [path: string, specifier: string][] = [
+    ["src/state/a.ts", "../errors.ts"],
+    ["src/state/a.ts", "./codec.ts"],
+    ["src/state/a.ts", "node:crypto"],
+    ["src/checkpoint/storage-adapter/a.ts", "../record.ts"],
+    ["src/backends/file/a.ts", "../../checkpoint/thread-log.ts"],
+    ["src/backends/file/a.ts", "./layout.ts"],
+    ["src/backends/http/a.ts", "../../wire/status.ts"],
+    ["src/backends/registry.ts", "./file/index.ts"],
+    ["src/backends/file/index.ts", "../registry.ts"],
+    ["src/backends/sqlite/a.ts", "better-sqlite3"],
+    ["src/testing/a.ts", "../checkpoint/thread-log.ts"],
+    ["src/testing/a.test.ts", "../backends/memory/index.ts"],
+    ["src/providers/openai/a.ts", "../ai-sdk/index.ts"],
+    ["src/index.ts", "./backends/memory/index.ts"],
+    ["src/cli/a.ts", "../backends/open.ts"],
+    ["src/wiring/a.ts", "../backends/open.ts"],
+  ];
+  test.each(allowed)("%s may import %s", (path, specifier) => {
+    expect(faults(path, `import { a } from "${specifier}";`)).toEqual([]);
+  });
+});
+
+describe("in a source file", () => {
+  const refused: readonly [what: string, text: string][] = [
+    ["a default export", "export default function f() {}"],
+    ["a renamed default export", "const f = 1; export { f as default };"],
+    ["any", "export const f = (x: any): void => undefined;"],
+    ["any in a generic", "const m = new Map<string, any>();"],
+    ["an assertion that something is there", "const a = list[0]!.b;"],
+    ["the same after a call", "const a = f()!;"],
+    ["ts-ignore", "// @ts-ignore\nf();"],
+    ["ts-expect-error", "// @ts-expect-error wrong on purpose\nf();"],
+    ["Date.now", "const at = Date.now();"],
+    ["a new Date of now", "const at = new Date();"],
+    ["Math.random", "const id = Math.random();"],
+    ["performance.now", "const t = performance.now();"],
+    ["any inside a template", withHoles("const text = `<<(x as any).y}`;")],
+  ];
+  test.each(refused)("%s is refused", (_, text) => {
+    expect(faults("src/state/a.ts", text)).toHaveLength(1);
+    expect(faults("src/state/a.test.ts", text), "but a test may").toEqual([]);
+  });
+
+  const allowed: readonly string[] = [
+    "// any default! Date.now @ts\nexport const a = 1;",
+    "/* export default any */ export const a = 1;",
+    'const text = "export default any! Date.now()";',
+    withHoles("const text = `as any! <<a} Math.random()`;"),
+    withHoles('const text = `outer <<f(`inner "any" <<"}"} any`)} any`;'),
+    "const pattern = /[\"'`]any!/g; const other = /any/;",
+    "if (a !== b && a != c && !d) throw e;",
+    "const at = new Date(0);",
+    "await Promise.any(all);",
+    "export const company = 1;",
+    "const half = a / b / c;",
+  ];
+  test.each(allowed)("%s is fine", (text) => {
+    expect(faults("src/state/a.ts", text)).toEqual([]);
+  });
+
+  test("a clock that is listed with a reason is fine, and the list holds nothing else", () => {
+    expect(faults("src/checkpoint/context.ts", "this.now = options.now ?? Date.now;")).toEqual([]);
+    expect(faults("src/checkpoint/context.ts", "export const a = 1;")).toHaveLength(1);
+  });
+});
+
+describe("in the names and sizes of files", () => {
+  test.each(["utils", "helpers", "common", "misc", "shared", "base", "manager", "string-utils", "test-helpers"])(
+    "%s.ts is no name",
+    (stem) => {
+      expect(faults(`src/state/${stem}.ts`, "export const a = 1;")).toHaveLength(1);
+      expect(faults(`src/state/${stem}.test.ts`, "test();")).toHaveLength(1);
+    },
+  );
+
+  test.each(["base-checkpointer", "memory-manager", "commonmark", "library"])("%s.ts is one", (stem) => {
+    expect(faults(`src/state/${stem}.ts`, "export const a = 1;")).toEqual([]);
+  });
+
+  test("300 lines need no reason, more need one, and more than 400 have none", () => {
+    const lines = (count: number): string =>
+      Array.from({ length: count }, (_, index) => `export const a${index} = 1;`).join("\n");
+    const reason = "/** Long because it is one table. */\n";
+    expect(faults("src/state/a.ts", lines(300))).toEqual([]);
+    expect(faults("src/state/a.ts", lines(301))).toHaveLength(1);
+    expect(faults("src/state/a.ts", `${reason}${lines(350)}`)).toEqual([]);
+    expect(faults("src/state/a.ts", `${reason}${lines(401)}`)).toHaveLength(1);
+  });
+
+  test("a backend without a driver or a door is noticed", () => {
+    const index = { path: "src/backends/redis/index.ts", text: "" };
+    const log = { path: "src/backends/redis/log.ts", text: "" };
+    expect(violationsIn([index])).toEqual(["src/backends/redis has no log.ts"]);
+    expect(violationsIn([log])).toEqual(["src/backends/redis has no index.ts"]);
+    expect(violationsIn([index, log])).toEqual([]);
+  });
+});
+
+test("reading a source keeps its lines and finds every module it names", () => {
+  const text = withHoles(
+    'import { a } from "./a.ts";\nconst b = `x <<await import("./b.ts")} "./no.ts"`; // "./no.ts"\nexport * from "c";\n',
+  );
+  const { code, imports } = readSource(text);
+  expect(imports).toEqual(["./a.ts", "./b.ts", "c"]);
+  expect(code.split("\n")).toHaveLength(4);
+  expect(code).not.toContain("no.ts");
+});

@@ -1,0 +1,15 @@
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+/** The long runs: `npm run test:crash`. One at a time, because each of them wants the machine for itself. */
+const config: ViteUserConfig = defineConfig({
+  test: {
+    root: import.meta.dirname,
+    include: ["*.test.ts"],
+    testTimeout: 1_800_000,
+    hookTimeout: 120_000,
+    fileParallelism: false,
+    disableConsoleIntercept: true,
+  },
+});
+
+export default config;

@@ -1,0 +1,152 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { listExamples, runExample } from "../scripts/run-examples.ts";
+import { ERROR_CODES } from "../src/errors.ts";
+
+/** A process or two each, and a machine that may be busy. */
+const PATIENCE = { timeout: 120_000 };
+
+/** Stands for the system's temporary folder, so that it can be seen what an example leaves there. */
+let temporary: string;
+beforeAll(async () => {
+  temporary = await mkdtemp(join(tmpdir(), "holdfast-examples-"));
+});
+afterAll(() => rm(temporary, { recursive: true }));
+
+async function outputOf(path: string, environment: NodeJS.ProcessEnv = {}): Promise<string> {
+  const { code, output } = await runExample(path, { ...process.env, TMPDIR: temporary, ...environment });
+  expect(code, output).toBe(0);
+  return output;
+}
+
+const leftovers = async (): Promise<readonly string[]> =>
+  (await readdir(temporary)).filter((name) => name.startsWith("holdfast-"));
+
+/** What each prints when it shows what it is there to show. */
+const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
+  "examples/00-on-call.ts": [
+    "HOLDFAST_URL is not set",
+    "threads in the store: on-call-example",
+    'Agent: You told me: "p99 on checkout-api spiked at 14:02.',
+    "the thread has 4 messages",
+  ],
+  "examples/01-checkpointers.ts": [
+    /(You said: I'm planning a trip to Tokyo\.[\s\S]*){4}/,
+    "durability: fsync; two writers kept apart: true; ttl: false",
+    "durability: memory; two writers kept apart: false; ttl: false",
+    'search by index: "tokyo" was said 2 times, best in user-c42',
+    /(vacuum: 0 were older than 30 days, 6 others were not the newest[\s\S]*){4}/,
+    "TypeError: Agent({ checkpointer }) takes a checkpointer, not a dict-shaped storage",
+  ],
+  "examples/02-across-restarts.ts": [
+    /process \d+: "Who am I\?" → "Alex" \(4 messages\)/,
+    "checkpointEveryNIterations: end → 2 checkpoints",
+  ],
+  "examples/03-your-own-backend.ts": ["You said: My name is Alice.", /conformance: my backend \d+ cases/],
+  "examples/05-human-approval.ts": [
+    /Process \d+ ended its run: interrupted/,
+    "one answered, with 90 instead of 900: interrupted, 1 left",
+    "agent: Sent 90 to Ines. A person refused this call. The reason: Bob was paid in cash",
+    /a second answer is refused: .* was answered already/,
+  ],
+  "examples/06-two-writers.ts": [
+    /thread "notes" has moved on: expected \w+, found \w+\. Load it again/,
+    "22 different messages of 22",
+    'it is leased to "worker-1" for now',
+    "given back; the other writes again after 1 attempt",
+  ],
+  "examples/07-fork-and-diff.ts": [
+    "2 messages shared, 2 added",
+    "~ metadata.mood: keen → tired",
+    'The fork went another way: Booked by train: "Plan a trip to Paris."',
+    "fork: 3 checkpoints, copy: 4 checkpoints",
+  ],
+  "examples/08-killed-in-the-middle.ts": [
+    "was killed by SIGKILL while 4 tools were running",
+    /read_metrics +succeeded attempts: 1, effects: 2, keys: 1/,
+    /set_flag +succeeded attempts: 2, effects: 2, keys: 1/,
+    /send_letter +unknown +attempts: 1, effects: 1, keys: 1/,
+    /send_money +succeeded attempts: 1, effects: 1, keys: 1/,
+  ],
+};
+
+describe("examples", () => {
+  test("each of them is run here", async () => {
+    expect(await listExamples()).toEqual([...Object.keys(SHOWN), "examples/demo/main.ts"]);
+  });
+
+  test.for(Object.entries(SHOWN))(
+    "%s shows what it says, and leaves nothing behind",
+    PATIENCE,
+    async ([path, shown]) => {
+      const output = await outputOf(path);
+      for (const part of shown) expect(output).toMatch(part);
+      expect(await leftovers()).toEqual([]);
+    },
+  );
+
+  test("the on-call example takes its store from a URL, and finds what it said there before", PATIENCE, async () => {
+    const url = { HOLDFAST_URL: `file:${join(temporary, "threads")}` };
+    expect(await outputOf("examples/00-on-call.ts", url)).toMatch("the thread has 4 messages");
+    expect(await outputOf("examples/00-on-call.ts", url)).toMatch("the thread has 8 messages");
+  });
+});
+
+describe("the demo", () => {
+  test.for(["the first time", "the second time"])("kills, resumes and recalls, %s", PATIENCE, async () => {
+    const output = await outputOf("examples/demo/main.ts");
+    const [folder = ""] = await leftovers();
+    const [killed, fresh] = [...output.matchAll(/^Process (\d+)/gm)].map(([, pid]) => Number(pid));
+    expect(output).toMatch(/killed {2}by SIGKILL .* while roll_back_deploy was running/);
+    expect(output).toMatch("roll_back_deploy succeeded, without being run again: verify() found it done");
+    expect(output).toMatch('agent   You told me: "p99 on checkout-api spiked at 14:02.');
+    expect(output).toMatch(`paged the owner of checkout-api (process ${killed})`);
+    expect(output).toMatch(`rolled back the 13:58 deploy of checkout-api (process ${killed})`);
+    expect(output).toMatch(/roll_back_deploy +succeeded, 1 attempt\n/);
+    expect(output).toMatch(join(temporary, folder, "agents.db"));
+    for (const pid of [killed!, fresh!]) expect(() => process.kill(pid, 0), `process ${pid} is gone`).toThrow("ESRCH");
+    await rm(join(temporary, folder), { recursive: true });
+  });
+});
+
+describe("the pages in docs/", () => {
+  const docs = new URL("../docs/", import.meta.url);
+  const pages = async (): Promise<readonly (readonly [name: string, text: string])[]> => {
+    const names = (await readdir(docs)).filter((name) => name.endsWith(".md"));
+    return Promise.all(names.map(async (name) => [name, await readFile(new URL(name, docs), "utf8")] as const));
+  };
+
+  test("every error code is in the table of errors.md, with what it means", async () => {
+    const text = await readFile(new URL("errors.md", docs), "utf8");
+    const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (yes|no) \| (.*) \|$/gm)].map(([, ...cells]) => cells);
+    const codes = Object.entries(ERROR_CODES).map(([code, { retryable, means }]) => [
+      code,
+      retryable ? "yes" : "no",
+      means,
+    ]);
+    expect(rows).toEqual(codes);
+  });
+
+  test("every link leads to a file that is there", async () => {
+    for (const [name, text] of await pages()) {
+      for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+        await expect(readFile(new URL(target, docs)), `${name} → ${target}`).resolves.toBeDefined();
+      }
+    }
+  });
+
+  test("every command they name exists", async () => {
+    const { scripts } = JSON.parse(await readFile(new URL("../package.json", docs), "utf8")) as { scripts: object };
+    for (const [name, text] of await pages()) {
+      for (const [, script = ""] of text.matchAll(/\bnpm run ([a-z:]+)/g))
+        expect(scripts, name).toHaveProperty([script]);
+      for (const [, script = ""] of text.matchAll(/\bnpm (start|test)\b/g))
+        expect(scripts, name).toHaveProperty(script);
+      for (const [, path = ""] of text.matchAll(/\bnpx tsx ([\w./-]+\.ts)/g)) {
+        await expect(readFile(new URL(`../${path}`, docs)), `${name}: ${path}`).resolves.toBeDefined();
+      }
+    }
+  });
+});

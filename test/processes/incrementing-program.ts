@@ -1,0 +1,33 @@
+/**
+ * incrementing-program <backend> <directory> <thread> <name> <increments>
+ *
+ * Reads the thread, adds one, saves it; when another process was faster, reads
+ * it again and redoes that one. Says how often that was.
+ */
+import { StateError } from "../../src/errors.ts";
+import { AgentState } from "../../src/state/agent-state.ts";
+import { userMessage } from "../../src/state/message.ts";
+import { asDiskBackend, openOnDisk } from "./disk-backends.ts";
+import { listen, say } from "./speaking.ts";
+
+const [backend, directory, thread = "", name, increments] = process.argv.slice(2);
+const checkpointer = openOnDisk(asDiskBackend(backend), directory ?? "");
+
+say("ready");
+await listen();
+let conflicts = 0;
+for (let done = 0; done < Number(increments); ) {
+  const state = (await checkpointer.load(thread)) ?? AgentState.create();
+  const count = Number(state.metadata["count"] ?? 0);
+  const next = state.withMetadata({ count: count + 1 }).withMessage(userMessage(`${name}:${done}`));
+  try {
+    await checkpointer.save(next, thread);
+    done++;
+  } catch (error) {
+    if (!StateError.is(error, "CONFLICT")) throw error;
+    conflicts++;
+  }
+}
+await checkpointer.close();
+say({ conflicts });
+process.disconnect();

@@ -1,0 +1,85 @@
+import { type ChildProcess, execFile, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The programs of this folder as JavaScript: a child then starts in a fraction of the time. */
+export class Programs {
+  readonly #directory: string;
+
+  private constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  static async compile(): Promise<Programs> {
+    const directory = await mkdtemp(join(tmpdir(), "holdfast-programs-"));
+    await writeFile(join(directory, "package.json"), '{ "type": "module" }');
+    await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"), "dir");
+    const compiler = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+    await promisify(execFile)(process.execPath, [compiler, "-p", HERE, "--outDir", directory]);
+    return new Programs(directory);
+  }
+
+  start(program: string, args: readonly string[]): ProgramProcess {
+    return new ProgramProcess(join(this.#directory, "test", "processes", `${program}.js`), args);
+  }
+
+  async dispose(): Promise<void> {
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
+
+export interface ProgramEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A running program that says what it does, one JSON value a line, on its standard output. */
+export class ProgramProcess {
+  readonly #child: ChildProcess;
+  readonly #said: unknown[] = [];
+  readonly #ended: Promise<ProgramEnd>;
+  #onLine: () => void = () => undefined;
+
+  constructor(path: string, args: readonly string[]) {
+    this.#child = fork(path, args, { stdio: ["ignore", "pipe", "inherit", "ipc"], execArgv: [] });
+    // "close" comes when the pipe is read to its end: a line that was written before a kill is never missed.
+    this.#ended = once(this.#child, "close").then(([code, signal]) => ({ code, signal }));
+    createInterface({ input: this.#child.stdout! }).on("line", (line) => {
+      this.#said.push(JSON.parse(line));
+      this.#onLine();
+    });
+    this.#child.on("close", () => this.#onLine());
+  }
+
+  /** Everything it has said so far. */
+  get said(): readonly unknown[] {
+    return this.#said;
+  }
+
+  /** Waits until it has said `count` things, or has ended. */
+  async hasSaid(count: number): Promise<void> {
+    while (this.#said.length < count && this.#child.exitCode === null && this.#child.signalCode === null) {
+      await new Promise<void>((resolve) => (this.#onLine = resolve));
+    }
+  }
+
+  tell(message: string): void {
+    this.#child.send(message);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  ended(): Promise<ProgramEnd> {
+    return this.#ended;
+  }
+}

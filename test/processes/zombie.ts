@@ -1,0 +1,50 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { AgentState } from "../../src/state/agent-state.ts";
+import { textOf, userMessage } from "../../src/state/message.ts";
+import { type DiskBackend, openOnDisk } from "./disk-backends.ts";
+import type { Programs } from "./programs.ts";
+
+export const ZOMBIE_MOMENTS = ["idle", "renewing", "writing"] as const;
+export type ZombieMoment = (typeof ZOMBIE_MOMENTS)[number];
+
+const THREAD = "leased";
+const TTL_MS = 300;
+
+/**
+ * A holder of the lease is stopped past its time. This process takes over and
+ * saves; the holder wakes up and saves too. It must be refused, and nothing of
+ * that save may ever be seen.
+ */
+export async function wakeZombie(programs: Programs, backend: DiskBackend, moment: ZombieMoment): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "holdfast-zombie-"));
+  const checkpointer = openOnDisk(backend, directory);
+  await checkpointer.save(AgentState.create().withMessage(userMessage("at first")), THREAD);
+  const zombie = programs.start("zombie-program", [backend, directory, THREAD, String(TTL_MS), moment]);
+  await zombie.hasSaid(1);
+  expect(zombie.said).toEqual(["stopping"]);
+
+  await checkpointer.withLease(
+    THREAD,
+    async (lease) => {
+      expect(lease.epoch).toBe(2);
+      const state = await checkpointer.load(THREAD);
+      await checkpointer.save(state!.withMessage(userMessage("by the successor")), THREAD, { lease });
+      zombie.signal("SIGCONT");
+      expect(await zombie.ended()).toEqual({ code: 0, signal: null });
+    },
+    { owner: "successor", ttlMs: 10_000, waitMs: 10_000 },
+  );
+  expect(zombie.said[1]).toEqual({ saved: false, code: "CONFLICT" });
+
+  const found = await openOnDisk(backend, directory).load(THREAD);
+  expect(found?.messages.map(textOf)).toEqual(["at first", "by the holder", "by the successor"]);
+  expect(await checkpointer.listCheckpoints(THREAD)).toHaveLength(3);
+  await checkpointer.save(found!.withMessage(userMessage("afterwards")), THREAD, {
+    expectedHead: (await checkpointer.listCheckpoints(THREAD, { limit: 1 }))[0]!.checkpointId,
+  });
+  await checkpointer.close();
+  await rm(directory, { recursive: true });
+}
