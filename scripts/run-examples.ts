@@ -21,8 +21,12 @@ export async function listExamples(): Promise<readonly string[]> {
   return [...names.sort().map((name) => `examples/${name}`), "examples/demo/main.ts"];
 }
 
-export async function runExample(path: string, environment: NodeJS.ProcessEnv = process.env): Promise<ExampleRun> {
-  const child = spawn(process.execPath, ["--import", "tsx", path], {
+/** `command` is the path and, where the program takes some, its arguments. */
+export async function runExample(
+  command: readonly [path: string, ...words: string[]],
+  environment: NodeJS.ProcessEnv = process.env,
+): Promise<ExampleRun> {
+  const child = spawn(process.execPath, ["--import", "tsx", ...command], {
     cwd: ROOT,
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],
@@ -38,7 +42,7 @@ async function main(words: readonly string[]): Promise<void> {
   const wanted = words.length === 0 ? all : all.filter((path) => words.some((word) => path.includes(word)));
   for (const path of wanted) {
     const startedAt = performance.now();
-    const { code, output } = await runExample(path);
+    const { code, output } = await runExample([path]);
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     if (code === 0) console.log(`ok      ${path}  ${seconds} s`);
     else {

@@ -1,7 +1,7 @@
 export type { ResumeOptions, RunOptions } from "./agent/agent.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
-export type { Approval } from "./agent/interrupts.ts";
+export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
 export type { ConversationPort, MemoryContext, MemoryPort } from "./agent/ports.ts";

@@ -15,8 +15,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(temporary, { recursive: true }));
 
-async function outputOf(path: string, environment: NodeJS.ProcessEnv = {}): Promise<string> {
-  const { code, output } = await runExample(path, { ...process.env, TMPDIR: temporary, ...environment });
+type Command = readonly [path: string, ...words: string[]];
+
+async function outputOf(command: Command, environment: NodeJS.ProcessEnv = {}): Promise<string> {
+  const { code, output } = await runExample(command, { ...process.env, TMPDIR: temporary, ...environment });
   expect(code, output).toBe(0);
   return output;
 }
@@ -81,7 +83,7 @@ describe("examples", () => {
     "%s shows what it says, and leaves nothing behind",
     PATIENCE,
     async ([path, shown]) => {
-      const output = await outputOf(path);
+      const output = await outputOf([path]);
       for (const part of shown) expect(output).toMatch(part);
       expect(await leftovers()).toEqual([]);
     },
@@ -89,27 +91,53 @@ describe("examples", () => {
 
   test("the on-call example takes its store from a URL, and finds what it said there before", PATIENCE, async () => {
     const url = { HOLDFAST_URL: `file:${join(temporary, "threads")}` };
-    expect(await outputOf("examples/00-on-call.ts", url)).toMatch("the thread has 4 messages");
-    expect(await outputOf("examples/00-on-call.ts", url)).toMatch("the thread has 8 messages");
+    expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 4 messages");
+    expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 8 messages");
   });
 });
 
 describe("the demo", () => {
-  test.for(["the first time", "the second time"])("kills, resumes and recalls, %s", PATIENCE, async () => {
-    const output = await outputOf("examples/demo/main.ts");
-    const [folder = ""] = await leftovers();
-    const [killed, fresh] = [...output.matchAll(/^Process (\d+)/gm)].map(([, pid]) => Number(pid));
+  let output: string;
+  let folder: string;
+  beforeAll(async () => {
+    output = await outputOf(["examples/demo/main.ts"]);
+    folder = join(temporary, (await leftovers())[0] ?? "");
+  }, PATIENCE.timeout);
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test("kills a process while a tool runs; a fresh one finishes the turn, and recalls it", () => {
     expect(output).toMatch(/killed {2}by SIGKILL .* while roll_back_deploy was running/);
     expect(output).toMatch("roll_back_deploy succeeded, without being run again: verify() found it done");
     expect(output).toMatch('agent   You told me: "p99 on checkout-api spiked at 14:02.');
+  });
+
+  test("shows that each effect took place once, in the process that was killed", () => {
+    const [killed] = processesIn(output);
+    expect(output.match(/\(process \d+\)/g)).toEqual([`(process ${killed})`, `(process ${killed})`]);
     expect(output).toMatch(`paged the owner of checkout-api (process ${killed})`);
     expect(output).toMatch(`rolled back the 13:58 deploy of checkout-api (process ${killed})`);
     expect(output).toMatch(/roll_back_deploy +succeeded, 1 attempt\n/);
-    expect(output).toMatch(join(temporary, folder, "agents.db"));
-    for (const pid of [killed!, fresh!]) expect(() => process.kill(pid, 0), `process ${pid} is gone`).toThrow("ESRCH");
-    await rm(join(temporary, folder), { recursive: true });
+  });
+
+  test("leaves no process behind", () => {
+    const pids = processesIn(output);
+    expect(pids).toHaveLength(2);
+    for (const pid of pids) expect(() => process.kill(pid, 0), `process ${pid}`).toThrow("ESRCH");
+  });
+
+  test("says where the state is, and what it says to try works there", PATIENCE, async () => {
+    expect(output).toMatch(`${join(folder, "agents.db")}: 10 checkpoints, 9 messages`);
+    const program = "examples/demo/on-call.ts";
+    const question = "What did I say about the deploy?";
+    expect(output).toMatch(`npx tsx ${program} ask ${folder} "${question}"`);
+    expect(await outputOf([program, "ask", folder, question])).toMatch('You said: "p99 on checkout-api spiked');
+    expect(output).toMatch(`npx tsx ${program} history ${folder}`);
+    expect(await outputOf([program, "history", folder])).toMatch(/ 11 messages /);
   });
 });
+
+const processesIn = (output: string): readonly number[] =>
+  [...output.matchAll(/^Process (\d+)/gm)].map(([, pid]) => Number(pid));
 
 describe("the pages in docs/", () => {
   const docs = new URL("../docs/", import.meta.url);

@@ -32,6 +32,7 @@ const model = ruleModel([
     ],
     answer: ({ recall, results }) => `You told me: "${recall("p99 deploy")}" Before that: ${results[0]?.text}`,
   },
+  { when: /did I (say|tell)/, answer: ({ recall }) => `You said: "${recall() ?? "nothing yet"}"` },
 ]);
 
 /** Says what happens while it happens, and tells the parent process, if there is one, how each tool ended. */

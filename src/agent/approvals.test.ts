@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { agentOf } from "../../test/agent/agent-of.ts";
-import { failureOf } from "../../test/failure-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import type { RunResult } from "./events.ts";
 import { type Tool, tool } from "./tool.ts";
@@ -81,24 +81,19 @@ test("edited to something that does not fit: it does not run, and the model is t
   expect(await store.statuses()).toEqual(["failed"]);
 });
 
-test.each([
-  "yes",
-  true,
-  null,
-  undefined,
-  {},
-  { decision: "maybe" },
-  { decision: "edit" },
-])("%j is no answer to a request for approval: refused, and it still waits", async (response) => {
-  const store = new MemoryStore();
-  const paid: number[] = [];
-  const agent = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [payTool(paid)] });
-  await agent.run("pay", { threadId: "t" });
-  const resumed = (): unknown => agent.resume({ threadId: "t", interruptId: "pay-1/approval", response });
-  expect((await failureOf(resumed)).code).toBe("INVALID_ARGUMENT");
-  expect(await store.statuses()).toEqual(["waiting"]);
-  expect(paid).toEqual([]);
-});
+test.each(["yes", true, null, undefined, {}, { decision: "maybe" }, { decision: "edit" }])(
+  "%j is no answer to a request for approval: refused, and it still waits",
+  async (response) => {
+    const store = new MemoryStore();
+    const paid: number[] = [];
+    const agent = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [payTool(paid)] });
+    await agent.run("pay", { threadId: "t" });
+    const resumed = (): unknown => agent.resume({ threadId: "t", interruptId: "pay-1/approval", response });
+    expect((await failureOf(resumed)).code).toBe("INVALID_ARGUMENT");
+    expect(await store.statuses()).toEqual(["waiting"]);
+    expect(paid).toEqual([]);
+  },
+);
 
 test("approval may depend on the arguments", async () => {
   const paid: number[] = [];

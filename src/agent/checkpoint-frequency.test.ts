@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { agentOf } from "../../test/agent/agent-of.ts";
-import { failureOf } from "../../test/failure-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { type ToolEffect, tool } from "./tool.ts";
 

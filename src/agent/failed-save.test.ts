@@ -70,6 +70,7 @@ test("a call whose beginning could not be saved is not begun", async () => {
   });
   await failureOf(() => agent.run("go", { threadId: "t" }));
   expect(ran).toBe(0);
+  log.failures.length = 0;
   const resumed = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work] });
   await resumed.run(undefined, { threadId: "t" });
   expect(ran).toBe(1);

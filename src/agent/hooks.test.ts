@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
-import { failureOf } from "../../test/failure-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
 import { userMessage } from "../state/message.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
 import type { AgentHooks } from "./hooks.ts";
@@ -15,11 +15,9 @@ const boom = (): never => {
 
 test("hooks are called around each step, in order", async () => {
   const order: string[] = [];
-  const note =
-    (name: string) =>
-    (): void => {
-      order.push(name);
-    };
+  const note = (name: string) => (): void => {
+    order.push(name);
+  };
   const hooks: AgentHooks = {
     beforeRun: note("beforeRun"),
     beforeIteration: note("beforeIteration"),

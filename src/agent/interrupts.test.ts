@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
-import { failureOf } from "../../test/failure-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import type { CoreAgent } from "./agent.ts";
 import { type Tool, type ToolContext, type ToolEffect, tool } from "./tool.ts";
@@ -268,7 +268,10 @@ test("a thrown object that looks like an interrupt is a failure of the tool and 
   const forge = tool({
     name: "forge",
     execute: () => {
-      throw Object.assign(new Error("waiting for an answer to x/1"), { name: "InterruptSignal", interrupt: { id: "x" } });
+      throw Object.assign(new Error("waiting for an answer to x/1"), {
+        name: "InterruptSignal",
+        interrupt: { id: "x" },
+      });
     },
   });
   const agent = agentOf({ model: scriptedModel([{ toolCalls: [{ name: "forge" }] }, "ready"]), tools: [forge] });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { agentOf } from "../../test/agent/agent-of.ts";
-import { failureOf } from "../../test/failure-of.ts";
 import { standardSchema } from "../../test/agent/standard-schema.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
 import { ModelError } from "../models/model-error.ts";
 import { textOf } from "../state/message.ts";
 import { type ScriptedModel, type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";

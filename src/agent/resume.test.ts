@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { agentOf } from "../../test/agent/agent-of.ts";
 import { gate } from "../../test/agent/gate.ts";
-import { failureOf } from "../../test/failure-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
 import { ModelError } from "../models/model-error.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { tool } from "./tool.ts";

@@ -32,6 +32,7 @@ export async function runCall(context: RunContext, ledgerCall: LedgerCall): Prom
     attempt(context, tool, input, call, started),
   );
   if (outcome === "cancelled") return;
+  const isEdited = call !== ledgerCall.call;
   if (outcome instanceof InterruptSignal) {
     session.change((state) =>
       state.withInterrupt(outcome.interrupt).withToolExecution({ ...started, status: "waiting" }),
@@ -40,8 +41,14 @@ export async function runCall(context: RunContext, ledgerCall: LedgerCall): Prom
     emit({ type: "interrupt", interrupt: outcome.interrupt });
     return;
   }
-  await close(context, { call, execution: started }, outcome, tool);
+  await close(context, { call, execution: started }, isEdited ? told(outcome, call) : outcome, tool);
 }
+
+/** The conversation shows what the model asked for, so the result says what was done instead. */
+const told = ({ status, content }: Outcome, call: ToolCall): Outcome => ({
+  status,
+  content: `A person changed the arguments to ${JSON.stringify(call.arguments)}. ${content}`,
+});
 
 type Prepared =
   | "waiting"

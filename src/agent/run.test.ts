@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { agentOf, eventsOf } from "../../test/agent/agent-of.ts";
 import { gate } from "../../test/agent/gate.ts";
-import { failureOf } from "../../test/failure-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
 
 test("a run is awaited for its result", async () => {
@@ -13,13 +13,7 @@ test("a run is awaited for its result", async () => {
 
 test("a run is iterated for its events, from the first to the last", async () => {
   const events = await eventsOf(agentOf({ model: scriptedModel(["hi"]) }).run("hello"));
-  expect(events.map(({ type }) => type)).toEqual([
-    "run-start",
-    "iteration-start",
-    "model-delta",
-    "message",
-    "run-end",
-  ]);
+  expect(events.map(({ type }) => type)).toEqual(["run-start", "iteration-start", "model-delta", "message", "run-end"]);
 });
 
 test("run-start says whether the thread was there, run-end says why it ended", async () => {

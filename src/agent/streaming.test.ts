@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
-import { failureOf } from "../../test/failure-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { failureOf } from "../../test/failure-of.ts";
 import type { ModelPart } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";
-import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { assertValidForAnthropic } from "../testing/models/history-validators.ts";
+import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { tool } from "./tool.ts";
 
 const run = (store: MemoryStore, steps: readonly ScriptStep[], prompt?: string) => {

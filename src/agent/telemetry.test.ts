@@ -53,9 +53,7 @@ describe("with OpenTelemetry", () => {
   test("work runs inside a span with its name and attributes, which ends", async () => {
     const { telemetry, spans } = fakeApi();
     expect(await telemetry.span("tool", { "holdfast.tool": "search" }, async () => 42)).toBe(42);
-    expect(spans).toEqual([
-      { name: "holdfast.tool", attributes: { "holdfast.tool": "search" }, happened: ["end"] },
-    ]);
+    expect(spans).toEqual([{ name: "holdfast.tool", attributes: { "holdfast.tool": "search" }, happened: ["end"] }]);
   });
 
   test("work that fails marks its span, and its error is the one that comes out", async () => {

@@ -70,7 +70,12 @@ test("two runs of one agent at once, on two threads, do not mix (locus 26)", asy
     ["ann", ann],
     ["bob", bob],
   ] as const) {
-    const lines = [`user: ${name}`, `assistant: wait, ${name} (calls work)`, `tool: t-${name}`, `assistant: bye ${name}`];
+    const lines = [
+      `user: ${name}`,
+      `assistant: wait, ${name} (calls work)`,
+      `tool: t-${name}`,
+      `assistant: bye ${name}`,
+    ];
     expect(await store.lines(`t-${name}`)).toEqual(lines);
     expect(result?.text).toBe(`bye ${name}`);
     expect(result?.state.metadata).toEqual({ owner: name });

@@ -40,19 +40,25 @@ export interface ToolOptions<Schema extends AnySchema> {
   readonly description?: string;
   /** zod, valibot, arktype or JSON Schema. @default no arguments */
   readonly inputSchema?: Schema;
-  readonly execute: (input: SchemaOutput<Schema>, context: ToolContext) => unknown;
+  /** With plain JSON Schema the type of `input` is yours to state: the schema is what is checked. */
+  execute(input: SchemaOutput<Schema>, context: ToolContext): unknown;
   /** @default "atMostOnce" */
   readonly effect?: ToolEffect;
   /** Like effect "idempotent", and a second call with the same arguments in the thread gets the first one's result. */
   readonly idempotent?: boolean;
   /** Asked after a crash about a call that was begun; may look the idempotency key up in what was called. */
-  readonly verify?: (input: SchemaOutput<Schema>, context: ToolContext) => VerifiedOutcome | Promise<VerifiedOutcome>;
+  verify?(input: SchemaOutput<Schema>, context: ToolContext): VerifiedOutcome | Promise<VerifiedOutcome>;
   /** A person must agree first. @default false */
-  readonly needsApproval?: boolean | ((input: SchemaOutput<Schema>) => boolean | Promise<boolean>);
+  readonly needsApproval?: boolean | NeedsApproval<Schema>["decide"];
   /** @default no limit */
   readonly timeoutMs?: number;
   /** The run ends when this tool succeeded. @default false */
   readonly terminal?: boolean;
+}
+
+/** A method, so that its parameter may be given a narrower type, as with `execute`. */
+interface NeedsApproval<Schema extends AnySchema> {
+  decide(input: SchemaOutput<Schema>): boolean | Promise<boolean>;
 }
 
 /** A tool as the loop uses it. Make one with `tool()`. */

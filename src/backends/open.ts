@@ -1,7 +1,6 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../checkpoint/context.ts";
 import { StateError } from "../errors.ts";
-import { redact } from "../internal/redact.ts";
 import { BACKENDS } from "./registry.ts";
 
 /** The checkpointer for a URL: `sqlite:./agents.db`, `file:./threads`, `memory:`. Loads only that backend. */
@@ -11,11 +10,8 @@ export async function openCheckpointer(url: string, options: CheckpointerOptions
   const backend = Object.values(BACKENDS).find(({ schemes }) => scheme !== undefined && schemes.includes(scheme));
   if (backend === undefined) {
     const examples = Object.values(BACKENDS).map(({ example }) => example);
-    const shown = JSON.stringify(redact(url));
-    throw new StateError(
-      "INVALID_ARGUMENT",
-      `no backend for the URL ${shown}; it looks like one of ${examples.join(", ")}`,
-    );
+    // The URL itself is not repeated: what is not understood may hold a password anywhere.
+    throw new StateError("INVALID_ARGUMENT", `no backend knows this URL; it should look like ${examples.join(", ")}`);
   }
   const { openUrl } = await backend.load();
   return openUrl(url, options);

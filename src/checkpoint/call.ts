@@ -44,8 +44,8 @@ export function asStateError(log: Pick<ThreadLog, "name" | "classify">, place: C
   const context = { backend: log.name, ...place };
   if (StateError.is(error)) {
     if (error.context.backend !== undefined) return error;
-    const message = `${where(log, place)}: ${error.message}`;
-    return new StateError(error.code, message, { ...error.context, ...context, cause: error.cause });
+    const message = `${where(log, place)}: ${redact(error.message)}`;
+    return new StateError(error.code, message, { ...error.context, ...context, cause: redactCause(error.cause) });
   }
   const code = log.classify(error) ?? "UNKNOWN";
   const reason = redact(error instanceof Error ? error.message : String(error));

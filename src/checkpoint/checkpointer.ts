@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import type { AgentState } from "../state/agent-state.ts";
+import { AgentState } from "../state/agent-state.ts";
 import {
   BaseCheckpointer,
   type CheckpointRef,
@@ -59,6 +59,8 @@ export class Checkpointer extends BaseCheckpointer {
     this.#assertOpen("save");
     if (options.ttlSeconds !== undefined) this.#assertCan("ttl", "ttlSeconds");
     if (options.lease !== undefined) this.#assertCan("lease", "a lease");
+    if (!(state instanceof AgentState))
+      throw new TypeError("save() takes an AgentState first and the thread id second");
     const place = this.#named("save", threadId, undefined);
     const checked = this.#checkedExpectation(options);
     const checkpointId = await this.#context.guard(place, () => saveState(this.#context, state, threadId, checked));

@@ -1,3 +1,6 @@
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { AgentState } from "./agent-state.ts";
 import { findOrigin, rememberOrigin } from "./lineage.ts";
@@ -60,6 +63,23 @@ test("a state saved into very many threads still knows the latest of them", () =
   for (let thread = 0; thread < 100; thread++) remember(state, `thread ${thread}`, thread);
   expect(positionOf(state, "thread 99")).toBe(99);
   expect(positionOf(state, "thread 98")).toBe(98);
+});
+
+test("a long run that saves as it goes does not keep its whole past alive", async () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const early = (state: AgentState): WeakRef<object> => new WeakRef(state.fields);
+  let state = AgentState.create().withMetadata({ step: 0 });
+  remember(state, "k", 0);
+  const past = early(state);
+  for (let step = 1; step <= 3; step++) {
+    state = state.withMetadata({ step });
+    remember(state, "k", step);
+  }
+  await setImmediate();
+  collectGarbage();
+  expect(past.deref()).toBeUndefined();
+  expect(positionOf(state, "k")).toBe(3);
 });
 
 test("keys with the names of inherited properties are ordinary keys", () => {

@@ -2,7 +2,9 @@ import { AssertionError } from "node:assert/strict";
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../backends/memory/log.ts";
 import { StateError } from "../errors.ts";
-import { type CheckpointerFault, checkpointerFaults } from "./broken-drivers/checkpointer-faults.ts";
+import { answeringFaults } from "./broken-drivers/answering-faults.ts";
+import type { CheckpointerFault } from "./broken-drivers/checkpointer-fault.ts";
+import { savingFaults } from "./broken-drivers/saving-faults.ts";
 import type { CheckpointerCase } from "./checkpointer-cases/checkpointer-case.ts";
 import { checkpointerSuite } from "./checkpointer-cases/suite.ts";
 import { FaultyLog } from "./faulty-log.ts";
@@ -37,7 +39,7 @@ function outcomeOf(each: CheckpointerCase, checkpointer: CheckpointerFault["chec
   });
 }
 
-describe.each(checkpointerFaults)("a checkpointer that $fault", ({ checkpointer, caughtBy }) => {
+describe.each([...savingFaults, ...answeringFaults])("a checkpointer that $fault", ({ checkpointer, caughtBy }) => {
   test.each(caughtBy)("is caught by: %s", async (name) => {
     const result = await outcomeOf(named(name), checkpointer);
     expect(result.outcome).toBe("failed");

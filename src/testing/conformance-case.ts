@@ -50,3 +50,9 @@ export function casesOf<Subject, Need extends string>(
 ): readonly ConformanceCase<Subject, Need>[] {
   return cases.map((conformanceCase) => ({ area, ...conformanceCase }));
 }
+
+/** The fixture's way to a second instance; cases that use it say so in `needs`. */
+export async function another<Subject>({ reopen }: Fixture<Subject>): Promise<Subject> {
+  if (reopen === undefined) throw new Error("a case that reopens must name the need");
+  return reopen();
+}

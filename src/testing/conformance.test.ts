@@ -34,7 +34,12 @@ function collect(suite: ConformanceSuite<Lamp, "reopen">, create: () => Promise<
   const after: (() => void)[] = [];
   const options = { name, create, afterAll: (run: () => void) => after.push(run) };
   registerSuite(suite, { ...options, test: (title, run) => tests.push({ name: title, run }) });
-  return { tests, finish: () => after.forEach((run) => run()) };
+  return {
+    tests,
+    finish: () => {
+      for (const run of after) run();
+    },
+  };
 }
 
 describe("registering a suite", () => {
@@ -97,7 +102,10 @@ describe("running a case", () => {
       });
       const opening = {
         ...each,
-        run: async (fixture: Fixture<Lamp>) => void (await fixture.reopen?.(), await each.run(fixture)),
+        run: async (fixture: Fixture<Lamp>) => {
+          await fixture.reopen?.();
+          await each.run(fixture);
+        },
       };
       await runCase(lampSuite, opening, create);
       expect(done).toEqual(["first", "second", "cleanup"]);

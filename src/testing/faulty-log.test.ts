@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../backends/memory/log.ts";
 import { uncheckedHead } from "../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
+import type { Lease } from "../checkpoint/lease.ts";
 import { StateError } from "../errors.ts";
 import { and, conversation, historyOf, loaded, textsOf } from "./checkpointer-cases/conversations.ts";
 import { checkpointerSuite } from "./checkpointer-cases/suite.ts";
@@ -14,15 +15,14 @@ import { threadLogSuite } from "./thread-log-cases/suite.ts";
 const MINUTE = 60_000;
 
 /** Repeats the very same call after a failure that allows it, as a program would. */
-async function again<T>(call: () => Promise<T>, clock?: ManualClock): Promise<T> {
+async function repeated<T>(clock: ManualClock, call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await call();
     } catch (error) {
       if (!StateError.is(error) || attempt > 3) throw error;
-      // A lease whose grant was never heard of is in nobody's hands until it runs out.
-      if (error.code === "CONFLICT" && error.message.includes("leased to") && clock !== undefined)
-        clock.advance(MINUTE);
+      // A lease that was granted or given back without an answer is in nobody's hands until it runs out.
+      if (error.code === "CONFLICT" && error.message.includes("leased to")) clock.advance(MINUTE);
       else if (!error.retryable) throw error;
     }
   }
@@ -30,6 +30,7 @@ async function again<T>(call: () => Promise<T>, clock?: ManualClock): Promise<T>
 
 /** Every kind of write on one thread. In the end it holds 9 messages, and checkpoints of 9, 8, 7, 6 and 5. */
 async function liveThrough(checkpointer: Checkpointer, clock: ManualClock): Promise<void> {
+  const again = <T>(call: () => Promise<T>): Promise<T> => repeated(clock, call);
   let state = conversation(1);
   await again(() => checkpointer.save(state, "t", { checkpointId: "first" }));
   state = and(state, "message 2");
@@ -46,11 +47,11 @@ async function liveThrough(checkpointer: Checkpointer, clock: ManualClock): Prom
   const seventh = conversation(7);
   await again(() => checkpointer.save(seventh, "t", { expectedHead: uncheckedHead }));
   const eighth = and(seventh, "message 8");
-  const work = () =>
-    checkpointer.withLease("t", (lease) => checkpointer.save(eighth, "t", { lease }), { ttlMs: MINUTE });
-  await again(work, clock);
+  const work = (lease: Lease): Promise<string> => checkpointer.save(eighth, "t", { lease });
+  await again(() => checkpointer.withLease("t", work, { ttlMs: MINUTE }));
   await again(() => checkpointer.vacuum({ keepLast: 4 }));
-  await again(() => checkpointer.save(and(eighth, "message 9"), "t", { checkpointId: "last" }));
+  const ninth = and(eighth, "message 9");
+  await again(() => checkpointer.save(ninth, "t", { checkpointId: "last" }));
 }
 
 async function assertLivedThrough(log: MemoryLog, what: string): Promise<void> {

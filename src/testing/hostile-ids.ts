@@ -105,3 +105,6 @@ export const REFUSED_IDS: readonly { readonly what: string; readonly id: unknown
   { what: "a boxed string", id: new String("a") },
   { what: "an object with toString", id: { toString: () => "a" } },
 ];
+
+/** An id as a message can show it: quoted, and not all of a thousand characters. */
+export const shown = (id: string): string => JSON.stringify(id.length > 40 ? `${id.slice(0, 40)}…` : id);

@@ -18,8 +18,12 @@ export {
   InjectedFault,
 } from "./faulty-log.ts";
 export { HOSTILE_IDS, REFUSED_IDS } from "./hostile-ids.ts";
+export { HOSTILE_KEYS, LOOKALIKE_VALUES } from "./hostile-metadata.ts";
 export { type HostileValue, KEPT_VALUES, REFUSED_VALUES } from "./hostile-values.ts";
 export { type ManualClock, manualClock } from "./manual-clock.ts";
+export { assertValidForAnthropic, assertValidForOpenAI } from "./models/history-validators.ts";
+export * from "./models/rule-model.ts";
+export * from "./models/scripted-model.ts";
 export type { ConformanceOptions, RunningTest } from "./register-suite.ts";
 export { type CaseOutcome, runCase } from "./run-case.ts";
 export { testCheckpointer } from "./test-checkpointer.ts";

@@ -24,13 +24,23 @@ export interface AgentOptions<Schema extends AnySchema = AnySchema>
  * the loop itself knows neither.
  */
 export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<SchemaOutput<Schema>> {
+  readonly #opened: Opener<BaseCheckpointer> | undefined;
+
   constructor(options: AgentOptions<Schema>) {
     const { model, checkpointer, ...rest } = options;
-    super({
-      ...rest,
-      model: once(() => resolveModel(model)),
-      ...(checkpointer !== undefined && { checkpointer: once(resolveCheckpointer(checkpointer)) }),
-    });
+    const open = checkpointer === undefined ? undefined : once(resolveCheckpointer(checkpointer));
+    super({ ...rest, model: once(() => resolveModel(model)), ...(open !== undefined && { checkpointer: open }) });
+    this.#opened = typeof checkpointer === "string" ? open : undefined;
+  }
+
+  /** Drains, and closes the checkpointer if the agent opened it itself, from a URL. One that was handed in stays open. */
+  async close(): Promise<void> {
+    await this.drain();
+    if (this.#opened?.isOpen()) await (await this.#opened()).close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 }
 
@@ -48,14 +58,20 @@ function resolveCheckpointer(checkpointer: BaseCheckpointer | string): () => Pro
   return async () => checkpointer;
 }
 
+interface Opener<T> {
+  (): Promise<T>;
+  isOpen(): boolean;
+}
+
 /** Opens at most once; a failure is tried again by the next run. */
-function once<T>(open: () => Promise<T>): () => Promise<T> {
+function once<T>(open: () => Promise<T>): Opener<T> {
   let opened: Promise<T> | undefined;
-  return () => {
+  const opener = (): Promise<T> => {
     opened ??= open().catch((error: unknown) => {
       opened = undefined;
       throw error;
     });
     return opened;
   };
+  return Object.assign(opener, { isOpen: () => opened !== undefined });
 }

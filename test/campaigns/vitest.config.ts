@@ -12,4 +12,5 @@ const config: ViteUserConfig = defineConfig({
   },
 });
 
+// biome-ignore lint/style/noDefaultExport: this is where vitest looks.
 export default config;

@@ -1,19 +1,44 @@
 import { join } from "node:path";
 import { FileCheckpointer, FileLog } from "../../src/backends/file/index.ts";
+import { openDatabase, type SqliteDatabase } from "../../src/backends/sqlite/connect.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import { logOptions, SqliteLog } from "../../src/backends/sqlite/log.ts";
-import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 
 /** The backends that several processes of one machine share through a directory. */
 export const DISK_BACKENDS = ["file", "sqlite"] as const;
-export type DiskBackend = (typeof DISK_BACKENDS)[number];
+/** The last one gives up the safety of the others: what it loses proves that a test can see a loss. */
+export type DiskBackend = (typeof DISK_BACKENDS)[number] | "sqlite without sync";
 
 /** What a user would open; every process of a test calls it on the same directory. */
-export const openOnDisk = (backend: DiskBackend, directory: string): Checkpointer =>
-  backend === "file"
-    ? new FileCheckpointer({ directory: threadsPath(directory) })
-    : sqliteCheckpointer({ path: databasePath(directory) });
+export async function openOnDisk(backend: DiskBackend, directory: string): Promise<Checkpointer> {
+  switch (backend) {
+    case "file":
+      return new FileCheckpointer({ directory: threadsPath(directory) });
+    case "sqlite":
+      return sqliteCheckpointer({ path: databasePath(directory) });
+    case "sqlite without sync":
+      return new Checkpointer(new UnsyncedLog(await openDatabase(databasePath(directory))));
+  }
+}
+
+/** A connection that was handed in stays open; this one has no other owner. */
+class UnsyncedLog extends SqliteLog {
+  readonly #database: SqliteDatabase;
+
+  constructor(database: SqliteDatabase) {
+    database.exec("PRAGMA journal_mode = WAL");
+    database.exec("PRAGMA synchronous = OFF");
+    super(logOptions({ database }));
+    this.#database = database;
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    this.#database.close();
+  }
+}
 
 /** The driver alone, for a program that has to stand between it and the checkpointer. */
 export const openLogOnDisk = (backend: DiskBackend, directory: string): ThreadLog =>
@@ -21,10 +46,10 @@ export const openLogOnDisk = (backend: DiskBackend, directory: string): ThreadLo
     ? new FileLog({ directory: threadsPath(directory) })
     : new SqliteLog(logOptions({ path: databasePath(directory) }));
 
+/** A backend's name that came over a command line. */
 export function asDiskBackend(name: string | undefined): DiskBackend {
-  const found = DISK_BACKENDS.find((backend) => backend === name);
-  if (found === undefined) throw new Error(`no backend ${JSON.stringify(name)}`);
-  return found;
+  if (name === "file" || name === "sqlite" || name === "sqlite without sync") return name;
+  throw new Error(`no backend ${JSON.stringify(name)}`);
 }
 
 const threadsPath = (directory: string): string => join(directory, "threads");

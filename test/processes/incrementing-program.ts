@@ -11,7 +11,7 @@ import { asDiskBackend, openOnDisk } from "./disk-backends.ts";
 import { listen, say } from "./speaking.ts";
 
 const [backend, directory, thread = "", name, increments] = process.argv.slice(2);
-const checkpointer = openOnDisk(asDiskBackend(backend), directory ?? "");
+const checkpointer = await openOnDisk(asDiskBackend(backend), directory ?? "");
 
 say("ready");
 await listen();

@@ -14,7 +14,7 @@ import type { Action } from "./thread-model.ts";
 
 const [backend, directory = "", thread = "", seed] = process.argv.slice(2);
 const random = seededRandom(Number(seed));
-const checkpointer = openOnDisk(asDiskBackend(backend), directory);
+const checkpointer = await openOnDisk(asDiskBackend(backend), directory);
 
 say("ready");
 await listen();

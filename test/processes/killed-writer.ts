@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { configure, openDatabase } from "../../src/backends/sqlite/connect.ts";
 import { type DiskBackend, databasePath, openOnDisk } from "./disk-backends.ts";
+import { type Life, lifeOf, replayed } from "./life.ts";
 import type { ProgramProcess, Programs } from "./programs.ts";
 import { seededRandom } from "./seeded-random.ts";
-import { type Action, after, type ThreadModel } from "./thread-model.ts";
+import type { Action, ThreadModel } from "./thread-model.ts";
 import { proveCheckpoints, settle } from "./thread-proof.ts";
 
 const THREAD = "killed often";
@@ -48,7 +49,7 @@ export async function killWriters(
       const current = waiting;
       waiting = start(++report.kills);
       const { begun, acked } = await killAfter(current, random.below(MOST_WORDS), random.next() * LONGEST_MOMENT_MS);
-      for (const [index, id] of acked.entries()) model = after(model, begun[index]!, id ?? undefined);
+      model = replayed(model, { begun, acked });
       const pending = begun[acked.length];
       const settled = await check(backend, directory, model, pending, report.kills % KILLS_PER_FULL_CHECK === 0);
       report.acked += acked.length;
@@ -70,12 +71,6 @@ export async function killWriters(
   return report;
 }
 
-interface Life {
-  readonly begun: readonly Action[];
-  /** What each finished action answered: the id of a new checkpoint, or `null`. */
-  readonly acked: readonly (string | null)[];
-}
-
 async function killAfter(writer: ProgramProcess, words: number, moment: number): Promise<Life> {
   await writer.hasSaid(1);
   writer.tell("go");
@@ -84,12 +79,7 @@ async function killAfter(writer: ProgramProcess, words: number, moment: number):
   writer.signal("SIGKILL");
   const { code, signal } = await writer.ended();
   if (signal !== "SIGKILL") throw new Error(`the program ended by itself with ${code}`);
-  const said = writer.said as readonly ({ begin?: Action; done?: string | null } | string)[];
-  const lines = said.filter((line) => typeof line === "object");
-  return {
-    begun: lines.flatMap(({ begin }) => begin ?? []),
-    acked: lines.flatMap(({ done }) => (done === undefined ? [] : [done])),
-  };
+  return lifeOf(writer);
 }
 
 /** By an instance of its own each time: nothing that a process remembers can hide what lies on the disk. */
@@ -100,7 +90,7 @@ async function check(
   pending: Action | undefined,
   all: boolean,
 ): Promise<ThreadModel> {
-  await using checkpointer = openOnDisk(backend, directory);
+  await using checkpointer = await openOnDisk(backend, directory);
   const settled = await settle(checkpointer, THREAD, model, pending);
   const last = settled.length - 1;
   const some = settled.filter((_, index) => index <= 1 || index === last || index === last >> 1);

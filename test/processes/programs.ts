@@ -59,6 +59,10 @@ export class ProgramProcess {
     this.#child.on("close", () => this.#onLine());
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   /** Everything it has said so far. */
   get said(): readonly unknown[] {
     return this.#said;

@@ -27,7 +27,7 @@ export async function race(programs: Programs, { backend, processes, increments 
   for (const writer of writers) expect(await writer.ended()).toEqual({ code: 0, signal: null });
   const conflicts = writers.map((writer) => (writer.said[1] as { readonly conflicts: number }).conflicts);
 
-  const checkpointer = openOnDisk(backend, directory);
+  const checkpointer = await openOnDisk(backend, directory);
   await proveNothingLost(checkpointer, processes, increments);
   await proveHistory(checkpointer, processes * increments);
   await checkpointer.close();

@@ -20,7 +20,7 @@ const TTL_MS = 300;
  */
 export async function wakeZombie(programs: Programs, backend: DiskBackend, moment: ZombieMoment): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-zombie-"));
-  const checkpointer = openOnDisk(backend, directory);
+  const checkpointer = await openOnDisk(backend, directory);
   await checkpointer.save(AgentState.create().withMessage(userMessage("at first")), THREAD);
   const zombie = programs.start("zombie-program", [backend, directory, THREAD, String(TTL_MS), moment]);
   await zombie.hasSaid(1);
@@ -39,7 +39,8 @@ export async function wakeZombie(programs: Programs, backend: DiskBackend, momen
   );
   expect(zombie.said[1]).toEqual({ saved: false, code: "CONFLICT" });
 
-  const found = await openOnDisk(backend, directory).load(THREAD);
+  await using again = await openOnDisk(backend, directory);
+  const found = await again.load(THREAD);
   expect(found?.messages.map(textOf)).toEqual(["at first", "by the holder", "by the successor"]);
   expect(await checkpointer.listCheckpoints(THREAD)).toHaveLength(3);
   await checkpointer.save(found!.withMessage(userMessage("afterwards")), THREAD, {

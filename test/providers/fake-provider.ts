@@ -1,6 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 
 /** What a provider that only pretends is to answer, one after the other. */
 export type FakeReply = FakeAnswer | FakeFailure | ((body: unknown) => FakeAnswer | FakeFailure);
@@ -109,7 +108,7 @@ async function stream(
     if (stopBy === "hang") return;
     if (stopBy === "break") {
       // What was written must have left before the connection goes.
-      await sleep(20);
+      await new Promise<void>((gone) => response.write(": a comment\n\n", () => gone()));
       response.destroy();
       return;
     }

@@ -1,9 +1,11 @@
-import { afterAll, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import { FaultyLog } from "../../testing/faulty-log.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { MemoryLog } from "./log.ts";
+import { MemoryCheckpointer, MemoryLog } from "./index.ts";
 
 testThreadLog({
   name: "memory",
@@ -22,7 +24,26 @@ testCheckpointer({
   afterAll,
   create: async () => {
     const clock = manualClock();
-    const log = new MemoryLog(clock);
-    return { subject: new Checkpointer(log, clock), clock, reopen: async () => new Checkpointer(log, clock) };
+    let down = false;
+    const faultAt = () => (down ? ({ when: "before", code: "PERMISSION_DENIED" } as const) : undefined);
+    const log = new FaultyLog(new MemoryLog(clock), { faultAt });
+    const outage = async () => {
+      down = true;
+      return async () => {
+        down = false;
+      };
+    };
+    return {
+      subject: new Checkpointer(log, clock),
+      clock,
+      outage,
+      reopen: async () => new Checkpointer(log, clock),
+    };
   },
+});
+
+test("two memory checkpointers share nothing", async () => {
+  const [one, other] = [new MemoryCheckpointer(), new MemoryCheckpointer()];
+  await one.save(AgentState.create(), "t");
+  expect(await other.load("t")).toBeUndefined();
 });

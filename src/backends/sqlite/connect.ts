@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Durability } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
@@ -24,6 +24,8 @@ export async function openDatabase(path: string): Promise<SqliteDatabase> {
   if (path !== ":memory:" && !existsSync(dirname(path))) {
     throw new StateError("INVALID_ARGUMENT", `the folder of ${JSON.stringify(path)} does not exist; create it first`);
   }
+  // Conversations are nobody else's business: a new file is its owner's alone, and SQLite gives its companions the same mode.
+  if (path !== ":memory:" && path !== "") closeSync(openSync(path, "a", 0o600));
   return (await openBuiltIn(path)) ?? openPackage(path);
 }
 

@@ -5,13 +5,13 @@ import { pageKey, pageOf } from "./layout.ts";
 import { settleNow } from "./settling.ts";
 import {
   bodyPart,
+  emptyDocument,
   type Leftover,
   leftoverOf,
   type Part,
   type StoredEntry,
   type StoredThread,
   settledThread,
-  type ThreadDocument,
 } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
@@ -44,11 +44,9 @@ export async function copyThread(
   return OVERTAKEN;
 }
 
-const empty = (threadId: string): ThreadDocument => ({ threadId, revision: 0, copying: [], leftovers: [] });
-
 function announce(documents: Documents, target: string, copy: StoredThread): Promise<CopyOutcome | undefined> {
   return documents.attempt(target, async (found) => {
-    const document = found.document ?? empty(target);
+    const document = found.document ?? emptyDocument(target);
     // The same generation: an earlier attempt at this very copy, whose answer was lost.
     if (document.thread !== undefined)
       return document.thread.generation === copy.generation ? "copied" : "target exists";

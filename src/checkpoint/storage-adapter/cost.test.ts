@@ -49,6 +49,17 @@ test("what a save writes and asks does not grow with the thread", async () => {
   expect(stored, "all that is kept").toBeLessThan(4 * 320_000);
 });
 
+test("a save under a new name does not read the history again each time", async () => {
+  const { adapter, measure } = counted();
+  const calls: number[] = [];
+  let state = AgentState.create();
+  for (let step = 0; step < 320; step++) {
+    state = state.withMessage(userMessage(`message ${step}`));
+    calls.push((await measure(() => adapter.save(state, "t", { checkpointId: `step ${step}` }))).calls.length);
+  }
+  expect(Math.max(...calls)).toBeLessThanOrEqual(6);
+});
+
 test("listing, metadata and existence read no bodies, and a history is read by the page", async () => {
   const { adapter, measure } = counted();
   let state = AgentState.create();

@@ -25,9 +25,14 @@ export class MissingPart extends Error {
 /** Returned by an attempt that was overtaken and has to be made again, on the document as it is then. */
 export const OVERTAKEN: unique symbol = Symbol("overtaken");
 
+/** Enough for a thread of a thousand checkpoints: a save under a name looks through all of them. */
+const PAGES_KEPT = 64;
+
 /** The storage, in terms of the layout. */
 export class Documents {
   readonly #storage: DictStorage;
+  /** Those read last, the latest at the end. What lies under a page's key never changes, so none of them is outdated. */
+  readonly #pages = new Map<string, PageContent>();
 
   constructor(storage: DictStorage) {
     this.#storage = storage;
@@ -85,7 +90,17 @@ export class Documents {
 
   /** `undefined` where the key is absent. */
   async readPart(key: string): Promise<BodyContent | PageContent | undefined> {
-    return openData(key, await this.#storage.load(key)) as BodyContent | PageContent | undefined;
+    const known = this.#pages.get(key);
+    const content = known ?? (openData(key, await this.#storage.load(key)) as BodyContent | PageContent | undefined);
+    if (content !== undefined && "page" in content) this.#keep(key, content);
+    return content;
+  }
+
+  #keep(key: string, page: PageContent): void {
+    this.#pages.delete(key);
+    this.#pages.set(key, page);
+    const [oldest] = this.#pages.keys();
+    if (this.#pages.size > PAGES_KEPT && oldest !== undefined) this.#pages.delete(oldest);
   }
 
   async writePart({ key, content }: Part): Promise<void> {
@@ -93,6 +108,7 @@ export class Documents {
   }
 
   async deleteKey(key: string): Promise<void> {
+    this.#pages.delete(key);
     await this.#storage.delete(key);
   }
 

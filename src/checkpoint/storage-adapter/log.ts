@@ -10,21 +10,14 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../thread-log.ts";
-import { firstThread, planAppend } from "./appending.ts";
+import { append } from "./appending.ts";
 import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
 import type { DictStorage } from "./dict-storage.ts";
-import { Documents, OVERTAKEN } from "./documents.ts";
+import { Documents } from "./documents.ts";
 import { inParallel } from "./in-parallel.ts";
-import { discardOutdated, isSettled, settle, settleNow } from "./settling.ts";
-import {
-  entryOf,
-  leftoverOf,
-  type StoredEntry,
-  type StoredThread,
-  settledThread,
-  type ThreadDocument,
-} from "./thread-document.ts";
+import { removeThread } from "./removing.ts";
+import { entryOf, type StoredEntry, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
 export interface DictLogOptions {
@@ -55,34 +48,9 @@ export class DictLog implements ThreadLog {
     this.#storage = storage;
     this.#documents = new Documents(storage);
   }
+
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-    return this.#change(threadId, async (documents) =>
-      documents.attempt(threadId, async (found) => {
-        const document = found.document ?? emptyDocument(threadId);
-        const { thread } = document;
-        if ((thread?.tail.seq ?? 0) !== request.expected || (thread && thread.generation !== request.generation)) {
-          return refusal(documents, thread, request);
-        }
-        const first = { pushedOut: [], next: firstThread(request) };
-        const { pushedOut, next } = thread === undefined ? first : await planAppend(documents, thread, request);
-        await settle(documents, document);
-        await inParallel(pushedOut, (part) => documents.writePart(part));
-        const appended = {
-          threadId,
-          revision: document.revision + 1,
-          thread: next,
-          copying: [],
-          leftovers: document.copying,
-        };
-        if (await documents.commit(found, appended)) {
-          // The append is made, whatever becomes of this; the next one does it otherwise.
-          if (!isSettled(appended)) await settleNow(documents, threadId).catch(() => undefined);
-          return { appended: true };
-        }
-        await discardOutdated(documents, threadId, thread, [...(thread?.toWrite ?? []), ...pushedOut]);
-        return OVERTAKEN;
-      }),
-    );
+    return this.#change(threadId, (documents) => append(documents, threadId, request));
   }
 
   readTail(threadId: string): Promise<LogChain | undefined> {
@@ -127,23 +95,7 @@ export class DictLog implements ThreadLog {
   }
 
   remove(threadId: string, ifTail?: { generation: string; seq: number }): Promise<"removed" | "absent" | "moved"> {
-    return this.#change(threadId, async (documents) => {
-      const outcome = await documents.attempt(threadId, async (found) => {
-        const { document } = found;
-        if (document === undefined) return "absent";
-        const { thread, ...rest } = document;
-        const same = thread?.generation === ifTail?.generation && thread?.tail.seq === ifTail?.seq;
-        if (thread !== undefined && ifTail !== undefined && !same) return "moved";
-        await settle(documents, document);
-        const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(settledThread(thread))])];
-        const gone = { ...rest, revision: document.revision + 1, copying: [], leftovers };
-        if (await documents.commit(found, gone)) return thread === undefined ? "absent" : "removed";
-        await discardOutdated(documents, threadId, thread, thread?.toWrite ?? []);
-        return OVERTAKEN;
-      });
-      await settleNow(documents, threadId);
-      return outcome;
-    });
+    return this.#change(threadId, (documents) => removeThread(documents, threadId, ifTail));
   }
 
   copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
@@ -208,23 +160,6 @@ export class DictLog implements ThreadLog {
   #assertOpen(): void {
     if (this.#closed) throw new StateError("CLOSED", "the storage was closed");
   }
-}
-
-const emptyDocument = (threadId: string): ThreadDocument => ({ threadId, revision: 0, copying: [], leftovers: [] });
-
-async function refusal(
-  documents: Documents,
-  thread: StoredThread | undefined,
-  { generation, expected }: AppendRequest,
-): Promise<AppendOutcome> {
-  const own = thread?.generation === generation ? thread : undefined;
-  const occupant = own && (await new ThreadReader(documents, own).entryAt(expected + 1));
-  return {
-    appended: false,
-    tail: thread && entryOf(thread.tail),
-    generation: thread?.generation,
-    occupant: occupant && entryOf(occupant),
-  };
 }
 
 async function findCheckpoint(reader: ThreadReader, checkpointId: string): Promise<StoredEntry | undefined> {

@@ -14,6 +14,13 @@ export interface ThreadDocument {
   readonly leftovers: readonly Leftover[];
 }
 
+export const emptyDocument = (threadId: string): ThreadDocument => ({
+  threadId,
+  revision: 0,
+  copying: [],
+  leftovers: [],
+});
+
 export interface StoredThread extends Placing {
   readonly generation: string;
   readonly tail: StoredEntry;

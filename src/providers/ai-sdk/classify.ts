@@ -68,10 +68,9 @@ function isRetryable(marks: ErrorMarks, status: number | undefined): boolean {
   return words.some((word) => PASSING.test(word)) || isBrokenConnection(marks);
 }
 
-function isBrokenConnection({ message, code, cause }: ErrorMarks): boolean {
+/** What fetch throws says little ("terminated"); the socket's own code is in its cause. */
+function isBrokenConnection({ code, cause }: ErrorMarks): boolean {
   if (typeof code === "string" && BROKEN_CONNECTION.test(code)) return true;
-  // What fetch says when a body ends too early; the reason is in the cause, if anywhere.
-  if (message === "terminated" || message === "fetch failed") return true;
   return cause !== undefined && isBrokenConnection(marksOf(cause));
 }
 

@@ -43,7 +43,7 @@ export const closingCases: readonly CheckpointerCase[] = checkpointerCasesOf("cl
       const restore = await outage?.();
       try {
         for (const [method, call] of Object.entries({ ...callsWithThreadId(subject), ...callsWithoutId(subject) })) {
-          const error = await failureOf(() => call("t"), `${method} in an outage`);
+          const error = await failureOf(() => call("u"), `${method} in an outage`);
           assert.ok(StateError.is(error), `${method}: expected a StateError, got ${error}`);
           assert.ok(!["NOT_FOUND", "CONFLICT", "INVALID_ARGUMENT"].includes(error.code), `${method}: ${error.code}`);
         }

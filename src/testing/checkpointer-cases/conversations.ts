@@ -108,6 +108,15 @@ export const fullState = (): AgentState =>
     .withReasoningStep({ iteration: 1, thought: "search first", confidence: 0.5 })
     .withError({ at: 3, where: "tool search", message: "slow" })
     .withUsage({ runs: 1, iterations: 2, inputTokens: 30, outputTokens: 40 })
+    .withInterrupt({
+      id: "i1",
+      toolCallId: "call-1",
+      kind: "question",
+      question: "which one?",
+      askedAt: 4,
+      answer: { value: [1n], at: 5 },
+    })
+    .withArtifact("result of call-1", "a very long text")
     .withProviderState({ anthropic: { cache: new Map([["a", new Set([1, 2])]]) } })
     .withMetadata({
       when: new Date(1767225600123),

@@ -33,7 +33,7 @@ export const callsWithThreadId = (subject: BaseCheckpointer): Readonly<Record<st
       "fork to": async (id) => subject.fork("t", id),
     }),
     ...(lease && { withLease: async (id) => subject.withLease(id, async () => undefined) }),
-    ...(watch && { watch: async (id) => start(subject.watch(id, { signal: AbortSignal.abort() })) }),
+    ...(watch && { watch: async (id) => start(subject.watch(id, { signal: AbortSignal.timeout(5000) })) }),
     ...(hasDetails(subject) && {
       stats: async (id) => subject.stats(id),
       lineage: async (id) => subject.lineage(id),

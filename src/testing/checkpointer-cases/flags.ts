@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { type BaseCheckpointer, uncheckedHead } from "../../checkpoint/base-checkpointer.ts";
 import { CAPABILITY_FLAGS, type CapabilityFlag } from "../../checkpoint/capabilities.ts";
 import type { Lease } from "../../checkpoint/lease.ts";
-import type { Fixture } from "../conformance-case.ts";
+import { another, type Fixture } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
-import { another } from "../thread-log-cases/thread-log-case.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertNoThread, conversation, growThread, historyOf, loaded } from "./conversations.ts";
 
@@ -18,6 +17,7 @@ interface Proof {
 }
 
 const forgedLease = (): Lease => ({
+  id: "forged",
   threadId: "t",
   owner: "nobody",
   epoch: 1,

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { failsWith } from "../expect-failure.ts";
-import { HOSTILE_IDS, REFUSED_IDS } from "../hostile-ids.ts";
+import { HOSTILE_IDS, REFUSED_IDS, shown } from "../hostile-ids.ts";
 import { assertSame } from "../same-value.ts";
-import { shown } from "../thread-log-cases/sample-records.ts";
 import { type CheckpointerCase, checkpointerCasesOf, detailed } from "./checkpointer-case.ts";
 import { and, assertNoThread, conversation, historyOf, loaded, textsOf } from "./conversations.ts";
 import { callsWithCheckpointId, callsWithThreadId } from "./every-method.ts";
@@ -20,6 +19,11 @@ export const hostileIdCases: readonly CheckpointerCase[] = checkpointerCasesOf("
         assertSame(textsOf(await loaded(subject, id)), [`thread ${index} 1`], shown(id));
         assert.deepEqual(await historyOf(subject, id), [`checkpoint ${index}`], shown(id));
         assert.equal(await subject.exists(id), true, shown(id));
+        assert.equal(
+          (await subject.diff(id, `checkpoint ${index}`, `checkpoint ${index}`)).messages.shared,
+          1,
+          shown(id),
+        );
         assert.equal(await subject.exists(id, { checkpointId: `checkpoint ${index + 1}` }), false, shown(id));
       }
     },
@@ -53,12 +57,14 @@ export const hostileIdCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     name: "every hostile id can be forked, copied, leased and measured",
     needs: ["branching", "lease", "details"],
     run: async ({ subject }) => {
+      await subject.save(conversation(1), "the source");
       for (const [index, id] of HOSTILE_IDS.entries()) {
-        await subject.save(conversation(1), `source ${index}`);
-        await subject.copyThread(`source ${index}`, id);
+        await subject.copyThread("the source", id);
         const head = await loaded(subject, id);
         await subject.withLease(id, (lease) => subject.save(and(head, id), id, { lease }));
         await subject.fork(id, `fork ${index}`);
+        await subject.copyThread(id, `copy ${index}`);
+        assert.equal((await loaded(subject, `copy ${index}`)).messages.length, 2, shown(id));
         assert.equal((await detailed(subject).lineage(`fork ${index}`))[0]?.threadId, id, shown(id));
         assert.equal((await detailed(subject).stats(id))?.checkpoints, 2, shown(id));
       }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { failsWith } from "../expect-failure.ts";
+import { HOSTILE_KEYS, LOOKALIKE_VALUES } from "../hostile-metadata.ts";
 import { assertSame } from "../same-value.ts";
-import { HOSTILE_KEYS, LOOKALIKE_VALUES } from "../thread-log-cases/metadata-query.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertNoThread, conversation, growThread, loaded } from "./conversations.ts";
 

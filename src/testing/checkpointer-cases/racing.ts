@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { StateError } from "../../errors.ts";
-import { another } from "../thread-log-cases/thread-log-case.ts";
+import { another } from "../conformance-case.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertNoThread, conversation, growThread, historyOf, loaded } from "./conversations.ts";
 

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
-import type { Fixture } from "../conformance-case.ts";
+import { another, type Fixture } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
 import { assertSame } from "../same-value.ts";
-import { another } from "../thread-log-cases/thread-log-case.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertHistory, assertNoThread, conversation, fullState, growThread, loaded } from "./conversations.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { uncheckedHead } from "../../checkpoint/base-checkpointer.ts";
+import { another } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
 import { REFUSED_IDS } from "../hostile-ids.ts";
-import { another } from "../thread-log-cases/thread-log-case.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertHistory, assertNoThread, conversation, growThread, historyOf, loaded } from "./conversations.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
-import { another } from "../thread-log-cases/thread-log-case.ts";
+import { another } from "../conformance-case.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, conversation } from "./conversations.ts";
 

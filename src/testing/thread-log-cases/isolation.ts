@@ -1,16 +1,7 @@
 import assert from "node:assert/strict";
 import type { LogRecord } from "../../checkpoint/thread-log.ts";
-import { HOSTILE_IDS } from "../hostile-ids.ts";
-import {
-  assertEntry,
-  assertRecords,
-  assertThread,
-  present,
-  put,
-  recordAt,
-  shown,
-  threadsOf,
-} from "./sample-records.ts";
+import { HOSTILE_IDS, shown } from "../hostile-ids.ts";
+import { assertEntry, assertRecords, assertThread, present, put, recordAt, threadsOf } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 /** Pairs of a thread and a checkpoint that are the same string once they are joined. */

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import type { Durability, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { ERROR_CODES } from "../../errors.ts";
+import { another } from "../conformance-case.ts";
 import { failureOf } from "../expect-failure.ts";
 import { assertAbsent, assertThread, grow, markAt, put, recordAt, refused, requestFor } from "./sample-records.ts";
-import { another, type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
+import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
 

@@ -1,87 +1,8 @@
 import assert from "node:assert/strict";
 import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import { HOSTILE_KEYS, LOOKALIKE_VALUES } from "../hostile-metadata.ts";
 import { assertEntry, markAt, put, recordAt } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
-
-/** Values that a careless comparison takes for one another. */
-export const LOOKALIKE_VALUES: readonly unknown[] = [
-  9,
-  "9",
-  9.5,
-  "9.5",
-  true,
-  "true",
-  1,
-  "1",
-  0,
-  false,
-  "false",
-  "",
-  null,
-  "null",
-  {},
-  "{}",
-  [],
-  "[]",
-  [1],
-  "[1]",
-  { a: 1 },
-  '{"a":1}',
-  "it's",
-  'say "a"',
-  "back\\slash",
-  "a\u0000b",
-  "\u00e9",
-  "e\u0301",
-  "\u{1f600}",
-  "%",
-  "_",
-  "*",
-  "1' OR '1'='1",
-  2 ** 53,
-  0.1,
-  1e21,
-  -1,
-];
-
-/** Keys that mean something in a path or a query language. */
-export const HOSTILE_KEYS: readonly string[] = [
-  ...[
-    "a",
-    "A",
-    "a.b",
-    "a[0]",
-    "[0]",
-    "$",
-    "$.a",
-    "v",
-    "#",
-    "*",
-    "",
-    " ",
-    "'",
-    '"',
-    '"]',
-    'a"b',
-    "a\\b",
-    "`",
-    "\u00e9",
-    "e\u0301",
-  ],
-  ...[
-    "__proto__",
-    "constructor",
-    "length",
-    "0",
-    "1' OR '1'='1",
-    "a) OR 1=1 --",
-    "') --",
-    "$ne",
-    "a:b",
-    "\u{1f600}",
-    "x".repeat(300),
-  ],
-];
 
 /** Every page of a query. */
 async function query(log: ThreadLog, key: string, value: unknown, limit = 50): Promise<readonly string[]> {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { AppendOutcome, LogChain, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { another } from "../conformance-case.ts";
 import { assertAbsent, assertThread, grow, markAt, put, recordAt, requestFor } from "./sample-records.ts";
-import { another, type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
+import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 const WRITERS = 16;
 

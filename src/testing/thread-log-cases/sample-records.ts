@@ -8,6 +8,7 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
+import { shown } from "../hostile-ids.ts";
 
 /** A checkpoint record at `seq`; everything in it tells which one it is. */
 export const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({
@@ -131,5 +132,3 @@ export async function threadsOf(log: ThreadLog, prefix: string, limit: number): 
   } while (cursor !== undefined);
   return threads;
 }
-
-export const shown = (id: string): string => JSON.stringify(id.length > 40 ? `${id.slice(0, 40)}…` : id);

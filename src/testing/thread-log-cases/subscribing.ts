@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import { another } from "../conformance-case.ts";
 import { grow, put, recordAt } from "./sample-records.ts";
-import { another, type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
+import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 interface Bell {
   readonly rung: () => number;

@@ -38,9 +38,3 @@ export function logOffers({ subject, ...fixture }: Fixture<ThreadLog>, need: Thr
       return fixture[need] !== undefined;
   }
 }
-
-/** The fixture's way to a second instance; cases that use it say so in `needs`. */
-export async function another<Subject>({ reopen }: Fixture<Subject>): Promise<Subject> {
-  if (reopen === undefined) throw new Error("a case that reopens must name the need");
-  return reopen();
-}

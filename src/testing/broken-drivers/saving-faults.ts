@@ -1,32 +1,17 @@
 import {
-  type BaseCheckpointer,
   type CheckpointRef,
-  type CheckpointSummary,
-  type ListThreadsOptions,
   type SaveOptions,
   type ThreadSearchHit,
-  type ThreadSummary,
   uncheckedHead,
-  type VacuumOptions,
-  type VacuumReport,
 } from "../../checkpoint/base-checkpointer.ts";
 import { type CheckpointerCapabilities, capabilities } from "../../checkpoint/capabilities.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import type { Lease } from "../../checkpoint/lease.ts";
-import { type Page, page } from "../../checkpoint/page.ts";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { Page } from "../../checkpoint/page.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import type { CheckpointerFault } from "./checkpointer-fault.ts";
 
-/** A deliberate fault of the class users hold, and the cases that must notice it. */
-export interface CheckpointerFault {
-  readonly fault: string;
-  readonly checkpointer: (log: ThreadLog, options: CheckpointerOptions) => BaseCheckpointer;
-  readonly caughtBy: readonly string[];
-}
-
-export const checkpointerFaults: readonly CheckpointerFault[] = [
+export const savingFaults: readonly CheckpointerFault[] = [
   {
     fault: "loads the newest, whichever was asked for",
     checkpointer: (log, options) =>
@@ -166,115 +151,6 @@ export const checkpointerFaults: readonly CheckpointerFault[] = [
     ],
   },
   {
-    fault: "ends a history after its first page",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override async *history(threadId: string): AsyncGenerator<CheckpointSummary, void, undefined> {
-          yield* await this.listCheckpoints(threadId, { limit: 100 });
-        }
-      })(log, options),
-    caughtBy: ["a history of more than one page is walked to its end"],
-  },
-  {
-    fault: "copies by saving again, newest first",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override async copyThread(source: string, target: string): Promise<boolean> {
-          if (await this.exists(target)) return super.copyThread(source, target);
-          for await (const { checkpointId } of this.history(source)) {
-            const state = await this.load(source, { checkpointId });
-            if (state !== undefined) await this.save(state, target, { checkpointId, expectedHead: uncheckedHead });
-          }
-          return this.exists(source);
-        }
-      })(log, options),
-    caughtBy: [
-      "a copy has the same checkpoints in the same order, and the same newest one",
-      "the newest of a copy is its source's newest after that was deleted",
-    ],
-  },
-  {
-    fault: "forks at the newest, whatever was asked for",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override fork(source: string, target: string): Promise<string> {
-          return super.fork(source, target);
-        }
-      })(log, options),
-    caughtBy: ["a fork can start at an old checkpoint"],
-  },
-  {
-    fault: "takes a pattern for a regular expression",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override async listThreads({ pattern = "*", limit = 100 }: ListThreadsOptions = {}): Promise<Page<string>> {
-          const all = await super.listThreads({ limit: 10_000 });
-          const source = pattern
-            .replaceAll("*", ".*")
-            .replaceAll("?", ".")
-            .replaceAll("(", "\\(")
-            .replaceAll("{", "\\{");
-          return page(all.filter((id) => new RegExp(`^${source}$`, "s").test(id)).slice(0, limit), undefined);
-        }
-      })(log, options),
-    caughtBy: ["a pattern knows *, ? and the backslash, and takes everything else literally"],
-  },
-  {
-    fault: "compares metadata as text",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override async queryByMetadata(key: string, value: unknown): Promise<Page<ThreadSummary>> {
-          const all = await this.listWithMetadata({ limit: 10_000 });
-          return page(
-            all.filter(({ metadata = {} }) => String(metadata[key]) === String(value)),
-            undefined,
-          );
-        }
-      })(log, options),
-    caughtBy: ["a value is found by its type as well as its text"],
-  },
-  {
-    fault: "finds any of the words",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override async search(query: string): Promise<Page<ThreadSearchHit>> {
-          const hits: ThreadSearchHit[] = [];
-          for (const word of query.split(" ")) hits.push(...(await super.search(word)));
-          return page([...new Map(hits.map((hit) => [`${hit.threadId} ${hit.seq}`, hit])).values()], undefined);
-        }
-      })(log, options),
-    caughtBy: ["a search finds messages that hold all of its words, whole or begun"],
-  },
-  {
-    fault: "removes in a dry run",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override async vacuum(given: VacuumOptions = {}): Promise<VacuumReport> {
-          const { dryRun = false, ...rest } = given;
-          return { ...(await super.vacuum(rest)), dryRun };
-        }
-      })(log, options),
-    caughtBy: ["a dry run counts and removes nothing"],
-  },
-  {
-    fault: "lets everybody write under a lease",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override withLease<T>(threadId: string, work: (lease: Lease) => Promise<T>): Promise<T> {
-          const signal = new AbortController().signal;
-          return work({ threadId, owner: "holder", epoch: 1, ttlMs: 1, signal, clockOffsetMs: 0 });
-        }
-        override save(state: AgentState, threadId: string, { lease: _, ...given }: SaveOptions = {}): Promise<string> {
-          return super.save(state, threadId, given);
-        }
-      })(log, options),
-    caughtBy: [
-      "the holder of a lease saves, others are refused and nothing of theirs is written",
-      "a lease that is held cannot be taken",
-      "a lease that ran out can be taken, and its old holder is fenced off",
-    ],
-  },
-  {
     fault: "replaces what is unsafe in an id",
     checkpointer: (log, options) =>
       new (class extends Checkpointer {
@@ -296,14 +172,6 @@ export const checkpointerFaults: readonly CheckpointerFault[] = [
         }
       })(log, options),
     caughtBy: ["what a save writes does not grow with the thread"],
-  },
-  {
-    fault: "can be used after it was closed",
-    checkpointer: (log, options) =>
-      new (class extends Checkpointer {
-        override async close(): Promise<void> {}
-      })(log, options),
-    caughtBy: ["after close every call is CLOSED", "disposing closes"],
   },
 ];
 

@@ -1,0 +1,103 @@
+import { StateError } from "../errors.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import { findOrigin } from "../state/lineage.ts";
+import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
+import { type CheckpointContext, newId } from "./context.ts";
+import { entries } from "./editing.ts";
+import { assertWriteId } from "./ids.ts";
+import { type Position, rememberPosition } from "./position.ts";
+import { openHeader } from "./record.ts";
+import type { LogEntry } from "./thread-log.ts";
+
+/** One attempt at a save has a name, and repeating it finds what an earlier attempt of the same name did. */
+export interface Attempt {
+  readonly writeId: string;
+  readonly checkpointId: string;
+  /** The caller named the write, or an earlier attempt at it ended without an answer. */
+  readonly isRepeated: boolean;
+}
+
+/** Attempts whose outcome nobody knows: repeating the same save takes the same name, so that it is applied once. */
+const unsettled = new WeakMap<AgentState, Map<string, Attempt>>();
+
+/**
+ * For a save that may be a repetition: whether that write is in the thread
+ * already, as far as it can be told without looking through the history. (A
+ * repetition that meets a conflict does look.)
+ */
+export async function appliedBefore(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  { writeId, isRepeated }: Attempt,
+  { expectedHead }: SaveOptions,
+): Promise<string | undefined> {
+  if (!isRepeated) return undefined;
+  const origin = findOrigin(state, context.originKey(threadId));
+  const position = origin?.position as Position | undefined;
+  if (position?.writeId === writeId) {
+    if (origin?.fields === state.fields) return position.checkpointId;
+    const which = `the write id ${JSON.stringify(writeId)} was used for checkpoint ${position.checkpointId}`;
+    throw new StateError("INVALID_ARGUMENT", `${which}, and the state has changed since: a new write needs a new one`);
+  }
+  return expectedHead === uncheckedHead ? findWrite(context, state, threadId, writeId) : undefined;
+}
+
+export async function findWrite(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  writeId: string,
+): Promise<string | undefined> {
+  const tail = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
+  if (tail === undefined) return undefined;
+  for await (const entry of entries(context, threadId)) {
+    if (entry.writeId === writeId) return settled(context, state, threadId, tail.generation, entry);
+  }
+  return undefined;
+}
+
+export function attemptFor(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  options: SaveOptions,
+): Attempt {
+  const known = unsettled.get(state)?.get(context.originKey(threadId));
+  if (options.writeId !== undefined) assertWriteId(options.writeId);
+  const name = known?.writeId ?? newId();
+  // One name serves both unless the caller gave either: a write id of the caller's may come again in the same thread.
+  const otherwise = known?.checkpointId ?? (options.writeId === undefined ? name : newId());
+  return {
+    writeId: options.writeId ?? name,
+    checkpointId: options.checkpointId ?? otherwise,
+    isRepeated: known !== undefined || options.writeId !== undefined,
+  };
+}
+
+/** The record is in the log, from this attempt or from an earlier one of the same name. */
+export function settled(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  generation: string,
+  entry: LogEntry,
+): string {
+  unsettled.get(state)?.delete(context.originKey(threadId));
+  const { seq, base, writeId, checkpointId = "" } = entry;
+  const { chain, schema, thread } = openHeader(entry);
+  const place = { generation, tail: seq, seq, checkpointId, writeId };
+  rememberPosition(context, state, threadId, { ...place, base, chain, schema, thread });
+  return checkpointId;
+}
+
+/** Remembers that nobody knows how this attempt ended. */
+export function leaveUnsettled(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  attempt: Attempt,
+): void {
+  const attempts = unsettled.get(state) ?? new Map<string, Attempt>();
+  unsettled.set(state, attempts.set(context.originKey(threadId), attempt));
+}

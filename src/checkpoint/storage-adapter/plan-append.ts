@@ -1,0 +1,130 @@
+import { newId } from "../context.ts";
+import type { AppendRequest, LogRecord } from "../thread-log.ts";
+import type { Documents } from "./documents.ts";
+import { bodyKey, lastOfPage, pageKey, pageOf } from "./layout.ts";
+import {
+  bodyPart,
+  type PageContent,
+  type Part,
+  type StoredEntry,
+  type StoredThread,
+  settledThread,
+  storedBody,
+  storedEntry,
+} from "./thread-document.ts";
+import { ThreadReader } from "./thread-reader.ts";
+
+export interface PlannedAppend {
+  /** What the append pushes out of the document, to be written before it. Says nothing of the append itself, which may yet be refused. */
+  readonly pushedOut: readonly Part[];
+  readonly next: StoredThread;
+}
+
+export const planFirst = ({ generation, record }: AppendRequest): PlannedAppend => ({
+  pushedOut: [],
+  next: {
+    incarnation: newId(),
+    generation,
+    tail: storedEntry(record),
+    tailBody: storedBody(record.body),
+    recent: [],
+    floor: 1,
+    swept: 1,
+    editedPages: [],
+    toWrite: [],
+    toDelete: [],
+  },
+});
+
+/** The thread with one more record and the request's edits, once `thread` is settled. Writes nothing. */
+export async function planAppend(
+  documents: Documents,
+  thread: StoredThread,
+  request: AppendRequest,
+): Promise<PlannedAppend> {
+  const { record, drop = [], dropBelow = 0 } = request;
+  const { tail, tailBody } = thread;
+  const onPage = [...thread.recent, tail];
+  const isFull = lastOfPage(pageOf(tail.seq)) === tail.seq;
+  const fullPage: PageContent = { page: pageOf(tail.seq), entries: onPage };
+  const settled = settledThread(thread);
+  const floor = Math.max(thread.floor, dropBelow);
+  const edits = new Edits(settled, request, floor);
+  const recent = isFull ? [] : edits.apply(onPage);
+  const reader = new ThreadReader(documents, thread);
+  for (const page of edits.touchedPages(isFull ? pageOf(tail.seq) : pageOf(tail.seq) - 1)) {
+    const isNew = isFull && page === fullPage.page;
+    edits.applyToPage(page, isNew ? onPage : await reader.entriesOn(page));
+  }
+  return {
+    pushedOut: [
+      ...(drop.includes(tail.seq) || tail.seq < floor ? [] : [bodyPart(thread, tail, tailBody)]),
+      ...(isFull ? [{ key: pageKey(thread, fullPage.page), content: fullPage }] : []),
+    ],
+    next: {
+      ...settled,
+      tail: storedEntry(record),
+      tailBody: storedBody(record.body),
+      recent,
+      floor,
+      editedPages: edits.editedPages(),
+      toWrite: edits.toWrite,
+      toDelete: edits.toDelete,
+    },
+  };
+}
+
+/** `replace`, `drop` and `dropBelow` of one append. What goes, and what comes instead, is noted for later. */
+class Edits {
+  readonly toWrite: Part[] = [];
+  readonly toDelete: string[] = [];
+  readonly #thread: StoredThread;
+  readonly #floor: number;
+  readonly #version: number;
+  readonly #drop: ReadonlySet<number>;
+  readonly #replace: ReadonlyMap<number, LogRecord>;
+  readonly #editedPages: Map<number, number>;
+
+  constructor(thread: StoredThread, { record, drop = [], replace = [] }: AppendRequest, floor: number) {
+    this.#thread = thread;
+    this.#floor = floor;
+    this.#version = record.seq;
+    this.#drop = new Set(drop);
+    this.#replace = new Map(replace.map((other) => [other.seq, other]));
+    this.#editedPages = new Map(thread.editedPages);
+  }
+
+  /** Full pages with something to replace or drop one by one. What is below the floor is swept page by page. */
+  touchedPages(lastFull: number): number[] {
+    const touched = [...this.#drop, ...this.#replace.keys()].filter((seq) => seq >= this.#floor).map(pageOf);
+    return [...new Set(touched)].filter((page) => page <= lastFull);
+  }
+
+  applyToPage(page: number, entries: readonly StoredEntry[]): void {
+    this.toDelete.push(pageKey(this.#thread, page));
+    const content: PageContent = { page, entries: this.apply(entries) };
+    this.#editedPages.set(page, this.#version);
+    this.toWrite.push({ key: pageKey({ ...this.#thread, editedPages: this.editedPages() }, page), content });
+  }
+
+  apply(entries: readonly StoredEntry[]): StoredEntry[] {
+    const kept: StoredEntry[] = [];
+    for (const entry of entries) {
+      const goes = entry.seq < this.#floor || this.#drop.has(entry.seq);
+      const replacement = this.#replace.get(entry.seq);
+      if (goes || replacement !== undefined) this.toDelete.push(bodyKey(this.#thread, entry));
+      if (!goes) kept.push(replacement === undefined ? entry : this.#replaced(replacement));
+    }
+    return kept;
+  }
+
+  #replaced(record: LogRecord): StoredEntry {
+    const entry = storedEntry(record, this.#version);
+    this.toWrite.push(bodyPart(this.#thread, entry, storedBody(record.body)));
+    return entry;
+  }
+
+  editedPages(): (readonly [number, number])[] {
+    return [...this.#editedPages];
+  }
+}

@@ -1,0 +1,29 @@
+import { type Documents, OVERTAKEN } from "./documents.ts";
+import { discardOutdated, settle, settleNow } from "./settling.ts";
+import { leftoverOf, settledThread } from "./thread-document.ts";
+
+/**
+ * The thread is gone with one write of its document, which then only says what
+ * is to be deleted; so a removal that was interrupted is finished by the next
+ * write or removal. Copies to the thread that are under way are given up, too.
+ */
+export async function removeThread(
+  documents: Documents,
+  threadId: string,
+  ifTail: { readonly generation: string; readonly seq: number } | undefined,
+): Promise<"removed" | "absent" | "moved"> {
+  const outcome = await documents.attempt(threadId, async (found) => {
+    if (found.document === undefined) return "absent";
+    const { thread, ...document } = found.document;
+    const isTail = thread?.generation === ifTail?.generation && thread?.tail.seq === ifTail?.seq;
+    if (thread !== undefined && ifTail !== undefined && !isTail) return "moved";
+    await settle(documents, found.document);
+    const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(settledThread(thread))])];
+    const without = { ...document, revision: document.revision + 1, copying: [], leftovers };
+    if (await documents.commit(found, without)) return thread === undefined ? "absent" : "removed";
+    await discardOutdated(documents, threadId, thread, thread?.toWrite ?? []);
+    return OVERTAKEN;
+  });
+  if (outcome !== "moved") await settleNow(documents, threadId);
+  return outcome;
+}

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { DISK_BACKENDS } from "../processes/disk-backends.ts";
+import { Programs } from "../processes/programs.ts";
+import { seed } from "../property-seed.ts";
+import { whyNoDisks } from "./loop-image.ts";
+import { cutPower } from "./power-cut.ts";
+import { reportCampaign } from "./report.ts";
+
+const CUTS = 25;
+const obstacle = await whyNoDisks();
+if (obstacle !== undefined) console.log(`CAMPAIGN power cut: skipped, ${obstacle}`);
+
+let programs: Programs;
+beforeAll(async () => {
+  programs = await Programs.compile();
+});
+afterAll(() => programs.dispose());
+
+test.skipIf(obstacle !== undefined).each(DISK_BACKENDS)(
+  "%s: a power cut at any instant loses nothing that was acknowledged",
+  async (backend) => {
+    console.log(`${backend}: HOLDFAST_SEED=${seed}`);
+    const began = performance.now();
+    const { cuts, acked, losses } = await cutPower(programs, { backend, cuts: CUTS, seed });
+    const proven = `${cuts} cuts, seed ${seed}: ${losses.length} with a loss`;
+    reportCampaign(`power cut, ${backend}`, began, proven, { "acknowledged actions": acked });
+    expect(losses).toEqual([]);
+  },
+);
+
+test.skipIf(obstacle !== undefined)("a store that does not sync loses acknowledged saves in these cuts", async () => {
+  const began = performance.now();
+  const { cuts, losses } = await cutPower(programs, { backend: "sqlite without sync", cuts: 10, seed });
+  reportCampaign("power cut, control without sync", began, `${losses.length} of ${cuts} cuts with a loss`, {});
+  expect(losses.length).toBeGreaterThan(0);
+});
