@@ -75,7 +75,7 @@ export type {
 } from "./models/model.ts";
 export { ModelError } from "./models/model-error.ts";
 export type { AnySchema, SchemaOutput, StandardSchema } from "./models/schema.ts";
-export { type AiSdkModel, fromAiSdk } from "./providers/ai-sdk/index.ts";
+export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "./providers/ai-sdk/index.ts";
 export { modelFromString } from "./providers/strings.ts";
 export { AgentState } from "./state/agent-state.ts";
 export type { JsonValue } from "./state/codec.ts";

@@ -3,16 +3,19 @@ import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Lease, LeaseOptions } from "../checkpoint/lease.ts";
 import { StateError } from "../errors.ts";
+import { reasonOf } from "../internal/reason-of.ts";
 import type { Model } from "../models/model.ts";
-import { type AnySchema, readySchema } from "../models/schema.ts";
+import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type UserMessage, userMessage } from "../state/message.ts";
 import type { RunEvent, RunResult } from "./events.ts";
+import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
 import { answerInterrupt, pendingInterrupts } from "./interrupts.ts";
 import { LimitGuard, type RunLimits } from "./limits.ts";
-import { drive, type Ending, finishOpenCalls } from "./loop.ts";
-import { type ConversationPort, type MemoryPort, NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
+import { drive, type Ending } from "./loop.ts";
+import { begin, nothingToResume, type Opening } from "./opening.ts";
+import type { ConversationPort, MemoryPort } from "./ports.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { lastText, RunError } from "./run-error.ts";
@@ -20,7 +23,7 @@ import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
 import type { Tool } from "./tool.ts";
 import { changedTools, withToolList } from "./tool-list.ts";
-import { readResultTool } from "./tool-result.ts";
+import { READ_RESULT, readResultTool } from "./tool-result.ts";
 
 export interface CoreAgentOptions extends RunLimits {
   /** Resolved when the first run needs it. */
@@ -67,22 +70,21 @@ export interface ResumeOptions extends RunOptions {
   readonly response: unknown;
 }
 
-/** Whatever begins a run: words, or nothing, or an answer to a question. */
-type Opening = (context: RunContext) => Promise<void>;
-
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
 export class CoreAgent<Output = unknown> {
   readonly #options: CoreAgentOptions;
   readonly #tools: readonly Tool[];
-  readonly #active = new Set<Promise<unknown>>();
+  readonly #fixed: FixedParts;
+  readonly #active = new Set<Promise<void>>();
   #telemetry: Promise<Telemetry> | undefined;
   #draining = false;
 
   constructor(options: CoreAgentOptions) {
     this.#options = options;
     this.#tools = options.tools ?? [];
+    this.#fixed = fixedParts(options);
     new LimitGuard(options, Date.now);
-    const names = this.#tools.map(({ name }) => name);
+    const names = [...this.#tools.map(({ name }) => name), READ_RESULT];
     const twice = names.find((name, index) => names.indexOf(name) !== index);
     if (twice !== undefined) throw new TypeError(`two tools are named ${JSON.stringify(twice)}`);
   }
@@ -94,17 +96,18 @@ export class CoreAgent<Output = unknown> {
    */
   run(prompt?: string | UserMessage["content"] | UserMessage, options: RunOptions = {}): Run<Output> {
     const message = prompt === undefined ? undefined : asUserMessage(prompt);
-    return this.#start(options, (context) => begin(context, message));
+    return this.#start(options, { needsThread: message === undefined, begin: (context) => begin(context, message) });
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
   resume(options: ResumeOptions): Run<Output> {
     const { interruptId, response } = options;
-    return this.#start(options, async ({ session, parts }) => {
+    const begin = async ({ session, parts }: RunContext): Promise<void> => {
       const answered = await answerInterrupt(session.state, interruptId, response, parts.now());
       session.change(() => answered);
       await session.save();
-    });
+    };
+    return this.#start(options, { needsThread: true, begin });
   }
 
   /** Lets every run finish its iteration, save and stop; new runs are refused. For SIGTERM. */
@@ -115,15 +118,20 @@ export class CoreAgent<Output = unknown> {
 
   #start(options: RunOptions, opening: Opening): Run<Output> {
     if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
-    const run = new Run<Output>((emit) => this.#withThread(options, opening, emit));
-    const ended = Promise.resolve(
-      run.then(
-        () => undefined,
-        () => undefined,
-      ),
-    ).finally(() => this.#active.delete(ended));
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
     this.#active.add(ended);
-    return run;
+    // Its end is noted inside the run and not by a handler on it: a failure that nobody looks at must stay loud.
+    return new Run<Output>(async (emit) => {
+      try {
+        return await this.#withThread(options, opening, emit);
+      } finally {
+        this.#active.delete(ended);
+        end();
+      }
+    });
   }
 
   async #withThread(
@@ -139,7 +147,8 @@ export class CoreAgent<Output = unknown> {
     const execute = (held?: Lease): Promise<RunResult<Output>> =>
       this.#execute(options, opening, emit, { checkpointer, threadId, ...(held !== undefined && { lease: held }) });
     if (lease === undefined || lease === false) return execute();
-    return checkpointer.withLease(threadId, execute, lease === true ? {} : lease);
+    const signal = options.signal === undefined ? {} : { signal: options.signal };
+    return checkpointer.withLease(threadId, execute, { ...signal, ...(lease === true ? {} : lease) });
   }
 
   async #execute(
@@ -149,6 +158,7 @@ export class CoreAgent<Output = unknown> {
     place: { checkpointer: BaseCheckpointer; threadId: string; lease?: Lease } | undefined,
   ): Promise<RunResult<Output>> {
     const stored = place && (await place.checkpointer.load(place.threadId));
+    if (stored === undefined && opening.needsThread) throw nothingToResume(options.threadId);
     const session = new ThreadSession(
       stored ?? AgentState.create(),
       place &&
@@ -159,7 +169,6 @@ export class CoreAgent<Output = unknown> {
           emit({ type: "checkpoint-saved", checkpointId });
           return checkpointId;
         }),
-      stored !== undefined,
     );
     const parts = await this.#parts(session);
     const context: RunContext = {
@@ -172,6 +181,8 @@ export class CoreAgent<Output = unknown> {
         ? AbortSignal.any([place.lease.signal, ...listOf(options.signal)])
         : (options.signal ?? NEVER),
       isDraining: () => this.#draining,
+      progress: { spoken: "" },
+      inFlight: new Map(),
       emit,
     };
     const runId = randomUUID();
@@ -188,7 +199,7 @@ export class CoreAgent<Output = unknown> {
       session.change((state) => withToolList(state, this.#tools));
       const { metadata } = options;
       if (metadata !== undefined) session.change((state) => state.withMetadata(metadata));
-      await opening(context);
+      await opening.begin(context);
       const ending = await drive(context);
       await session.save();
       await this.#afterwards(context, ending);
@@ -196,7 +207,9 @@ export class CoreAgent<Output = unknown> {
       return resultOf<Output>(context, ending);
     } catch (error) {
       const failure = StateError.is(error) ? error : asFailure(error);
-      throw new RunError(failure, session.state);
+      // What was said so far is kept, however seldom the agent saves; if saving is what failed, that is the failure.
+      await session.save().catch(() => undefined);
+      throw new RunError(failure, session.state, context.progress.spoken);
     }
   }
 
@@ -213,59 +226,19 @@ export class CoreAgent<Output = unknown> {
   }
 
   async #parts(session: ThreadSession): Promise<AgentParts> {
-    const options = this.#options;
-    const every = options.checkpointEveryNIterations ?? 1;
-    if (every !== "end" && !(Number.isInteger(every) && every >= 1)) {
-      throw new StateError("INVALID_ARGUMENT", 'checkpointEveryNIterations must be a whole number from 1 on, or "end"');
-    }
-    const maxResultChars = options.maxToolResultChars ?? 32_000;
-    const reader = readResultTool(() => session.state, maxResultChars);
+    const reader = readResultTool(() => session.state, this.#fixed.maxResultChars);
     this.#telemetry ??= loadTelemetry();
     return {
-      model: await options.model(),
+      ...this.#fixed,
+      model: await this.#options.model(),
       tools: new Map([...this.#tools, reader].map((tool) => [tool.name, tool])),
-      systemPrompt: options.systemPrompt,
-      saveEvery: every === "end" ? Number.POSITIVE_INFINITY : every,
-      toolConcurrency: options.toolConcurrency ?? 10,
-      maxResultChars,
-      memory: options.memory ?? NO_MEMORY,
-      conversation: options.conversation ?? WHOLE_CONVERSATION,
-      hooks: options.hooks ?? {},
-      output: options.outputSchema && readySchema(options.outputSchema, "outputSchema"),
-      maxOutputRepairs: options.maxOutputRepairs ?? 2,
       telemetry: await this.#telemetry,
-      now: options.now ?? Date.now,
     };
   }
 }
 
 const NEVER = new AbortController().signal;
 const listOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
-
-/** Settles what the last run left open, then adds the user's words and makes them durable before any model is asked. */
-async function begin(context: RunContext, message: UserMessage | undefined): Promise<void> {
-  const { session } = context;
-  if (message === undefined) return session.save();
-  const waiting = pendingInterrupts(session.state);
-  const left = waiting.length > 0 ? "interrupted" : await finishOpenCalls(context);
-  if (left === "interrupted") {
-    const interruptIds = pendingInterrupts(session.state).map(({ id }) => id);
-    const which = interruptIds.join(", ");
-    throw new StateError("INTERRUPTED", `the thread waits for an answer to ${which}; call resume() first`, {
-      interruptIds,
-    });
-  }
-  if (!isSaidAlready(session.state, message)) {
-    session.change((state) => state.withMessage(message).withUsage({ runs: 1 }));
-  }
-  await session.save();
-}
-
-/** The same words, still unanswered: somebody repeats a run that failed. */
-function isSaidAlready({ messages }: AgentState, message: UserMessage): boolean {
-  const last = messages.at(-1);
-  return last?.role === "user" && JSON.stringify(last.content) === JSON.stringify(message.content);
-}
 
 function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): UserMessage {
   if (typeof prompt === "string" || Array.isArray(prompt)) return userMessage(prompt);
@@ -285,5 +258,4 @@ function resultOf<Output>({ session, limits }: RunContext, { stopReason, output 
   };
 }
 
-const asFailure = (error: unknown): StateError =>
-  new StateError("UNKNOWN", error instanceof Error ? error.message : String(error), { cause: error });
+const asFailure = (error: unknown): StateError => new StateError("UNKNOWN", reasonOf(error), { cause: error });

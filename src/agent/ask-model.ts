@@ -1,8 +1,13 @@
+import { StateError } from "../errors.ts";
+import { reasonOf } from "../internal/reason-of.ts";
+import { redact, redactCause } from "../internal/redact.ts";
+import { untilAborted } from "../internal/until-aborted.ts";
 import { AnswerCollector, type ModelAnswer, type RequestedToolCall } from "../models/collect-answer.ts";
-import { type ModelRequest, type ModelUsage, NO_USAGE } from "../models/model.ts";
+import { type ModelPart, type ModelRequest, type ModelUsage, NO_USAGE } from "../models/model.ts";
+import { ModelError } from "../models/model-error.ts";
 import { parseToolArguments } from "../models/tool-arguments.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import { type AssistantMessage, type Message, systemMessage, type ToolCall } from "../state/message.ts";
+import { type AssistantMessage, systemMessage, type ToolCall, textOf } from "../state/message.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
 import { repairHistory } from "./repair-history.ts";
@@ -10,8 +15,11 @@ import type { RunContext } from "./run-context.ts";
 import { modelTool, type Tool } from "./tool.ts";
 import { READ_RESULT } from "./tool-result.ts";
 
-/** Asks the model once, and makes its message and the intent of every call it asks for part of the state. */
-export async function askModel(context: RunContext): Promise<AssistantMessage> {
+/**
+ * Asks the model once, and makes its message and the intent of every call it asks
+ * for part of the state. Nothing where it was cut off before it said anything.
+ */
+export async function askModel(context: RunContext): Promise<AssistantMessage | undefined> {
   const { parts, session, limits, emit } = context;
   const request = await buildRequest(context);
   await parts.hooks.beforeModel?.({ request });
@@ -19,6 +27,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage> {
     collect(context, request),
   );
   limits.countUsage(usage);
+  if (message.incomplete === true && message.content.length === 0) return undefined;
   const named = withUnusedIds(session.state, message);
   session.change((state) =>
     intend(state.withMessage(named), named).withUsage({
@@ -36,7 +45,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage> {
 async function buildRequest(context: RunContext): Promise<ModelRequest> {
   const { parts, session, signal, threadId, metadata } = context;
   const recalled = await parts.memory.recall({ state: session.state, threadId, metadata, signal });
-  const shaped = await parts.conversation.shape(withoutCutOffAnswer(session.state.messages), { signal });
+  const shaped = await parts.conversation.shape(session.state.messages, { signal });
   const system = parts.systemPrompt === undefined ? [] : [systemMessage(parts.systemPrompt)];
   const output =
     parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
@@ -54,28 +63,41 @@ function offeredTools({ parts, session }: RunContext): readonly Tool[] {
   return [...parts.tools.values()].filter((tool) => hasArtifacts || tool.name !== READ_RESULT);
 }
 
-/** An answer that was cut off is asked for again, not continued: the model is not shown its own half sentence. */
-function withoutCutOffAnswer(messages: readonly Message[]): readonly Message[] {
-  const last = messages.at(-1);
-  return last?.role === "assistant" && last.incomplete === true ? messages.slice(0, -1) : messages;
-}
-
 async function collect(
   context: RunContext,
   request: ModelRequest,
 ): Promise<{ message: AssistantMessage; usage: ModelUsage }> {
   const collector = new AnswerCollector();
   try {
-    for await (const part of context.parts.model.stream(request)) {
+    for await (const part of heeding(context.parts.model.stream(request), context.signal)) {
       collector.add(part);
       if (part.type === "text-delta") context.emit({ type: "model-delta", kind: "text", text: part.text });
       if (part.type === "reasoning-delta") context.emit({ type: "model-delta", kind: "reasoning", text: part.text });
     }
   } catch (error) {
-    if (!context.signal.aborted) throw error;
+    context.progress.spoken = textOf({ role: "assistant", content: collector.answer.content });
+    if (!context.signal.aborted) throw StateError.is(error) ? error : modelFailure(error);
   }
   return { message: messageOf(collector.answer), usage: collector.answer.finish?.usage ?? NO_USAGE };
 }
+
+/** The parts of a stream until the signal aborts, also when the model does not listen to it. */
+async function* heeding(stream: AsyncIterable<ModelPart>, signal: AbortSignal): AsyncGenerator<ModelPart> {
+  const iterator = stream[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await untilAborted(iterator.next(), signal);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: a model that hangs must not hold up the run that has gone on.
+    void Promise.resolve(iterator.return?.()).catch(() => undefined);
+  }
+}
+
+const modelFailure = (error: unknown): ModelError =>
+  new ModelError(redact(reasonOf(error)), { retryable: false, cause: redactCause(error) });
 
 /** Calls of an answer that was cut off may be half of what the model wanted: they are not kept, and none of them is run. */
 function messageOf({ content, toolCalls, finish }: ModelAnswer): AssistantMessage {

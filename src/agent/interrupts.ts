@@ -3,13 +3,11 @@ import { type AnySchema, readySchema } from "../models/schema.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Interrupt } from "../state/state-fields.ts";
 
-/** Thrown through a tool to end its attempt. A class of our own that data cannot make: no tool output is ever read as one. */
-export class InterruptSignal extends Error {
-  override readonly name = "InterruptSignal";
+/** Ends an attempt. A class of our own that data cannot make: no tool output is ever read as one. */
+export class InterruptSignal {
   readonly interrupt: Interrupt;
 
   constructor(interrupt: Interrupt) {
-    super(`waiting for an answer to ${interrupt.id}`);
     this.interrupt = interrupt;
   }
 }
@@ -23,19 +21,19 @@ export type Approval =
 export const pendingInterrupts = (state: AgentState): readonly Interrupt[] =>
   state.interrupts.filter((interrupt) => interrupt.answer === undefined);
 
-/** The answer to the n-th question of a call, or the signal that ends the attempt. */
+/** The answer to the n-th question of a call, or the signal that ends the attempt where there is none yet. */
 export function askPerson(
   state: AgentState,
   toolCallId: string,
   ordinal: number,
   request: { readonly question: string; readonly schema?: AnySchema },
   now: number,
-): unknown {
+): { readonly value: unknown } | InterruptSignal {
   const id = `${toolCallId}/${ordinal}`;
   const known = state.interrupts.find((interrupt) => interrupt.id === id);
-  if (known?.answer !== undefined) return known.answer.value;
+  if (known?.answer !== undefined) return { value: known.answer.value };
   const schema = request.schema === undefined ? undefined : readySchema(request.schema, "interrupt schema").jsonSchema;
-  throw new InterruptSignal(
+  return new InterruptSignal(
     known ?? {
       id,
       toolCallId,

@@ -57,12 +57,13 @@ const unrecorded = (call: ToolCall): ToolExecution => ({
 });
 
 /** An earlier call of the same tool with the same arguments that succeeded, for tools that are marked `idempotent`. */
-export function earlierSuccess(state: AgentState, { call, execution }: LedgerCall): ToolExecution | undefined {
+export function earlierSuccess(state: AgentState, call: ToolCall): ToolExecution | undefined {
+  const hash = argumentsHash(call);
   return state.toolExecutions.find(
     (entry) =>
       entry.toolName === call.name &&
       entry.status === "succeeded" &&
-      entry.argumentsHash === execution.argumentsHash &&
+      entry.argumentsHash === hash &&
       entry.toolCallId !== call.id,
   );
 }

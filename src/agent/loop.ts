@@ -34,7 +34,7 @@ export async function drive(context: RunContext): Promise<Ending> {
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
     const message = await askModel(context);
     if (context.signal.aborted) return { stopReason: "cancelled" };
-    if (message.incomplete === true) return { stopReason: "incomplete" };
+    if (message === undefined || message.incomplete === true) return { stopReason: "incomplete" };
   }
 }
 
@@ -71,7 +71,7 @@ async function inParallel(context: RunContext, calls: readonly LedgerCall[]): Pr
 }
 
 /** Looks at the state and not at what this run did, so that it holds for a run that was resumed; a later message of the user's ends it. */
-function endedByTerminalTool({ session, parts }: RunContext): boolean {
+export function endedByTerminalTool({ session, parts }: RunContext): boolean {
   const { messages, toolExecutions } = session.state;
   const last = messages.findLast((message) => message.role !== "tool");
   if (last?.role !== "assistant") return false;

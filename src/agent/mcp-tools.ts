@@ -1,3 +1,4 @@
+import { StateError } from "../errors.ts";
 import type { JsonSchema } from "../models/model.ts";
 import { type Tool, type ToolEffect, tool } from "./tool.ts";
 
@@ -37,11 +38,16 @@ export interface McpToolsOptions {
 /** Every tool of a connected MCP server, all pages of its list. */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<readonly Tool[]> {
   const tools: Tool[] = [];
+  const seen = new Set<string>();
   let cursor: string | undefined;
   do {
     const found = await client.listTools(cursor === undefined ? {} : { cursor });
     tools.push(...found.tools.map((described) => asTool(client, described, options)));
+    if (found.nextCursor !== undefined && seen.has(found.nextCursor)) {
+      throw new StateError("UNKNOWN", "the MCP server gives the same page of tools again and again");
+    }
     cursor = found.nextCursor;
+    if (cursor !== undefined) seen.add(cursor);
   } while (cursor !== undefined);
   return tools;
 }

@@ -1,9 +1,7 @@
-import { textOf, userMessage } from "../state/message.ts";
+import { textOf } from "../state/message.ts";
 import type { Ending } from "./loop.ts";
+import { isRepairRequest, repairRequest } from "./repair-request.ts";
 import type { RunContext } from "./run-context.ts";
-
-/** Marks what the agent itself said to the model, for those who show the conversation to people. */
-const REPAIR = { "holdfast.repair": true } as const;
 
 /**
  * With an output schema: checks the answer and, while there are tries left, asks
@@ -17,7 +15,7 @@ export async function judgeAnswer(context: RunContext): Promise<Ending | "ask ag
   if ("output" in faults) return { stopReason: "complete", output: faults.output };
   if (repairsSoFar(context) >= parts.maxOutputRepairs) return { stopReason: "invalid-output" };
   const request = `That answer does not fit: ${faults.faults.join("; ")}. Answer again with nothing but JSON that fits this schema: ${JSON.stringify(parts.output.jsonSchema)}`;
-  session.change((state) => state.withMessage(userMessage(request, { metadata: REPAIR })));
+  session.change((state) => state.withMessage(repairRequest(request)));
   await session.save();
   return "ask again";
 }
@@ -44,7 +42,7 @@ function repairsSoFar({ session }: RunContext): number {
   let count = 0;
   for (const message of session.state.messages.toReversed()) {
     if (message.role !== "user") continue;
-    if (message.metadata?.["holdfast.repair"] !== true) break;
+    if (!isRepairRequest(message)) break;
     count++;
   }
   return count;

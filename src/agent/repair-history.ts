@@ -1,25 +1,54 @@
-import { type AssistantMessage, type Message, type ToolMessage, textOf, toolMessage } from "../state/message.ts";
+import { isPlainObject } from "../state/immutable.ts";
+import {
+  type AssistantMessage,
+  type ContentPart,
+  type Message,
+  systemMessage,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+  toolMessage,
+  userMessage,
+} from "../state/message.ts";
 
 /**
  * What a provider receives. Whatever a crash, an edit or an import left behind,
- * the result keeps the rules that all of them enforce: every tool call has
- * exactly one result, right behind the message that made the call; no result
- * without a call; no message without content; one system message, at the start.
- * The stored conversation is not touched. Repairing twice changes nothing more.
+ * the result keeps the rules that all of them enforce: every tool call has an id
+ * of its own, an acceptable name, an object of arguments, and exactly one
+ * result, right behind the message that made the call; no result without a
+ * call; no message without content; the user speaks first; one system message,
+ * at the start. The stored conversation is not touched. Repairing twice changes
+ * nothing more.
  */
 export function repairHistory(messages: readonly Message[]): readonly Message[] {
+  const sound = messages.map(wellFormed);
   const repaired: Message[] = [];
-  for (let index = 0; index < messages.length; index++) {
-    const message = messages[index];
-    if (message === undefined || message.role === "tool" || message.role === "system") continue;
+  const usedIds = new Set<string>();
+  for (const [index, message] of sound.entries()) {
     if (message.role === "assistant") {
-      const results = resultsBehind(messages, index);
-      const kept = withUsableCalls(message);
-      if (kept !== undefined) repaired.push(kept, ...answersTo(kept, results));
-    } else if (hasContent(message)) repaired.push(message);
+      if (!isSuperseded(sound, index)) repaired.push(...turnOf(message, resultsBehind(sound, index), usedIds));
+    } else if (message.role === "user" && hasContent(message)) repaired.push(message);
   }
-  const system = joinedSystem(messages);
-  return system === undefined ? repaired : [system, ...repaired];
+  if (repaired[0]?.role === "assistant") repaired.unshift(userMessage(OPENING));
+  const system = sound.filter((message) => message.role === "system" && textOf(message).trim() !== "");
+  const [only, ...others] = system;
+  if (only === undefined) return repaired;
+  return [others.length === 0 ? only : systemMessage(system.map(textOf).join("\n\n")), ...repaired];
+}
+
+/** Stands in for what was said before a history that begins with the model's words. */
+const OPENING = "(The conversation goes on from here.)";
+const UNRECORDED =
+  "No result of this call was recorded. It may or may not have taken effect; verify before repeating it.";
+
+/** An answer that was cut off is shown only where the user went on from it: elsewhere it was, or is being, asked for again. */
+function isSuperseded(messages: readonly Message[], index: number): boolean {
+  const message = messages[index];
+  if (message?.role !== "assistant" || message.incomplete !== true) return false;
+  const next = messages
+    .slice(index + 1)
+    .find((other) => other.role === "assistant" || (other.role === "user" && hasContent(other)));
+  return next?.role !== "user";
 }
 
 /** Tool messages up to the model's next turn: a result may have been stored after a user's message that came in between. */
@@ -32,36 +61,53 @@ function resultsBehind(messages: readonly Message[], from: number): readonly Too
   return results;
 }
 
-/** The message without calls that share an id, or nothing when it would be empty. */
-function withUsableCalls(message: AssistantMessage): AssistantMessage | undefined {
+/** A message of the model's and the results of its calls, or nothing when it says and asks nothing. */
+function turnOf(message: AssistantMessage, results: readonly ToolMessage[], usedIds: Set<string>): readonly Message[] {
   const calls = message.toolCalls ?? [];
   const unique = calls.filter((call, index) => calls.findIndex((other) => other.id === call.id) === index);
-  if (unique.length === 0 && !hasContent(message)) return undefined;
-  if (unique.length === calls.length) return message;
-  return { ...message, toolCalls: unique };
+  if (unique.length === 0) return hasContent(message) ? [message] : [];
+  const shown = unique.map((call) => shownCall(call, usedIds));
+  const answers = unique.map((call, index) => answerTo(call, shown[index] ?? call, results));
+  const isSame = unique.length === calls.length && shown.every((call, index) => call === calls[index]);
+  return [isSame ? message : { ...message, toolCalls: shown }, ...answers];
 }
 
-function answersTo(message: AssistantMessage, results: readonly ToolMessage[]): ToolMessage[] {
-  return (message.toolCalls ?? []).map(
-    (call) =>
-      results.find((result) => result.toolCallId === call.id) ??
-      toolMessage(
-        "No result of this call was recorded. It may or may not have taken effect; verify before repeating it.",
-        {
-          toolCallId: call.id,
-          toolName: call.name,
-          isError: true,
-        },
-      ),
-  );
+/** The call as every provider accepts it; the same object where it needs no change. */
+function shownCall(call: ToolCall, usedIds: Set<string>): ToolCall {
+  const wanted = call.id === "" ? "call" : call.id;
+  let id = wanted;
+  for (let count = 2; usedIds.has(id); count++) id = `${wanted}_${count}`;
+  usedIds.add(id);
+  const name = call.name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
+  const isObject = isPlainObject(call.arguments);
+  if (id === call.id && name === call.name && isObject) return call;
+  const input = isObject ? call.arguments : call.arguments === undefined ? {} : { value: call.arguments };
+  return { ...call, id, name, arguments: input };
 }
 
-function joinedSystem(messages: readonly Message[]): Message | undefined {
-  const system = messages.filter((message) => message.role === "system" && hasContent(message));
-  const [first, ...others] = system;
-  if (first === undefined || others.length === 0) return first;
-  return { role: "system", content: system.map(textOf).join("\n\n") };
+function answerTo(call: ToolCall, shown: ToolCall, results: readonly ToolMessage[]): ToolMessage {
+  const found = results.find((result) => result.toolCallId === call.id && result.toolName === call.name);
+  const place = { toolCallId: shown.id, toolName: shown.name };
+  if (found === undefined) return toolMessage(UNRECORDED, { ...place, isError: true });
+  return shown.id === call.id && shown.name === call.name ? found : { ...found, ...place };
 }
 
-const hasContent = (message: Message): boolean =>
-  typeof message.content === "string" ? message.content.trim() !== "" : message.content.length > 0;
+/** Thought alone is no content: it was cut off before the answer came. */
+function hasContent({ content }: Message): boolean {
+  if (typeof content === "string") return content.trim() !== "";
+  return content.some((part) => part.type === "file" || (part.type === "text" && part.text.trim() !== ""));
+}
+
+/** Half of a surrogate pair cannot be sent, and a provider would refuse the thread for ever because of it. */
+function wellFormed(message: Message): Message {
+  const { content } = message;
+  if (typeof content === "string") {
+    return content.isWellFormed() ? message : ({ ...message, content: content.toWellFormed() } as Message);
+  }
+  if (content.every(isWellFormedPart)) return message;
+  const parts = content.map((part) => (isWellFormedPart(part) ? part : { ...part, text: textIn(part).toWellFormed() }));
+  return { ...message, content: parts } as Message;
+}
+
+const textIn = (part: ContentPart): string => ("text" in part ? part.text : "");
+const isWellFormedPart = (part: ContentPart): boolean => textIn(part).isWellFormed();

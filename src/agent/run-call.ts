@@ -1,11 +1,12 @@
-import { sleep } from "../internal/sleep.ts";
+import { reasonOf } from "../internal/reason-of.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
+import { attempt, toolContext } from "./attempt-call.ts";
 import { runAfter } from "./hooks.ts";
-import { type Approval, askPerson, InterruptSignal } from "./interrupts.ts";
+import { type Approval, InterruptSignal } from "./interrupts.ts";
 import { argumentsHash, earlierSuccess, type LedgerCall } from "./ledger.ts";
 import type { RunContext } from "./run-context.ts";
-import type { Tool, ToolContext } from "./tool.ts";
+import type { Tool, VerifiedOutcome } from "./tool.ts";
 import { failure, type Outcome, settle, success } from "./tool-result.ts";
 
 /**
@@ -14,13 +15,25 @@ import { failure, type Outcome, settle, success } from "./tool-result.ts";
  * Leaves it open when a person must answer first or the run was cancelled.
  */
 export async function runCall(context: RunContext, ledgerCall: LedgerCall): Promise<void> {
+  const { call } = ledgerCall;
+  if (context.parts.tools.get(call.name)?.dedupe !== true) return bringToEnd(context, ledgerCall);
+  // Two equal calls in one message: the second gets the result of the first, so it waits for it.
+  const key = argumentsHash(call);
+  const before = context.inFlight.get(key) ?? Promise.resolve();
+  const work = before.catch(() => undefined).then(() => bringToEnd(context, ledgerCall));
+  context.inFlight.set(key, work);
+  await work;
+}
+
+async function bringToEnd(context: RunContext, ledgerCall: LedgerCall): Promise<void> {
   const { parts, session, emit } = context;
   const prepared = await prepare(context, ledgerCall);
   if (prepared === "waiting") return;
   if ("outcome" in prepared) return close(context, ledgerCall, prepared.outcome);
   const { tool, input, call } = prepared;
+  await parts.hooks.beforeTool?.({ call, execution: ledgerCall.execution });
   const started = await claim(context, { call, execution: ledgerCall.execution }, tool);
-  await parts.hooks.beforeTool?.({ call, execution: started });
+  if (started === "cancelled") return;
   emit({
     type: "tool-start",
     toolCallId: call.id,
@@ -58,6 +71,7 @@ type Prepared =
 async function prepare(context: RunContext, ledgerCall: LedgerCall): Promise<Prepared> {
   const { parts, session } = context;
   const { execution } = ledgerCall;
+  if (execution.status === "waiting" && hasOpenQuestion(context, execution)) return "waiting";
   const answered = approvalOf(context, execution);
   if (answered?.decision === "deny") {
     const reason = answered.reason === undefined ? "" : ` The reason: ${answered.reason}`;
@@ -70,20 +84,34 @@ async function prepare(context: RunContext, ledgerCall: LedgerCall): Promise<Pre
   if (answered?.decision !== "edit" && execution.argumentsHash !== argumentsHash(call)) {
     return { outcome: failure("The call was changed after it was recorded, so it was not run.") };
   }
-  const checked = await tool.schema.check(call.arguments);
+  const checked = await tool.schema.check(call.arguments).catch(couldNotCheck);
   if ("faults" in checked) return { outcome: failure(`The arguments do not fit: ${checked.faults.join("; ")}`) };
   const input = checked.value;
-  const earlier = tool.dedupe ? earlierSuccess(session.state, ledgerCall) : undefined;
+  const earlier = tool.dedupe ? earlierSuccess(session.state, call) : undefined;
   const known =
     earlier &&
     session.state.messages.find((message) => message.role === "tool" && message.toolCallId === earlier.toolCallId);
   if (known !== undefined) return { outcome: { status: "succeeded", content: known.content as string } };
-  if (execution.status === "waiting" && hasOpenQuestion(context, execution)) return "waiting";
   if (execution.status === "started") return afterCrash(context, tool, input, call, execution);
-  if (answered === undefined && execution.status === "intended" && (await tool.needsApproval(input))) {
-    return askForApproval(context, call, execution);
+  if (answered === undefined && execution.status === "intended") {
+    const needed = await decideApproval(tool, input);
+    if (typeof needed === "string") return { outcome: failure(needed) };
+    if (needed) return askForApproval(context, call, execution);
   }
   return { tool, input, call };
+}
+
+const couldNotCheck = (error: unknown): { readonly faults: readonly string[] } => ({
+  faults: [`they could not be checked (${reasonOf(error)})`],
+});
+
+/** Whether a person must agree, or why that could not be found out: then the call is not run. */
+async function decideApproval(tool: Tool, input: unknown): Promise<boolean | string> {
+  try {
+    return await tool.needsApproval(input);
+  } catch (error) {
+    return `Whether this call needs a person's approval could not be found out: ${reasonOf(error)}`;
+  }
 }
 
 /** Begun in another life and never settled: what the tool's effect allows. */
@@ -95,12 +123,29 @@ async function afterCrash(
   execution: ToolExecution,
 ): Promise<Prepared> {
   if (tool.effect !== "atMostOnce") return { tool, input, call };
-  const verified = await tool.verify?.(input, toolContext(context, call, execution, context.signal));
+  const verified = await verify(context, tool, input, call, execution);
   if (verified?.outcome === "done") return { outcome: success(verified.result) };
   if (verified?.outcome === "not-done") return { tool, input, call };
   const content =
     "This call was begun and then cut off; its outcome is unknown. It may have taken effect: verify before repeating it.";
   return { outcome: { status: "unknown", content } };
+}
+
+/** A verification that fails has found nothing out. */
+async function verify(
+  context: RunContext,
+  tool: Tool,
+  input: unknown,
+  call: ToolCall,
+  execution: ToolExecution,
+): Promise<VerifiedOutcome | undefined> {
+  try {
+    const asked = toolContext(context, call, execution, context.signal, () => undefined);
+    return await tool.verify?.(input, asked);
+  } catch (error) {
+    context.emit({ type: "warning", where: `verify of ${tool.name}`, error });
+    return undefined;
+  }
 }
 
 async function askForApproval(context: RunContext, call: ToolCall, execution: ToolExecution): Promise<"waiting"> {
@@ -130,82 +175,24 @@ const hasOpenQuestion = ({ session }: RunContext, execution: ToolExecution): boo
   );
 
 /** Whoever gets this saved owns the attempt: a second process that resumes the same thread is refused here. */
-async function claim(context: RunContext, { execution }: LedgerCall, tool: Tool): Promise<ToolExecution> {
-  const { session, parts } = context;
+async function claim(
+  context: RunContext,
+  { call, execution }: LedgerCall,
+  tool: Tool,
+): Promise<ToolExecution | "cancelled"> {
+  const { session, parts, signal } = context;
   const attempts = (execution.attempts ?? 0) + 1;
-  const started: ToolExecution = { ...execution, status: "started", attempts, startedAt: parts.now() };
+  // A person may have edited the arguments: what counts from here on is what is done.
+  const recorded = { ...execution, argumentsHash: argumentsHash(call) };
+  const started: ToolExecution = { ...recorded, status: "started", attempts, startedAt: parts.now() };
   if (tool.effect === "pure") return started;
   session.change((state) => state.withToolExecution(started));
   await session.save();
-  return started;
-}
-
-async function attempt(
-  context: RunContext,
-  tool: Tool,
-  input: unknown,
-  call: ToolCall,
-  execution: ToolExecution,
-): Promise<Outcome | InterruptSignal | "cancelled"> {
-  const ended = new AbortController();
-  const timeUp = new AbortController();
-  const signal = AbortSignal.any([context.signal, timeUp.signal]);
-  const work = (async () => tool.execute(input, toolContext(context, call, execution, signal)))();
-  try {
-    const stops = [whenCancelled(context.signal, ended.signal), whenTimeIsUp(tool, timeUp, ended.signal)];
-    const result = await Promise.race([work, ...stops]);
-    return result === CANCELLED ? "cancelled" : success(result);
-  } catch (error) {
-    if (error instanceof InterruptSignal) return error;
-    if (context.signal.aborted) return "cancelled";
-    return failure(error instanceof Error ? error.message || error.name : String(error));
-  } finally {
-    ended.abort();
-    work.catch(() => undefined);
-  }
-}
-
-const CANCELLED = Symbol("cancelled");
-/** A tool that heeds the signal gets this long to say how it ended before its outcome counts as unknown. */
-const GRACE_MS = 250;
-
-/** Settles some time after the run was cancelled; listens no longer once the attempt has ended. */
-function whenCancelled(cancelled: AbortSignal, ended: AbortSignal): Promise<typeof CANCELLED> {
-  return new Promise((resolve) => {
-    const onCancel = (): void =>
-      void sleep(GRACE_MS, ended).then(
-        () => resolve(CANCELLED),
-        () => undefined,
-      );
-    if (cancelled.aborted) return onCancel();
-    cancelled.addEventListener("abort", onCancel, { once: true });
-    ended.addEventListener("abort", () => cancelled.removeEventListener("abort", onCancel), { once: true });
-  });
-}
-
-function whenTimeIsUp({ timeoutMs }: Tool, timeUp: AbortController, ended: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (timeoutMs === undefined) return;
-    const onTime = (): void => {
-      const error = new Error(`The tool did not finish within ${timeoutMs} ms; it may still take effect.`);
-      timeUp.abort(error);
-      reject(error);
-    };
-    sleep(timeoutMs, ended).then(onTime, () => undefined);
-  });
-}
-
-function toolContext(context: RunContext, call: ToolCall, execution: ToolExecution, signal: AbortSignal): ToolContext {
-  let asked = 0;
-  return {
-    toolCallId: call.id,
-    idempotencyKey: execution.idempotencyKey ?? call.id,
-    attempt: execution.attempts ?? 1,
-    threadId: context.threadId,
-    signal,
-    metadata: context.metadata,
-    interrupt: async (request) => askPerson(context.session.state, call.id, ++asked, request, context.parts.now()),
-  };
+  if (!signal.aborted) return started;
+  // Cancelled before it began: nobody shall think that it may have run.
+  session.change((state) => state.withToolExecution(execution));
+  await session.save();
+  return "cancelled";
 }
 
 /** Makes an outcome durable: on its own, without waiting for the other calls of the same turn. */

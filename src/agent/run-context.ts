@@ -35,5 +35,9 @@ export interface RunContext {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
   readonly isDraining: () => boolean;
+  /** What the model is saying and nobody has saved yet: an answer that fails half way is not lost without a trace. */
+  readonly progress: { spoken: string };
+  /** Calls of tools that are marked `idempotent`, under way, by what they do: the second of two equals waits for the first. */
+  readonly inFlight: Map<string, Promise<void>>;
   readonly emit: (event: RunEvent) => void;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
+import { agentOf, eventsOf } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import type { ModelPart } from "../models/model.ts";

@@ -43,18 +43,37 @@ export function openTelemetry({ trace, metrics }: OpenTelemetryApi): Telemetry {
   const tracer = trace.getTracer("holdfast");
   const meter = metrics.getMeter("holdfast");
   return {
-    span: (name, attributes, work) =>
-      tracer.startActiveSpan(`holdfast.${name}`, { attributes }, async (span) => {
-        try {
-          return await work();
-        } catch (error) {
-          if (error instanceof Error) span.recordException(error);
-          span.setStatus({ code: ERROR_STATUS });
-          throw error;
-        } finally {
-          span.end();
-        }
-      }),
-    count: (name, value, attributes) => meter.createCounter(`holdfast.${name}`).add(value, attributes),
+    span: async <T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> => {
+      // Begun once, whatever the exporter does: it may call back, or fail before or after that.
+      let running: Promise<T> | undefined;
+      const begin = (): Promise<T> => {
+        running ??= work();
+        return running;
+      };
+      quietly(() => void tracer.startActiveSpan(`holdfast.${name}`, { attributes }, (span) => endWith(span, begin())));
+      return begin();
+    },
+    count: (name, value, attributes) => quietly(() => meter.createCounter(`holdfast.${name}`).add(value, attributes)),
   };
+}
+
+/** Ends the span when the work ends. The work's own failure is reported by whoever waits for it. */
+async function endWith(span: Span, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    quietly(() => {
+      if (error instanceof Error) span.recordException(error);
+      span.setStatus({ code: ERROR_STATUS });
+    });
+  }
+  quietly(() => span.end());
+}
+
+function quietly(report: () => void): void {
+  try {
+    report();
+  } catch {
+    // A metric that cannot be written must not cost anything else.
+  }
 }

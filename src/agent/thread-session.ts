@@ -1,4 +1,3 @@
-import type { BaseCheckpointer, SaveOptions } from "../checkpoint/base-checkpointer.ts";
 import type { AgentState } from "../state/agent-state.ts";
 
 /**
@@ -9,15 +8,16 @@ import type { AgentState } from "../state/agent-state.ts";
 export class ThreadSession {
   readonly #save: ((state: AgentState) => Promise<string>) | undefined;
   #state: AgentState;
-  #saved: AgentState | undefined;
+  /** The last state that needs no save. A new thread's empty state is one: it becomes a thread when something is said. */
+  #saved: AgentState;
   #checkpointId: string | undefined;
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  constructor(state: AgentState, save: ((state: AgentState) => Promise<string>) | undefined, isStored: boolean) {
+  constructor(state: AgentState, save: ((state: AgentState) => Promise<string>) | undefined) {
     this.#state = state;
+    this.#saved = state;
     this.#save = save;
-    if (isStored) this.#saved = state;
   }
 
   get state(): AgentState {
@@ -49,11 +49,4 @@ export class ThreadSession {
     this.#checkpointId = await this.#save(state);
     this.#saved = state;
   }
-}
-
-/** Where a run keeps its thread, if it has one. */
-export interface ThreadPlace {
-  readonly checkpointer: BaseCheckpointer;
-  readonly threadId: string;
-  readonly saveOptions: SaveOptions;
 }

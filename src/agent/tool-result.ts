@@ -1,3 +1,4 @@
+import { reasonOf } from "../internal/reason-of.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type ToolCall, type ToolMessage, toolMessage } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
@@ -19,8 +20,7 @@ export function success(result: unknown): Outcome {
   try {
     return { status: "succeeded", content: JSON.stringify(result) ?? "done" };
   } catch (error) {
-    const why = error instanceof Error ? error.message.split("\n")[0] : String(error);
-    return failure(`The tool ran, but what it returned cannot be written down: ${why}`);
+    return failure(`The tool ran, but what it returned cannot be written down: ${reasonOf(error).split("\n")[0]}`);
   }
 }
 
@@ -48,8 +48,15 @@ export function settle(
 }
 
 function reference(call: ToolCall, content: string, maxResultChars: number): string {
-  const shown = content.slice(0, Math.floor(maxResultChars / 4));
+  const shown = wholeSlice(content, 0, Math.floor(maxResultChars / 4));
   return `${shown}\n[The result has ${content.length} characters; these are the first ${shown.length}. Read on with ${READ_RESULT}({"name": ${JSON.stringify(call.id)}, "from": ${shown.length}}).]`;
+}
+
+/** A slice that does not end in half of a character: the other half begins the next one. */
+function wholeSlice(text: string, from: number, to: number): string {
+  const last = text.charCodeAt(to - 1);
+  const isHalf = to < text.length && last >= 0xd800 && last <= 0xdbff;
+  return text.slice(from, isHalf ? to - 1 : to);
 }
 
 export const READ_RESULT = "read_result";
@@ -69,6 +76,6 @@ export const readResultTool = (state: () => AgentState, maxResultChars: number):
       const { name, from } = input as { name: string; from: number };
       const text = Object.hasOwn(state().artifacts, name) ? state().artifacts[name] : undefined;
       if (text === undefined) throw new Error(`there is no result named ${JSON.stringify(name)}`);
-      return text.slice(from, from + maxResultChars - 1) || "[end of the result]";
+      return wholeSlice(text, from, from + maxResultChars - 1) || "[end of the result]";
     },
   });

@@ -68,9 +68,13 @@ export async function copyThread(context: CheckpointContext, source: string, tar
   assertThreadId(target);
   if (source === target) throw targetExists(context, target);
   const place = { operation: "copyThread", threadId: target };
-  const copied = await context.call(place, (log) => log.copy(source, target, newId()));
-  if (copied === "target exists") throw targetExists(context, target);
-  return copied === "copied";
+  const generation = newId();
+  const copied = await context.call(place, (log) => log.copy(source, target, generation));
+  if (copied !== "target exists") return copied === "copied";
+  // The target may be this very copy: its answer was lost and the call was made again.
+  const there = await context.call(place, (log) => log.tail(target));
+  if (there?.generation === generation) return true;
+  throw targetExists(context, target);
 }
 
 /** The fork points behind a thread, nearest first, as far as the threads still exist. */

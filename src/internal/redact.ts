@@ -17,6 +17,9 @@ const NAMED_SECRET =
 const CREDENTIALS =
   /\b(authorization["']?\s*[=:]\s*["']?(?:bearer|basic)|bearer|basic)(\s+)(?!auth\b)[a-z0-9._~+/=-]+/gi;
 
+/** Keys that tell themselves by how they begin. */
+const BARE_KEY = /\b(sk|pk|rk|ghp|xox[a-z])[-_][A-Za-z0-9_-]{8,}/g;
+
 export function redact(text: string, secrets: readonly string[] = []): string {
   let clean = text;
   for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
@@ -25,6 +28,7 @@ export function redact(text: string, secrets: readonly string[] = []): string {
   return clean
     .replace(URL_PASSWORD, `$1:${HIDDEN}@`)
     .replace(NAMED_SECRET, `$1${HIDDEN}`)
+    .replace(BARE_KEY, `$1-${HIDDEN}`)
     .replace(CREDENTIALS, `$1$2${HIDDEN}`);
 }
 

@@ -25,8 +25,11 @@ const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   ETIMEDOUT: "TIMEOUT",
 
   ENAMETOOLONG: "INVALID_ARGUMENT",
-  ENOTDIR: "INVALID_ARGUMENT",
   ELOOP: "INVALID_ARGUMENT",
+
+  // A file where a directory was made, or the other way round.
+  ENOTDIR: "CORRUPT",
+  EISDIR: "CORRUPT",
 
   // Never retried by itself: after a failed sync the kernel may call the lost pages clean, and a second sync would
   // say yes to bytes that are not on the disk. Somebody has to look at the disk first.

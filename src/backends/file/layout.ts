@@ -62,12 +62,11 @@ export const isLogName = (name: string): boolean => LOG.test(name);
 
 export const recordFileName = (seq: number): string => `${String(seq).padStart(10, "0")}.json`;
 
+const RECORD_FILE = /^(?!0+\.)(?:\d{10}|[1-9]\d{10,15})\.json$/;
+
 /** The position a file name stands for, if it is that of a record. */
 export function positionOfFile(name: string): number | undefined {
-  const digits = /^(\d{10,16})\.json$/.exec(name)?.[1];
-  if (digits === undefined) return undefined;
-  const seq = Number(digits);
-  return recordFileName(seq) === name ? seq : undefined;
+  return RECORD_FILE.test(name) ? Number.parseInt(name, 10) : undefined;
 }
 
 const STAGING = /^\.staging-[0-9a-f]{16}$/;

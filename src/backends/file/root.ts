@@ -61,7 +61,7 @@ export class RootDirectory {
     return join(this.path, newTemporaryName());
   }
 
-  /** Takes something away at once, whatever its size; false when it is not there. `erase` the result. */
+  /** Takes something away at once, whatever its size; `undefined` when it is not there. `erase` the result. */
   async moveToTrash(path: string): Promise<string | undefined> {
     const trash = join(this.path, newTrashName());
     try {
@@ -75,16 +75,21 @@ export class RootDirectory {
 
   async #open(): Promise<void> {
     const created = await this.#make();
-    if (created !== undefined) {
-      for (let parent = dirname(this.path); ; parent = dirname(parent)) {
-        await syncDirectory(parent);
-        if (parent === dirname(created)) break;
-      }
-    }
+    await this.#syncParents(created);
     // Not being able to tidy up is no reason not to read.
     await this.#sweep().catch(() => undefined);
   }
 
+  async #syncParents(created: string | undefined): Promise<void> {
+    // Another process may have made it just now. Its parent may be one that cannot be read.
+    if (created === undefined) return void (await syncDirectory(dirname(this.path)).catch(() => undefined));
+    for (let parent = dirname(this.path); ; parent = dirname(parent)) {
+      await syncDirectory(parent);
+      if (parent === dirname(created)) return;
+    }
+  }
+
+  /** The topmost directory that was made, if any. */
   async #make(): Promise<string | undefined> {
     try {
       return await mkdir(this.path, { recursive: true, mode: 0o700 });
@@ -101,10 +106,11 @@ export class RootDirectory {
     try {
       await access(this.path, constants.W_OK | constants.X_OK);
       await writeNewFile(first, Buffer.from("probe\n"));
-      await link(first, second);
+      await link(first, second).catch((error: unknown) => {
+        throw asUnsupported(error) ?? error;
+      });
     } catch (cause) {
-      if (isGone(cause)) throw this.#vanished(cause);
-      throw asUnsupported(cause) ?? cause;
+      throw isGone(cause) ? this.#vanished(cause) : cause;
     } finally {
       await Promise.allSettled([unlink(first), unlink(second)]);
     }

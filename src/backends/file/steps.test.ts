@@ -1,3 +1,10 @@
+/**
+ * Every call into the file system is a step here. An operation is stopped
+ * before each of its steps in turn: for good, as by kill -9, or until another
+ * operation has run in between. The files are real. Long because modules are
+ * replaced by stepwise ones for a single file of tests.
+ */
+
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,12 +13,6 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { AppendRequest, LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { FileLog } from "./log.ts";
 
-/**
- * Every call into the file system is a step here. An operation is stopped
- * before each of its steps in turn: for good, as by kill -9, or until another
- * operation has run in between. The files are real. All in one file, although
- * it is long: modules are made stepwise for one file of tests at a time.
- */
 const steps = vi.hoisted(async () => {
   const { AsyncLocalStorage } = await import("node:async_hooks");
   const actors = new AsyncLocalStorage<{ before(call: string, path?: unknown): Promise<void> }>();
@@ -49,17 +50,34 @@ vi.mock("./read-file.ts", async (original) => (await steps).stepwiseModule(await
 
 const { actors } = await steps;
 
+interface Actor {
+  before(): Promise<void>;
+  /** Comes when it stops, if ever. */
+  readonly stopped: Promise<void>;
+  readonly isStopped: boolean;
+}
+
 /** Calls `stop` before the n-th step and every later one. */
-function actor(n: number, stop: () => Promise<void>): { before(): Promise<void>; readonly isStopped: boolean } {
+function actor(n: number, stop: () => Promise<void>): Actor {
   let taken = 0;
+  const { promise: stopped, resolve } = gate();
   return {
     before: async () => {
-      if (++taken >= n) await stop();
+      if (++taken < n) return;
+      resolve();
+      await stop();
     },
+    stopped,
     get isStopped() {
       return taken >= n;
     },
   };
+}
+
+function gate(): { readonly promise: Promise<void>; resolve(): void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((open) => (resolve = open));
+  return { promise, resolve: () => resolve() };
 }
 
 type Act = (log: ThreadLog) => Promise<unknown>;
@@ -154,35 +172,39 @@ const crashes: Readonly<Record<string, { before: Act; act: Act }>> = {
   "a new thread after an unfinished removal": { before: unfinishedRemoval, act: append(1, "new") },
 };
 
-test.for(Object.entries(crashes))("killed at any step, %s is seen whole or not at all", async ([, { before, act }]) => {
-  const untouched = (await sequence(before)).end;
-  const done = (await sequence(before, act)).end;
-  for (let n = 1; ; n++) {
-    const directory = await newDirectory();
-    await before(new FileLog({ directory }));
-    const victim = actor(n, () => Promise.reject(new Error("killed")));
-    const answered = await actors
-      .run(victim, () => act(new FileLog({ directory })))
-      .then(
-        () => true,
-        () => false,
-      );
-    const seen = await sight(new FileLog({ directory }));
-    if (answered) expect(seen).toEqual(done);
-    else expect([untouched, done]).toContainEqual(seen);
+test.for(Object.entries(crashes))(
+  "killed at any step, %s is seen whole or not at all",
+  { timeout: 120_000 },
+  async ([, { before, act }]) => {
+    const untouched = (await sequence(before)).end;
+    const done = (await sequence(before, act)).end;
+    for (let n = 1; ; n++) {
+      const directory = await newDirectory();
+      await before(new FileLog({ directory }));
+      const victim = actor(n, () => Promise.reject(new Error("killed")));
+      const answered = await actors
+        .run(victim, () => act(new FileLog({ directory })))
+        .then(
+          () => true,
+          () => false,
+        );
+      const seen = await sight(new FileLog({ directory }));
+      if (answered) expect(seen).toEqual(done);
+      else expect([untouched, done]).toContainEqual(seen);
 
-    // Whoever comes next is not hindered, and nothing that was left behind stays for ever.
-    const next = new FileLog({ directory });
-    const tail = (await next.tail("t"))?.entry.seq ?? 0;
-    expect(await append(tail + 1, "next")(next)).toEqual({ appended: true });
-    expect((await next.tail("t"))?.entry.writeId).toBe("next");
-    await letAnHourPass(directory);
-    const later = new FileLog({ directory });
-    await append(tail + 2, "later")(later);
-    expect(await leftovers(directory)).toEqual([]);
-    if (!victim.isStopped) return expect(n).toBeGreaterThan(10);
-  }
-});
+      // Whoever comes next is not hindered, and nothing that was left behind stays for ever.
+      const next = new FileLog({ directory });
+      const tail = (await next.tail("t"))?.entry.seq ?? 0;
+      expect(await append(tail + 1, "next")(next)).toEqual({ appended: true });
+      expect((await next.tail("t"))?.entry.writeId).toBe("next");
+      await letAnHourPass(directory);
+      const later = new FileLog({ directory });
+      await append(tail + 2, "later")(later);
+      expect(await leftovers(directory)).toEqual([]);
+      if (!victim.isStopped) return expect(n).toBeGreaterThan(10);
+    }
+  },
+);
 
 async function letAnHourPass(directory: string): Promise<void> {
   const then = new Date(Date.now() - 61 * 60 * 1000);
@@ -201,6 +223,15 @@ const pairs: Readonly<Record<string, readonly [first: Act, second: Act, before?:
   "an append, another append": [append(5, "a"), append(5, "b")],
   "an append, one that leaves a gap where the first would go": [
     append(5, "a"),
+    inTurn(markFive, append(6, "b", { drop: [5] })),
+  ],
+  "an append that has to look first, one that leaves such a gap": [
+    append(5, "a"),
+    inTurn(markFive, append(6, "b", { drop: [5] })),
+    inTurn(fourRecords, append(3, "refused, after which the footing is forgotten")),
+  ],
+  "a removal on a condition, one that leaves such a gap": [
+    removeAtFour,
     inTurn(markFive, append(6, "b", { drop: [5] })),
   ],
   "an append, edits": [append(5, "a"), append(5, "b", EDITS)],
@@ -260,6 +291,7 @@ const pairs: Readonly<Record<string, readonly [first: Act, second: Act, before?:
 
 test.for(Object.entries(pairs))(
   "whatever step is interrupted, two at once do what two in turn do: %s",
+  { timeout: 120_000 },
   async ([, pair]) => {
     const [first, second, before = fourRecords] = pair;
     const orders = [await sequence(before, first, second), await sequence(before, second, first)];
@@ -271,23 +303,18 @@ test.for(Object.entries(pairs))(
       // The one that is interrupted has appended before, as an agent has: it remembers where it stood.
       const log = new FileLog({ directory });
       await before(log);
-      let goOn: () => void = () => undefined;
-      const gate = new Promise<void>((resolve) => (goOn = resolve));
-      const interrupted = actor(n, () => gate);
+      const pause = gate();
+      const interrupted = actor(n, () => pause.promise);
       const work = actors.run(interrupted, () => first(log));
-      await Promise.race([work, until(() => interrupted.isStopped)]);
+      await Promise.race([work, interrupted.stopped]);
       const other = await second(new FileLog({ directory }));
-      goOn();
+      pause.resolve();
       const outcome = [await work, other, await sight(new FileLog({ directory }))];
       expect(allowed, `interrupted before step ${n}`).toContainEqual(outcome);
       if (!interrupted.isStopped) return expect(n).toBeGreaterThan(2);
     }
   },
 );
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}
 
 test("an append answers after its bytes and then its name were synced; a thread's first, after all names above it", async () => {
   const directory = await newDirectory();

@@ -25,7 +25,8 @@ function dying(cells: Map<string, string>, n: number, when: "before" | "after", 
 const open = (storage: DictStorage): StorageBackendAdapter =>
   new StorageBackendAdapter(storage, { retry: { attempts: 1 } });
 
-const keysOf = async (cells: Map<string, string>): Promise<readonly string[]> => {
+/** What is still there after the threads were deleted. */
+const keysLeft = async (cells: Map<string, string>): Promise<readonly string[]> => {
   const adapter = open(new MapStorage(cells));
   await adapter.delete("t");
   await adapter.delete("u");
@@ -63,8 +64,9 @@ for (const { length, compare } of CASES) {
             const isBefore = JSON.stringify(views) === JSON.stringify(before) && !acknowledged;
             seen[isBefore ? "before" : "after"]++;
             if (!isBefore) expect(views, `cut off ${when} call ${n}`).toEqual(after);
+            expect(await keysLeft(new Map(cells)), `cut off ${when} call ${n}`).toEqual([]);
             await goesOn(cells);
-            expect(await keysOf(cells), `cut off ${when} call ${n}`).toEqual([]);
+            expect(await keysLeft(cells), `cut off ${when} call ${n}, and gone on`).toEqual([]);
           }
         }
         expect(seen.before).toBeGreaterThan(0);

@@ -81,3 +81,37 @@ for (const [slowName, slow] of Object.entries(operations)) {
     }
   });
 }
+
+const dying: Readonly<Record<string, Operation>> = {
+  "the deletion of the thread": (adapter) => adapter.delete("t"),
+  "a vacuum": (adapter) => adapter.vacuum({ keepLast: 1 }),
+};
+
+test.each(Object.entries(dying))(
+  "a save that slept and %s that died leave nothing behind",
+  async (_name, operation) => {
+    const cells = new Map(prepared);
+    let asleep = true;
+    const sleeping = observed(new MapStorage(cells), async (call) => {
+      if (call !== "compareAndSave" || !asleep) return undefined;
+      asleep = false;
+      for (let number = 0; number < 3; number++) await operations["a save"]!(open(cells));
+      await operation(new StorageBackendAdapter(dyingAfterFirstCommit(cells))).catch(() => undefined);
+      expect(cells.size, "there is something left to do").toBeGreaterThan(LENGTH);
+      return undefined;
+    });
+    expect(await happens(operations["a save"]!, new StorageBackendAdapter(sleeping))).toBe(false);
+    await open(cells).delete("t");
+    expect([...cells.keys()]).toEqual([]);
+  },
+);
+
+/** Its last deed is the write that commits. */
+function dyingAfterFirstCommit(cells: Map<string, string>): ReturnType<typeof observed> {
+  let committed = false;
+  return observed(new MapStorage(cells), (call) => {
+    if (committed) throw new Error("the process is gone");
+    committed = call === "compareAndSave";
+    return undefined;
+  });
+}

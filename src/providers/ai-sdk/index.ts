@@ -1,4 +1,5 @@
 import { StateError } from "../../errors.ts";
+import { untilAborted } from "../../internal/until-aborted.ts";
 import type { Model, ModelPart, ModelRequest } from "../../models/model.ts";
 import { type ModelRetryOptions, retryingModel } from "../../models/retrying-model.ts";
 import type { ProviderMetadata } from "../../state/message.ts";
@@ -16,7 +17,7 @@ import {
   type Specification,
   type StreamPart,
 } from "./specification.ts";
-import { streamItems, untilAborted } from "./until-aborted.ts";
+import { streamItems } from "./stream-items.ts";
 
 export type { ProviderTools } from "./call-options.ts";
 export type { DownloadFile } from "./files.ts";

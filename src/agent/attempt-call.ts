@@ -1,0 +1,100 @@
+import { reasonOf } from "../internal/reason-of.ts";
+import { sleep } from "../internal/sleep.ts";
+import type { ToolCall } from "../state/message.ts";
+import type { ToolExecution } from "../state/state-fields.ts";
+import { askPerson, InterruptSignal } from "./interrupts.ts";
+import type { RunContext } from "./run-context.ts";
+import type { Tool, ToolContext } from "./tool.ts";
+import { failure, type Outcome, success } from "./tool-result.ts";
+
+/** Runs a tool once: until it ends, asks a person, runs out of time, or the run is cancelled. */
+export async function attempt(
+  context: RunContext,
+  tool: Tool,
+  input: unknown,
+  call: ToolCall,
+  execution: ToolExecution,
+): Promise<Outcome | InterruptSignal | "cancelled"> {
+  const ended = new AbortController();
+  const timeUp = new AbortController();
+  const signal = AbortSignal.any([context.signal, timeUp.signal]);
+  let raise: (question: InterruptSignal) => void = () => undefined;
+  const asked = new Promise<InterruptSignal>((resolve) => {
+    raise = resolve;
+  });
+  const work = (async () => tool.execute(input, toolContext(context, call, execution, signal, raise)))();
+  try {
+    const stops = [asked, whenCancelled(context.signal, ended.signal), whenTimeIsUp(tool, timeUp, ended.signal)];
+    const result = await Promise.race([work, ...stops]);
+    if (result instanceof InterruptSignal) return result;
+    if (result === TIME_IS_UP) return outOfTime(tool);
+    return result === CANCELLED ? "cancelled" : success(result);
+  } catch (error) {
+    return context.signal.aborted ? "cancelled" : failure(reasonOf(error));
+  } finally {
+    ended.abort();
+    work.catch(() => undefined);
+  }
+}
+
+const CANCELLED = Symbol("cancelled");
+const TIME_IS_UP = Symbol("time is up");
+
+/** Nobody can stop a tool that does not listen: one that may act once may yet do so. */
+const outOfTime = ({ timeoutMs, effect }: Tool): Outcome => ({
+  status: effect === "atMostOnce" ? "unknown" : "failed",
+  content: `The tool did not finish within ${timeoutMs} ms; it may still take effect.`,
+});
+
+/** A tool that heeds the signal gets this long to say how it ended before its outcome counts as unknown. */
+const GRACE_MS = 250;
+
+/** Settles some time after the run was cancelled; listens no longer once the attempt has ended. */
+function whenCancelled(cancelled: AbortSignal, ended: AbortSignal): Promise<typeof CANCELLED> {
+  return new Promise((resolve) => {
+    const onCancel = (): void =>
+      void sleep(GRACE_MS, ended).then(
+        () => resolve(CANCELLED),
+        () => undefined,
+      );
+    if (cancelled.aborted) return onCancel();
+    cancelled.addEventListener("abort", onCancel, { once: true });
+    ended.addEventListener("abort", () => cancelled.removeEventListener("abort", onCancel), { once: true });
+  });
+}
+
+function whenTimeIsUp({ timeoutMs }: Tool, timeUp: AbortController, ended: AbortSignal): Promise<typeof TIME_IS_UP> {
+  return new Promise((resolve) => {
+    if (timeoutMs === undefined) return;
+    const onTime = (): void => {
+      timeUp.abort(new Error(`timed out after ${timeoutMs} ms`));
+      resolve(TIME_IS_UP);
+    };
+    sleep(timeoutMs, ended).then(onTime, () => undefined);
+  });
+}
+
+export function toolContext(
+  context: RunContext,
+  call: ToolCall,
+  execution: ToolExecution,
+  signal: AbortSignal,
+  raise: (question: InterruptSignal) => void,
+): ToolContext {
+  let asked = 0;
+  return {
+    toolCallId: call.id,
+    idempotencyKey: execution.idempotencyKey ?? call.id,
+    attempt: execution.attempts ?? 1,
+    threadId: context.threadId,
+    signal,
+    metadata: context.metadata,
+    // Until it is answered this never settles: a tool that catches everything must not go on as if it had been.
+    interrupt: (request) => {
+      const answer = askPerson(context.session.state, call.id, ++asked, request, context.parts.now());
+      if (!(answer instanceof InterruptSignal)) return Promise.resolve(answer.value);
+      raise(answer);
+      return new Promise(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { StateError } from "../errors.ts";
+import { readySchema } from "../models/schema.ts";
+import type { CoreAgentOptions } from "./agent.ts";
+import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
+import type { AgentParts } from "./run-context.ts";
+
+/** What can be said of an agent before its first run: a wrong option is refused when the agent is made. */
+export type FixedParts = Omit<AgentParts, "model" | "tools" | "telemetry">;
+
+export function fixedParts(options: CoreAgentOptions): FixedParts {
+  const { checkpointEveryNIterations: every = 1, toolConcurrency = 10, maxToolResultChars = 32_000 } = options;
+  const { maxOutputRepairs = 2, outputSchema } = options;
+  if (every !== "end") assertWhole("checkpointEveryNIterations", every, 1, ', or "end"');
+  assertWhole("toolConcurrency", toolConcurrency, 1);
+  assertWhole("maxToolResultChars", maxToolResultChars, 100);
+  assertWhole("maxOutputRepairs", maxOutputRepairs, 0);
+  return {
+    systemPrompt: options.systemPrompt,
+    saveEvery: every === "end" ? Number.POSITIVE_INFINITY : every,
+    toolConcurrency,
+    maxResultChars: maxToolResultChars,
+    memory: options.memory ?? NO_MEMORY,
+    conversation: options.conversation ?? WHOLE_CONVERSATION,
+    hooks: options.hooks ?? {},
+    output: outputSchema === undefined ? undefined : readySchema(outputSchema, "outputSchema"),
+    maxOutputRepairs,
+    now: options.now ?? Date.now,
+  };
+}
+
+function assertWhole(name: string, value: unknown, least: number, otherwise = ""): void {
+  if (Number.isInteger(value) && (value as number) >= least) return;
+  throw new StateError("INVALID_ARGUMENT", `${name} must be a whole number from ${least} on${otherwise}`);
+}

@@ -1,0 +1,48 @@
+import { StateError } from "../errors.ts";
+import { encodeText } from "../state/codec.ts";
+import type { UserMessage } from "../state/message.ts";
+import { pendingInterrupts } from "./interrupts.ts";
+import { endedByTerminalTool, finishOpenCalls, isAnswered } from "./loop.ts";
+import { isRepairRequest } from "./repair-request.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** Whatever begins a run: words, or nothing, or an answer to a question. */
+export interface Opening {
+  /** Without words there must be something to go on with. */
+  readonly needsThread: boolean;
+  begin(context: RunContext): Promise<void>;
+}
+
+/** Settles what the last run left open, then adds the user's words and makes them durable before any model is asked. */
+export async function begin(context: RunContext, message: UserMessage | undefined): Promise<void> {
+  const { session } = context;
+  if (message === undefined) return session.save();
+  const waiting = pendingInterrupts(session.state);
+  const left = waiting.length > 0 ? "interrupted" : await finishOpenCalls(context);
+  if (left === "interrupted") {
+    const interruptIds = pendingInterrupts(session.state).map(({ id }) => id);
+    const which = interruptIds.join(", ");
+    throw new StateError("INTERRUPTED", `the thread waits for an answer to ${which}; call resume() first`, {
+      interruptIds,
+    });
+  }
+  if (!isSaidAlready(context, message)) {
+    session.change((state) => state.withMessage(message).withUsage({ runs: 1 }));
+  }
+  await session.save();
+}
+
+/** The same words, and their turn is not over: somebody repeats a run that failed. */
+function isSaidAlready(context: RunContext, message: UserMessage): boolean {
+  const { state } = context.session;
+  if (isAnswered(state) || endedByTerminalTool(context)) return false;
+  const last = state.messages.findLast((other) => other.role === "user" && !isRepairRequest(other));
+  return last !== undefined && encodeText(last.content, "prompt") === encodeText(message.content, "prompt");
+}
+
+export const nothingToResume = (threadId: string | undefined): StateError =>
+  threadId === undefined
+    ? new StateError("INVALID_ARGUMENT", "a run needs a prompt, or the threadId of a thread to go on with")
+    : new StateError("NOT_FOUND", `thread ${JSON.stringify(threadId)} is not there to go on with; give a prompt`, {
+        threadId,
+      });

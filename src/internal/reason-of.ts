@@ -1,0 +1,9 @@
+/** Words for whatever was thrown. Anything can be thrown, also what cannot be turned into text. */
+export function reasonOf(error: unknown): string {
+  try {
+    if (error instanceof Error) return String(error.message || error.name);
+    return typeof error === "object" && error !== null ? JSON.stringify(error) : String(error);
+  } catch {
+    return "something that cannot be put into words";
+  }
+}

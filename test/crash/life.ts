@@ -1,0 +1,90 @@
+import { CoreAgent } from "../../src/agent/agent.ts";
+import type { RunResult } from "../../src/agent/events.ts";
+import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import { StateError } from "../../src/errors.ts";
+import type { AgentState } from "../../src/state/agent-state.ts";
+import { textOf } from "../../src/state/message.ts";
+import { ANSWER, LATER_ANSWER, LATER_PROMPT, PROMPT, partsOf, type Story, type World } from "./story.ts";
+
+/** What a process does that finds a thread which another one left behind. */
+export const RETURNS = ["go on", "say the same again", "say something new"] as const;
+export type Return = (typeof RETURNS)[number];
+
+export interface Life {
+  readonly story: Story;
+  readonly world: World;
+  readonly log: ThreadLog;
+  readonly threadId: string;
+  /** Told of each checkpoint that the agent announced. */
+  readonly onSaved?: (checkpointId: string) => void;
+}
+
+/**
+ * One process: looks at the thread as an application does, says what is left to
+ * say, and answers questions, until the user has all the answers.
+ */
+export async function live(life: Life, back: Return): Promise<void> {
+  const { threadId } = life;
+  const checkpointer = new Checkpointer(life.log);
+  const { model, ...parts } = partsOf(life.story, life.world);
+  const agent = new CoreAgent({ ...parts, model: async () => model, checkpointer: async () => checkpointer });
+  const state = await checkpointer.load(threadId);
+  if (!hasSaid(state, PROMPT)) await answered(agent, life, PROMPT);
+  else if (!hasEnded(state)) {
+    if (back === "say something new" && !hasSaid(state, LATER_PROMPT)) return answered(agent, life, LATER_PROMPT);
+    await answered(agent, life, back === "say the same again" ? lastPrompt(state) : undefined);
+  }
+  if (back === "say something new" && !hasSaid(await checkpointer.load(threadId), LATER_PROMPT)) {
+    await answered(agent, life, LATER_PROMPT);
+  }
+}
+
+const said = (state: AgentState | undefined, role: string): readonly string[] =>
+  (state?.messages ?? []).filter((message) => message.role === role).map(textOf);
+
+const hasSaid = (state: AgentState | undefined, prompt: string): boolean => said(state, "user").includes(prompt);
+
+const lastPrompt = (state: AgentState | undefined): string | undefined => said(state, "user").at(-1);
+
+/** Whether the last thing in the thread is the answer to the last thing the user said. */
+function hasEnded(state: AgentState | undefined): boolean {
+  const last = state?.messages.at(-1);
+  return last?.role === "assistant" && textOf(last) === (lastPrompt(state) === PROMPT ? ANSWER : LATER_ANSWER);
+}
+
+/** Runs until the model has answered, and answers every question that is asked on the way. */
+async function answered(agent: CoreAgent, life: Life, prompt: string | undefined): Promise<void> {
+  let result: RunResult;
+  try {
+    result = await followed(agent.run(prompt, { threadId: life.threadId }), life);
+  } catch (error) {
+    if (!StateError.is(error, "INTERRUPTED")) throw error;
+    // Somebody must be asked first; then the words are said again.
+    const [interruptId = ""] = error.context.interruptIds ?? [];
+    await settleQuestions(agent, life, await resume(agent, life, interruptId));
+    return answered(agent, life, prompt);
+  }
+  result = await settleQuestions(agent, life, result);
+  if (result.stopReason !== "complete") throw new Error(`the run ended as ${result.stopReason}`);
+}
+
+async function settleQuestions(agent: CoreAgent, life: Life, asked: RunResult): Promise<RunResult> {
+  let result = asked;
+  for (let count = 0; result.stopReason === "interrupted"; count++) {
+    const [first] = result.interrupts;
+    if (first === undefined || count > 50) throw new Error("interrupted, but nothing can be answered");
+    result = await resume(agent, life, first.id);
+  }
+  return result;
+}
+
+function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunResult> {
+  const response = interruptId.endsWith("/approval") ? { decision: "approve" } : "yes";
+  return followed(agent.resume({ threadId: life.threadId, interruptId, response }), life);
+}
+
+async function followed(run: ReturnType<CoreAgent["run"]>, { onSaved }: Life): Promise<RunResult> {
+  for await (const event of run) if (event.type === "checkpoint-saved") onSaved?.(event.checkpointId);
+  return run;
+}

@@ -1,0 +1,101 @@
+import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { AgentState } from "../../src/state/agent-state.ts";
+import type { SeededRandom } from "../processes/seeded-random.ts";
+import { effectsInMemory } from "./effects.ts";
+import { Fuse } from "./fuse.ts";
+import { live, type Return } from "./life.ts";
+import { stoppingLog } from "./stopping-log.ts";
+import type { Store } from "./stores.ts";
+import type { Story } from "./story.ts";
+import { judge } from "./verdict.ts";
+
+/** One crash, or several in a row: at which await point of each process the power goes. */
+export interface Scenario {
+  readonly story: Story;
+  readonly back: Return;
+  readonly cuts: readonly number[];
+}
+
+export interface Outcome {
+  /** The point where each cut fell; shorter than `cuts` when a process came to its end first. */
+  readonly stoppedAt: readonly string[];
+}
+
+let threads = 0;
+
+/** Lives the story, cutting the power where the scenario says, and judges what is left. */
+export async function survive(store: Store, { story, back, cuts }: Scenario): Promise<Outcome> {
+  const threadId = `thread ${++threads}`;
+  const effects = effectsInMemory();
+  const faults: string[] = [];
+  const acked: string[] = [];
+  const opened: ThreadLog[] = [];
+  const found: (AgentState | undefined)[] = [];
+  const stoppedAt: string[] = [];
+  let reached: readonly string[] = [];
+  for (const cut of [...cuts, Number.POSITIVE_INFINITY]) {
+    const fuse = new Fuse(cut);
+    const driver = store.open();
+    opened.push(driver);
+    const log = stoppingLog(driver, fuse.point, (work) => fuse.storing(work));
+    const world = { point: fuse.point, effects, faults };
+    const life = live({ story, world, log, threadId, onSaved: (id) => acked.push(id) }, back);
+    const end = await Promise.race([life.then(() => "came to its end"), fuse.blown.then(() => "was cut off")]);
+    if (reached.length === 0) reached = fuse.reached;
+    if (end === "came to its end") break;
+    stoppedAt.push(fuse.reached.at(-1) ?? "");
+    found.push(await look(store, opened, threadId));
+  }
+  const final = await look(store, opened, threadId);
+  judge({ story, back, effects: effects.all(), faults, found, final, reached });
+  await judgeAcknowledged(store, opened, threadId, acked);
+  for (const log of opened) if (store.directory !== "") await log.close();
+  return { stoppedAt };
+}
+
+/** What a process finds that was not there before: nothing that anybody remembers can hide a loss. */
+function look(store: Store, opened: ThreadLog[], threadId: string): Promise<AgentState | undefined> {
+  const log = store.open();
+  opened.push(log);
+  return new Checkpointer(log).load(threadId);
+}
+
+async function judgeAcknowledged(
+  store: Store,
+  opened: ThreadLog[],
+  threadId: string,
+  acked: readonly string[],
+): Promise<void> {
+  const log = store.open();
+  opened.push(log);
+  const there = new Set<string>();
+  for await (const { checkpointId } of new Checkpointer(log).history(threadId)) there.add(checkpointId);
+  const lost = acked.filter((checkpointId) => !there.has(checkpointId));
+  if (lost.length > 0) throw new Error(`${lost.length} checkpoints that were announced are gone`);
+}
+
+/** Survives a cut at the first point, at the second, and so on, until the story passes untouched. */
+export async function surviveEverywhere(
+  store: Store,
+  scenario: Omit<Scenario, "cuts">,
+  random: SeededRandom,
+  onPoint: (stoppedAt: readonly string[]) => void,
+): Promise<void> {
+  for (let cut = 1; ; cut++) {
+    // Every third time the process that comes back is cut off as well.
+    const cuts = cut % 3 === 0 ? [cut, 1 + random.below(40)] : [cut];
+    const { stoppedAt } = await named({ ...scenario, cuts }, () => survive(store, { ...scenario, cuts }));
+    if (stoppedAt.length === 0) return;
+    onPoint(stoppedAt);
+  }
+}
+
+/** A failure must say how to see it again. */
+export async function named<T>(scenario: Scenario, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new Error(`${JSON.stringify(scenario)}: ${String(error)}`, { cause: error });
+  }
+}

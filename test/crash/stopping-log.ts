@@ -1,0 +1,33 @@
+import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { AwaitPoint } from "./fuse.ts";
+
+type Storing = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** The driver with an await point before and after everything that the agent has it do. */
+export function stoppingLog(
+  log: ThreadLog,
+  point: AwaitPoint,
+  storing: Storing = (work) => work(),
+): ThreadLog {
+  const around = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    await point(`before ${name}`);
+    const answer = await storing(work);
+    await point(`after ${name}`);
+    return answer;
+  };
+  return {
+    name: log.name,
+    capabilities: log.capabilities,
+    append: (threadId, request) => around("append", () => log.append(threadId, request)),
+    readTail: (threadId) => around("load", () => log.readTail(threadId)),
+    readCheckpoint: (threadId, checkpointId) => log.readCheckpoint(threadId, checkpointId),
+    entry: (threadId, checkpointId) => log.entry(threadId, checkpointId),
+    tail: (threadId) => around("tail", () => log.tail(threadId)),
+    list: (threadId, options) => log.list(threadId, options),
+    remove: (threadId, ifTail) => log.remove(threadId, ifTail),
+    copy: (source, target, generation) => log.copy(source, target, generation),
+    listThreads: (options) => log.listThreads(options),
+    classify: (error) => log.classify(error),
+    close: () => log.close(),
+  };
+}

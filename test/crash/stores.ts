@@ -1,0 +1,31 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MemoryLog } from "../../src/backends/memory/index.ts";
+import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import { openLogOnDisk } from "../processes/disk-backends.ts";
+
+export const STORES = ["memory", "file", "sqlite"] as const;
+export type StoreName = (typeof STORES)[number];
+
+/** A storage that outlives the processes which open it. Threads of many stories share it. */
+export interface Store {
+  /** A driver of its own, as a new process has it. */
+  open(): ThreadLog;
+  /** Where it lies; empty for memory. */
+  readonly directory: string;
+  dispose(): Promise<void>;
+}
+
+export async function openStore(name: StoreName): Promise<Store> {
+  if (name === "memory") {
+    const log = new MemoryLog();
+    return { open: () => log, directory: "", dispose: async () => undefined };
+  }
+  const directory = await mkdtemp(join(tmpdir(), `holdfast-crash-${name}-`));
+  return {
+    open: () => openLogOnDisk(name, directory),
+    directory,
+    dispose: () => rm(directory, { recursive: true, force: true }),
+  };
+}

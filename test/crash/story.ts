@@ -1,0 +1,139 @@
+import type { CoreAgentOptions } from "../../src/agent/agent.ts";
+import { type Tool, type ToolContext, tool } from "../../src/agent/tool.ts";
+import { type Model, type ModelPart, type ModelRequest, NO_USAGE } from "../../src/models/model.ts";
+import { textOf } from "../../src/state/message.ts";
+import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
+import type { Effects } from "./effects.ts";
+import type { AwaitPoint } from "./fuse.ts";
+
+/** What tools of a story are allowed, and what they do. */
+export const KINDS = ["pure", "idempotent", "atMostOnce", "verified", "paused", "approved"] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** What the user asks for, and what the model makes of it. The same in every process. */
+export interface Story {
+  readonly kind: Kind;
+  /** How many calls the model makes at once, in each of two rounds. */
+  readonly tools: 0 | 1 | 3;
+  readonly every: NonNullable<CoreAgentOptions["checkpointEveryNIterations"]>;
+}
+
+export const PROMPT = "do the work";
+export const LATER_PROMPT = "and then?";
+export const ANSWER = "the work is done";
+export const LATER_ANSWER = "that was all";
+const ROUNDS = 2;
+
+export interface World {
+  readonly point: AwaitPoint;
+  readonly effects: Effects;
+  /** Requests that a provider would have refused. */
+  readonly faults: string[];
+}
+
+/** The options of the agent that lives the story, in one process. */
+export function partsOf(story: Story, world: World): Omit<CoreAgentOptions, "model" | "checkpointer"> & { model: Model } {
+  const hook = (name: string) => () => world.point(`hook ${name}`);
+  return {
+    model: modelOf(story, world),
+    tools: [workTool(story, world)],
+    checkpointEveryNIterations: story.every,
+    toolLoopThreshold: 100,
+    hooks: {
+      beforeRun: hook("beforeRun"),
+      beforeIteration: hook("beforeIteration"),
+      beforeModel: hook("beforeModel"),
+      afterModel: hook("afterModel"),
+      beforeTool: hook("beforeTool"),
+      afterTool: hook("afterTool"),
+      afterIteration: hook("afterIteration"),
+      afterRun: hook("afterRun"),
+    },
+    memory: {
+      recall: async () => {
+        await world.point("memory recall");
+        return [];
+      },
+      remember: () => world.point("memory remember"),
+    },
+  };
+}
+
+/** Two rounds of calls, then the answer. Decided by what it is shown, as a model does: it remembers nothing itself. */
+function modelOf(story: Story, { point, faults }: World): Model {
+  return {
+    id: "story",
+    async *stream(request) {
+      check(request, faults);
+      await point("model asked");
+      for (const part of partsFor(story, request)) {
+        yield part;
+        await point(`model said ${part.type}`);
+      }
+    },
+  };
+}
+
+function check({ messages }: ModelRequest, faults: string[]): void {
+  try {
+    assertValidForOpenAI(messages);
+    assertValidForAnthropic(messages);
+  } catch (error) {
+    faults.push(String(error));
+  }
+}
+
+function partsFor({ tools }: Story, { messages }: ModelRequest): readonly ModelPart[] {
+  const turn = messages.findLastIndex((message) => message.role === "user");
+  const prompt = messages[turn] === undefined ? "" : textOf(messages[turn]);
+  const rounds = messages.slice(turn).filter((message) => message.role === "assistant").length;
+  if (prompt !== PROMPT || tools === 0 || rounds >= ROUNDS) {
+    const words = (prompt === PROMPT ? ANSWER : LATER_ANSWER).split(/(?<= )/);
+    return [
+      ...words.map((text) => ({ type: "text-delta" as const, part: 0, text })),
+      { type: "finish", reason: "stop", usage: NO_USAGE },
+    ];
+  }
+  const calls = Array.from({ length: tools }, (_, index) => ({
+    type: "tool-call" as const,
+    id: `round-${rounds + 1}-call-${index + 1}`,
+    name: "work",
+    argumentsText: JSON.stringify({ n: rounds * tools + index + 1 }),
+  }));
+  return [...calls, { type: "finish", reason: "tool-calls", usage: NO_USAGE }];
+}
+
+export const resultFor = (n: number): string => `did ${n}`;
+
+function workTool({ kind }: Story, { point, effects }: World): Tool {
+  const effect = kind === "pure" || kind === "idempotent" ? kind : "atMostOnce";
+  return tool({
+    name: "work",
+    inputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+    effect,
+    needsApproval: kind === "approved",
+    ...(kind === "verified" && { verify: verifier(effects, point) }),
+    execute: async (input, context) => {
+      const { n } = input as { n: number };
+      await point("tool begun");
+      if (kind === "paused" && (await context.interrupt({ question: `may I do ${n}?` })) !== "yes") return "refused";
+      // Siblings overlap: the first call acts last.
+      for (let turn = n; turn < 4; turn++) await Promise.resolve();
+      await point("tool about to act");
+      if (kind !== "pure") {
+        const { toolCallId, idempotencyKey: key, attempt } = context;
+        effects.add({ toolCallId, n, key, attempt });
+      }
+      await point("tool acted");
+      return resultFor(n);
+    },
+  });
+}
+
+/** Looks the key up where the effects are, as a tool would ask the service that it called. */
+const verifier = (effects: Effects, point: AwaitPoint) => async (input: unknown, { idempotencyKey }: ToolContext) => {
+  await point("tool verifies");
+  const isDone = effects.all().some(({ key }) => key === idempotencyKey);
+  if (!isDone) return { outcome: "not-done" } as const;
+  return { outcome: "done", result: resultFor((input as { n: number }).n) } as const;
+};
