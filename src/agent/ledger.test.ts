@@ -32,7 +32,12 @@ test("a call is intended, then begun, then settled, and each is in storage befor
 test("a settled call says when, how often and under which key it ran", async () => {
   const store = new MemoryStore();
   let context: ToolContext | undefined;
-  const work = tool({ name: "work", execute: (_input, given) => void (context = given) });
+  const work = tool({
+    name: "work",
+    execute: (_input, given) => {
+      context = given;
+    },
+  });
   const model = scriptedModel([{ toolCalls: [{ name: "work", id: "c1" }] }, "ready"]);
   let clock = 1000;
   const agent = agentOf({ model, checkpointer: store.open(), tools: [work], now: () => clock++ });

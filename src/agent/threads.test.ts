@@ -35,7 +35,12 @@ describe("metadata", () => {
 
   test("of the run is what its tools see", async () => {
     let seen: ToolContext | undefined;
-    const work = tool({ name: "work", execute: (_, context) => void (seen = context) });
+    const work = tool({
+      name: "work",
+      execute: (_, context) => {
+        seen = context;
+      },
+    });
     const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]);
     await agentOf({ model, tools: [work] }).run("go", { threadId: "t", metadata: { user: 7 } });
     expect(seen).toMatchObject({ metadata: { user: 7 }, threadId: "t" });

@@ -61,7 +61,13 @@ test("a schema hands its own value to the tool", async () => {
   const inputSchema = standardSchema(AMOUNT, async (value) => ({
     value: { amount: BigInt((value as { amount: number }).amount) },
   }));
-  const work = tool({ name: "work", inputSchema, execute: (input) => void (given = input) });
+  const work = tool({
+    name: "work",
+    inputSchema,
+    execute: (input) => {
+      given = input;
+    },
+  });
   const model = scriptedModel([{ toolCalls: [{ name: "work", arguments: { amount: 3 } }] }, "ready"]);
   await agentOf({ model, tools: [work] }).run("go");
   expect(given).toEqual({ amount: 3n });

@@ -33,7 +33,7 @@ export async function live(life: Life, back: Return): Promise<void> {
   if (!hasSaid(state, PROMPT)) await answered(agent, life, PROMPT);
   else if (!hasEnded(state)) {
     if (back === "say something new" && !hasSaid(state, LATER_PROMPT)) return answered(agent, life, LATER_PROMPT);
-    await answered(agent, life, back === "say the same again" ? lastPrompt(state) : undefined);
+    await answered(agent, life, back === "say the same again" ? lastPrompt(state) : undefined, false);
   }
   if (back === "say something new" && !hasSaid(await checkpointer.load(threadId), LATER_PROMPT)) {
     await answered(agent, life, LATER_PROMPT);
@@ -54,16 +54,19 @@ function hasEnded(state: AgentState | undefined): boolean {
 }
 
 /** Runs until the model has answered, and answers every question that is asked on the way. */
-async function answered(agent: CoreAgent, life: Life, prompt: string | undefined): Promise<void> {
+async function answered(agent: CoreAgent, life: Life, prompt: string | undefined, isNew = true): Promise<void> {
   let result: RunResult;
   try {
     result = await followed(agent.run(prompt, { threadId: life.threadId }), life);
   } catch (error) {
     if (!StateError.is(error, "INTERRUPTED")) throw error;
-    // Somebody must be asked first; then the words are said again.
+    // Somebody must be asked first. Words that are new are said again after that; others are answered by then.
     const [interruptId = ""] = error.context.interruptIds ?? [];
-    await settleQuestions(agent, life, await resume(agent, life, interruptId));
-    return answered(agent, life, prompt);
+    result = await resume(agent, life, interruptId);
+    if (isNew) {
+      await settleQuestions(agent, life, result);
+      return answered(agent, life, prompt);
+    }
   }
   result = await settleQuestions(agent, life, result);
   if (result.stopReason !== "complete") throw new Error(`the run ended as ${result.stopReason}`);

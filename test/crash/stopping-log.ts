@@ -4,11 +4,7 @@ import type { AwaitPoint } from "./fuse.ts";
 type Storing = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** The driver with an await point before and after everything that the agent has it do. */
-export function stoppingLog(
-  log: ThreadLog,
-  point: AwaitPoint,
-  storing: Storing = (work) => work(),
-): ThreadLog {
+export function stoppingLog(log: ThreadLog, point: AwaitPoint, storing: Storing = (work) => work()): ThreadLog {
   const around = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
     await point(`before ${name}`);
     const answer = await storing(work);

@@ -32,7 +32,10 @@ export interface World {
 }
 
 /** The options of the agent that lives the story, in one process. */
-export function partsOf(story: Story, world: World): Omit<CoreAgentOptions, "model" | "checkpointer"> & { model: Model } {
+export function partsOf(
+  story: Story,
+  world: World,
+): Omit<CoreAgentOptions, "model" | "checkpointer"> & { model: Model } {
   const hook = (name: string) => () => world.point(`hook ${name}`);
   return {
     model: modelOf(story, world),
@@ -131,9 +134,11 @@ function workTool({ kind }: Story, { point, effects }: World): Tool {
 }
 
 /** Looks the key up where the effects are, as a tool would ask the service that it called. */
-const verifier = (effects: Effects, point: AwaitPoint) => async (input: unknown, { idempotencyKey }: ToolContext) => {
-  await point("tool verifies");
-  const isDone = effects.all().some(({ key }) => key === idempotencyKey);
-  if (!isDone) return { outcome: "not-done" } as const;
-  return { outcome: "done", result: resultFor((input as { n: number }).n) } as const;
-};
+const verifier =
+  (effects: Effects, point: AwaitPoint) =>
+  async (input: unknown, { idempotencyKey }: ToolContext) => {
+    await point("tool verifies");
+    const isDone = effects.all().some(({ key }) => key === idempotencyKey);
+    if (!isDone) return { outcome: "not-done" } as const;
+    return { outcome: "done", result: resultFor((input as { n: number }).n) } as const;
+  };

@@ -28,8 +28,11 @@ export function judge(evidence: Evidence): void {
   assertValidForOpenAI(repairHistory(final.messages));
   assertValidForAnthropic(repairHistory(final.messages));
   for (const earlier of found) judgeLoss(earlier, final);
-  if (reached.includes("model asked")) {
-    assert.ok(found[0]?.messages.some((message) => textOf(message) === PROMPT), "a model was asked before the prompt was saved");
+  if (found.length > 0 && reached.includes("model asked")) {
+    assert.ok(
+      found[0]?.messages.some((message) => textOf(message) === PROMPT),
+      "a model was asked before the prompt was saved",
+    );
   }
   judgeConversation(evidence, final);
   judgeCalls(evidence, final);

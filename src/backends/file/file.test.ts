@@ -205,6 +205,14 @@ test("a late writer is refused after the thread was deleted and made anew, even 
   expect(outcome).toMatchObject({ appended: false, tail: { seq: 1, writeId: "anew" }, generation: "first" });
 });
 
+test("an append that expects another generation is refused, also by the process that wrote last", async () => {
+  const log = new FileLog({ directory });
+  await log.append("t", requestFor(recordAt(1)));
+  const outcome = await log.append("t", requestFor(recordAt(2), { generation: "other" }));
+  expect(outcome).toMatchObject({ appended: false, tail: { seq: 1 }, generation: "first", occupant: undefined });
+  expect((await log.readTail("t"))?.tail.seq).toBe(1);
+});
+
 test("a name is looked up in files that were not looked at before, and only in those", async () => {
   const log = new FileLog({ directory });
   for (const seq of [1, 2, 3]) await log.append("t", requestFor(recordAt(seq)));

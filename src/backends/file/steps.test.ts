@@ -15,14 +15,19 @@ import { FileLog } from "./log.ts";
 
 const steps = vi.hoisted(async () => {
   const { AsyncLocalStorage } = await import("node:async_hooks");
-  const actors = new AsyncLocalStorage<{ before(call: string, path?: unknown): Promise<void> }>();
+  const actors = new AsyncLocalStorage<{
+    before(call: string, path?: unknown): Promise<void>;
+    after?(call: string, result: unknown): unknown;
+  }>();
   type Call = (...args: unknown[]) => Promise<unknown>;
   const stepwise =
     (name: string, call: Call): Call =>
     async (...args) => {
       await actors.getStore()?.before(name, args[0]);
       const result = await call(...args);
-      return isFileHandle(result) ? stepwiseHandle(result) : result;
+      if (isFileHandle(result)) return stepwiseHandle(result);
+      const { after } = actors.getStore() ?? {};
+      return after === undefined ? result : after(name, result);
     };
   const isFileHandle = (value: unknown): value is object =>
     typeof value === "object" && value !== null && "datasync" in value;
@@ -343,3 +348,40 @@ function kindOf(path: string, root: string): "root" | "directory" | "file" {
   if (path === root) return "root";
   return /\.json$|staging-\w+.\.tmp-/.test(path) ? "file" : "directory";
 }
+
+test("a listing that shows a name made while it ran, but not the one made before, misleads nobody", async () => {
+  const log = new FileLog({ directory: await newDirectory() });
+  await fourRecords(log);
+  let isFirst = true;
+  const after = (call: string, result: unknown): unknown => {
+    const names = call === "readdir" && Array.isArray(result) ? (result as string[]) : [];
+    if (!isFirst || !names.includes("0000000003.json")) return result;
+    isFirst = false;
+    return names.filter((name) => name !== "0000000003.json");
+  };
+  const seen = await actors.run({ before: async () => undefined, after }, () => log.readTail("t"));
+  expect(isFirst).toBe(false);
+  expect(seen?.records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+});
+
+test("a listing that an edit overtook is not taken for damage", async () => {
+  const directory = await newDirectory();
+  const [log, other] = [new FileLog({ directory }), new FileLog({ directory })];
+  await inTurn(...[1, 2, 3].map((seq) => append(seq, `write-${seq}`)))(log);
+  const mark = (seq: number, head: number): Partial<AppendRequest> => ({
+    record: recordAt(seq, { head, checkpointId: undefined }),
+  });
+  await append(4, "", mark(4, 3))(log);
+  let isFirst = true;
+  const after = async (call: string, result: unknown): Promise<unknown> => {
+    const names = call === "readdir" && Array.isArray(result) ? (result as string[]) : [];
+    if (!isFirst || !names.includes("0000000003.json")) return result;
+    isFirst = false;
+    await actors.exit(() => append(5, "", { ...mark(5, 2), drop: [3] })(other));
+    return names.filter((name) => name !== "0000000003.json");
+  };
+  const walk = (): ReturnType<ThreadLog["listThreads"]> => log.listThreads({ prefix: "", limit: 10 });
+  const seen = await actors.run({ before: async () => undefined, after }, walk);
+  expect(isFirst).toBe(false);
+  expect(seen.items.map(({ head }) => head.seq)).toEqual([2]);
+});

@@ -106,6 +106,25 @@ test.each(Object.entries(dying))(
   },
 );
 
+test("a copy that was given up for lost while it slept starts again", async () => {
+  const cells = new Map(prepared);
+  let commits = 0;
+  const sleeping = observed(new MapStorage(cells), async (call) => {
+    if (call === "compareAndSave") commits++;
+    if (call === "compareAndSave" && commits === 2) {
+      await expect(new StorageBackendAdapter(dyingAfterFirstCommit(cells)).delete("u")).rejects.toThrow("is gone");
+    }
+    return undefined;
+  });
+  expect(await new StorageBackendAdapter(sleeping).copyThread("t", "u")).toBe(true);
+  await operations["a save"]!(open(cells));
+  const { t, u } = await viewsOf(open(cells));
+  expect(u).toHaveLength(t.length - 1);
+  await open(cells).delete("t");
+  await open(cells).delete("u");
+  expect([...cells.keys()]).toEqual([]);
+});
+
 /** Its last deed is the write that commits. */
 function dyingAfterFirstCommit(cells: Map<string, string>): ReturnType<typeof observed> {
   let committed = false;

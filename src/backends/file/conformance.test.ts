@@ -1,0 +1,35 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, test } from "vitest";
+import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
+import { testCheckpointer } from "../../testing/test-checkpointer.ts";
+import { testThreadLog } from "../../testing/test-thread-log.ts";
+import { FileCheckpointer, FileLog } from "./index.ts";
+
+const emptyDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), "holdfast-file-"));
+
+testThreadLog({
+  name: "file",
+  test,
+  afterAll,
+  create: async () => {
+    const directory = await emptyDirectory();
+    const open = (): FileLog => new FileLog({ directory });
+    return { subject: open(), reopen: async () => open(), cleanup: () => rm(directory, { recursive: true }) };
+  },
+});
+
+testCheckpointer({
+  name: "file",
+  test,
+  afterAll,
+  create: async () => {
+    const directory = await emptyDirectory();
+    const clock = manualClock();
+    const open = (): Checkpointer => new FileCheckpointer({ directory, now: clock.now });
+    const cleanup = (): Promise<void> => rm(directory, { recursive: true });
+    return { subject: open(), reopen: async () => open(), clock, cleanup };
+  },
+});
