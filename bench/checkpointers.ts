@@ -29,6 +29,7 @@ export interface Plan {
   readonly seed: number;
   /** Every round begins in empty directories; one more, before the first, only warms the processes up. */
   readonly rounds: number;
+  /** Of the whole thread, each round; the first of them lists the history too. */
   readonly readings: number;
 }
 
@@ -38,7 +39,7 @@ export type ShownStep = (typeof SHOWN_STEPS)[number];
 /** How many steps around a shown one are timed. */
 const WINDOW = 20;
 /** Steps that a contender takes before it is the next one's turn. */
-const TURN = 2;
+const TURN = 5;
 
 const firstOfWindow = (step: ShownStep): number => Math.min(step - WINDOW / 2, STEPS - WINDOW);
 
@@ -108,7 +109,7 @@ async function runRound(entrants: readonly Entrant[], readings: number): Promise
     }
     for (let reading = 0; reading < readings; reading++) {
       for (const entrant of rotated(entrants, reading)) {
-        const times = await entrant.process.read(directoryOf(entrant, STEPS), STEPS);
+        const times = await entrant.process.read(directoryOf(entrant, STEPS), STEPS, reading === 0);
         entrant.samples.openAndLoads.push(times.openAndLoad);
         entrant.samples.loads.push(times.load);
         if (times.history !== undefined) entrant.samples.histories.push(times.history);

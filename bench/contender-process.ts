@@ -28,8 +28,8 @@ export class ContenderProcess {
     return this.#ask({ do: "close", directory }) as Promise<void>;
   }
 
-  read(directory: string, expected: number): Promise<ReadTimes> {
-    return this.#ask({ do: "read", directory, expected }) as Promise<ReadTimes>;
+  read(directory: string, expected: number, history: boolean): Promise<ReadTimes> {
+    return this.#ask({ do: "read", directory, expected, history }) as Promise<ReadTimes>;
   }
 
   end(): void {

@@ -9,7 +9,7 @@ export type Command =
   | { readonly do: "open"; readonly directory: string }
   | { readonly do: "steps"; readonly directory: string; readonly from: number; readonly to: number }
   | { readonly do: "close"; readonly directory: string }
-  | { readonly do: "read"; readonly directory: string; readonly expected: number };
+  | { readonly do: "read"; readonly directory: string; readonly expected: number; readonly history: boolean };
 
 export interface StepTimes {
   /** Until the save returned. */
@@ -56,7 +56,7 @@ function serve(contender: Contender, seed: number, steps: number): void {
       case "close":
         return open.get(command.directory)?.close();
       case "read":
-        return read(contender, command.directory, command.expected);
+        return read(contender, command);
     }
   };
   process.on("message", (command: Command) => {
@@ -67,15 +67,18 @@ function serve(contender: Contender, seed: number, steps: number): void {
   });
 }
 
-async function read(contender: Contender, directory: string, expected: number): Promise<ReadTimes> {
+async function read(
+  contender: Contender,
+  { directory, expected, history: wanted }: Command & { readonly do: "read" },
+): Promise<ReadTimes> {
   let open: OpenContender | undefined;
   const openAndLoad = await timed(async () => {
     open = await contender.open(directory);
     check(contender, "loaded", await open.load(), expected);
   });
   const load = await timed(async () => open?.load());
-  const history =
-    open?.listHistory && (await timed(async () => check(contender, "listed", await open?.listHistory?.(), expected)));
+  const list = wanted ? open?.listHistory : undefined;
+  const history = list && (await timed(async () => check(contender, "listed", await list(), expected)));
   await open?.close();
   return { openAndLoad, load, history };
 }

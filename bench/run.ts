@@ -4,6 +4,7 @@
  * and writes bench/results. A missed target is shown; it fails nothing.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { type Measurement, measure, SHOWN_STEPS, STEPS } from "./checkpointers.ts";
 import { CONTENDERS } from "./contenders/index.ts";
@@ -14,14 +15,17 @@ import { MESSAGE_BYTES } from "./workload.ts";
 const { values } = parseArgs({
   options: { seed: { type: "string", default: "1" }, rounds: { type: "string", default: "5" } },
 });
-const plan = { seed: Number(values.seed), rounds: Number(values.rounds), readings: 3 };
+const plan = { seed: Number(values.seed), rounds: Number(values.rounds), readings: 5 };
 
 console.log(
   `One message of ${MESSAGE_BYTES} bytes a step, ${STEPS} steps, ${plan.rounds} rounds, seed ${plan.seed}, Node ${process.versions.node}`,
 );
 const measurements = await measure(CONTENDERS, plan);
 const verdicts = judge(measurements);
+// Waiting processes for each processor. Well above 1, the machine was busy with other things and times say little.
+const load = loadavg()[0]! / cpus().length;
 console.log(`\n${measurementTable(measurements)}\n\n${verdictTable(verdicts)}`);
+console.log(`\nload of the machine: ${load.toFixed(1)} for each processor`);
 
 const results = new URL("results/", import.meta.url);
 mkdirSync(results, { recursive: true });
@@ -29,6 +33,7 @@ const file = `checkpointers-node${process.versions.node.split(".")[0]}.json`;
 const result = {
   node: process.versions.node,
   date: new Date().toISOString(),
+  load,
   ...plan,
   steps: STEPS,
   messageBytes: MESSAGE_BYTES,

@@ -50,7 +50,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   "examples/05-human-approval.ts": [
     /Process \d+ ended its run: interrupted/,
     "one answered, with 90 instead of 900: interrupted, 1 left",
-    "agent: Sent 90 to Ines. A person refused this call. The reason: Bob was paid in cash",
+    "Sent 90 to Ines. A person refused this call. The reason: Bob was paid in cash",
     /a second answer is refused: .* was answered already/,
   ],
   "examples/06-two-writers.ts": [

@@ -43,6 +43,10 @@ function driven(checkpointer: Checkpointer): OpenContender {
     },
     load: async () => (await checkpointer.load(THREAD))?.messages.length ?? 0,
     listHistory: async () => (await checkpointer.listCheckpoints(THREAD, { limit: HISTORY })).length,
-    close: () => checkpointer.close(),
+    close: async () => {
+      // An index that is brought up to date by the next search would be missing from the bytes.
+      if (checkpointer.capabilities.searchMethod === "index") await checkpointer.search("word");
+      await checkpointer.close();
+    },
   };
 }

@@ -83,7 +83,7 @@ export class CoreAgent<Output = unknown> {
     this.#options = options;
     this.#tools = options.tools ?? [];
     this.#fixed = fixedParts(options);
-    new LimitGuard(options, Date.now);
+    new LimitGuard(options, this.#fixed.now);
     const names = [...this.#tools.map(({ name }) => name), READ_RESULT];
     const twice = names.find((name, index) => names.indexOf(name) !== index);
     if (twice !== undefined) throw new TypeError(`two tools are named ${JSON.stringify(twice)}`);

@@ -75,6 +75,24 @@ test("edited: it runs with the arguments of the person", async () => {
   expect(await store.statuses()).toEqual(["succeeded"]);
 });
 
+test("edited to a value that JSON does not have: the outcome is not lost over telling the model of it", async () => {
+  const store = new MemoryStore();
+  const given: unknown[] = [];
+  const pay = tool({
+    name: "pay",
+    inputSchema: { type: "object" },
+    effect: "idempotent",
+    needsApproval: true,
+    execute: (input) => given.push(input),
+  });
+  const asks = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [pay] });
+  await asks.run("pay", { threadId: "t" });
+  const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [pay] });
+  const response = { decision: "edit", arguments: { amount: 1n } };
+  await second.resume({ threadId: "t", interruptId: "pay-1/approval", response });
+  expect({ given, statuses: await store.statuses() }).toEqual({ given: [{ amount: 1n }], statuses: ["succeeded"] });
+});
+
 test("edited to something that does not fit: it does not run, and the model is told", async () => {
   const { paid, store } = await answered({ decision: "edit", arguments: { amount: "lots" } });
   expect(paid).toEqual([]);

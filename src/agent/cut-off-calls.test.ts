@@ -99,6 +99,15 @@ describe("a tool that can verify", () => {
     expect(statuses).toEqual(["unknown"]);
   });
 
+  test("and asks a person instead: that is no verification, and the run does not hang", async () => {
+    const { attempts, statuses } = await cutOff({
+      effect: "atMostOnce",
+      verify: async (_input, context) => ({ outcome: "done", result: await context.interrupt({ question: "done?" }) }),
+    });
+    expect(attempts).toHaveLength(1);
+    expect(statuses).toEqual(["unknown"]);
+  });
+
   test("and fails at it: it is not run again, and the thread is not stuck", async () => {
     const { attempts, statuses } = await cutOff({
       effect: "atMostOnce",

@@ -1,3 +1,4 @@
+/** Long because questions, answers and refusals share one set of tools and stores. */
 import { describe, expect, test } from "vitest";
 import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
@@ -226,6 +227,16 @@ describe("while a question waits,", () => {
     expect(failure).toMatchObject({ code: "INTERRUPTED", context: { interruptIds: ["paint-ann/1"] } });
     expect(await store.lines()).toEqual(before);
     expect(await store.statuses()).toEqual(["waiting"]);
+  });
+
+  test("a prompt that is refused leaves no trace of its metadata and its tools either", async () => {
+    const store = new MemoryStore();
+    await process(store, [paint([])], [asksFor("ann")]).run("go", { threadId: "t" });
+    const before = await store.checkpointIds();
+    const other = process(store, [tool({ name: "other", execute: () => 1 })], ["?"]);
+    await failureOf(() => other.run("hurry up", { threadId: "t", metadata: { impatient: true } }));
+    expect(await store.checkpointIds()).toEqual(before);
+    expect((await store.state()).metadata).toEqual({});
   });
 
   test("a run without a prompt ends as interrupted again, without asking the model", async () => {

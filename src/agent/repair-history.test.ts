@@ -167,6 +167,12 @@ describe("an answer that was cut off", () => {
 });
 
 test("text with half of a surrogate pair is made well-formed: providers refuse it for ever", () => {
-  const history = repaired(userMessage("broken \ud83d"), calls("a"), result("a", "also \udc00"));
+  const cut = [{ id: "b", name: "work", arguments: { deep: ["\ud83d", { "key \ud83d": 1 }] } }];
+  const history = repaired(
+    userMessage("broken \ud83d"),
+    calls("a"),
+    result("a", "also \udc00"),
+    assistantMessage("", { toolCalls: cut }),
+  );
   expect(JSON.stringify(history)).not.toMatch(/\\ud[89a-f]/i);
 });

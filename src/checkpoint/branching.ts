@@ -3,7 +3,7 @@ import { rebuild } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { newId } from "./context.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
-import { planBase, wordsOf } from "./plan-record.ts";
+import { planBase, wordsToAppend } from "./plan-record.ts";
 import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
 import type { LogChain } from "./thread-log.ts";
 
@@ -23,7 +23,7 @@ export async function forkThread(
   const seq = at === undefined ? chain.tail.head : found.seq;
   if (seq === 0) throw noSource(source, at);
   const { record, header, fields } = rebuild(chain, seq);
-  const planned = planBase(fields, wordsOf(fields.messages));
+  const planned = planBase(fields, fields.messages);
   const [writeId, checkpointId] = [newId(), newId()];
   const request = {
     generation: writeId,
@@ -36,7 +36,7 @@ export async function forkThread(
       checkpointId,
       metadata: record.metadata,
       body: planned.body,
-      words: planned.words,
+      words: wordsToAppend(context.log, planned.newMessages),
       fields: {
         kind: "base" as const,
         createdAt: context.now(),

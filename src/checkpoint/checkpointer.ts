@@ -32,7 +32,8 @@ import { metadataOf, summarise, summariseThread } from "./summary.ts";
 import type { LogEntry, ThreadLog } from "./thread-log.ts";
 import { type WatchOptions, watchThread } from "./watching.ts";
 
-const SAVES_PER_INDEXING = 64;
+/** Large batches: each becomes one segment of the index, and segments that are merged later leave free pages behind. */
+const SAVES_PER_INDEXING = 256;
 
 /**
  * Durable threads on any storage that can be a `ThreadLog`. This is what every

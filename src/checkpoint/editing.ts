@@ -1,7 +1,7 @@
 import type { Message } from "../state/message.ts";
 import { newMessagesOf, rebuildPair } from "./chain.ts";
 import { type CheckpointContext, newId } from "./context.ts";
-import { planBaseHolding, planBody } from "./plan-record.ts";
+import { planBaseHolding, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
 import type { AppendRequest, LogChain, LogEntry, LogRecord } from "./thread-log.ts";
 
@@ -91,7 +91,7 @@ export async function rebuiltOn(
     ...later.record,
     base: isBase ? entry.seq : later.record.base,
     body: planned.body,
-    words: planned.words,
+    words: wordsOf(planned.newMessages),
     fields: {
       ...header,
       kind: planned.kind,

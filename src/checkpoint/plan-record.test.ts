@@ -124,7 +124,7 @@ describe("a rewritten history", () => {
       baseBytes: plan.body.byteLength,
     });
     expect(plan.freshMessages, "only the summary is new").toEqual([0]);
-    expect(plan.words).toBe("summary");
+    expect(plan.newMessages).toEqual([userMessage("summary")]);
   });
 });
 
@@ -136,7 +136,7 @@ test("each message is handed to the index once in its life, whatever becomes of 
   for (const [index, message] of messages.entries()) {
     state = index % 20 === 19 ? state.withHistory([...state.messages.slice(-2), message]) : state.withMessage(message);
     const plan = planBody(state.fields, before, 4);
-    indexed.push(...(plan.words?.split(" ") ?? []));
+    indexed.push(...plan.newMessages.map((added) => String(added.content)));
     before = { fields: state.fields, chain: plan.chain };
   }
   expect(indexed).toEqual(messages.map(({ content }) => content));

@@ -4,13 +4,14 @@ import type { Message } from "../state/message.ts";
 import { searchableText } from "../state/searchable-text.ts";
 import type { StateFields } from "../state/state-fields.ts";
 import type { ChainSize } from "./record.ts";
+import type { ThreadLog } from "./thread-log.ts";
 
 /** The payload of a checkpoint record, and what it means for the chain. */
 export interface PlannedBody {
   readonly kind: "base" | "delta";
   readonly body: Uint8Array;
-  /** Of the messages that are new here; each message is indexed once in its life. */
-  readonly words: string | undefined;
+  /** What this record brings into the thread: each message is indexed once in its life. */
+  readonly newMessages: readonly Message[];
   /** Positions of those messages among the ones the body holds, where they are not all of them. */
   readonly freshMessages?: readonly number[];
   readonly chain: ChainSize;
@@ -37,17 +38,17 @@ const SLACK_BYTES = 64 * 1024;
  * that is ever written stays proportional to what was added.
  */
 export function planBody(after: StateFields, before: PlannedFrom | undefined, maxChainRecords: number): PlannedBody {
-  if (before === undefined) return planBase(after, wordsOf(after.messages));
+  if (before === undefined) return planBase(after, after.messages);
   const delta = diffFields(before.fields, after);
   if (delta === undefined) return rebased(before.fields, after);
   const planned = planDelta(delta, before);
   return baseWouldPay(planned.chain, maxChainRecords) ? rebased(before.fields, after) : planned;
 }
 
-export function planBase(fields: StateFields, words: string | undefined): PlannedBody {
+export function planBase(fields: StateFields, newMessages: readonly Message[]): PlannedBody {
   const body = encodeBody("base", fields);
   const bytes = body.byteLength;
-  return { kind: "base", body, words, chain: { records: 1, bytes, liveBytes: bytes, baseBytes: bytes } };
+  return { kind: "base", body, newMessages, chain: { records: 1, bytes, liveBytes: bytes, baseBytes: bytes } };
 }
 
 function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom): PlannedBody {
@@ -61,8 +62,8 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom): P
     liveBytes: before.liveBytes + Math.max(0, body.byteLength - overwrittenBytes(delta)),
     baseBytes: before.baseBytes,
   };
-  const words = wordsOf(fresh.flatMap((index) => added[index] ?? []));
-  return { kind: "delta", body, words, chain, ...(fresh.length < added.length && { freshMessages: fresh }) };
+  const newMessages = fresh.flatMap((index) => added[index] ?? []);
+  return { kind: "delta", body, newMessages, chain, ...(fresh.length < added.length && { freshMessages: fresh }) };
 }
 
 /** What takes the place of something older: the chain grows by it, the state does not. */
@@ -80,13 +81,18 @@ function encodeBody(kind: "base" | "delta", value: StateFields | StateDelta): Ui
   return Buffer.from(encodeText({ [kind]: value }, "state"), "utf8");
 }
 
+/** What an index holds of these messages. */
 export const wordsOf = (messages: readonly Message[]): string | undefined => searchableText(messages) || undefined;
+
+/** The same, for a backend that indexes while it appends; the others do not make a save pay for it. */
+export const wordsToAppend = (log: ThreadLog, messages: readonly Message[]): string | undefined =>
+  log.search === undefined || log.catchUp !== undefined ? undefined : wordsOf(messages);
 
 /** A base that counts as new only the messages that were not there before: found by identity. */
 function rebased(before: StateFields, after: StateFields): PlannedBody {
   const freshMessages = freshIn(after.messages, before);
-  const words = wordsOf(freshMessages.flatMap((index) => after.messages[index] ?? []));
-  return { ...planBase(after, words), freshMessages };
+  const newMessages = freshMessages.flatMap((index) => after.messages[index] ?? []);
+  return { ...planBase(after, newMessages), freshMessages };
 }
 
 /** Positions of the messages that the state before did not hold. */
@@ -101,7 +107,7 @@ function freshIn(messages: readonly Message[], before: StateFields): readonly nu
  * value and from the end; all of them where `fresh` is not given.
  */
 export function planBaseHolding(fields: StateFields, fresh: readonly Message[] | undefined): PlannedBody {
-  if (fresh === undefined) return planBase(fields, wordsOf(fields.messages));
+  if (fresh === undefined) return planBase(fields, fields.messages);
   const wanted = new Map<string, number>();
   for (const message of fresh) {
     const text = encodeText(message, "message");
@@ -114,6 +120,6 @@ export function planBaseHolding(fields: StateFields, fresh: readonly Message[] |
     if (left > 0) freshMessages.unshift(index);
     wanted.set(text, left - 1);
   }
-  const words = wordsOf(freshMessages.flatMap((index) => fields.messages[index] ?? []));
-  return { ...planBase(fields, words), freshMessages };
+  const newMessages = freshMessages.flatMap((index) => fields.messages[index] ?? []);
+  return { ...planBase(fields, newMessages), freshMessages };
 }

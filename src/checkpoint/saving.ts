@@ -8,7 +8,7 @@ import { planRemoval } from "./editing.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
 import { encodeMetadata } from "./metadata.ts";
-import { type PlannedBody, planBody } from "./plan-record.ts";
+import { type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { type Position, positionOf } from "./position.ts";
 import { openHeader, sealRecord, type ThreadFacts } from "./record.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
@@ -186,7 +186,7 @@ async function planAppend(
     checkpointId,
     metadata: options.metadata,
     body: planned.body,
-    words: planned.words,
+    words: wordsToAppend(context.log, planned.newMessages),
     fields: {
       kind: planned.kind,
       createdAt: context.now(),

@@ -47,7 +47,7 @@ export interface LogEntry {
 
 export interface LogRecord extends LogEntry {
   readonly body: Uint8Array;
-  /** Words to index, separated by spaces; only what this record adds. A driver without `search`, or with `catchUp`, need not keep them. */
+  /** Words to index, separated by spaces; only what this record adds. A driver without `search`, or with `catchUp`, is given none on an append. */
   readonly words: string | undefined;
 }
 

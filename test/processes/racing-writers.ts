@@ -22,9 +22,13 @@ export async function race(programs: Programs, { backend, processes, increments 
   const writers = Array.from({ length: processes }, (_, index) =>
     programs.start("incrementing-program", [backend, directory, THREAD, `w${index}`, String(increments)]),
   );
-  for (const writer of writers) await writer.hasSaid(1);
-  for (const writer of writers) writer.tell("go");
-  for (const writer of writers) expect(await writer.ended()).toEqual({ code: 0, signal: null });
+  try {
+    for (const writer of writers) await writer.hasSaid(1);
+    for (const writer of writers) writer.tell("go");
+    for (const writer of writers) expect(await writer.ended()).toEqual({ code: 0, signal: null });
+  } finally {
+    for (const writer of writers) writer.signal("SIGKILL");
+  }
   const conflicts = writers.map((writer) => (writer.said[1] as { readonly conflicts: number }).conflicts);
 
   const checkpointer = await openOnDisk(backend, directory);

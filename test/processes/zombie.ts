@@ -2,10 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { textOf, userMessage } from "../../src/state/message.ts";
 import { type DiskBackend, openOnDisk } from "./disk-backends.ts";
-import type { Programs } from "./programs.ts";
+import type { ProgramProcess, Programs } from "./programs.ts";
 
 export const ZOMBIE_MOMENTS = ["idle", "renewing", "writing"] as const;
 export type ZombieMoment = (typeof ZOMBIE_MOMENTS)[number];
@@ -20,9 +21,26 @@ const TTL_MS = 300;
  */
 export async function wakeZombie(programs: Programs, backend: DiskBackend, moment: ZombieMoment): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-zombie-"));
-  const checkpointer = await openOnDisk(backend, directory);
+  await using checkpointer = await openOnDisk(backend, directory);
   await checkpointer.save(AgentState.create().withMessage(userMessage("at first")), THREAD);
   const zombie = programs.start("zombie-program", [backend, directory, THREAD, String(TTL_MS), moment]);
+  try {
+    await takeOver(checkpointer, zombie);
+  } finally {
+    zombie.signal("SIGKILL");
+  }
+  expect(zombie.said[1]).toEqual({ saved: false, code: "CONFLICT" });
+
+  await using again = await openOnDisk(backend, directory);
+  const found = await again.load(THREAD);
+  expect(found?.messages.map(textOf)).toEqual(["at first", "by the holder", "by the successor"]);
+  expect(await again.listCheckpoints(THREAD)).toHaveLength(3);
+  await again.save(found!.withMessage(userMessage("afterwards")), THREAD);
+  await rm(directory, { recursive: true });
+}
+
+/** While the holder is stopped: waits for its lease to end, saves, and wakes it up. */
+async function takeOver(checkpointer: Checkpointer, zombie: ProgramProcess): Promise<void> {
   await zombie.hasSaid(1);
   expect(zombie.said).toEqual(["stopping"]);
 
@@ -37,15 +55,4 @@ export async function wakeZombie(programs: Programs, backend: DiskBackend, momen
     },
     { owner: "successor", ttlMs: 10_000, waitMs: 10_000 },
   );
-  expect(zombie.said[1]).toEqual({ saved: false, code: "CONFLICT" });
-
-  await using again = await openOnDisk(backend, directory);
-  const found = await again.load(THREAD);
-  expect(found?.messages.map(textOf)).toEqual(["at first", "by the holder", "by the successor"]);
-  expect(await checkpointer.listCheckpoints(THREAD)).toHaveLength(3);
-  await checkpointer.save(found!.withMessage(userMessage("afterwards")), THREAD, {
-    expectedHead: (await checkpointer.listCheckpoints(THREAD, { limit: 1 }))[0]!.checkpointId,
-  });
-  await checkpointer.close();
-  await rm(directory, { recursive: true });
 }

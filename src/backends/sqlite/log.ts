@@ -210,14 +210,14 @@ export class SqliteLog implements ThreadLog {
 
   #transaction<T>(work: (statements: Statements) => T, mode: "IMMEDIATE" | "DEFERRED" = "IMMEDIATE"): Promise<T> {
     return this.#untilFree(async () => {
-      const { database, statements } = await this.#open();
-      database.exec(`BEGIN ${mode}`);
+      const { statements } = await this.#open();
+      (mode === "IMMEDIATE" ? statements.begin : statements.beginReading).run();
       try {
         const result = work(statements);
-        database.exec("COMMIT");
+        statements.commit.run();
         return result;
       } catch (error) {
-        rollback(database);
+        rollback(statements);
         throw error;
       }
     });
@@ -259,9 +259,9 @@ export class SqliteLog implements ThreadLog {
 }
 
 /** SQLite has undone it itself after some errors; then there is nothing left to roll back. */
-function rollback(database: SqliteDatabase): void {
+function rollback({ rollback: undo }: Statements): void {
   try {
-    database.exec("ROLLBACK");
+    undo.run();
   } catch {
     // The error that matters is the one that brought us here.
   }

@@ -3,6 +3,11 @@ import { ROWS_PER_THREAD, type TableNames } from "./layout.ts";
 import { ENTRY_COLUMNS } from "./rows.ts";
 
 const STATEMENTS = {
+  begin: () => "BEGIN IMMEDIATE",
+  beginReading: () => "BEGIN DEFERRED",
+  commit: () => "COMMIT",
+  rollback: () => "ROLLBACK",
+
   thread: ({ threads }: TableNames) =>
     `SELECT thread_no, generation, tail, head, indexed FROM ${threads} WHERE thread_id = ?`,
 

@@ -47,7 +47,7 @@ export function dropRange(statements: Statements, threadNo: number, first: numbe
   statements.drop.run(rowId(threadNo, first), rowId(threadNo, last));
 }
 
-const RECORDS_PER_INDEXING = 200;
+const RECORDS_PER_INDEXING = 256;
 
 /** Indexes some records of one thread that has any to index. Says whether there may be more. */
 export function indexSome(statements: Statements, wordsOf: (record: LogRecord) => string | undefined): boolean {

@@ -56,6 +56,19 @@ describe("damaged data is named, and the other threads still work", () => {
     }
   });
 
+  test("null says as well that something is missing", async () => {
+    const body = keys.find((key) => key.includes("-body-"))!;
+    const storage = new MapStorage(changed(body, undefined));
+    const load = storage.load.bind(storage);
+    const adapter = new StorageBackendAdapter({
+      save: (key, data) => storage.save(key, data),
+      load: async (key) => (await load(key)) ?? null,
+      delete: (key) => storage.delete(key),
+    });
+    await expect(adapter.load("t", { checkpointId: "c2" })).rejects.toThrow(`${JSON.stringify(body)} is missing`);
+    expect(await adapter.load("absent")).toBeUndefined();
+  });
+
   test("something else under a key of ours is CORRUPT", async () => {
     for (const foreign of ["{}", '"text"', "[]", "1", "false", '{"format":"1"}', '{"format":1,"content":{}}']) {
       for (const key of keys) {

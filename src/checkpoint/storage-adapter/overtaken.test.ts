@@ -125,6 +125,19 @@ test("a copy that was given up for lost while it slept starts again", async () =
   expect([...cells.keys()]).toEqual([]);
 });
 
+test("a copy whose source is deleted meanwhile takes back what it has copied", async () => {
+  for (let n = 3; ; n++) {
+    const cells = new Map(prepared);
+    const process = sleeper(cells, n, async () => {
+      await open(cells).delete("t");
+    });
+    const copied = await process.adapter.copyThread("t", "u");
+    if (!process.slept()) break;
+    if (copied) await open(cells).delete("u");
+    expect([...cells.keys()], `asleep at call ${n}`).toEqual([]);
+  }
+});
+
 /** Its last deed is the write that commits. */
 function dyingAfterFirstCommit(cells: Map<string, string>): ReturnType<typeof observed> {
   let committed = false;

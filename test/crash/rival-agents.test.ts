@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { repairHistory } from "../../src/agent/repair-history.ts";
+import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { AgentState } from "../../src/state/agent-state.ts";
+import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
+import { agentOf } from "../agent/agent-of.ts";
+import { linesOf } from "../agent/stored-thread.ts";
+import { DISK_BACKENDS } from "../processes/disk-backends.ts";
+import type { ProgramProcess } from "../processes/programs.ts";
+import { AgentPrograms } from "./agent-programs.ts";
+import { type Effect, effectsInFile } from "./effects.ts";
+import { openStore, type Store } from "./stores.ts";
+import { ANSWER, LATER_ANSWER, LATER_PROMPT, PROMPT, partsOf, resultFor, type Story } from "./story.ts";
+
+let programs: AgentPrograms;
+beforeAll(async () => {
+  programs = await AgentPrograms.compile();
+});
+afterAll(() => programs.dispose());
+
+describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:", (backend) => {
+  let store: Store;
+  beforeAll(async () => {
+    store = await openStore(backend);
+  });
+  afterAll(() => store.dispose());
+
+  const effectsPath = (threadId: string): string => join(store.directory, `${threadId}.jsonl`);
+  const start = (threadId: string, story: Story, prompt: string, barrier: string): ProgramProcess =>
+    programs.start("rival-agent", [
+      backend,
+      store.directory,
+      threadId,
+      effectsPath(threadId),
+      JSON.stringify(story),
+      prompt,
+      barrier,
+    ]);
+  const ending = async (process: ProgramProcess): Promise<string> => {
+    await process.ended();
+    return (process.said.at(-1) as { ended: string }).ended;
+  };
+
+  /** The thread as somebody left it who stopped before the first call of the model began. */
+  async function leaveCallsOpen(threadId: string, story: Story): Promise<void> {
+    const checkpointer = new Checkpointer(store.open());
+    const world = { point: async () => undefined, effects: effectsInFile(effectsPath(threadId)), faults: [] };
+    const { hooks: _, ...parts } = partsOf(story, world);
+    const stop = new AbortController();
+    const afterModel = (): void => stop.abort();
+    const agent = agentOf({ ...parts, checkpointer, hooks: { afterModel } });
+    await agent.run(PROMPT, { threadId, signal: stop.signal });
+    await checkpointer.close();
+  }
+
+  async function look(threadId: string): Promise<{ state: AgentState; effects: readonly Effect[] }> {
+    const checkpointer = new Checkpointer(store.open());
+    const state = await checkpointer.load(threadId);
+    await checkpointer.close();
+    if (state === undefined) throw new Error("the thread is gone");
+    assertValidForOpenAI(repairHistory(state.messages));
+    assertValidForAnthropic(repairHistory(state.messages));
+    return { state, effects: effectsInFile(effectsPath(threadId)).all() };
+  }
+
+  test.each([1, 3] as const)(
+    "both find %i open calls; one goes on, the other gets CONFLICT, each tool acts once",
+    async (tools) => {
+      const [threadId, story] = [`open ${tools}`, { kind: "idempotent", tools, every: 1 } as const];
+      await leaveCallsOpen(threadId, story);
+      const rivals = [1, 2].map(() => start(threadId, story, "", "after load"));
+      for (const rival of rivals) await rival.hasSaid(1);
+      for (const rival of rivals) rival.tell("go");
+      const ended = await Promise.all(rivals.map(ending));
+      expect(ended.sort()).toEqual(["CONFLICT", "complete"]);
+      const { state, effects } = await look(threadId);
+      expect(effects.map(({ n }) => n).sort()).toEqual(Array.from({ length: 2 * tools }, (_, index) => index + 1));
+      expect(linesOf(state).at(-1)).toBe(`assistant: ${ANSWER}`);
+    },
+  );
+
+  test("both say something new; one is heard, the other gets CONFLICT and can say it again", async () => {
+    const [threadId, story] = ["new words", { kind: "pure", tools: 0, every: 1 } as const];
+    await ending(start(threadId, story, PROMPT, ""));
+    const rivals = [LATER_PROMPT, PROMPT].map((prompt) => start(threadId, story, prompt, "after load"));
+    for (const rival of rivals) await rival.hasSaid(1);
+    for (const rival of rivals) rival.tell("go");
+    const ended = await Promise.all(rivals.map(ending));
+    expect(ended.toSorted()).toEqual(["CONFLICT", "complete"]);
+    const [heard, unheard] = ended[0] === "complete" ? [LATER_PROMPT, PROMPT] : [PROMPT, LATER_PROMPT];
+    const answers: Readonly<Record<string, string>> = { [PROMPT]: ANSWER, [LATER_PROMPT]: LATER_ANSWER };
+    const lines = [`user: ${PROMPT}`, `assistant: ${ANSWER}`, `user: ${heard}`, `assistant: ${answers[heard]}`];
+    expect(linesOf((await look(threadId)).state)).toEqual(lines);
+    expect(await ending(start(threadId, story, unheard, ""))).toBe("complete");
+    expect(linesOf((await look(threadId)).state)).toEqual([
+      ...lines,
+      `user: ${unheard}`,
+      `assistant: ${answers[unheard]}`,
+    ]);
+  });
+
+  test("one is in the middle of a tool that acts at most once: the other does not run it, and the first gets CONFLICT", async () => {
+    const [threadId, story] = ["in a tool", { kind: "atMostOnce", tools: 1, every: 1 } as const];
+    const first = start(threadId, story, PROMPT, "tool acted");
+    await first.hasSaid(1);
+    expect(await ending(start(threadId, story, "", ""))).toBe("complete");
+    first.tell("go");
+    expect(await ending(first)).toBe("CONFLICT");
+    const { state, effects } = await look(threadId);
+    expect(effects.map(({ n }) => n)).toEqual([1, 2]);
+    expect(state.toolExecutions.map(({ status }) => status)).toEqual(["unknown", "succeeded"]);
+    expect(linesOf(state).slice(-2)).toEqual([`tool: ${resultFor(2)}`, `assistant: ${ANSWER}`]);
+  });
+});
