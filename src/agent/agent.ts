@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Lease, LeaseOptions } from "../checkpoint/lease.ts";
@@ -177,9 +178,7 @@ export class CoreAgent<Output = unknown> {
       limits: new LimitGuard(this.#options, parts.now),
       threadId: options.threadId,
       metadata: options.metadata ?? {},
-      signal: place?.lease
-        ? AbortSignal.any([place.lease.signal, ...listOf(options.signal)])
-        : (options.signal ?? NEVER),
+      signal: signalOf(place?.lease?.signal, options.signal),
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
@@ -237,8 +236,12 @@ export class CoreAgent<Output = unknown> {
   }
 }
 
-const NEVER = new AbortController().signal;
-const listOf = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
+/** A signal of this run's own, with as many listeners as it has tools under way. */
+function signalOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  const signal = AbortSignal.any(signals.filter((given) => given !== undefined));
+  setMaxListeners(0, signal);
+  return signal;
+}
 
 function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): UserMessage {
   if (typeof prompt === "string" || Array.isArray(prompt)) return userMessage(prompt);

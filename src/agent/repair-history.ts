@@ -79,9 +79,9 @@ function shownCall(call: ToolCall, usedIds: Set<string>): ToolCall {
   for (let count = 2; usedIds.has(id); count++) id = `${wanted}_${count}`;
   usedIds.add(id);
   const name = call.name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
-  const isObject = isPlainObject(call.arguments);
-  if (id === call.id && name === call.name && isObject) return call;
-  const input = isObject ? call.arguments : call.arguments === undefined ? {} : { value: call.arguments };
+  const sound = wellFormedValue(call.arguments);
+  const input = isPlainObject(sound) ? sound : sound === undefined ? {} : { value: sound };
+  if (id === call.id && name === call.name && input === call.arguments) return call;
   return { ...call, id, name, arguments: input };
 }
 
@@ -107,6 +107,19 @@ function wellFormed(message: Message): Message {
   if (content.every(isWellFormedPart)) return message;
   const parts = content.map((part) => (isWellFormedPart(part) ? part : { ...part, text: textIn(part).toWellFormed() }));
   return { ...message, content: parts } as Message;
+}
+
+/** The same value where every text in it is well-formed, else a copy in which they are. */
+function wellFormedValue(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) {
+    const items = value.map(wellFormedValue);
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  if (!isPlainObject(value)) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormedValue(item)] as const);
+  const isSame = entries.every(([key, item]) => Object.hasOwn(value, key) && value[key] === item);
+  return isSame ? value : Object.fromEntries(entries);
 }
 
 const textIn = (part: ContentPart): string => ("text" in part ? part.text : "");

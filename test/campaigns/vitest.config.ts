@@ -3,8 +3,7 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 /** The long runs: `npm run test:crash`. One at a time, because each of them wants the machine for itself. */
 const config: ViteUserConfig = defineConfig({
   test: {
-    root: import.meta.dirname,
-    include: ["*.test.ts"],
+    include: ["test/campaigns/*.test.ts"],
     testTimeout: 1_800_000,
     hookTimeout: 120_000,
     fileParallelism: false,

@@ -57,7 +57,9 @@ function hasEnded(state: AgentState | undefined): boolean {
 async function answered(agent: CoreAgent, life: Life, prompt: string | undefined, isNew = true): Promise<void> {
   let result: RunResult;
   try {
-    result = await followed(agent.run(prompt, { threadId: life.threadId }), life);
+    // A signal of its own, so that runs that are never heard of again leave nothing behind on a shared one.
+    const { signal } = new AbortController();
+    result = await followed(agent.run(prompt, { threadId: life.threadId, signal }), life);
   } catch (error) {
     if (!StateError.is(error, "INTERRUPTED")) throw error;
     // Somebody must be asked first. Words that are new are said again after that; others are answered by then.
@@ -84,7 +86,8 @@ async function settleQuestions(agent: CoreAgent, life: Life, asked: RunResult): 
 
 function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunResult> {
   const response = interruptId.endsWith("/approval") ? { decision: "approve" } : "yes";
-  return followed(agent.resume({ threadId: life.threadId, interruptId, response }), life);
+  const { signal } = new AbortController();
+  return followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
 }
 
 async function followed(run: ReturnType<CoreAgent["run"]>, { onSaved }: Life): Promise<RunResult> {

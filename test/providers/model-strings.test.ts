@@ -91,7 +91,7 @@ test.each(Object.entries(PROVIDERS))(
   "%s: a missing package is named with the line that installs it",
   async (_, provider) => {
     const importPackage = async (name: string) => {
-      throw new Error(`Cannot find package '${name}'`);
+      throw Object.assign(new Error(`Cannot find package '${name}'`), { code: "ERR_MODULE_NOT_FOUND" });
     };
     const failure = await failureOf(() => modelFromString(provider.example, { importPackage }));
     const [[name, range]] = Object.entries(provider.peers) as [[string, string]];

@@ -48,7 +48,9 @@ async function outcomeOf(threadId: string, intact: AgentState): Promise<StateErr
   }
 }
 
-test("a record cut off at any byte is named as damaged, and other threads still load", async () => {
+test("a record cut off at any byte is named as damaged, and other threads still load", {
+  timeout: 60_000,
+}, async () => {
   const intact = await saveWords("damaged", "one", "two");
   const other = await saveWords("sound", "three");
   const path = pathOf("damaged", 2);
@@ -66,7 +68,7 @@ test("a record cut off at any byte is named as damaged, and other threads still 
   expect(await outcomeOf("sound", other)).toBe("the same");
 });
 
-test("a record with any bit flipped is named as damaged, or says the same", async () => {
+test("a record with any bit flipped is named as damaged, or says the same", { timeout: 60_000 }, async () => {
   const intact = await saveWords("damaged", "one");
   const other = await saveWords("sound", "three");
   const path = pathOf("damaged", 1);

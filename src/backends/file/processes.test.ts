@@ -32,7 +32,9 @@ const COUNTER = `
   console.log(JSON.stringify({ conflicts }));
 `;
 
-test("processes that count on one thread at once count exactly, and find conflicts instead of losing counts", async () => {
+test("processes that count on one thread at once count exactly, and find conflicts instead of losing counts", {
+  timeout: 120_000,
+}, async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-file-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const module = new URL("./index.ts", import.meta.url).href;
