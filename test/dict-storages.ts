@@ -7,7 +7,7 @@ import type { DictData, DictStorage } from "../src/checkpoint/storage-adapter/di
 export type CompleteStorage = Required<Omit<DictStorage, "exists" | "close">>;
 export type StorageCall = keyof CompleteStorage;
 
-/** JSON texts in a Map. Gives keys back in another order than it got them, as document databases do. */
+/** JSON texts in a Map. */
 export class MapStorage implements CompleteStorage {
   readonly cells: Map<string, string>;
 
@@ -22,7 +22,7 @@ export class MapStorage implements CompleteStorage {
 
   async load(key: string): Promise<object | undefined> {
     const text = this.cells.get(key);
-    return text === undefined ? undefined : JSON.parse(text, reordered);
+    return text === undefined ? undefined : (JSON.parse(text) as object);
   }
 
   async delete(key: string): Promise<boolean> {
@@ -39,6 +39,14 @@ export class MapStorage implements CompleteStorage {
     if (data === undefined) this.cells.delete(key);
     else this.cells.set(key, JSON.stringify(data));
     return true;
+  }
+}
+
+/** Gives the keys of objects back in another order than it got them, as document databases do. */
+export class ReorderingStorage extends MapStorage {
+  override async load(key: string): Promise<object | undefined> {
+    const text = this.cells.get(key);
+    return text === undefined ? undefined : (JSON.parse(text, reordered) as object);
   }
 }
 

@@ -9,6 +9,7 @@ import { effectsInFile } from "./effects.ts";
 import { live } from "./life.ts";
 import { stoppingLog } from "./stopping-log.ts";
 import type { Story } from "./story.ts";
+import { nothingTold } from "./told.ts";
 
 const [backend, directory = "", threadId = "", effectsPath = "", story = "", cut] = process.argv.slice(2);
 const faults: string[] = [];
@@ -20,7 +21,7 @@ const point = async (name: string): Promise<void> => {
   process.kill(process.pid, "SIGKILL");
 };
 const log = stoppingLog(openLogOnDisk(asDiskBackend(backend), directory), point);
-const world = { point, effects: effectsInFile(effectsPath), faults };
+const world = { point, effects: effectsInFile(effectsPath), faults, told: nothingTold() };
 await live({ story: JSON.parse(story) as Story, world, log, threadId }, "go on");
 await log.close();
 say({ faults });

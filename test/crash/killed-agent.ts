@@ -7,6 +7,7 @@ import { effectsInFile } from "./effects.ts";
 import { live, RETURNS } from "./life.ts";
 import type { Store, StoreName } from "./stores.ts";
 import { KINDS, type Story } from "./story.ts";
+import { nothingTold } from "./told.ts";
 import { judge } from "./verdict.ts";
 
 /** More points than any story has: some processes are to come to their end alive. */
@@ -40,7 +41,11 @@ export async function killAgent(
     const checkpointer = new Checkpointer(log);
     const found = await checkpointer.load(threadId);
     const faults = [...(last?.faults ?? [])];
-    await live({ story, world: { point: async () => undefined, effects, faults }, log, threadId }, back);
+    const told = nothingTold();
+    // The process that was killed answered these.
+    for (const { id, answer } of found?.interrupts ?? []) if (answer !== undefined) told.answered.add(id);
+    const world = { point: async () => undefined, effects, faults, told };
+    await live({ story, world, log, threadId }, back);
     const final = await checkpointer.load(threadId);
     judge({ story, back, effects: effects.all(), faults, found: [found], final, reached: [] });
     await checkpointer.close();

@@ -85,12 +85,16 @@ async function settleQuestions(agent: CoreAgent, life: Life, asked: RunResult): 
 }
 
 function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunResult> {
+  life.world.told.answered.add(interruptId);
   const response = interruptId.endsWith("/approval") ? { decision: "approve" } : "yes";
   const { signal } = new AbortController();
   return followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
 }
 
-async function followed(run: ReturnType<CoreAgent["run"]>, { onSaved }: Life): Promise<RunResult> {
-  for await (const event of run) if (event.type === "checkpoint-saved") onSaved?.(event.checkpointId);
+async function followed(run: ReturnType<CoreAgent["run"]>, { onSaved, world }: Life): Promise<RunResult> {
+  for await (const event of run) {
+    if (event.type === "checkpoint-saved") onSaved?.(event.checkpointId);
+    if (event.type === "interrupt") world.told.questions.add(event.interrupt.id);
+  }
   return run;
 }

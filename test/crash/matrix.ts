@@ -8,6 +8,7 @@ import { live, type Return } from "./life.ts";
 import { stoppingLog } from "./stopping-log.ts";
 import type { Store } from "./stores.ts";
 import type { Story } from "./story.ts";
+import { judgeTold, nothingTold } from "./told.ts";
 import { judge } from "./verdict.ts";
 
 /** One crash, or several in a row: at which await point of each process the power goes. */
@@ -29,6 +30,7 @@ export async function survive(store: Store, { story, back, cuts }: Scenario): Pr
   const threadId = `thread ${++threads}`;
   const effects = effectsInMemory();
   const faults: string[] = [];
+  const told = nothingTold();
   const acked: string[] = [];
   const opened: ThreadLog[] = [];
   const found: (AgentState | undefined)[] = [];
@@ -39,13 +41,16 @@ export async function survive(store: Store, { story, back, cuts }: Scenario): Pr
     const driver = store.open();
     opened.push(driver);
     const log = stoppingLog(driver, fuse.point, (work) => fuse.storing(work));
-    const world = { point: fuse.point, effects, faults };
+    const peek = (): Promise<AgentState | undefined> => look(store, opened, threadId);
+    const world = { point: fuse.point, effects, faults, told, peek };
     const life = live({ story, world, log, threadId, onSaved: (id) => acked.push(id) }, back);
     const end = await Promise.race([life.then(() => "came to its end"), fuse.blown.then(() => "was cut off")]);
     if (reached.length === 0) reached = fuse.reached;
     if (end === "came to its end") break;
     stoppedAt.push(fuse.reached.at(-1) ?? "");
-    found.push(await look(store, opened, threadId));
+    const left = await look(store, opened, threadId);
+    judgeTold(story, told, left);
+    found.push(left);
   }
   const final = await look(store, opened, threadId);
   judge({ story, back, effects: effects.all(), faults, found, final, reached });

@@ -12,6 +12,7 @@ import { listen, say } from "../processes/speaking.ts";
 import { effectsInFile } from "./effects.ts";
 import { stoppingLog } from "./stopping-log.ts";
 import { partsOf, type Story } from "./story.ts";
+import { nothingTold } from "./told.ts";
 
 const [backend, directory = "", threadId = "", effectsPath = "", story = "", prompt, barrier] = process.argv.slice(2);
 let hasWaited = false;
@@ -24,7 +25,7 @@ const point = async (name: string): Promise<void> => {
 };
 const log = stoppingLog(openLogOnDisk(asDiskBackend(backend), directory), point);
 const checkpointer = new Checkpointer(log);
-const world = { point, effects: effectsInFile(effectsPath), faults: [] };
+const world = { point, effects: effectsInFile(effectsPath), faults: [], told: nothingTold() };
 const { model, ...parts } = partsOf(JSON.parse(story) as Story, world);
 const agent = new CoreAgent({ ...parts, model: async () => model, checkpointer: async () => checkpointer });
 say(await ending());

@@ -12,6 +12,7 @@ import { AgentPrograms } from "./agent-programs.ts";
 import { type Effect, effectsInFile } from "./effects.ts";
 import { openStore, type Store } from "./stores.ts";
 import { ANSWER, LATER_ANSWER, LATER_PROMPT, PROMPT, partsOf, resultFor, type Story } from "./story.ts";
+import { nothingTold } from "./told.ts";
 
 let programs: AgentPrograms;
 beforeAll(async () => {
@@ -45,7 +46,12 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
   /** The thread as somebody left it who stopped before the first call of the model began. */
   async function leaveCallsOpen(threadId: string, story: Story): Promise<void> {
     const checkpointer = new Checkpointer(store.open());
-    const world = { point: async () => undefined, effects: effectsInFile(effectsPath(threadId)), faults: [] };
+    const world = {
+      point: async () => undefined,
+      effects: effectsInFile(effectsPath(threadId)),
+      faults: [],
+      told: nothingTold(),
+    };
     const { hooks: _, ...parts } = partsOf(story, world);
     const stop = new AbortController();
     const afterModel = (): void => stop.abort();

@@ -1,10 +1,12 @@
 import type { CoreAgentOptions } from "../../src/agent/agent.ts";
 import { type Tool, type ToolContext, tool } from "../../src/agent/tool.ts";
 import { type Model, type ModelPart, type ModelRequest, NO_USAGE } from "../../src/models/model.ts";
+import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import type { Effects } from "./effects.ts";
 import type { AwaitPoint } from "./fuse.ts";
+import type { Told } from "./told.ts";
 
 /** What tools of a story are allowed, and what they do. */
 export const KINDS = ["pure", "idempotent", "atMostOnce", "verified", "paused", "approved"] as const;
@@ -27,8 +29,11 @@ const ROUNDS = 2;
 export interface World {
   readonly point: AwaitPoint;
   readonly effects: Effects;
-  /** Requests that a provider would have refused. */
+  /** Requests that a provider would have refused, and tools that acted too early. */
   readonly faults: string[];
+  readonly told: Told;
+  /** What is stored at this moment, past everything that a process remembers. Without it, nobody looks. */
+  readonly peek?: () => Promise<AgentState | undefined>;
 }
 
 /** The options of the agent that lives the story, in one process. */
@@ -36,6 +41,7 @@ export function partsOf(
   story: Story,
   world: World,
 ): Omit<CoreAgentOptions, "model" | "checkpointer"> & { model: Model } {
+  const { told } = world;
   const hook = (name: string) => () => world.point(`hook ${name}`);
   return {
     model: modelOf(story, world),
@@ -46,9 +52,15 @@ export function partsOf(
       beforeRun: hook("beforeRun"),
       beforeIteration: hook("beforeIteration"),
       beforeModel: hook("beforeModel"),
-      afterModel: hook("afterModel"),
+      afterModel: ({ message }) => {
+        for (const { id } of message.toolCalls ?? []) told.asked.add(id);
+        return world.point("hook afterModel");
+      },
       beforeTool: hook("beforeTool"),
-      afterTool: hook("afterTool"),
+      afterTool: ({ call }) => {
+        told.settled.add(call.id);
+        return world.point("hook afterTool");
+      },
       afterIteration: hook("afterIteration"),
       afterRun: hook("afterRun"),
     },
@@ -108,7 +120,8 @@ function partsFor({ tools }: Story, { messages }: ModelRequest): readonly ModelP
 
 export const resultFor = (n: number): string => `did ${n}`;
 
-function workTool({ kind }: Story, { point, effects }: World): Tool {
+function workTool({ kind }: Story, world: World): Tool {
+  const { point, effects } = world;
   const effect = kind === "pure" || kind === "idempotent" ? kind : "atMostOnce";
   return tool({
     name: "work",
@@ -118,19 +131,29 @@ function workTool({ kind }: Story, { point, effects }: World): Tool {
     ...(kind === "verified" && { verify: verifier(effects, point) }),
     execute: async (input, context) => {
       const { n } = input as { n: number };
+      if (effect !== "pure") await checkClaim(world, context);
       await point("tool begun");
       if (kind === "paused" && (await context.interrupt({ question: `may I do ${n}?` })) !== "yes") return "refused";
       // Siblings overlap: the first call acts last.
       for (let turn = n; turn < 4; turn++) await Promise.resolve();
       await point("tool about to act");
-      if (kind !== "pure") {
-        const { toolCallId, idempotencyKey: key, attempt } = context;
-        effects.add({ toolCallId, n, key, attempt });
+      const { toolCallId, idempotencyKey: key, attempt } = context;
+      if (kind === "approved" && !world.told.answered.has(`${toolCallId}/approval`)) {
+        world.faults.push(`call ${toolCallId} acts although nobody agreed`);
       }
+      if (kind !== "pure") effects.add({ toolCallId, n, key, attempt });
       await point("tool acted");
       return resultFor(n);
     },
   });
+}
+
+/** A tool that has effects must find its own beginning in the storage, or a crash would let it act again. */
+async function checkClaim({ peek, faults }: World, { toolCallId, attempt }: ToolContext): Promise<void> {
+  if (peek === undefined) return;
+  const execution = (await peek())?.toolExecutions.find((entry) => entry.toolCallId === toolCallId);
+  if (execution?.status === "started" && execution.attempts === attempt) return;
+  faults.push(`call ${toolCallId} begins attempt ${attempt}, but the storage has it as ${JSON.stringify(execution)}`);
 }
 
 /** Looks the key up where the effects are, as a tool would ask the service that it called. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { repairHistory } from "../../src/agent/repair-history.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
-import { textOf } from "../../src/state/message.ts";
+import { type Message, textOf } from "../../src/state/message.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import type { Effect } from "./effects.ts";
 import type { Return } from "./life.ts";
@@ -68,6 +68,9 @@ function judgeCalls({ story, effects }: Evidence, final: AgentState): void {
     const { n } = call.arguments as { n: number };
     const results = final.messages.filter((message) => message.role === "tool" && message.toolCallId === call.id);
     assert.equal(results.length, 1, `results of call ${call.id}`);
+    const [said, answer] = [final.messages.findIndex(isCallOf(call.id)), final.messages.indexOf(results[0]!)];
+    const between = final.messages.slice(said, answer).some(({ role }) => role === "user");
+    assert.ok(!between, `call ${call.id} was not settled before the user's next words`);
     const { status } = final.toolExecutions.find(({ toolCallId }) => toolCallId === call.id)!;
     const done = effects.filter(({ toolCallId }) => toolCallId === call.id);
     judgeEffects(story, status, done);
@@ -80,6 +83,11 @@ function judgeCalls({ story, effects }: Evidence, final: AgentState): void {
     "a tool acted although the conversation does not know of the call",
   );
 }
+
+const isCallOf =
+  (id: string) =>
+  (message: Message): boolean =>
+    message.role === "assistant" && (message.toolCalls ?? []).some((call) => call.id === id);
 
 function judgeEffects({ kind }: Story, status: string, done: readonly Effect[]): void {
   const keys = new Set(done.map(({ key }) => key));

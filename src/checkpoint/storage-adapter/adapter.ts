@@ -15,7 +15,7 @@ export interface StorageBackendAdapterOptions extends CheckpointerOptions {
    * @default "memory"
    */
   readonly durability?: Durability;
-  /** The largest record the storage takes; its documents are a few kilobytes larger. @default 67108864 */
+  /** The largest record that is handed to the storage. It is part of a JSON document, which may be twice as large. @default 67108864 */
   readonly maxRecordBytes?: number;
 }
 

@@ -1,39 +1,60 @@
 import { afterAll, test } from "vitest";
-import { JsonFileStorage, MapStorage, without } from "../../../test/dict-storages.ts";
+import {
+  type CompleteStorage,
+  JsonFileStorage,
+  observed,
+  ReorderingStorage,
+  without,
+} from "../../../test/dict-storages.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { StorageBackendAdapter } from "./adapter.ts";
 import type { DictStorage } from "./dict-storage.ts";
 import { DictLog } from "./log.ts";
 
-/** How a storage is opened, again and again on the same contents. */
-interface Opened {
+/** A storage that can be opened again and again on the same contents, and that can be made to fail. */
+interface Contents {
   readonly open: () => DictStorage;
+  readonly outage: () => Promise<() => Promise<void>>;
   readonly cleanup?: () => Promise<void>;
 }
 
-const onMaps = (wrap: (storage: MapStorage) => DictStorage) => async (): Promise<Opened> => {
-  const cells = new Map<string, string>();
-  return { open: () => wrap(new MapStorage(cells)) };
-};
-
-async function onFiles(): Promise<Opened> {
-  const storage = await JsonFileStorage.create();
-  return { open: () => new JsonFileStorage(storage.directory), cleanup: () => storage.remove() };
+function contents(open: () => CompleteStorage, ...missing: ("list" | "compareAndSave")[]): Contents {
+  let isDown = false;
+  const failing = (storage: CompleteStorage): CompleteStorage =>
+    observed(storage, () => {
+      if (isDown) throw Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
+      return undefined;
+    });
+  const outage = async (): Promise<() => Promise<void>> => {
+    isDown = true;
+    return async () => {
+      isDown = false;
+    };
+  };
+  return { open: () => without(failing(open()), ...missing), outage };
 }
 
-const whole = onMaps((storage) => storage);
-const withoutCompare = onMaps((storage) => without(storage, "compareAndSave"));
-const withoutList = onMaps((storage) => without(storage, "list"));
-const withoutBoth = onMaps((storage) => without(storage, "list", "compareAndSave"));
+const onMaps =
+  (...missing: ("list" | "compareAndSave")[]) =>
+  async (): Promise<Contents> => {
+    const cells = new Map<string, string>();
+    return contents(() => new ReorderingStorage(cells), ...missing);
+  };
+
+async function onFiles(): Promise<Contents> {
+  const storage = await JsonFileStorage.create();
+  return { ...contents(() => new JsonFileStorage(storage.directory)), cleanup: () => storage.remove() };
+}
 
 const options = { durability: "os", maxRecordBytes: 64 * 1024 * 1024 } as const;
 
 for (const [name, make] of Object.entries({
-  "dict storage": whole,
-  "dict storage without compareAndSave": withoutCompare,
-  "dict storage without list": withoutList,
-  "dict storage without both": withoutBoth,
+  "dict storage": onMaps(),
+  "dict storage without compareAndSave": onMaps("compareAndSave"),
+  "dict storage without list": onMaps("list"),
+  "dict storage without both": onMaps("list", "compareAndSave"),
   "dict storage of JSON files": onFiles,
 })) {
   testThreadLog({
@@ -41,26 +62,29 @@ for (const [name, make] of Object.entries({
     test,
     afterAll,
     create: async () => {
-      const { open, cleanup } = await make();
+      const { open, ...rest } = await make();
       const create = (): DictLog => new DictLog(open(), { name, ...options });
-      return { subject: create(), reopen: async () => create(), ...(cleanup && { cleanup }) };
+      return { subject: create(), reopen: async () => create(), ...rest };
     },
   });
 }
 
 for (const [name, make] of Object.entries({
-  "dict storage": whole,
-  "dict storage without compareAndSave": withoutCompare,
-  "dict storage without list": withoutList,
+  "dict storage": onMaps(),
+  "dict storage without compareAndSave": onMaps("compareAndSave"),
+  "dict storage without list": onMaps("list"),
 })) {
   testCheckpointer({
     name,
     test,
     afterAll,
     create: async () => {
-      const { open } = await make();
-      const create = (): StorageBackendAdapter => new StorageBackendAdapter(open(), options);
-      return { subject: create(), reopen: async () => create() };
+      const { open, ...rest } = await make();
+      const clock = manualClock();
+      const retry = { attempts: 2, baseDelayMs: 1 };
+      const create = (): StorageBackendAdapter =>
+        new StorageBackendAdapter(open(), { ...options, now: clock.now, retry });
+      return { subject: create(), reopen: async () => create(), clock, ...rest };
     },
   });
 }

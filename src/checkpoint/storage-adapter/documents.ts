@@ -39,31 +39,25 @@ export class Documents {
   }
 
   async load(threadId: string): Promise<FoundDocument> {
-    const key = threadKey(threadId);
-    const found = await this.at(key);
+    const found = await this.#at(threadKey(threadId));
     const { threadId: inside = threadId } = found.document ?? {};
-    if (inside !== threadId) throw damaged(key, `holds the thread ${JSON.stringify(inside)}`);
+    if (inside !== threadId) throw damaged(found.key, `holds the thread ${JSON.stringify(inside)}`);
     return found;
   }
 
-  /** For listing, where the id is not known before. */
-  async at(key: string): Promise<FoundDocument> {
+  async #at(key: string): Promise<FoundDocument> {
     const stored = (await this.#storage.load(key)) ?? undefined;
     return { key, stored, document: openData(key, stored) as ThreadDocument | undefined };
   }
 
   /** Works on the newest document until it was not overtaken. A missing part is damage only if the document still speaks of it. */
-  async attempt<T>(threadId: string, work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>): Promise<T> {
-    for (;;) {
-      const found = await this.load(threadId);
-      try {
-        const result = await work(found);
-        if (result !== OVERTAKEN) return result as T;
-      } catch (error) {
-        if (!(error instanceof MissingPart)) throw error;
-        if (sameDocument(found, await this.load(threadId))) throw damaged(error.key, "is missing");
-      }
-    }
+  attempt<T>(threadId: string, work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>): Promise<T> {
+    return untilNotOvertaken(() => this.load(threadId), work);
+  }
+
+  /** The same for listing, where the id is not known before. */
+  attemptAt<T>(key: string, work: (found: FoundDocument) => Promise<T>): Promise<T> {
+    return untilNotOvertaken(() => this.#at(key), work);
   }
 
   /**
@@ -76,7 +70,7 @@ export class Documents {
     const data = isEmpty(next) ? undefined : sealData(key, next);
     if (this.#storage.compareAndSave !== undefined) {
       if ((await this.#storage.compareAndSave(key, stored, data)) === true) return true;
-      if (sameDocument(found, await this.at(key))) throw refusedWithoutReason(key);
+      if (sameDocument(found, await this.#at(key))) throw refusedWithoutReason(key);
       return false;
     }
     if (data === undefined) await this.#storage.delete(key);
@@ -122,6 +116,22 @@ export class Documents {
       if (key.startsWith(THREAD_PREFIX) && key > after) keys.add(key);
     }
     return [...keys].sort();
+  }
+}
+
+async function untilNotOvertaken<T>(
+  load: () => Promise<FoundDocument>,
+  work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>,
+): Promise<T> {
+  for (;;) {
+    const found = await load();
+    try {
+      const result = await work(found);
+      if (result !== OVERTAKEN) return result as T;
+    } catch (error) {
+      if (!(error instanceof MissingPart)) throw error;
+      if (sameDocument(found, await load())) throw damaged(error.key, "is missing");
+    }
   }
 }
 

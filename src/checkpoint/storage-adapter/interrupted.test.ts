@@ -36,7 +36,6 @@ const keysLeft = async (cells: Map<string, string>): Promise<readonly string[]> 
 /** 16 fills a page; 19 has a full one and an unfinished one. */
 const CASES = [
   { length: 16, compare: true },
-  { length: 19, compare: true },
   { length: 19, compare: false },
 ];
 

@@ -122,12 +122,13 @@ export class DictLog implements ThreadLog {
     return { items: shown, cursor: items.length > limit ? items[limit - 1]?.key : undefined };
   }
 
-  async #listed(key: string, prefix: string): Promise<(ThreadEntry & { readonly key: string }) | undefined> {
-    const { document } = await this.#documents.at(key);
-    if (document?.thread === undefined || !document.threadId.startsWith(prefix)) return undefined;
-    const { threadId } = document;
-    const head = await this.#read(threadId, (reader, { tail }) => reader.entryAt(tail.head));
-    return head && { key, threadId, head: entryOf(head) };
+  #listed(key: string, prefix: string): Promise<(ThreadEntry & { readonly key: string }) | undefined> {
+    return this.#documents.attemptAt(key, async ({ document }) => {
+      if (document?.thread === undefined || !document.threadId.startsWith(prefix)) return undefined;
+      const { threadId, thread } = document;
+      const head = await new ThreadReader(this.#documents, thread).entryAt(thread.tail.head);
+      return head && { key, threadId, head: entryOf(head) };
+    });
   }
 
   classify(error: unknown): ErrorCode | undefined {
