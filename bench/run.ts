@@ -6,6 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { benchAgent } from "./agent.ts";
 import { type Measurement, measure, SHOWN_STEPS, STEPS } from "./checkpointers.ts";
 import { CONTENDERS } from "./contenders/index.ts";
 import { kilobytes, milliseconds, renderTable } from "./table.ts";
@@ -42,6 +43,13 @@ const result = {
 };
 writeFileSync(new URL(file, results), `${JSON.stringify(result, rounded, 2)}\n`);
 console.log(`\nwritten to bench/results/${file}`);
+
+const agent = await benchAgent({ rounds: Math.min(plan.rounds, 3), seed: plan.seed });
+console.log(`\n${verdictTable(agent.verdicts)}`);
+const agentFile = `agent-node${process.versions.node.split(".")[0]}.json`;
+const agentResult = { node: process.versions.node, date: new Date().toISOString(), ...plan, ...agent };
+writeFileSync(new URL(agentFile, results), `${JSON.stringify(agentResult, rounded, 2)}\n`);
+console.log(`\nwritten to bench/results/${agentFile}`);
 
 function measurementTable(rows: readonly Measurement[]): string {
   const head = [

@@ -48,7 +48,7 @@ export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
 export type { Page } from "./checkpoint/page.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
-export type { DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
+export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type {
   AppendOutcome,
   AppendRequest,

@@ -9,7 +9,7 @@ import { hasMember } from "./metadata.ts";
 import { type Page, page } from "./page.ts";
 import { wordsOf } from "./plan-record.ts";
 import { metadataOf, summariseThread } from "./summary.ts";
-import type { LogPage, SearchHit, ThreadEntry } from "./thread-log.ts";
+import type { LogPage, SearchHit, ThreadEntry, ThreadLog } from "./thread-log.ts";
 
 const MAX_LIMIT = 10_000;
 
@@ -70,11 +70,26 @@ async function gather(
   if (limit === 0) return { items, cursor };
   do {
     const query = { prefix, limit: limit - items.length, ...(cursor !== undefined && { cursor }) };
-    const found = await context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
+    const found = await readPage(context, query, items.length > 0);
+    // What was found is handed out first; the failure comes with the next page.
+    if (found === undefined) return { items, cursor };
     items.push(...found.items.filter(test));
     cursor = found.cursor;
   } while (cursor !== undefined && items.length < limit);
   return { items, cursor };
+}
+
+async function readPage(
+  context: CheckpointContext,
+  query: Parameters<ThreadLog["listThreads"]>[0],
+  mayFail: boolean,
+): Promise<LogPage<ThreadEntry> | undefined> {
+  try {
+    return await context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
+  } catch (error) {
+    if (mayFail && query.cursor !== undefined) return undefined;
+    throw error;
+  }
 }
 
 /** Checkpoints that brought in messages with all of the query's words; each word may be the beginning of one. */

@@ -3,7 +3,7 @@ import type { AgentState } from "../state/agent-state.ts";
 import { findOrigin } from "../state/lineage.ts";
 import { type Attempt, appliedBefore, attemptFor, findWrite, leaveUnsettled, settled } from "./attempt.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
-import type { CheckpointContext } from "./context.ts";
+import { type CheckpointContext, newId } from "./context.ts";
 import { planRemoval } from "./editing.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
@@ -199,8 +199,9 @@ async function planAppend(
     },
   });
   return {
-    // A new thread is named after its first write, so that a retry of that write finds its own thread.
-    generation: expected?.generation ?? writeId,
+    // A new thread is named after its first write, so that a retry of that write finds its own thread; but a write id
+    // of the caller's may come again after the thread was deleted, and a generation must not.
+    generation: expected?.generation ?? (options.writeId === undefined ? writeId : newId()),
     expected: expected?.tail ?? 0,
     record,
     ...removal,

@@ -1,4 +1,4 @@
-import { AT_ONCE, inParallel } from "./in-parallel.ts";
+import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "./recent.ts";
 import type { Snapshot } from "./snapshot.ts";
 

@@ -1,5 +1,5 @@
+import { inParallel } from "../../internal/in-parallel.ts";
 import { writeNewFile } from "./durable-write.ts";
-import { inParallel } from "./in-parallel.ts";
 import { type LogPlace, recordPath, threadDirectoryName } from "./layout.ts";
 import { renderRecord } from "./record-file.ts";
 import { openThread } from "./removing.ts";

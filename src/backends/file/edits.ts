@@ -1,8 +1,8 @@
 import { stat, unlink } from "node:fs/promises";
 import type { AppendRequest } from "../../checkpoint/thread-log.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
 import { ignoreIfGone, isGone } from "./classify.ts";
 import { replaceAt, syncDirectory } from "./durable-write.ts";
-import { inParallel } from "./in-parallel.ts";
 import { type LogPlace, recordPath } from "./layout.ts";
 import { type RecordEdits, renderRecord, type StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";

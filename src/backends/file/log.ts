@@ -9,10 +9,10 @@ import type {
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
+import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { CheckpointIndex } from "./checkpoint-index.ts";
 import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
-import { AT_ONCE, inParallel } from "./in-parallel.ts";
 import { threadDirectoryName } from "./layout.ts";
 import { removeThread, removeThreadAt } from "./removing.ts";
 import { RootDirectory } from "./root.ts";

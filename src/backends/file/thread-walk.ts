@@ -1,6 +1,6 @@
 import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import { AT_ONCE, inParallel } from "./in-parallel.ts";
+import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { directoryPrefix, isThreadDirectoryName } from "./layout.ts";
 import type { RootDirectory } from "./root.ts";
 import { readThread, type Snapshot } from "./snapshot.ts";

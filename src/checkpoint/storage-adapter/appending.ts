@@ -1,6 +1,6 @@
+import { inParallel } from "../../internal/in-parallel.ts";
 import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
-import { inParallel } from "./in-parallel.ts";
 import { planAppend, planFirst } from "./plan-append.ts";
 import { discardOutdated, isSettled, settle, settleNow } from "./settling.ts";
 import { emptyDocument, entryOf, type StoredThread, type ThreadDocument } from "./thread-document.ts";

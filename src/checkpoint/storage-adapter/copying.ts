@@ -1,6 +1,6 @@
+import { inParallel } from "../../internal/in-parallel.ts";
 import { newId } from "../context.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
-import { inParallel } from "./in-parallel.ts";
 import { pageKey, pageOf } from "./layout.ts";
 import { settleNow } from "./settling.ts";
 import {

@@ -1,4 +1,5 @@
 import { type ErrorCode, StateError } from "../../errors.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -15,7 +16,6 @@ import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
 import type { DictStorage } from "./dict-storage.ts";
 import { Documents } from "./documents.ts";
-import { inParallel } from "./in-parallel.ts";
 import { removeThread } from "./removing.ts";
 import { entryOf, type StoredEntry, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";

@@ -1,5 +1,5 @@
+import { inParallel } from "../../internal/in-parallel.ts";
 import type { Documents } from "./documents.ts";
-import { inParallel } from "./in-parallel.ts";
 import { bodyKey, lastOfPage, type Placed, pageKey, pageOf } from "./layout.ts";
 import {
   type Leftover,

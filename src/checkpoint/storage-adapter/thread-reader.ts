@@ -1,6 +1,6 @@
+import { inParallel } from "../../internal/in-parallel.ts";
 import type { LogRecord } from "../thread-log.ts";
 import { type Documents, MissingPart } from "./documents.ts";
-import { inParallel } from "./in-parallel.ts";
 import { bodyKey, pageKey, pageOf } from "./layout.ts";
 import {
   type BodyContent,

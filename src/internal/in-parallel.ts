@@ -1,4 +1,4 @@
-/** Applies `work` to every item, a few at a time, and keeps the order: thousands of files must not all be open at once. */
+/** Applies `work` to every item, a few at a time, and keeps the order: a storage must not be flooded, nor every file be open at once. */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

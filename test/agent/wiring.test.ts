@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
+import type { BaseCheckpointer } from "../../src/checkpoint/base-checkpointer.ts";
+import type { Model } from "../../src/models/model.ts";
+import { ModelError } from "../../src/models/model-error.ts";
+import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
+import { Agent } from "../../src/wiring/agent.ts";
+import { MapStorage } from "../dict-storages.ts";
+import { failureOf } from "../failure-of.ts";
+import { linesOf } from "./stored-thread.ts";
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "holdfast-wiring-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+describe.each(["sqlite", "file"])("a checkpointer given by its URL (%s:)", (scheme) => {
+  const url = (): string => `${scheme}:${join(directory, scheme)}`;
+
+  test("is opened by the first run, and another agent finds the thread there", async () => {
+    await using first = new Agent({ model: scriptedModel(["hello Ann"]), checkpointer: url() });
+    await first.run("I am Ann", { threadId: "t" });
+    await using second = new Agent({ model: scriptedModel(["Ann"]), checkpointer: url() });
+    const { state } = await second.run("who am I?", { threadId: "t" });
+    expect(linesOf(state)).toEqual(["user: I am Ann", "assistant: hello Ann", "user: who am I?", "assistant: Ann"]);
+  });
+});
+
+test("a checkpointer that was handed in stays open when the agent is closed", async () => {
+  const checkpointer = new MemoryCheckpointer();
+  const agent = new Agent({ model: scriptedModel(["hi"]), checkpointer });
+  await agent.run("hello", { threadId: "t" });
+  await agent.close();
+  expect(await checkpointer.exists("t")).toBe(true);
+  expect(() => agent.run("more", { threadId: "t" })).toThrow(expect.objectContaining({ code: "CLOSED" }));
+});
+
+test("a URL that nothing can open fails the run with what to do, before a model is asked", async () => {
+  const model = scriptedModel(["?"]);
+  const agent = new Agent({ model, checkpointer: "nowhere:./here" });
+  expect((await failureOf(() => agent.run("hello", { threadId: "t" }))).message).toMatch(/no backend knows this URL/);
+  expect(model.requests).toHaveLength(0);
+});
+
+test("a raw storage where a checkpointer belongs is refused when the agent is made, with what to write instead", () => {
+  const make = (): unknown =>
+    new Agent({ model: scriptedModel([]), checkpointer: new MapStorage() as unknown as BaseCheckpointer });
+  expect(make).toThrow(/StorageBackendAdapter/);
+});
+
+test.each([{}, 5, null, undefined])("%j is refused as a model with what to give instead", async (model) => {
+  const run = async (): Promise<unknown> => new Agent({ model: model as unknown as Model }).run("hello");
+  await expect(run()).rejects.toThrow(/model must be/);
+});
+
+test("a model that fails in a way that may pass is asked again, and the prompt is said once", async () => {
+  const checkpointer = new MemoryCheckpointer();
+  const overloaded = new ModelError("overloaded", { retryable: true, retryAfterMs: 1 });
+  const model = scriptedModel([overloaded, "hi"]);
+  const { state } = await new Agent({ model, checkpointer }).run("hello", { threadId: "t" });
+  expect(linesOf(state)).toEqual(["user: hello", "assistant: hi"]);
+});
