@@ -97,18 +97,19 @@ export class CoreAgent<Output = unknown> {
    */
   run(prompt?: string | UserMessage["content"] | UserMessage, options: RunOptions = {}): Run<Output> {
     const message = prompt === undefined ? undefined : asUserMessage(prompt);
-    return this.#start(options, { needsThread: message === undefined, begin: (context) => begin(context, message) });
+    const needsThread = message === undefined;
+    return this.#start(options, { needsThread, begin: (context, adopt) => begin(context, adopt, message) });
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
   resume(options: ResumeOptions): Run<Output> {
     const { interruptId, response } = options;
-    const begin = async ({ session, parts }: RunContext): Promise<void> => {
+    const answer: Opening["begin"] = async ({ session, parts }, adopt) => {
       const answered = await answerInterrupt(session.state, interruptId, response, parts.now());
-      session.change(() => answered);
+      session.change(() => adopt(answered));
       await session.save();
     };
-    return this.#start(options, { needsThread: true, begin });
+    return this.#start(options, { needsThread: true, begin: answer });
   }
 
   /** Lets every run finish its iteration, save and stop; new runs are refused. For SIGTERM. */
@@ -195,10 +196,11 @@ export class CoreAgent<Output = unknown> {
       await parts.hooks.beforeRun?.({ state: session.state, threadId: options.threadId });
       const changed = changedTools(session.state, this.#tools);
       if (changed !== undefined) emit({ type: "warning", where: "tools", error: new Error(changed) });
-      session.change((state) => withToolList(state, this.#tools));
       const { metadata } = options;
-      if (metadata !== undefined) session.change((state) => state.withMetadata(metadata));
-      await opening.begin(context);
+      await opening.begin(context, (state) => {
+        const listed = withToolList(state, this.#tools);
+        return metadata === undefined ? listed : listed.withMetadata(metadata);
+      });
       const ending = await drive(context);
       await session.save();
       await this.#afterwards(context, ending);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
+import { agentOf } from "../../test/agent/agent-of.ts";
 import { gate } from "../../test/agent/gate.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import type { Model, ModelRequest } from "../models/model.ts";
@@ -211,57 +211,4 @@ test("cancelling one run leaves another run of the same agent alone", async () =
   await cancelled;
   go.open();
   expect(await other).toMatchObject({ stopReason: "complete", text: "ready" });
-});
-
-describe("drain", () => {
-  test("lets the run finish its iteration, saves and stops; a fresh agent goes on", async () => {
-    const store = new MemoryStore();
-    const [running, go] = [gate(), gate()];
-    const work = tool({
-      name: "work",
-      execute: async () => {
-        running.open();
-        await go.opened;
-        return "done";
-      },
-    });
-    const agent = agentOf({
-      model: scriptedModel([{ toolCalls: [{ name: "work" }] }, "never asked"]),
-      checkpointer: store.open(),
-      tools: [work],
-    });
-    const run = agent.run("go", { threadId: "t" });
-    await running.opened;
-    const drained = agent.drain();
-    go.open();
-    await drained;
-    expect(await run).toMatchObject({ stopReason: "drained" });
-    expect(await store.lines()).toEqual(["user: go", "assistant: (calls work)", "tool: done"]);
-    const fresh = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work] });
-    expect(await fresh.run(undefined, { threadId: "t" })).toMatchObject({ text: "ready" });
-  });
-
-  test("refuses new runs with CLOSED", async () => {
-    const agent = agentOf({ model: scriptedModel([]) });
-    await agent.drain();
-    expect(() => agent.run("go")).toThrow(expect.objectContaining({ code: "CLOSED" }));
-  });
-
-  test("also ends when a run fails, and may be called twice", async () => {
-    const [asked, fail] = [gate(), gate()];
-    const model = scriptedModel([
-      async () => {
-        asked.open();
-        await fail.opened;
-        return new Error("no");
-      },
-    ]);
-    const agent = agentOf({ model });
-    const events = eventsOf(agent.run("go"));
-    await asked.opened;
-    const drains = [agent.drain(), agent.drain()];
-    fail.open();
-    await Promise.all(drains);
-    expect(ofType(await events, "run-end")).toEqual([]);
-  });
 });

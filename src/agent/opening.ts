@@ -1,4 +1,5 @@
 import { StateError } from "../errors.ts";
+import type { AgentState } from "../state/agent-state.ts";
 import { encodeText } from "../state/codec.ts";
 import type { UserMessage } from "../state/message.ts";
 import { pendingInterrupts } from "./interrupts.ts";
@@ -10,13 +11,21 @@ import type { RunContext } from "./run-context.ts";
 export interface Opening {
   /** Without words there must be something to go on with. */
   readonly needsThread: boolean;
-  begin(context: RunContext): Promise<void>;
+  /** `adopt` gives a state what the run brings along. Not called for a run that is refused: it leaves no trace. */
+  begin(context: RunContext, adopt: (state: AgentState) => AgentState): Promise<void>;
 }
 
 /** Settles what the last run left open, then adds the user's words and makes them durable before any model is asked. */
-export async function begin(context: RunContext, message: UserMessage | undefined): Promise<void> {
+export async function begin(
+  context: RunContext,
+  adopt: (state: AgentState) => AgentState,
+  message: UserMessage | undefined,
+): Promise<void> {
   const { session } = context;
-  if (message === undefined) return session.save();
+  if (message === undefined) {
+    session.change(adopt);
+    return session.save();
+  }
   const waiting = pendingInterrupts(session.state);
   const left = waiting.length > 0 ? "interrupted" : await finishOpenCalls(context);
   if (left === "interrupted") {
@@ -26,9 +35,8 @@ export async function begin(context: RunContext, message: UserMessage | undefine
       interruptIds,
     });
   }
-  if (!isSaidAlready(context, message)) {
-    session.change((state) => state.withMessage(message).withUsage({ runs: 1 }));
-  }
+  const isRepeated = isSaidAlready(context, message);
+  session.change((state) => adopt(isRepeated ? state : state.withMessage(message).withUsage({ runs: 1 })));
   await session.save();
 }
 

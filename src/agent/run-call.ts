@@ -1,4 +1,5 @@
 import { reasonOf } from "../internal/reason-of.ts";
+import { encodeText } from "../state/codec.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import { attempt, toolContext } from "./attempt-call.ts";
@@ -60,7 +61,7 @@ async function bringToEnd(context: RunContext, ledgerCall: LedgerCall): Promise<
 /** The conversation shows what the model asked for, so the result says what was done instead. */
 const told = ({ status, content }: Outcome, call: ToolCall): Outcome => ({
   status,
-  content: `A person changed the arguments to ${JSON.stringify(call.arguments)}. ${content}`,
+  content: `A person changed the arguments to ${encodeText(call.arguments, "arguments")}. ${content}`,
 });
 
 type Prepared =
@@ -140,8 +141,13 @@ async function verify(
   execution: ToolExecution,
 ): Promise<VerifiedOutcome | undefined> {
   try {
-    const asked = toolContext(context, call, execution, context.signal, () => undefined);
-    return await tool.verify?.(input, asked);
+    let giveUp: () => void = () => undefined;
+    const gaveUp = new Promise<undefined>((resolve) => {
+      giveUp = () => resolve(undefined);
+    });
+    // A person is not asked here: one who is needed to find out has not found out yet.
+    const place = toolContext(context, call, execution, context.signal, giveUp);
+    return await Promise.race([tool.verify?.(input, place), gaveUp]);
   } catch (error) {
     context.emit({ type: "warning", where: `verify of ${tool.name}`, error });
     return undefined;

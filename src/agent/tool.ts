@@ -76,6 +76,8 @@ export interface Tool {
 }
 
 const EFFECTS: ReadonlySet<unknown> = new Set(["pure", "idempotent", "atMostOnce"]);
+/** Beyond this a timer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const NO_ARGUMENTS: JsonSchema = { type: "object", properties: {}, additionalProperties: false };
 
 /** Declares a tool: what the model is told, how arguments are checked, and what a crash in the middle means. */
@@ -87,6 +89,10 @@ export function tool<const Schema extends AnySchema>(options: ToolOptions<Schema
     );
   }
   if (typeof execute !== "function") throw new TypeError(`tool "${name}": execute must be a function`);
+  const { timeoutMs } = options;
+  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= LONGEST_TIMER_MS)) {
+    throw new TypeError(`tool "${name}": timeoutMs must be greater than 0 and at most ${LONGEST_TIMER_MS}`);
+  }
   const effect = options.effect ?? (idempotent ? "idempotent" : "atMostOnce");
   if (!EFFECTS.has(effect)) throw new TypeError(`tool "${name}": effect must be one of ${[...EFFECTS].join(", ")}`);
   return {
@@ -96,7 +102,7 @@ export function tool<const Schema extends AnySchema>(options: ToolOptions<Schema
     effect,
     dedupe: idempotent,
     terminal: options.terminal ?? false,
-    timeoutMs: options.timeoutMs,
+    timeoutMs,
     execute: execute as Tool["execute"],
     verify: options.verify as Tool["verify"],
     needsApproval: (input) =>
