@@ -6,6 +6,8 @@ const config: ViteUserConfig = defineConfig({
     exclude: ["test/campaigns/**"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Most tests wait for the disk or for another process: every core may have one.
+    maxWorkers: "100%",
   },
 });
 

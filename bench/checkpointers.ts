@@ -16,6 +16,8 @@ export interface Measurement {
   readonly saveMs: Readonly<Record<ShownStep, number>>;
   /** The median over all of them. */
   readonly anySaveMs: number;
+  /** Medians of each turn. The turns of all contenders, and of all three threads, went side by side. */
+  readonly turnsMs: Readonly<Record<ShownStep, readonly number[]>>;
   /** The whole conversation, with the work that goes on after a save has returned. */
   readonly totalMs: number;
   /** By an instance that was just opened, opening included. */
@@ -51,6 +53,7 @@ interface Entrant {
 
 interface Samples {
   readonly saves: Readonly<Record<ShownStep, number[]>>;
+  readonly turns: Readonly<Record<ShownStep, number[]>>;
   readonly totals: number[];
   readonly bytes: number[];
   readonly allocated: number[];
@@ -85,6 +88,7 @@ export async function measure(contenders: readonly Contender[], plan: Plan): Pro
 
 const emptySamples = (): Samples => ({
   saves: { 10: [], 100: [], 400: [] },
+  turns: { 10: [], 100: [], 400: [] },
   totals: [],
   bytes: [],
   allocated: [],
@@ -146,7 +150,9 @@ async function takeTurns(
       for (const step of rotated(SHOWN_STEPS, offset / TURN)) {
         const from = firstOfWindow(step) + offset;
         const times = await entrant.process.steps(directoryOf(entrant, step), from, from + TURN);
-        entrant.samples.saves[step].push(...times.map(({ save }) => save));
+        const saves = times.map(({ save }) => save);
+        entrant.samples.saves[step].push(...saves);
+        entrant.samples.turns[step].push(median(saves));
         if (step === STEPS) totals.set(entrant, totals.get(entrant)! + sum(times.map(({ whole }) => whole)));
       }
     }
@@ -162,6 +168,7 @@ function summarise({ contender, samples }: Entrant): Measurement {
     allocatedBytes: median(samples.allocated),
     saveMs: { 10: median(saves[10]), 100: median(saves[100]), 400: median(saves[400]) },
     anySaveMs: median(Object.values(saves).flat()),
+    turnsMs: samples.turns,
     totalMs: median(samples.totals),
     openAndLoadMs: median(samples.openAndLoads),
     loadMs: median(samples.loads),

@@ -6,6 +6,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+/** How many times `b` fits into `a`, found for each pair of neighbours: what comes and goes on the machine meets both. */
+export const medianRatio = (a: readonly number[], b: readonly number[]): number =>
+  median(a.map((value, index) => value / b[index]!));
+
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 export async function timed(work: () => Promise<unknown>): Promise<number> {

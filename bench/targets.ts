@@ -1,4 +1,5 @@
 import { type Measurement, STEPS } from "./checkpointers.ts";
+import { medianRatio } from "./statistics.ts";
 import { kilobytes, milliseconds, times } from "./table.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
 
@@ -19,8 +20,8 @@ export function judge(measurements: readonly Measurement[]): readonly Verdict[] 
   };
   const ours = named("holdfast sqlite");
   const raw = named("raw one-row INSERT");
-  const growth = ours.saveMs[400] / ours.saveMs[10];
-  const overFloor = ours.anySaveMs / raw.anySaveMs;
+  const growth = medianRatio(ours.turnsMs[400], ours.turnsMs[10]);
+  const overFloor = medianRatio(Object.values(ours.turnsMs).flat(), Object.values(raw.turnsMs).flat());
   const messages = STEPS * MESSAGE_BYTES;
   return [
     verdict(

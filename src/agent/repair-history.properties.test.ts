@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../test/property-seed.ts";
+import { AgentState } from "../state/agent-state.ts";
 import { type ContentPart, type Message, textOf } from "../state/message.ts";
 import {
   assertValidForAnthropic,
@@ -140,6 +141,19 @@ test("no success is made up: every result without an error was recorded, and cou
       }
     }),
     runs(1000),
+  );
+});
+
+test("a thread that grows is repaired as if each request were the first", () => {
+  fc.assert(
+    fc.property(garbage, (messages) => {
+      const stored = AgentState.create().withMessages(messages).messages;
+      for (let length = 0; length <= stored.length; length++) {
+        const shown = stored.slice(0, length);
+        expect(repairHistory(shown)).toEqual(repairHistory(structuredClone(shown)));
+      }
+    }),
+    runs(300),
   );
 });
 
