@@ -54,9 +54,10 @@ function isSuperseded(messages: readonly Message[], index: number): boolean {
 /** Tool messages up to the model's next turn: a result may have been stored after a user's message that came in between. */
 function resultsBehind(messages: readonly Message[], from: number): readonly ToolMessage[] {
   const results: ToolMessage[] = [];
-  for (const message of messages.slice(from + 1)) {
-    if (message.role === "assistant") break;
-    if (message.role === "tool") results.push(message);
+  for (let index = from + 1; index < messages.length; index++) {
+    const message = messages[index];
+    if (message?.role === "assistant") break;
+    if (message?.role === "tool") results.push(message);
   }
   return results;
 }
@@ -100,6 +101,17 @@ function hasContent({ content }: Message): boolean {
 
 /** Half of a surrogate pair cannot be sent, and a provider would refuse the thread for ever because of it. */
 function wellFormed(message: Message): Message {
+  const known = soundMessages.get(message);
+  if (known !== undefined) return known;
+  const sound = madeWellFormed(message);
+  soundMessages.set(message, sound);
+  return sound;
+}
+
+/** Messages do not change, and a conversation is looked through before every model call: each is looked at once. */
+const soundMessages = new WeakMap<Message, Message>();
+
+function madeWellFormed(message: Message): Message {
   const { content } = message;
   if (typeof content === "string") {
     return content.isWellFormed() ? message : ({ ...message, content: content.toWellFormed() } as Message);
