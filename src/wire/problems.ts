@@ -45,12 +45,7 @@ const FOREIGN: Readonly<Record<number, ErrorCode>> = {
 export const codeOfForeignStatus = (status: number): ErrorCode => FOREIGN[status] ?? "UNKNOWN";
 
 /** The parts of an error's context that tell nothing about the inside of a service. */
-const SHOWN_CONTEXT = [
-  "capability",
-  "written",
-  "expected",
-  "actual",
-] as const satisfies readonly (keyof ErrorContext)[];
+const SHOWN_CONTEXT = ["capability", "written"] as const;
 
 export interface Problem {
   readonly type: string;
