@@ -5,6 +5,7 @@ import { importPeer } from "../internal/import-peer.ts";
 import { assertPlainTarget } from "./admission.ts";
 import { failureAnswer, respond } from "./answers.ts";
 import { type App, createAppWith } from "./app.ts";
+import { Connections } from "./connections.ts";
 import { invalid, LOOPBACK_HOSTS, type ServiceOptions, settingsOf } from "./options.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -58,9 +59,8 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   });
   server.maxHeadersCount = 100;
   server.maxConnections = maxConnections;
-  let closing = false;
+  const connections = new Connections(server);
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    outgoing.once("close", () => closing && server.closeIdleConnections());
     const refusal = refusalOf(incoming);
     if (refusal === undefined) void handle(incoming, outgoing);
     else void refuse(refusal, outgoing);
@@ -70,8 +70,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   const bound = server.address() as AddressInfo;
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closing = true;
-    closed ??= shutDown(server, app, closeMs);
+    closed ??= shutDown(server, connections, app, closeMs);
     return closed;
   };
   return { url: `http://${nameOf(host)}:${bound.port}`, port: bound.port, close, [Symbol.asyncDispose]: close };
@@ -115,10 +114,11 @@ async function refuse(refusal: Refusal, outgoing: ServerResponse): Promise<void>
   outgoing.end(await answer.text());
 }
 
-async function shutDown(server: Server, app: App, closeMs: number): Promise<void> {
-  app.close();
+async function shutDown(server: Server, connections: Connections, app: App, closeMs: number): Promise<void> {
   const closed = once(server, "close");
   server.close();
+  app.close();
+  connections.drain();
   const tooLong = setTimeout(() => server.closeAllConnections(), closeMs);
   await closed;
   clearTimeout(tooLong);

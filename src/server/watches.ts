@@ -35,16 +35,17 @@ export class Watches {
           // A reader that does not keep up needs no second notice of the same kind.
           if (!stop.signal.aborted && (controller.desiredSize ?? 0) > -8) controller.enqueue(bytes);
         };
-        const unsubscribe =
-          log.subscribe(threadId, () => send(CHANGE)) ?? poll(log, threadId, this.#pollMs, stop.signal, send);
+        const change = (): void => send(CHANGE);
+        const unsubscribe = log.subscribe(threadId, change);
+        if (unsubscribe === undefined) void poll(log, threadId, this.#pollMs, stop.signal, change);
+        else change();
         const heartbeat = setInterval(() => send(HEARTBEAT), HEARTBEAT_MS);
         stop.signal.addEventListener("abort", () => {
           this.#open.delete(end);
           clearInterval(heartbeat);
-          unsubscribe();
+          unsubscribe?.();
           closeQuietly(controller);
         });
-        send(CHANGE);
       },
       cancel: end,
     });
@@ -57,29 +58,29 @@ export class Watches {
   }
 }
 
-/** For a storage that cannot call back: one look every now and then here is cheaper than one from every client. */
-function poll(
+/**
+ * For a storage that cannot call back: one look every now and then here is
+ * cheaper than one from every client. The first call comes after the first look,
+ * so that no change falls between the two.
+ */
+async function poll(
   log: TenantLog,
   threadId: string,
   pollMs: number,
   signal: AbortSignal,
-  send: (bytes: Uint8Array) => void,
-): () => void {
-  const look = async (): Promise<void> => {
-    let seen: string | undefined;
-    for (let first = true; !signal.aborted; first = false) {
-      // A look that fails may have missed a change: the client is told to look for itself, and meets the failure.
-      const place = await log.tail(threadId).then(
-        (tail) => (tail === undefined ? "absent" : entityTag({ generation: tail.generation, seq: tail.entry.seq })),
-        () => undefined,
-      );
-      if (!first && (place !== seen || place === undefined)) send(CHANGE);
-      seen = place;
-      await sleep(pollMs, signal).catch(() => undefined);
-    }
-  };
-  look().catch(() => undefined);
-  return () => undefined;
+  change: () => void,
+): Promise<void> {
+  let seen: string | undefined;
+  while (!signal.aborted) {
+    // A look that fails may have missed a change: the client is told to look for itself, and meets the failure.
+    const place = await log.tail(threadId).then(
+      (tail) => (tail === undefined ? "absent" : entityTag({ generation: tail.generation, seq: tail.entry.seq })),
+      () => undefined,
+    );
+    if (place !== seen || place === undefined) change();
+    seen = place;
+    await sleep(pollMs, signal).catch(() => undefined);
+  }
 }
 
 function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): void {
