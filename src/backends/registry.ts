@@ -14,6 +14,8 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
+  /** What it can is what the storage can that it leads to. */
+  readonly capabilities?: "remote";
 }
 
 /** One line a backend. package.json's exports and peers, and the README's table, are written from it. */
@@ -25,5 +27,12 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     example: "sqlite:./agents.db",
     load: () => import("./sqlite/index.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
+  },
+  http: {
+    schemes: ["http", "https"],
+    example: "https://state.example.com",
+    load: () => import("./http/index.ts"),
+    peers: {},
+    capabilities: "remote",
   },
 };

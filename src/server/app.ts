@@ -13,12 +13,11 @@ import { type BodySource, readBody } from "./bodies.ts";
 import { CursorSeal } from "./cursors.ts";
 import { asRefusal, OPERATE } from "./operations.ts";
 import { type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";
+import { HONO_RANGE } from "./peers.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { Refusal } from "./refusal.ts";
 import { TenantLog } from "./tenant-log.ts";
 import { Watches } from "./watches.ts";
-
-export const HONO_RANGE = ">=4.12.25 <5";
 
 export interface App {
   /** Answers one request: for any server that speaks web-standard requests, and for tests. */

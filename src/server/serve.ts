@@ -7,6 +7,7 @@ import { failureAnswer, respond } from "./answers.ts";
 import { type App, createAppWith } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { invalid, LOOPBACK_HOSTS, type ServiceOptions, settingsOf } from "./options.ts";
+import { NODE_SERVER_RANGE } from "./peers.ts";
 import { Refusal } from "./refusal.ts";
 
 export interface ServeOptions extends ServiceOptions {
@@ -47,7 +48,11 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   const known = ["host", "port", "timeouts", "maxConnections"];
   const settings = settingsOf({ ...options, allowedHosts: allowedHostsFor(host, options) }, known);
   const app = await createAppWith(settings);
-  const { getRequestListener } = await importPeer("@hono/node-server", ">=2 <3", () => import("@hono/node-server"));
+  const { getRequestListener } = await importPeer(
+    "@hono/node-server",
+    NODE_SERVER_RANGE,
+    () => import("@hono/node-server"),
+  );
   // The adapter would otherwise put its own Request and Response in place of the program's.
   const handle = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const limits = { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs };
