@@ -26,4 +26,11 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./sqlite/index.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
   },
+  redis: {
+    schemes: ["redis", "rediss", "valkey", "valkeys"],
+    example: "redis://localhost:6379",
+    load: () => import("./redis/index.ts"),
+    // Either of the two.
+    peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
+  },
 };

@@ -52,12 +52,9 @@ export function redisCheckpointer(options: RedisCheckpointerOptions = {}): Check
 
 /** `redis://host:6379/0?prefix=bot:&ttlSeconds=86400`. */
 export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
-  const { prefix, ttlSeconds, ...others } = parseUrl(url).parameters;
-  assertParameters(
-    url,
-    others,
-    ["prefix", "ttlSeconds"].filter((name) => Object.hasOwn(others, name)),
-  );
+  const { parameters } = parseUrl(url);
+  assertParameters(url, parameters, ["prefix", "ttlSeconds"]);
+  const { prefix, ttlSeconds } = parameters;
   return redisCheckpointer({
     ...options,
     url,

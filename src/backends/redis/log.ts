@@ -13,9 +13,9 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
 import { type Connection, type ConnectOptions, connect } from "./connect.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
-import { type Argument, within } from "./port.ts";
+import { within } from "./port.ts";
 import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
-import { run } from "./run-script.ts";
+import { type RunScript, run } from "./run-script.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
 import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_HEAD, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
@@ -28,9 +28,6 @@ export interface RedisLogOptions extends ConnectOptions {
   /** How long a thread lives after its last append, unless that says otherwise. */
   readonly lifetimeMs: number | undefined;
 }
-
-/** How a script is run on the server that has the first of its keys. */
-export type RunScript = (script: Script, keys: readonly string[], args?: readonly Argument[]) => Promise<unknown>;
 
 /**
  * Threads in Redis or Valkey: one hash each, and one sorted set of their ids.

@@ -4,6 +4,9 @@ import { FORMAT } from "./layout.ts";
 import type { Argument, RedisPort } from "./port.ts";
 import type { Script } from "./scripts/script.ts";
 
+/** How a script is run on the server that has the first of its keys. */
+export type RunScript = (script: Script, keys: readonly string[], args?: readonly Argument[]) => Promise<unknown>;
+
 /** By its name where the server knows it; a server that was restarted is given the text again. */
 export async function run(
   port: RedisPort,

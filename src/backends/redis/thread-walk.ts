@@ -1,8 +1,8 @@
 import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import type { KeyNames } from "./layout.ts";
-import type { RunScript } from "./log.ts";
 import { asReply, asText, entryAt } from "./replies.ts";
+import type { RunScript } from "./run-script.ts";
 import { FORGET, FORGET_ABSENT, WALK } from "./scripts/thread-index.ts";
 
 export interface WalkedIndex {
@@ -46,7 +46,8 @@ async function idsAfter(
   // No text in UTF-8 holds the byte 255, so it stands behind everything that begins with the prefix.
   const last = prefix === "" ? "+" : Buffer.concat([Buffer.from(`(${prefix}`), Buffer.from([0xff])]);
   const beginning = prefix === "" ? "-" : `[${prefix}`;
-  const first = after === undefined || Buffer.from(after) < Buffer.from(prefix) ? beginning : `(${after}`;
+  const first =
+    after === undefined || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) < 0 ? beginning : `(${after}`;
   const reply = asReply(await run(WALK, [keys.ids], [first, last, String(limit)])) ?? [];
   return reply.map(asText);
 }

@@ -44,8 +44,12 @@ local keepFrom = math.max(first, math.min(dropBelow, seq))
 
 -- The first write is one that a full server refuses.
 if KEYS[2] then redis.call('ZADD', KEYS[2], 0, threadId) end
-redis.call('HSET', key, 'e:' .. seq, entry, 'b:' .. seq, body)
-writeThread(key, {tail = seq, base = base, head = head, first = keepFrom, generation = generation})
+local line = threadLine({tail = seq, base = base, head = head, first = keepFrom, generation = generation})
+if checkpoint == '' then
+  redis.call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body)
+else
+  redis.call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body, 'c:' .. checkpoint, seq)
+end
 
 local function forgetCheckpoint(position, text)
   local id = text and string.match(text, '^[^\\n]*\\n([^\\n]*)')
@@ -66,7 +70,6 @@ for at = 14, firstDrop - 1, 4 do
 end
 for at = firstDrop, #ARGV do drop(ARGV[at]) end
 for position = first, keepFrom - 1 do drop(position) end
-if checkpoint ~= '' then redis.call('HSET', key, 'c:' .. checkpoint, seq) end
 
 if expiresAt ~= '' then
   redis.call('PEXPIREAT', key, expiresAt)

@@ -30,7 +30,7 @@ if target then return 'target exists' end
 redis.call('ZADD', KEYS[3], 0, ARGV[1])
 redis.call('COPY', KEYS[1], KEYS[2])
 source.generation = ARGV[2]
-writeThread(KEYS[2], source)
+redis.call('HSET', KEYS[2], 'thread', threadLine(source))
 return 'copied'
 `);
 
@@ -55,7 +55,7 @@ redis.call('RESTORE', KEYS[1], ARGV[2], ARGV[1], 'ABSTTL')
 local copy = readThread(KEYS[1])
 if copy then
   copy.generation = ARGV[3]
-  writeThread(KEYS[1], copy)
+  redis.call('HSET', KEYS[1], 'thread', threadLine(copy))
 end
 return 'copied'
 `);

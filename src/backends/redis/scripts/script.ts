@@ -34,11 +34,8 @@ local function readThread(key)
   }
 end
 
-local function writeThread(key, thread)
-  local line = table.concat({
-    '${FORMAT}', thread.tail, thread.base, thread.head, thread.first, thread.generation,
-  }, ' ')
-  redis.call('HSET', key, 'thread', line)
+local function threadLine(thread)
+  return table.concat({'${FORMAT}', thread.tail, thread.base, thread.head, thread.first, thread.generation}, ' ')
 end
 
 local function milliseconds()
