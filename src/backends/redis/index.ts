@@ -9,7 +9,7 @@ import { parseUrl } from "./url.ts";
 
 export type { RedisClient, RedisLibrary } from "./connect.ts";
 export type { IoredisClient } from "./ioredis.ts";
-export { RedisLog } from "./log.ts";
+export { RedisLog, type RedisLogOptions } from "./log.ts";
 export type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";
 
 export interface RedisCheckpointerOptions extends CheckpointerOptions {
