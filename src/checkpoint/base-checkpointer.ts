@@ -38,6 +38,11 @@ export interface PageOptions {
   readonly cursor?: string;
 }
 
+export interface FindOptions extends PageOptions {
+  /** Only threads whose ids begin with this text. @default "" */
+  readonly threadPrefix?: string;
+}
+
 /** What listing tells of a checkpoint, without loading it. Only the id is certain to be there. */
 export interface CheckpointSummary {
   readonly checkpointId: string;
@@ -106,6 +111,11 @@ export abstract class BaseCheckpointer {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
+  /** Makes contact now instead of at the first use. Override it where there is somebody to reach. */
+  async connect(): Promise<CheckpointerCapabilities> {
+    return this.capabilities;
+  }
+
   /** True for a checkpointer of any installed copy of holdfast. */
   static is(value: unknown): value is BaseCheckpointer {
     return typeof value === "object" && value !== null && BRAND in value;
@@ -155,11 +165,11 @@ export abstract class BaseCheckpointer {
     throw new StateError("NOT_FOUND", which, { threadId, checkpointId });
   }
 
-  search(_query: string, _options?: PageOptions): Promise<Page<ThreadSearchHit>> {
+  search(_query: string, _options?: FindOptions): Promise<Page<ThreadSearchHit>> {
     return this.#lacks("search");
   }
 
-  queryByMetadata(_key: string, _value: unknown, _options?: PageOptions): Promise<Page<ThreadSummary>> {
+  queryByMetadata(_key: string, _value: unknown, _options?: FindOptions): Promise<Page<ThreadSummary>> {
     return this.#lacks("metadataQuery");
   }
 

@@ -40,16 +40,22 @@ export async function callDriver<T>(
 }
 
 /** `redis: load failed for thread "t1": NOAUTH Authentication required.` */
-export function asStateError(log: Pick<ThreadLog, "name" | "classify">, place: CallPlace, error: unknown): StateError {
+export function asStateError(
+  log: Pick<ThreadLog, "name" | "classify" | "secrets">,
+  place: CallPlace,
+  error: unknown,
+): StateError {
   const context = { backend: log.name, ...place };
+  const { secrets } = log;
   if (StateError.is(error)) {
     if (error.context.backend !== undefined) return error;
-    const message = `${where(log, place)}: ${redact(error.message)}`;
-    return new StateError(error.code, message, { ...error.context, ...context, cause: redactCause(error.cause) });
+    const message = `${where(log, place)}: ${redact(error.message, secrets)}`;
+    const cause = redactCause(error.cause, secrets);
+    return new StateError(error.code, message, { ...error.context, ...context, cause });
   }
   const code = log.classify(error) ?? "UNKNOWN";
-  const reason = redact(error instanceof Error ? error.message : String(error));
-  return new StateError(code, `${where(log, place)}: ${reason}`, { ...context, cause: redactCause(error) });
+  const reason = redact(error instanceof Error ? error.message : String(error), secrets);
+  return new StateError(code, `${where(log, place)}: ${reason}`, { ...context, cause: redactCause(error, secrets) });
 }
 
 function where(log: Pick<ThreadLog, "name">, { operation, threadId }: CallPlace): string {

@@ -1,4 +1,4 @@
-import type { Durability } from "./thread-log.ts";
+import type { Durability, ThreadLog } from "./thread-log.ts";
 
 /** What a checkpointer can do. True means that it works; false means that the call throws `UNSUPPORTED` naming the flag. */
 export interface CheckpointerCapabilities {
@@ -75,3 +75,25 @@ export const CAPABILITY_FLAGS: readonly CapabilityFlag[] = [
 /** An honest set: every flag false unless it is named. */
 export const capabilities = (advertised: Partial<CheckpointerCapabilities>): CheckpointerCapabilities =>
   Object.freeze({ ...NO_CAPABILITIES, ...advertised });
+
+/** What the class above makes of a driver's. */
+export function capabilitiesOf(log: ThreadLog): CheckpointerCapabilities {
+  const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes } = log.capabilities;
+  return Object.freeze({
+    search: listThreads,
+    metadataQuery: listThreads,
+    vacuum: listThreads,
+    branching: true,
+    ttl,
+    listThreads,
+    listWithMetadata: listThreads,
+    persistentCheckpointIds: durability !== "memory",
+    conditionalSave: conditionalAppend,
+    history: true,
+    lease: conditionalAppend,
+    watch: true,
+    searchMethod: listThreads ? (log.search === undefined ? "scan" : "index") : "none",
+    durability,
+    limits: Object.freeze({ maxRecordBytes }),
+  });
+}

@@ -4,6 +4,7 @@ import {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type FindOptions,
   type ListThreadsOptions,
   type PageOptions,
   type SaveOptions,
@@ -15,7 +16,7 @@ import {
 } from "./base-checkpointer.ts";
 import { copyThread, forkThread, lineageOf } from "./branching.ts";
 import type { CallPlace } from "./call.ts";
-import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
+import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { headOf } from "./chain.ts";
 import { CheckpointContext, type CheckpointerOptions } from "./context.ts";
 import { deleteCheckpoint } from "./editing.ts";
@@ -29,7 +30,7 @@ import { assertVacuumOptions, vacuumThread } from "./retention.ts";
 import { saveState } from "./saving.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThread } from "./summary.ts";
-import type { LogEntry, ThreadLog } from "./thread-log.ts";
+import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
 import { type WatchOptions, watchThread } from "./watching.ts";
 
 /** Large batches: each becomes one segment of the index, and segments that are merged later leave free pages behind. */
@@ -41,7 +42,9 @@ const SAVES_PER_INDEXING = 256;
  */
 export class Checkpointer extends BaseCheckpointer {
   readonly #context: CheckpointContext;
-  readonly #capabilities: CheckpointerCapabilities;
+  #capabilities: CheckpointerCapabilities;
+  /** What `#capabilities` was made from. */
+  #logCapabilities: LogCapabilities;
   #closed = false;
   #unindexedSaves = 0;
   #indexing: Promise<void> = Promise.resolve();
@@ -49,21 +52,39 @@ export class Checkpointer extends BaseCheckpointer {
   constructor(log: ThreadLog, options: CheckpointerOptions = {}) {
     super();
     this.#context = new CheckpointContext(log, options);
+    this.#logCapabilities = log.capabilities;
     this.#capabilities = capabilitiesOf(log);
   }
 
+  /** What this storage can, as it is configured. A remote one is known for certain after `connect()` or any first use. */
   get capabilities(): CheckpointerCapabilities {
+    return this.#known();
+  }
+
+  #known(): CheckpointerCapabilities {
+    const { log } = this.#context;
+    if (log.capabilities !== this.#logCapabilities) {
+      this.#logCapabilities = log.capabilities;
+      this.#capabilities = capabilitiesOf(log);
+    }
     return this.#capabilities;
+  }
+
+  /** Makes contact now instead of at the first use, so that a wrong address or password shows at the start. */
+  override async connect(): Promise<CheckpointerCapabilities> {
+    this.#assertOpen("connect");
+    await this.#context.connect({ operation: "connect" });
+    return this.capabilities;
   }
 
   async save(state: AgentState, threadId: string, options: SaveOptions = {}): Promise<string> {
     this.#assertOpen("save");
-    if (options.ttlSeconds !== undefined) this.#assertCan("ttl", "ttlSeconds");
-    if (options.lease !== undefined) this.#assertCan("lease", "a lease");
+    if (options.ttlSeconds !== undefined) await this.#assertCan("ttl", "ttlSeconds");
+    if (options.lease !== undefined) await this.#assertCan("lease", "a lease");
     if (!(state instanceof AgentState))
       throw new TypeError("save() takes an AgentState first and the thread id second");
     const place = this.#named("save", threadId, undefined);
-    const checked = this.#checkedExpectation(options);
+    const checked = await this.#checkedExpectation(options);
     const checkpointId = await this.#context.guard(place, () => saveState(this.#context, state, threadId, checked));
     this.#indexLater();
     return checkpointId;
@@ -80,9 +101,10 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   /** Without a conditional append there is nothing to compare with: saying so beats pretending. */
-  #checkedExpectation(options: SaveOptions): SaveOptions {
+  async #checkedExpectation(options: SaveOptions): Promise<SaveOptions> {
     const { expectedHead } = options;
-    if (typeof expectedHead === "string" || expectedHead === null) this.#assertCan("conditionalSave", "expectedHead");
+    if (typeof expectedHead === "string" || expectedHead === null)
+      await this.#assertCan("conditionalSave", "expectedHead");
     return options;
   }
 
@@ -128,15 +150,15 @@ export class Checkpointer extends BaseCheckpointer {
     return (await this.#context.call(place, (log) => log.remove(threadId))) === "removed";
   }
 
-  override async search(query: string, options: PageOptions = {}): Promise<Page<ThreadSearchHit>> {
+  override async search(query: string, options: FindOptions = {}): Promise<Page<ThreadSearchHit>> {
     this.#assertOpen("search");
-    this.#assertCan("search", "search()");
+    await this.#assertCan("search", "search()");
     return searchThreads(this.#context, query, options);
   }
 
-  override async queryByMetadata(key: string, value: unknown, options: PageOptions = {}): Promise<Page<ThreadSummary>> {
+  override async queryByMetadata(key: string, value: unknown, options: FindOptions = {}): Promise<Page<ThreadSummary>> {
     this.#assertOpen("queryByMetadata");
-    this.#assertCan("metadataQuery", "queryByMetadata()");
+    await this.#assertCan("metadataQuery", "queryByMetadata()");
     return findByMetadata(this.#context, key, value, options);
   }
 
@@ -152,7 +174,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   override async vacuum(options: VacuumOptions = {}): Promise<VacuumReport> {
     this.#assertOpen("vacuum");
-    this.#assertCan("vacuum", "vacuum()");
+    await this.#assertCan("vacuum", "vacuum()");
     assertVacuumOptions(options);
     let [checkpoints, threads] = [0, 0];
     let cursor: string | undefined;
@@ -189,7 +211,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   override async listThreads(options: ListThreadsOptions = {}): Promise<Page<string>> {
     this.#assertOpen("listThreads");
-    this.#assertCan("listThreads", "listThreads()");
+    await this.#assertCan("listThreads", "listThreads()");
     const found = await findThreads(this.#context, options);
     return page(
       found.map(({ threadId }) => threadId),
@@ -200,7 +222,7 @@ export class Checkpointer extends BaseCheckpointer {
   /** Threads with the summary of their newest checkpoint. */
   override async listWithMetadata(options: ListThreadsOptions = {}): Promise<Page<ThreadSummary>> {
     this.#assertOpen("listWithMetadata");
-    this.#assertCan("listWithMetadata", "listWithMetadata()");
+    await this.#assertCan("listWithMetadata", "listWithMetadata()");
     const found = await findThreads(this.#context, options);
     return page(found.map(summariseThread), found.cursor);
   }
@@ -218,7 +240,7 @@ export class Checkpointer extends BaseCheckpointer {
     options: LeaseOptions = {},
   ): Promise<T> {
     this.#named("withLease", threadId, undefined);
-    this.#assertCan("lease", "withLease()");
+    await this.#assertCan("lease", "withLease()");
     return withLease(this.#context, threadId, work, options);
   }
 
@@ -259,33 +281,14 @@ export class Checkpointer extends BaseCheckpointer {
     });
   }
 
-  #assertCan(flag: CapabilityFlag, what: string): void {
-    if (this.#capabilities[flag]) return;
+  async #assertCan(flag: CapabilityFlag, what: string): Promise<void> {
+    if (this.#known()[flag]) return;
+    await this.#context.connect({ operation: "connect" });
+    if (this.#known()[flag]) return;
     const { name } = this.#context.log;
     const message = `${name}: ${what} needs the capability "${flag}", which is false here`;
     throw new StateError("UNSUPPORTED", message, { backend: name, capability: flag });
   }
-}
-
-function capabilitiesOf(log: ThreadLog): CheckpointerCapabilities {
-  const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes } = log.capabilities;
-  return Object.freeze({
-    search: listThreads,
-    metadataQuery: listThreads,
-    vacuum: listThreads,
-    branching: true,
-    ttl,
-    listThreads,
-    listWithMetadata: listThreads,
-    persistentCheckpointIds: durability !== "memory",
-    conditionalSave: conditionalAppend,
-    history: true,
-    lease: conditionalAppend,
-    watch: true,
-    searchMethod: listThreads ? (log.search === undefined ? "scan" : "index") : "none",
-    durability,
-    limits: Object.freeze({ maxRecordBytes }),
-  });
 }
 
 function positionFromCursor(cursor: string): number {

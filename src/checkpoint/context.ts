@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { StateError } from "../errors.ts";
 import type { StateSchema } from "../state/state-schema.ts";
 import { asStateError, type CallPlace, callDriver, type RetryPolicy } from "./call.ts";
-import type { ThreadLog } from "./thread-log.ts";
+import { assertDurability, warnOfWeaker } from "./durability.ts";
+import type { Durability, ThreadLog } from "./thread-log.ts";
 
 export interface CheckpointerOptions {
   /** The version of your own part of the state and how an older one is brought up to date. */
@@ -10,6 +11,8 @@ export interface CheckpointerOptions {
   readonly retry?: RetryPolicy;
   /** The clock that stamps records. @default Date.now */
   readonly now?: () => number;
+  /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
+  readonly durability?: Durability;
 }
 
 /** What the features above a log share: the driver behind one guarded call, a clock, and names. */
@@ -19,17 +22,39 @@ export class CheckpointContext {
   readonly now: () => number;
   readonly #retry: RetryPolicy;
   readonly #key: string;
+  readonly #wanted: Durability | undefined;
+  #contact: Promise<void> | undefined;
 
   constructor(log: ThreadLog, options: CheckpointerOptions) {
+    assertDurability(options.durability);
     this.log = log;
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
     this.#retry = options.retry ?? {};
     this.#key = newId();
+    this.#wanted = options.durability;
+    if (log.connect !== undefined) return;
+    this.#contact = Promise.resolve();
+    warnOfWeaker(log, options.durability);
   }
 
-  call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
+  async call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
+    await this.connect(place);
     return callDriver(this.log, this.#retry, place, work);
+  }
+
+  /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */
+  connect(place: CallPlace): Promise<void> {
+    this.#contact ??= this.#makeContact(place).catch((error: unknown) => {
+      this.#contact = undefined;
+      throw error;
+    });
+    return this.#contact;
+  }
+
+  async #makeContact(place: CallPlace): Promise<void> {
+    await callDriver(this.log, this.#retry, place, async (log) => log.connect?.());
+    warnOfWeaker(this.log, this.#wanted);
   }
 
   /** Says where in any StateError that comes out of `work` without saying so itself. */

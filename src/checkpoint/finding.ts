@@ -2,7 +2,13 @@ import { StateError } from "../errors.ts";
 import { globMatcher, globPrefix } from "../internal/glob.ts";
 import { encodeText } from "../state/codec.ts";
 import { searchWords } from "../state/searchable-text.ts";
-import type { ListThreadsOptions, PageOptions, ThreadSearchHit, ThreadSummary } from "./base-checkpointer.ts";
+import type {
+  FindOptions,
+  ListThreadsOptions,
+  PageOptions,
+  ThreadSearchHit,
+  ThreadSummary,
+} from "./base-checkpointer.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { hasMember } from "./metadata.ts";
@@ -24,6 +30,15 @@ export function checkedCursor(cursor: unknown): string | undefined {
   throw new StateError("INVALID_ARGUMENT", "a cursor is the text that the page before gave; hand it back as it is");
 }
 
+function checkedPrefix(prefix: unknown): string {
+  if (prefix === undefined) return "";
+  if (typeof prefix === "string" && prefix.isWellFormed()) return prefix;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "threadPrefix must be well-formed text: what the ids of the threads begin with",
+  );
+}
+
 export async function findThreads(context: CheckpointContext, options: ListThreadsOptions): Promise<Page<ThreadEntry>> {
   const { pattern = "*" } = options;
   if (typeof pattern !== "string") throw new StateError("INVALID_ARGUMENT", "pattern must be a string");
@@ -37,7 +52,7 @@ export async function findByMetadata(
   context: CheckpointContext,
   key: string,
   value: unknown,
-  options: PageOptions,
+  options: FindOptions,
 ): Promise<Page<ThreadSummary>> {
   if (typeof key !== "string" || !key.isWellFormed()) {
     throw new StateError("INVALID_ARGUMENT", "the metadata key must be well-formed text");
@@ -45,12 +60,13 @@ export async function findByMetadata(
   const valueJson = encodeText(value, "value");
   const limit = checkedLimit(options.limit, 100);
   const cursor = checkedCursor(options.cursor);
+  const prefix = checkedPrefix(options.threadPrefix);
   const found = context.log.queryMetadata
     ? await context.call({ operation: "queryByMetadata" }, async (log) => {
-        const query = { limit, ...(cursor !== undefined && { cursor }) };
+        const query = { limit, prefix, ...(cursor !== undefined && { cursor }) };
         return (await log.queryMetadata?.(key, valueJson, query)) ?? { items: [], cursor: undefined };
       })
-    : await gather(context, "", options, ({ head }) => hasMember(metadataOf(head), key, valueJson));
+    : await gather(context, prefix, options, ({ head }) => hasMember(metadataOf(head), key, valueJson));
   return page(found.items.map(summariseThread), found.cursor);
 }
 
@@ -96,26 +112,31 @@ async function readPage(
 export async function searchThreads(
   context: CheckpointContext,
   query: string,
-  options: PageOptions,
+  options: FindOptions,
 ): Promise<Page<ThreadSearchHit>> {
   if (typeof query !== "string") throw new StateError("INVALID_ARGUMENT", "the query must be a string");
-  const limit = checkedLimit(options.limit, 10);
+  const within = { limit: checkedLimit(options.limit, 10), prefix: checkedPrefix(options.threadPrefix) };
   const words = [...new Set(searchWords(query))];
-  if (words.length === 0 || limit === 0) return page<ThreadSearchHit>([], undefined);
-  const hits = context.log.search ? await searchIndex(context, words, limit) : await scan(context, words, limit);
+  if (words.length === 0 || within.limit === 0) return page<ThreadSearchHit>([], undefined);
+  const hits = context.log.search ? await searchIndex(context, words, within) : await scan(context, words, within);
   return page(
     hits.map(({ threadId, entry, score }) => ({ ...summariseThread({ threadId, head: entry }), score })),
     undefined,
   );
 }
 
+interface SearchRange {
+  readonly limit: number;
+  readonly prefix: string;
+}
+
 async function searchIndex(
   context: CheckpointContext,
   words: readonly string[],
-  limit: number,
+  within: SearchRange,
 ): Promise<readonly SearchHit[]> {
   await catchUpIndex(context);
-  return context.call({ operation: "search" }, async (log) => (await log.search?.(words, { limit })) ?? []);
+  return context.call({ operation: "search" }, async (log) => (await log.search?.(words, within)) ?? []);
 }
 
 /** Indexes what was saved since the last time, where the backend leaves that for later. */
@@ -123,11 +144,15 @@ export const catchUpIndex = (context: CheckpointContext): Promise<void> =>
   context.call({ operation: "search" }, async (log) => log.catchUp?.((record) => wordsOf(newMessagesOf(record))));
 
 /** Reads every thread. For backends without an index, where that is the only truthful answer. */
-async function scan(context: CheckpointContext, words: readonly string[], limit: number): Promise<SearchHit[]> {
+async function scan(
+  context: CheckpointContext,
+  words: readonly string[],
+  { limit, prefix }: SearchRange,
+): Promise<SearchHit[]> {
   const hits: SearchHit[] = [];
   let cursor: string | undefined;
   do {
-    const query = { prefix: "", limit: 100, ...(cursor !== undefined && { cursor }) };
+    const query = { prefix, limit: 100, ...(cursor !== undefined && { cursor }) };
     const found = await context.call({ operation: "search" }, (log) => log.listThreads(query));
     for (const { threadId } of found.items) {
       hits.push(

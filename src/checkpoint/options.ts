@@ -2,7 +2,12 @@ import { StateError } from "../errors.ts";
 
 type Kind = "string" | "number" | "boolean" | "object" | "function";
 
-const SHARED: Readonly<Record<string, Kind>> = { stateSchema: "object", retry: "object", now: "function" };
+const SHARED: Readonly<Record<string, Kind>> = {
+  stateSchema: "object",
+  retry: "object",
+  now: "function",
+  durability: "string",
+};
 
 /** Refuses an option that does not exist: a misspelt one must not be ignored in silence. */
 export function assertOptions(factory: string, options: object, own: Readonly<Record<string, Kind>>): void {

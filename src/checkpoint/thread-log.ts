@@ -126,8 +126,21 @@ export interface LogCapabilities {
 export interface ThreadLog {
   /** The word that errors begin with: "sqlite". */
   readonly name: string;
-  /** True of this instance, with this configuration. Fixed once constructed. */
+  /**
+   * True of this instance, with this configuration. Fixed once constructed; with
+   * `connect`, once that returned, and until then the least that is sure.
+   */
   readonly capabilities: LogCapabilities;
+
+  /** Passwords and tokens this driver was given: no error shows them. */
+  readonly secrets?: readonly string[];
+
+  /**
+   * Makes contact, for a driver that learns its capabilities from the storage.
+   * Called before the first operation and again until it succeeded; throws where
+   * the storage cannot be reached or refuses. The caller never runs two at once.
+   */
+  connect?(): Promise<void>;
 
   /**
    * Adds one record at `expected + 1`, or refuses.
@@ -187,8 +200,15 @@ export interface ThreadLog {
     readonly limit: number;
   }): Promise<LogPage<ThreadEntry>>;
 
-  /** Checkpoint records whose words contain all of `words`, each as a whole word or as the beginning of one. Best first. Without it, threads are scanned. */
-  search?(words: readonly string[], options: { readonly limit: number }): Promise<readonly SearchHit[]>;
+  /**
+   * Checkpoint records whose words contain all of `words`, each as a whole word
+   * or as the beginning of one, in threads whose ids begin with `prefix`. Best
+   * first. Without it, threads are scanned.
+   */
+  search?(
+    words: readonly string[],
+    options: { readonly limit: number; readonly prefix?: string },
+  ): Promise<readonly SearchHit[]>;
 
   /**
    * Brings the index that `search` uses up to date, for a driver that does not
@@ -197,11 +217,11 @@ export interface ThreadLog {
    */
   catchUp?(wordsOf: (record: LogRecord) => string | undefined): Promise<void>;
 
-  /** Threads whose head checkpoint's metadata has `key` with that JSON value. Without it, threads are scanned. */
+  /** Threads whose ids begin with `prefix` and whose head checkpoint's metadata has `key` with that JSON value. Without it, threads are scanned. */
   queryMetadata?(
     key: string,
     valueJson: string,
-    options: { readonly cursor?: string; readonly limit: number },
+    options: { readonly cursor?: string; readonly limit: number; readonly prefix?: string },
   ): Promise<LogPage<ThreadEntry>>;
 
   /** Calls back some time after the thread changed, perhaps for no reason; returns the way to stop. Without it, `watch` polls. */

@@ -50,7 +50,6 @@ type Method = "append" | "readTail" | "readCheckpoint" | "entry" | "tail" | "lis
  */
 export class FaultyLog implements ThreadLog {
   readonly name: string;
-  readonly capabilities: LogCapabilities;
   /** The methods that were called, in order. */
   readonly calls: string[] = [];
   readonly append: ThreadLog["append"];
@@ -67,6 +66,7 @@ export class FaultyLog implements ThreadLog {
   readonly queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
   readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
   readonly now?: NonNullable<ThreadLog["now"]>;
+  readonly connect?: NonNullable<ThreadLog["connect"]>;
   readonly #log: ThreadLog;
   readonly #options: FaultyLogOptions;
 
@@ -74,7 +74,6 @@ export class FaultyLog implements ThreadLog {
     this.#log = log;
     this.#options = options;
     this.name = log.name;
-    this.capabilities = log.capabilities;
     this.append = this.#through("append");
     this.readTail = this.#through("readTail");
     this.readCheckpoint = this.#through("readCheckpoint");
@@ -85,13 +84,18 @@ export class FaultyLog implements ThreadLog {
     this.copy = this.#through("copy");
     this.listThreads = this.#through("listThreads");
     // What the driver lacks is lacking here too: the class above chooses its way by that.
-    const { search, catchUp, queryMetadata, subscribe, now } = log;
+    const { search, catchUp, queryMetadata, subscribe, now, connect } = log;
     if (search) this.search = (...args) => this.#meet("search", () => search.apply(log, args));
     if (catchUp) this.catchUp = (...args) => this.#meet("catchUp", () => catchUp.apply(log, args));
     if (queryMetadata)
       this.queryMetadata = (...args) => this.#meet("queryMetadata", () => queryMetadata.apply(log, args));
     if (subscribe) this.subscribe = (...args) => subscribe.apply(log, args);
     if (now) this.now = () => this.#meet("now", () => now.apply(log));
+    if (connect) this.connect = () => connect.apply(log);
+  }
+
+  get capabilities(): LogCapabilities {
+    return this.#log.capabilities;
   }
 
   classify(error: unknown): ErrorCode | undefined {

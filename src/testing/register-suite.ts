@@ -1,5 +1,5 @@
 import type { ConformanceSuite, Fixture } from "./conformance-case.ts";
-import { runCase } from "./run-case.ts";
+import { type Openable, runCase } from "./run-case.ts";
 import { startTally } from "./tally.ts";
 
 /** What a runner hands to a test, as far as it is used here. Both vitest and node:test have it. */
@@ -19,7 +19,7 @@ export interface ConformanceOptions<Subject> {
 }
 
 /** Registers every case as a test. One that does not apply is skipped and says what it needs. */
-export function registerSuite<Subject extends { close(): Promise<void> }, Need extends string>(
+export function registerSuite<Subject extends Openable, Need extends string>(
   suite: ConformanceSuite<Subject, Need>,
   { name, test, afterAll, create }: ConformanceOptions<Subject>,
 ): void {

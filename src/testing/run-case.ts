@@ -7,12 +7,14 @@ export type CaseOutcome =
   /** `lacks` says which needs are not met. */
   | { readonly outcome: "not applicable"; readonly lacks: readonly string[] };
 
-interface Closable {
+/** What both kinds of subject are opened and closed with. */
+export interface Openable {
+  connect?(): Promise<unknown>;
   close(): Promise<void>;
 }
 
 /** Runs one case on a fixture of its own, closes what it opened and takes it away. Never rejects. */
-export async function runCase<Subject extends Closable, Need extends string>(
+export async function runCase<Subject extends Openable, Need extends string>(
   suite: ConformanceSuite<Subject, Need>,
   conformanceCase: ConformanceCase<Subject, Need>,
   create: () => Promise<Fixture<Subject>>,
@@ -20,6 +22,7 @@ export async function runCase<Subject extends Closable, Need extends string>(
   let fixture: Fixture<Subject>;
   try {
     fixture = await create();
+    await fixture.subject.connect?.();
   } catch (error) {
     return { outcome: "failed", error };
   }
@@ -52,12 +55,13 @@ async function prove<Subject, Need extends string>(
   }
 }
 
-function tracked<Subject>(fixture: Fixture<Subject>, opened: Subject[]): Fixture<Subject> {
+function tracked<Subject extends Openable>(fixture: Fixture<Subject>, opened: Subject[]): Fixture<Subject> {
   const { reopen } = fixture;
   if (reopen === undefined) return fixture;
   const open = async (): Promise<Subject> => {
     const another = await reopen();
     opened.push(another);
+    await another.connect?.();
     return another;
   };
   return { ...fixture, reopen: open };

@@ -160,14 +160,15 @@ export class SqliteLog implements ThreadLog {
   queryMetadata(
     key: string,
     valueJson: string,
-    { cursor = "", limit }: { cursor?: string; limit: number },
+    { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
   ): Promise<LogPage<ThreadEntry>> {
     const sqlKey = isPlainKey(key) ? key : null;
+    const end = successorOf(prefix) ?? null;
     return this.#read(({ withKey }) => {
       const matches: ThreadHeadRow[] = [];
       let after = cursor;
       for (;;) {
-        const rows = withKey.all(after, sqlKey, sqlKey, 500) as ThreadHeadRow[];
+        const rows = withKey.all(prefix, after, end, end, sqlKey, sqlKey, 500) as ThreadHeadRow[];
         matches.push(...rows.filter((row) => hasMember(row.metadata, key, valueJson)));
         const last = rows.at(-1);
         if (last === undefined || matches.length > limit) return pageOf(matches, limit);
@@ -177,10 +178,14 @@ export class SqliteLog implements ThreadLog {
   }
 
   /** The index knows which records have the words and not how often: the less there is beside them, the better the hit. */
-  search(words: readonly string[], { limit }: { limit: number }): Promise<readonly SearchHit[]> {
+  search(
+    words: readonly string[],
+    { limit, prefix = "" }: { limit: number; prefix?: string },
+  ): Promise<readonly SearchHit[]> {
+    const end = successorOf(prefix) ?? null;
     const query = words.map((word) => `"${word.replaceAll('"', '""')}"*`).join(" ");
     return this.#read(({ search }) =>
-      (search.all(query, limit) as (ThreadHeadRow & { length: number })[]).map((row) => ({
+      (search.all(query, prefix, end, end, limit) as (ThreadHeadRow & { length: number })[]).map((row) => ({
         threadId: row.thread_id,
         entry: toEntry(row),
         score: 1 / Math.sqrt(row.length),

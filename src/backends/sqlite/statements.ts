@@ -82,14 +82,15 @@ const STATEMENTS = {
   withKey: ({ threads, records }: TableNames) =>
     `SELECT t.thread_id, ${entryColumns("r")} FROM ${threads} t
        JOIN ${records} r ON r.id = t.thread_no * ${ROWS_PER_THREAD} + t.head
-     WHERE t.thread_id > ? AND t.head > 0 AND r.metadata IS NOT NULL
+     WHERE t.thread_id >= ? AND t.thread_id > ? AND (? IS NULL OR t.thread_id < ?) AND t.head > 0 AND r.metadata IS NOT NULL
        AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(r.metadata) m WHERE m.key = ?))
      ORDER BY t.thread_id LIMIT ?`,
 
   search: ({ threads, records, words }: TableNames) =>
     `SELECT t.thread_id, ${entryColumns("r")}, length(r.body) AS length FROM ${words} w
        JOIN ${records} r ON r.id = w.rowid JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
-     WHERE ${words} MATCH ? ORDER BY length(r.body), r.id DESC LIMIT ?`,
+     WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)
+     ORDER BY length(r.body), r.id DESC LIMIT ?`,
 } as const;
 
 export type StatementName = keyof typeof STATEMENTS;

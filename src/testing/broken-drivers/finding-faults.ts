@@ -1,8 +1,6 @@
 import type { AppendOutcome, AppendRequest, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
-import { ReferenceLog } from "./reference-log.ts";
-
-type Query = { readonly cursor?: string; readonly limit: number };
+import { type MetadataRange, ReferenceLog, type SearchRange } from "./reference-log.ts";
 
 const memberOf = (metadata: string | undefined, key: string): unknown =>
   (JSON.parse(metadata ?? "{}") as Record<string, unknown>)[key];
@@ -12,7 +10,7 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "searches for the first word only",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override search(words: readonly string[], options: { limit: number }): Promise<readonly SearchHit[]> {
+        override search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
           return super.search(words.slice(0, 1), options);
         }
       })(inner),
@@ -25,7 +23,7 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "indexes every record twice",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async search(words: readonly string[], options: { limit: number }): Promise<readonly SearchHit[]> {
+        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
           return (await super.search(words, options)).flatMap((hit) => [hit, hit]);
         }
       })(inner),
@@ -47,7 +45,7 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "finds whole words only",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async search(words: readonly string[], options: { limit: number }): Promise<readonly SearchHit[]> {
+        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
           const said = (await this.everyCheckpoint()).flatMap(({ record }) => (record.words ?? "").split(" "));
           return words.every((word) => said.includes(word)) ? super.search(words, options) : [];
         }
@@ -64,7 +62,7 @@ export const findingFaults: readonly DriverFault[] = [
           if (outcome.appended) this.#hits.push({ threadId, entry: request.record, score: 1 });
           return outcome;
         }
-        override async search(words: readonly string[], options: { limit: number }): Promise<readonly SearchHit[]> {
+        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
           const found = await super.search(words, options);
           const known = new Set(found.map(({ threadId, entry }) => `${threadId} ${entry.seq}`));
           const said = ({ entry }: SearchHit): string => ("words" in entry ? String(entry.words) : "");
@@ -78,8 +76,11 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "puts the worst first",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async search(words: readonly string[], { limit }: { limit: number }): Promise<readonly SearchHit[]> {
-          return (await super.search(words, { limit: 1000 })).toReversed().slice(0, limit);
+        override async search(
+          words: readonly string[],
+          { limit, ...range }: SearchRange,
+        ): Promise<readonly SearchHit[]> {
+          return (await super.search(words, { ...range, limit: 1000 })).toReversed().slice(0, limit);
         }
       })(inner),
     caughtBy: ["the best come first, as many as were asked for"],
@@ -88,7 +89,7 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "compares metadata as text",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override queryMetadata(key: string, valueJson: string, options: Query): Promise<LogPage<ThreadEntry>> {
+        override queryMetadata(key: string, valueJson: string, options: MetadataRange): Promise<LogPage<ThreadEntry>> {
           const wanted = String(JSON.parse(valueJson));
           return this.threadsWhere(options, ({ head }) => String(memberOf(head.metadata, key)) === wanted);
         }
@@ -99,7 +100,7 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "takes a missing key for null",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override queryMetadata(key: string, valueJson: string, options: Query): Promise<LogPage<ThreadEntry>> {
+        override queryMetadata(key: string, valueJson: string, options: MetadataRange): Promise<LogPage<ThreadEntry>> {
           const test = ({ head }: ThreadEntry): boolean =>
             JSON.stringify(memberOf(head.metadata, key) ?? null) === valueJson;
           return this.threadsWhere(options, test);
@@ -111,7 +112,7 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "takes a key for a path",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override queryMetadata(key: string, valueJson: string, options: Query): Promise<LogPage<ThreadEntry>> {
+        override queryMetadata(key: string, valueJson: string, options: MetadataRange): Promise<LogPage<ThreadEntry>> {
           return this.threadsWhere(options, ({ head }) => {
             let value: unknown = JSON.parse(head.metadata ?? "{}");
             for (const step of key.split(".")) value = (value as Record<string, unknown> | undefined)?.[step];
@@ -125,7 +126,11 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "looks at the metadata of every checkpoint",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async queryMetadata(key: string, valueJson: string, options: Query): Promise<LogPage<ThreadEntry>> {
+        override async queryMetadata(
+          key: string,
+          valueJson: string,
+          options: MetadataRange,
+        ): Promise<LogPage<ThreadEntry>> {
           const all = await this.everyCheckpoint();
           const matches = all.filter(({ record }) => JSON.stringify(memberOf(record.metadata, key)) === valueJson);
           const ids = new Set(matches.map(({ threadId }) => threadId));
@@ -145,5 +150,34 @@ export const findingFaults: readonly DriverFault[] = [
         }
       })(inner),
     caughtBy: ["every match is met exactly once, whatever the size of a page"],
+  },
+  {
+    fault: "searches every thread, whatever their ids should begin with",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override search(words: readonly string[], { limit }: SearchRange): Promise<readonly SearchHit[]> {
+          return super.search(words, { limit });
+        }
+      })(inner),
+    caughtBy: ["a search within a prefix finds nothing outside it, whatever the prefix holds"],
+  },
+  {
+    fault: "takes a prefix for a pattern",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override queryMetadata(
+          key: string,
+          valueJson: string,
+          { prefix = "", ...range }: MetadataRange,
+        ): Promise<LogPage<ThreadEntry>> {
+          const looksLike = (threadId: string): boolean =>
+            [...prefix].every((character, index) => character === "_" || character === threadId[index]);
+          return this.threadsWhere(
+            range,
+            ({ threadId, head }) => looksLike(threadId) && JSON.stringify(memberOf(head.metadata, key)) === valueJson,
+          );
+        }
+      })(inner),
+    caughtBy: ["a query within a prefix finds nothing outside it, whatever the prefix holds"],
   },
 ];

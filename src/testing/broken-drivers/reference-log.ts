@@ -14,6 +14,15 @@ import type { ErrorCode } from "../../errors.ts";
 
 type Threads = LogPage<ThreadEntry>;
 
+export interface SearchRange {
+  readonly limit: number;
+  readonly prefix?: string;
+}
+
+export interface MetadataRange extends SearchRange {
+  readonly cursor?: string;
+}
+
 /**
  * A correct driver with every optional method, on top of one without: it finds
  * things by reading everything. Each faulty driver is this one with one method
@@ -77,9 +86,10 @@ export class ReferenceLog implements ThreadLog {
     return this.#reach().listThreads(options);
   }
 
-  async search(words: readonly string[], { limit }: { limit: number }): Promise<readonly SearchHit[]> {
+  async search(words: readonly string[], { limit, prefix = "" }: SearchRange): Promise<readonly SearchHit[]> {
     const hits: SearchHit[] = [];
     for (const { threadId, record } of await this.everyCheckpoint()) {
+      if (!threadId.startsWith(prefix)) continue;
       const said = (record.words ?? "").split(" ");
       const counts = words.map((word) => said.filter((candidate) => candidate.startsWith(word)).length);
       const score = counts.includes(0) ? 0 : counts.reduce((sum, count) => sum + count, 0) / said.length;
@@ -88,7 +98,7 @@ export class ReferenceLog implements ThreadLog {
     return hits.sort((a, b) => b.score - a.score).slice(0, limit);
   }
 
-  async queryMetadata(key: string, valueJson: string, options: { cursor?: string; limit: number }): Promise<Threads> {
+  async queryMetadata(key: string, valueJson: string, options: MetadataRange): Promise<Threads> {
     return this.threadsWhere(options, ({ head }) => {
       const metadata = JSON.parse(head.metadata ?? "{}") as Record<string, unknown>;
       return Object.hasOwn(metadata, key) && JSON.stringify(metadata[key]) === valueJson;
@@ -110,10 +120,10 @@ export class ReferenceLog implements ThreadLog {
 
   /** A page of the threads that pass `test`, found by walking over all of them. */
   async threadsWhere(
-    { cursor, limit }: { cursor?: string; limit: number },
+    { cursor, limit, prefix = "" }: MetadataRange,
     test: (thread: ThreadEntry) => boolean,
   ): Promise<Threads> {
-    const all = await this.#reach().listThreads({ prefix: "", limit: Number.POSITIVE_INFINITY });
+    const all = await this.#reach().listThreads({ prefix, limit: Number.POSITIVE_INFINITY });
     const matches = all.items.filter((thread) => test(thread) && (cursor === undefined || thread.threadId > cursor));
     const items = matches.slice(0, limit);
     return { items, cursor: matches.length > limit ? items.at(-1)?.threadId : undefined };

@@ -148,4 +148,15 @@ export const metadataCases: readonly CheckpointerCase[] = checkpointerCasesOf("m
         assert.deepEqual(await query(subject, "a", 1, limit), ids, `pages of ${limit}`);
     },
   },
+  {
+    name: "a query within a prefix finds only threads whose ids begin with it",
+    needs: ["metadataQuery"],
+    run: async ({ subject }) => {
+      for (const threadId of ["acme/1", "acme/2", "acme", "acme_1"]) {
+        await subject.save(conversation(1), threadId, { metadata: { a: 1 } });
+      }
+      const found = await subject.queryByMetadata("a", 1, { threadPrefix: "acme/" });
+      assert.deepEqual(found.map(({ threadId }) => threadId).sort(), ["acme/1", "acme/2"]);
+    },
+  },
 ]);

@@ -218,4 +218,13 @@ export const searchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
       );
     },
   },
+  {
+    name: "a search within a prefix finds only threads whose ids begin with it",
+    needs: ["search"],
+    run: async ({ subject }) => {
+      await saySomewhere(subject, { "acme/1": "a fox", "acme/2": "a fox", acme: "a fox", acme_1: "a fox" });
+      const hits = await subject.search("fox", { limit: 100, threadPrefix: "acme/" });
+      assert.deepEqual(hits.map(({ threadId }) => threadId).sort(), ["acme/1", "acme/2"]);
+    },
+  },
 ]);

@@ -1,16 +1,23 @@
 import assert from "node:assert/strict";
 import type { ThreadLog } from "../../checkpoint/thread-log.ts";
 import { HOSTILE_KEYS, LOOKALIKE_VALUES } from "../hostile-metadata.ts";
-import { assertEntry, markAt, put, recordAt } from "./sample-records.ts";
+import { assertEntry, markAt, PREFIXED_IDS, put, recordAt } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 /** Every page of a query. */
-async function query(log: ThreadLog, key: string, value: unknown, limit = 50): Promise<readonly string[]> {
+async function query(
+  log: ThreadLog,
+  key: string,
+  value: unknown,
+  limit = 50,
+  prefix?: string,
+): Promise<readonly string[]> {
   const threads: string[] = [];
   let cursor: string | undefined;
   do {
     const page = await log.queryMetadata?.(key, JSON.stringify(value), {
       limit,
+      ...(prefix !== undefined && { prefix }),
       ...(cursor !== undefined && { cursor }),
     });
     threads.push(...(page?.items ?? []).map(({ threadId }) => threadId));
@@ -98,6 +105,17 @@ export const metadataQueryCases: readonly ThreadLogCase[] = threadLogCasesOf("qu
       }
       for (const limit of [1, 3, 14, 50])
         assert.deepEqual(await query(subject, "a", 1, limit), ids, `pages of ${limit}`);
+    },
+  },
+  {
+    name: "a query within a prefix finds nothing outside it, whatever the prefix holds",
+    needs: ["queryMetadata"],
+    run: async ({ subject }) => {
+      for (const threadId of PREFIXED_IDS) await put(subject, threadId, recordAt(1, { metadata: '{"a":1}' }));
+      for (const prefix of ["a_", "a%", "a_/1", "b", "\u00e9", ""]) {
+        const expected = PREFIXED_IDS.filter((threadId) => threadId.startsWith(prefix)).sort();
+        for (const limit of [1, 50]) assert.deepEqual(await query(subject, "a", 1, limit, prefix), expected, prefix);
+      }
     },
   },
 ]);

@@ -132,3 +132,17 @@ export async function threadsOf(log: ThreadLog, prefix: string, limit: number): 
   } while (cursor !== undefined);
   return threads;
 }
+
+/** Ids whose beginnings are easily taken for patterns, or for one another. */
+export const PREFIXED_IDS: readonly string[] = [
+  "a",
+  "ab",
+  "a_",
+  "a_/1",
+  "a%",
+  "a%b",
+  "A_",
+  "b",
+  "\u00e9t\u00e9",
+  "e\u0301",
+];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LogRecord, SearchHit, ThreadLog } from "../../checkpoint/thread-log.ts";
-import { assertEntry, markAt, put, recordAt } from "./sample-records.ts";
+import { assertEntry, markAt, PREFIXED_IDS, put, recordAt } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 async function find(log: ThreadLog, words: readonly string[], limit = 50): Promise<readonly SearchHit[]> {
@@ -149,6 +149,22 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
       await say(subject, "t", 2, "word");
       await put(subject, "t", markAt(3, { head: 2 }));
       assert.deepEqual(await found(subject, "word"), ["t/2"]);
+    },
+  },
+  {
+    name: "a search within a prefix finds nothing outside it, whatever the prefix holds",
+    needs: ["search"],
+    run: async ({ subject }) => {
+      for (const threadId of PREFIXED_IDS) await say(subject, threadId, 1, "fox");
+      await subject.catchUp?.(wordsOf);
+      for (const prefix of ["a_", "a%", "a_/1", "b", "\u00e9", ""]) {
+        const expected = PREFIXED_IDS.filter((threadId) => threadId.startsWith(prefix)).sort();
+        const hits = (await subject.search?.(["fox"], { limit: 50, prefix })) ?? [];
+        assert.deepEqual(hits.map(({ threadId }) => threadId).sort(), expected, prefix);
+      }
+      const [hit, ...others] = (await subject.search?.(["fox"], { limit: 1, prefix: "ab" })) ?? [];
+      assert.equal(hit?.threadId, "ab", "the limit counts what is inside");
+      assert.deepEqual(others, []);
     },
   },
 ]);

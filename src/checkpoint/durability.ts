@@ -1,0 +1,28 @@
+import { StateError } from "../errors.ts";
+import type { Durability, ThreadLog } from "./thread-log.ts";
+
+/** From the weakest to the strongest. */
+const CLASSES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
+
+export function assertDurability(wanted: Durability | undefined): void {
+  if (wanted === undefined || CLASSES.includes(wanted)) return;
+  const classes = CLASSES.map((name) => JSON.stringify(name)).join(", ");
+  throw new StateError("INVALID_ARGUMENT", `durability must be one of ${classes}, not ${JSON.stringify(wanted)}`);
+}
+
+/** A warning and not an error: the storage works, and whether less will do is for its owner to say. */
+export function warnOfWeaker(log: Pick<ThreadLog, "name" | "capabilities">, wanted: Durability | undefined): void {
+  const { durability } = log.capabilities;
+  if (wanted === undefined || CLASSES.indexOf(durability) >= CLASSES.indexOf(wanted)) return;
+  process.emitWarning(
+    `${log.name}: durability "${wanted}" is asked for, but the storage as it is configured gives "${durability}": ${LOSS[durability]}`,
+    { type: "HoldfastWarning", code: "HOLDFAST_DURABILITY" },
+  );
+}
+
+const LOSS: Readonly<Record<Durability, string>> = {
+  memory: "what was saved may be gone when its process ends",
+  os: "what was saved last may be gone after a power cut",
+  fsync: "what was saved may be gone with the one machine that has it",
+  replicated: "nothing acknowledged is lost with one machine",
+};
