@@ -27,7 +27,9 @@ export async function* watchThread(
       const now = await tailOf(context, threadId);
       if (now !== undefined && (now.generation !== seen?.generation || now.seq !== seen.seq)) {
         const after = now.generation === seen?.generation ? seen.seq : 0;
-        for (const { entry, older } of await entriesAfter(context, threadId, after)) yield summarise(entry, older);
+        for (const { entry, older } of await entriesBetween(context, threadId, after, now.seq)) {
+          yield summarise(entry, older);
+        }
       }
       seen = now;
       await bell.next();
@@ -45,11 +47,12 @@ async function tailOf(
   return found && { generation: found.generation, seq: found.entry.seq };
 }
 
-/** Oldest first, each with the one before it. */
-async function entriesAfter(
+/** Oldest first, each with the one before it. What came after `last` is left for the next look, which meets it again. */
+async function entriesBetween(
   context: CheckpointContext,
   threadId: string,
   after: number,
+  last: number,
 ): Promise<{ entry: LogEntry; older: LogEntry | undefined }[]> {
   const found: LogEntry[] = [];
   for await (const entry of entries(context, threadId)) {
@@ -58,7 +61,7 @@ async function entriesAfter(
   }
   return found
     .map((entry, index) => ({ entry, older: found[index + 1] }))
-    .filter(({ entry }) => entry.seq > after)
+    .filter(({ entry }) => entry.seq > after && entry.seq <= last)
     .reverse();
 }
 
