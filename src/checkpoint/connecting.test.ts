@@ -61,6 +61,17 @@ test("a call that needs a capability asks the storage before it says UNSUPPORTED
   expect(await checkpointer.exists("t")).toBe(true);
 });
 
+test("the first save is planned with what contact taught, not with what was sure before", async () => {
+  const log = unsureLog();
+  Object.defineProperty(log, "capabilities", { value: { ...log.capabilities, maxRecordBytes: 1 }, configurable: true });
+  log.connect = async () => {
+    Object.defineProperty(log, "capabilities", { value: { ...log.capabilities, maxRecordBytes: 1e6 } });
+  };
+  const checkpointer = new Checkpointer(log, fast);
+  await checkpointer.save(AgentState.create(), "t");
+  expect(await checkpointer.exists("t")).toBe(true);
+});
+
 test("no contact is an error of every call until there is contact, and never an absent thread", async () => {
   const log = unsureLog();
   log.reachable = false;

@@ -24,9 +24,16 @@ export async function prepareTables(pool: PostgresPool, names: TableNames, timeo
   });
 }
 
+/**
+ * A connection remembers names that were not there, and hears of new ones only
+ * when it locks a table. An advisory lock is none: without a table to read from,
+ * whoever waited for it would still not see what the other one made.
+ */
+const IS_THERE = "SELECT to_regclass($1)::text AS there FROM pg_catalog.pg_class LIMIT 1";
+
 /** 0 when there are no tables. */
 async function versionOf(on: Pick<PostgresPool, "query">, names: TableNames, timeoutMs: number): Promise<number> {
-  const [found] = await ask(on, timeoutMs, "SELECT to_regclass($1)::text AS there", [names.version]);
+  const [found] = await ask(on, timeoutMs, IS_THERE, [names.version]);
   if (found?.["there"] === null) return 0;
   const [row] = await ask(on, timeoutMs, `SELECT version FROM ${names.version}`);
   return Number(row?.["version"] ?? 0);
