@@ -2,25 +2,20 @@ import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
 import { storedWriteId } from "./rows.ts";
 import { storedWords } from "./words.ts";
 
-/** The values of `create`, in the order of its parameters. */
-export function creatingValues(threadId: string, { generation, record, expiresAt }: AppendRequest): readonly unknown[] {
-  const { seq, head, base, checkpointId, header, metadata, words, body } = record;
+/** In the order of the function's parameters. */
+export function appendValues(threadId: string, request: AppendRequest): readonly unknown[] {
+  const { generation, expected, record, expiresAt } = request;
+  const { seq, base, head, checkpointId, header, metadata, body } = record;
   const names = [storedWriteId(record), checkpointId ?? null, header, metadata ?? null];
-  return [threadId, generation, seq, head, base, ...names, storedWords(words), body, expiresAt ?? null];
+  return [threadId, generation, expected, seq, base, head, ...names, body, expiresAt ?? null];
 }
 
-/** Those of `advance`. */
-export const advancingValues = (threadId: string, request: AppendRequest): readonly unknown[] => [
-  ...creatingValues(threadId, request),
-  request.expected,
-];
-
-/** Those of `advanceWithEdits`: what is replaced travels as columns. */
+/** The same and what is to be edited; records that are replaced travel as columns. */
 export function editingValues(threadId: string, request: AppendRequest): readonly unknown[] {
   const { replace = [], drop = [], dropBelow = 0 } = request;
   const column = (value: (record: LogRecord) => unknown): unknown[] => replace.map(value);
   return [
-    ...advancingValues(threadId, request),
+    ...appendValues(threadId, request),
     dropBelow,
     drop,
     column(({ seq }) => seq),
@@ -30,8 +25,8 @@ export function editingValues(threadId: string, request: AppendRequest): readonl
     column(({ checkpointId }) => checkpointId ?? null),
     column(({ header }) => header),
     column(({ metadata }) => metadata ?? null),
-    column(({ words }) => storedWords(words)?.join(" ") ?? null),
     column(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
+    column(({ words }) => storedWords(words)),
   ];
 }
 

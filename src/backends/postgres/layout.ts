@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { StateError } from "../../errors.ts";
+import { createAppend, createAppendWithEdits, functionSignatures } from "./functions.ts";
 
 /**
  * <schema>.<prefix>threads   one row a thread: the only row two writers meet on
@@ -8,14 +9,20 @@ import { StateError } from "../../errors.ts";
  *   tail, head  integer                  positions of the newest record and of the newest checkpoint
  *   metadata    jsonb                    of the head checkpoint, for queries; NULL where there is none
  *   unindexed   boolean                  it has some that jsonb cannot hold (\u0000, half a surrogate pair)
+ *   indexed     integer                  up to which position the words are indexed: saves do not wait for that
+ *   stale       boolean                  whether there may be more to index
+ *   edits       integer                  how often records were taken out or replaced
  *   expires_at  timestamptz              NULL: never. Past it, the thread is not there for anybody
  *
  * <schema>.<prefix>records   one row a record; goes with its thread
  *   thread_id, seq                       PRIMARY KEY
  *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, header
  *   metadata    text                     exactly as it was given
- *   words       tsvector                 of the messages that this record brought in, and of no others
  *   body        bytea
+ *
+ * <schema>.<prefix>words     what search looks at; goes with its thread
+ *   thread_id, seq                       PRIMARY KEY
+ *   words       tsvector                 of the messages that the record brought in, and of no others
  *
  * <schema>.<prefix>watchers  who wants to be told about a thread: without one, a save notifies nobody
  *   thread_id, watcher                   PRIMARY KEY
@@ -23,14 +30,19 @@ import { StateError } from "../../errors.ts";
  *
  * <schema>.<prefix>schema    the version of all this
  *
+ * <schema>.<prefix>append, <prefix>append_with_edits: see functions.ts
+ *
  * The thread id comes first in every key, so that the tables can be partitioned by it.
  */
 export interface TableNames {
   readonly schema: string;
   readonly threads: string;
   readonly records: string;
+  readonly words: string;
   readonly watchers: string;
   readonly version: string;
+  readonly append: string;
+  readonly appendWithEdits: string;
   /** Of notifications. */
   readonly channel: string;
   /** Names in a schema of their own need no schema in front: those of indexes. */
@@ -53,8 +65,11 @@ export function tableNames(schema: string, prefix: string): TableNames {
     schema: `"${schema}"`,
     threads: named("threads"),
     records: named("records"),
+    words: named("words"),
     watchers: named("watchers"),
     version: named("schema"),
+    append: named("append"),
+    appendWithEdits: named("append_with_edits"),
     channel: `holdfast_${createHash("sha256").update(`${schema}.${prefix}`).digest("hex").slice(0, 32)}`,
     prefix,
   };
@@ -64,7 +79,11 @@ type Migration = (names: TableNames) => readonly string[];
 
 /** In order; the version of the tables is how many of them were applied. One that was released is never changed. */
 const MIGRATIONS: readonly Migration[] = [
-  ({ threads, records, watchers, prefix }) => [
+  (names) => [...firstTables(names), createAppend(names), createAppendWithEdits(names)],
+];
+
+function firstTables({ threads, records, words, watchers, prefix }: TableNames): readonly string[] {
+  return [
     `CREATE TABLE ${threads} (
        thread_id text COLLATE "C" PRIMARY KEY,
        generation text NOT NULL,
@@ -72,10 +91,14 @@ const MIGRATIONS: readonly Migration[] = [
        head integer NOT NULL,
        metadata jsonb,
        unindexed boolean NOT NULL DEFAULT false,
+       indexed integer NOT NULL DEFAULT 0,
+       stale boolean NOT NULL DEFAULT true,
+       edits integer NOT NULL DEFAULT 0,
        expires_at timestamptz
      ) WITH (fillfactor = 70)`,
     `CREATE INDEX "${prefix}threads_by_metadata" ON ${threads} USING gin (metadata jsonb_path_ops) WHERE metadata IS NOT NULL`,
     `CREATE INDEX "${prefix}threads_unindexed" ON ${threads} (thread_id) WHERE unindexed`,
+    `CREATE INDEX "${prefix}threads_stale" ON ${threads} (thread_id) WHERE stale`,
     `CREATE INDEX "${prefix}threads_by_expiry" ON ${threads} (expires_at) WHERE expires_at IS NOT NULL`,
     `CREATE TABLE ${records} (
        thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
@@ -86,20 +109,25 @@ const MIGRATIONS: readonly Migration[] = [
        checkpoint_id text COLLATE "C",
        header text NOT NULL,
        metadata text,
-       words tsvector,
        body bytea NOT NULL,
        PRIMARY KEY (thread_id, seq)
      )`,
     `CREATE INDEX "${prefix}records_by_checkpoint" ON ${records} (thread_id, checkpoint_id) WHERE checkpoint_id IS NOT NULL`,
-    `CREATE INDEX "${prefix}records_by_words" ON ${records} USING gin (words) WHERE words IS NOT NULL`,
+    `CREATE TABLE ${words} (
+       thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+       seq integer NOT NULL,
+       words tsvector NOT NULL,
+       PRIMARY KEY (thread_id, seq)
+     )`,
+    `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words)`,
     `CREATE TABLE ${watchers} (
        thread_id text COLLATE "C" NOT NULL,
        watcher text NOT NULL,
        until timestamptz NOT NULL,
        PRIMARY KEY (thread_id, watcher)
      )`,
-  ],
-];
+  ];
+}
 
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
@@ -116,7 +144,7 @@ export function migrationsFrom(version: number, names: TableNames): readonly str
 
 /** Everything, for reading, and for a deployment that makes the tables itself. */
 export function ddl(names: TableNames, role?: string): readonly string[] {
-  const tables = [names.threads, names.records, names.watchers];
+  const tables = [names.threads, names.records, names.words, names.watchers];
   const quoted = role === undefined ? "" : `"${role.replaceAll('"', '""')}"`;
   return [
     ...(names.schema === '"public"' ? [] : [`CREATE SCHEMA IF NOT EXISTS ${names.schema}`]),
@@ -127,6 +155,7 @@ export function ddl(names: TableNames, role?: string): readonly string[] {
           `GRANT USAGE ON SCHEMA ${names.schema} TO ${quoted}`,
           `GRANT SELECT, INSERT, UPDATE, DELETE ON ${tables.join(", ")} TO ${quoted}`,
           `GRANT SELECT ON ${names.version} TO ${quoted}`,
+          ...functionSignatures(names).map((signature) => `GRANT EXECUTE ON FUNCTION ${signature} TO ${quoted}`),
         ]),
   ];
 }

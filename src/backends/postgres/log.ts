@@ -6,12 +6,14 @@ import type {
   LogChain,
   LogEntry,
   LogPage,
+  LogRecord,
   SearchHit,
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { advancingValues, creatingValues, editingValues, hasEdits } from "./append-values.ts";
+import { appendValues, editingValues, hasEdits } from "./append-values.ts";
+import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import {
   ask,
@@ -96,16 +98,15 @@ export class PostgresLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     for (let round = 1; ; round++) {
       const [row] = await this.#append(threadId, request);
-      if (row?.["appended"] === "1") return this.#appended(request);
+      if (row?.["appended"] === "t") return this.#appended(request);
       const outcome = await this.#refusal(threadId, request);
       if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
     }
   }
 
   #append(threadId: string, request: AppendRequest): Promise<readonly TextRow[]> {
-    if (request.expected === 0) return this.#ask("create", ...creatingValues(threadId, request));
-    if (!hasEdits(request)) return this.#ask("advance", ...advancingValues(threadId, request));
-    return this.#ask("advanceWithEdits", ...editingValues(threadId, request));
+    if (!hasEdits(request)) return this.#ask("append", ...appendValues(threadId, request));
+    return this.#ask("appendWithEdits", ...editingValues(threadId, request));
   }
 
   #appended({ expiresAt }: AppendRequest): AppendOutcome {
@@ -227,6 +228,10 @@ export class PostgresLog implements ThreadLog {
       entry: toEntry(row),
       score: 1 / Math.sqrt(Math.max(Number(row["length"]), 1)),
     }));
+  }
+
+  async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
+    await catchUp((statement, ...values) => this.#ask(statement, ...values), wordsOf);
   }
 
   subscribe(threadId: string, onChange: () => void): () => void {

@@ -1,14 +1,13 @@
+import { callOf } from "./functions.ts";
 import type { TableNames } from "./layout.ts";
-import { unindexableSql } from "./metadata.ts";
 import { entryColumns } from "./rows.ts";
 
 const ALIVE = "(t.expires_at IS NULL OR t.expires_at > now())";
 
 /** The texts of all statements, for one set of tables. Each is one round trip and needs no session. */
 export interface Statements {
-  readonly create: string;
-  readonly advance: string;
-  readonly advanceWithEdits: string;
+  readonly append: string;
+  readonly appendWithEdits: string;
   readonly refusal: string;
   readonly readTail: string;
   readonly readCheckpoint: string;
@@ -23,67 +22,27 @@ export interface Statements {
   readonly threads: string;
   readonly withMember: string;
   readonly search: string;
+  readonly stale: string;
+  readonly unindexed: string;
+  readonly index: string;
   readonly watch: string;
   readonly unwatch: string;
 }
 
-/** $1 thread, $2 generation, $3 seq, $4 head, $5 base, $6 write id, $7 checkpoint id, $8 header, $9 metadata, $10 words, $11 body, $12 end. */
-const RECORD_VALUES =
-  "$1, $3, $5::int, $4, $6::text, $7::text, $8::text, $9, array_to_tsvector($10::text[]), $11::bytea";
-const RECORD_COLUMNS = "thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, words, body";
-const END = "to_timestamp($12::float8 / 1000)";
-
-/** Whether the new record is the head. */
-const OWN = "$4::int = $3::int";
+const COPIED = "seq, base, head, write_id, checkpoint_id, header, metadata, body";
 
 export function statements(names: TableNames): Statements {
-  const { threads, records, watchers, channel } = names;
-  const headMetadata = `(SELECT h.metadata FROM ${records} h WHERE h.thread_id = $1 AND h.seq = $4)`;
-  const editedHeadMetadata = `CASE WHEN $4 = ANY ($16::int[])
-      THEN (SELECT n.metadata FROM unnest($16::int[], $22::text[]) AS n (seq, metadata) WHERE n.seq = $4)
-      ELSE ${headMetadata} END`;
-  const jsonb = (text: string): string => `CASE WHEN ${unindexableSql(text)} THEN NULL ELSE ${text}::jsonb END`;
-  const unindexed = (text: string): string => `coalesce(${unindexableSql(text)}, false)`;
-  /** What queries look at: the metadata of the record, where it is the head; else as it is, or of an earlier checkpoint. */
-  const ifOwn = (own: string, otherwise: string): string => `CASE WHEN ${OWN} THEN ${own} ELSE ${otherwise} END`;
-  const ifSame = (same: string, otherwise: string): string =>
-    `CASE WHEN t.head = $4 THEN ${same} ELSE ${otherwise} END`;
-  /** Tells those who watch the threads of `changed`. A notification makes commits wait for one another, so only then. */
+  const { threads, records, words, watchers, channel } = names;
+  /** Tells those who watch the threads of `changed`. */
   const tell = (changed: string): string =>
     `(SELECT count(pg_notify('${channel}', c.thread_id)) FROM ${changed} c
         WHERE EXISTS (SELECT FROM ${watchers} w WHERE w.thread_id = c.thread_id AND w.until > now())) AS told`;
-  const create = `thread AS (
-      INSERT INTO ${threads} (thread_id, generation, tail, head, metadata, unindexed, expires_at)
-      VALUES ($1, $2, $3, $4, CASE WHEN ${OWN} THEN ${jsonb("$9::text")} END,
-              ${OWN} AND ${unindexed("$9::text")}, ${END})
-      ON CONFLICT (thread_id) DO NOTHING RETURNING thread_id)`;
-  const advance = (metadata: string, isUnindexed: string): string => `thread AS (
-      UPDATE ${threads} t SET tail = $3, head = $4,
-        metadata = ${ifOwn(jsonb("$9::text"), metadata)},
-        unindexed = ${ifOwn(unindexed("$9::text"), isUnindexed)},
-        expires_at = coalesce(${END}, t.expires_at)
-      WHERE t.thread_id = $1 AND t.generation = $2 AND t.tail = $13 AND ${ALIVE} RETURNING t.thread_id)`;
-  const edits = `dropped AS (
-      DELETE FROM ${records} WHERE thread_id = $1 AND EXISTS (SELECT FROM thread)
-        AND (seq < $14::int OR seq = ANY ($15::int[]))),
-    replaced AS (
-      UPDATE ${records} r SET base = n.base, head = n.head, write_id = n.write_id, checkpoint_id = n.checkpoint_id,
-        header = n.header, metadata = n.metadata, body = n.body,
-        words = (SELECT array_to_tsvector(array_agg(word)) FROM unnest(string_to_array(n.words, ' ')) word)
-      FROM unnest($16::int[], $17::int[], $18::int[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[],
-                  $24::bytea[]) AS n (seq, base, head, write_id, checkpoint_id, header, metadata, words, body)
-      WHERE r.thread_id = $1 AND r.seq = n.seq AND EXISTS (SELECT FROM thread))`;
-  const append = (...steps: readonly string[]): string =>
-    `WITH ${steps.join(", ")},
-     record AS (INSERT INTO ${records} (${RECORD_COLUMNS}) SELECT ${RECORD_VALUES} FROM thread)
-     SELECT count(*) AS appended, ${tell("thread")} FROM thread`;
   const threadHeads = `SELECT t.thread_id, ${entryColumns("r")} FROM ${threads} t
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.head
     WHERE t.thread_id >= $1 AND t.thread_id <= $2 AND t.thread_id > $3 AND t.head > 0 AND ${ALIVE}`;
   return {
-    create: append(create),
-    advance: append(advance(ifSame("t.metadata", jsonb(headMetadata)), ifSame("t.unindexed", unindexed(headMetadata)))),
-    advanceWithEdits: append(advance(jsonb(editedHeadMetadata), unindexed(editedHeadMetadata)), edits),
+    append: `SELECT ${callOf(names.append, false)} AS appended`,
+    appendWithEdits: `SELECT ${callOf(names.appendWithEdits, true)} AS appended`,
 
     refusal: `SELECT t.generation, t.tail, NOT ${ALIVE} AS expired, ${entryColumns("r")} FROM ${threads} t
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND (r.seq = t.tail OR r.seq = $2)
@@ -132,9 +91,8 @@ export function statements(names: TableNames): Statements {
         SELECT $2, $3, tail, head, metadata, unindexed, expires_at FROM source
         ON CONFLICT (thread_id) DO NOTHING RETURNING thread_id),
       copied AS (
-        INSERT INTO ${records} (${RECORD_COLUMNS})
-        SELECT $2, seq, base, head, write_id, checkpoint_id, header, metadata, words, body FROM ${records}
-        WHERE thread_id = $1 AND EXISTS (SELECT FROM made))
+        INSERT INTO ${records} (thread_id, ${COPIED})
+        SELECT $2, ${COPIED} FROM ${records} WHERE thread_id = $1 AND EXISTS (SELECT FROM made))
       SELECT (SELECT count(*) FROM source) AS found, count(*) AS made, ${tell("made")} FROM made`,
 
     isExpired: `SELECT 1 AS expired FROM ${threads} t WHERE t.thread_id = $1 AND NOT ${ALIVE}`,
@@ -143,11 +101,26 @@ export function statements(names: TableNames): Statements {
 
     withMember: `${threadHeads} AND (t.unindexed OR t.metadata @> $5::jsonb) ORDER BY t.thread_id LIMIT $4`,
 
-    search: `SELECT t.thread_id, ${entryColumns("r")}, length(r.words) AS length FROM ${records} r
-        JOIN ${threads} t ON t.thread_id = r.thread_id
-      WHERE r.words @@ $1::tsquery AND r.checkpoint_id IS NOT NULL
-        AND t.thread_id >= $2 AND t.thread_id <= $3 AND ${ALIVE}
-      ORDER BY length(r.words), t.thread_id, r.seq DESC LIMIT $4`,
+    search: `SELECT t.thread_id, ${entryColumns("r")}, length(w.words) AS length FROM ${words} w
+        JOIN ${records} r ON r.thread_id = w.thread_id AND r.seq = w.seq
+        JOIN ${threads} t ON t.thread_id = w.thread_id
+      WHERE w.words @@ $1::tsquery AND r.checkpoint_id IS NOT NULL
+        AND w.thread_id >= $2 AND w.thread_id <= $3 AND ${ALIVE}
+      ORDER BY length(w.words), w.thread_id, w.seq DESC LIMIT $4`,
+
+    stale: `SELECT t.thread_id, t.generation, t.indexed, t.edits, t.tail FROM ${threads} t WHERE t.stale LIMIT 20`,
+
+    unindexed: `SELECT ${entryColumns("r")}, r.body FROM ${records} r
+      WHERE r.thread_id = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq LIMIT $4`,
+
+    index: `WITH thread AS (
+        UPDATE ${threads} t SET indexed = $5, stale = t.tail > $5
+        WHERE t.thread_id = $1 AND t.generation = $2 AND t.indexed = $3 AND t.edits = $4 RETURNING t.thread_id),
+      added AS (
+        INSERT INTO ${words} (thread_id, seq, words)
+        SELECT t.thread_id, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
+        FROM thread t, unnest($6::int[], $7::text[]) AS n (seq, words))
+      SELECT count(*) AS indexed FROM thread`,
 
     watch: `WITH stale AS (DELETE FROM ${watchers} WHERE until < now() - interval '1 hour')
       INSERT INTO ${watchers} (thread_id, watcher, until)

@@ -3,8 +3,8 @@ const MAX_WORD_CHARACTERS = 500;
 /** A tsvector has less than a megabyte; words of one record beyond that are not found. */
 const MAX_BYTES = 900_000;
 
-/** What becomes a tsvector: each word once, none too long, not too many. */
-export function storedWords(words: string | undefined): readonly string[] | null {
+/** What becomes a tsvector, separated by spaces: each word once, none too long, not too many. */
+export function storedWords(words: string | undefined): string | null {
   if (words === undefined || words === "") return null;
   const kept = new Set<string>();
   let bytes = 0;
@@ -15,7 +15,7 @@ export function storedWords(words: string | undefined): readonly string[] | null
     if (bytes > MAX_BYTES) break;
     kept.add(lexeme);
   }
-  return kept.size === 0 ? null : [...kept];
+  return kept.size === 0 ? null : [...kept].join(" ");
 }
 
 /** All of the words, each whole or as the beginning of one. */
