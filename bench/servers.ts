@@ -17,7 +17,6 @@ import { type Throughput, throughputOf, WRITERS } from "./many-writers.ts";
 import { medianRatio } from "./statistics.ts";
 import { kilobytes, milliseconds, renderTable, times } from "./table.ts";
 import { type Verdict, verdict } from "./targets.ts";
-import { MESSAGE_BYTES } from "./workload.ts";
 
 type Kind = keyof typeof SERVER_VARIABLES;
 
@@ -68,7 +67,6 @@ function judge([ours, floor]: readonly Measurement[], pageOf50Ms: number): reado
   if (ours === undefined || floor === undefined) throw new Error("nothing was measured");
   const growth = medianRatio(ours.turnsMs[400], ours.turnsMs[10]);
   const overFloor = medianRatio(Object.values(ours.turnsMs).flat(), Object.values(floor.turnsMs).flat());
-  const messages = STEPS * MESSAGE_BYTES;
   const history = ours.historyMs ?? Number.POSITIVE_INFINITY;
   return [
     verdict("a save asks the server once", 1, ours.roundTrips.save, String(ours.roundTrips.save)),
@@ -77,12 +75,6 @@ function judge([ours, floor]: readonly Measurement[], pageOf50Ms: number): reado
     verdict(`a save at most 1.3x "${floor.name}"`, 1.3, overFloor, times(overFloor)),
     verdict(`history of ${STEPS} listed in under 50 ms`, 50, history, milliseconds(history)),
     verdict(`a page of 50 among ${THREADS} threads in under 10 ms`, 10, pageOf50Ms, milliseconds(pageOf50Ms)),
-    verdict(
-      `bytes at most 3x the messages (${kilobytes(messages)})`,
-      3,
-      ours.bytes / messages,
-      `${times(ours.bytes / messages)} (${kilobytes(ours.bytes)})`,
-    ),
   ];
 }
 
