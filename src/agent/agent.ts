@@ -17,6 +17,7 @@ import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
+import { HistoryRepair } from "./repair-history.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { lastText, RunError } from "./run-error.ts";
@@ -183,6 +184,7 @@ export class CoreAgent<Output = unknown> {
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
+      history: new HistoryRepair(),
       emit,
     };
     const runId = randomUUID();

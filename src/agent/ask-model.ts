@@ -10,7 +10,6 @@ import type { AgentState } from "../state/agent-state.ts";
 import { type AssistantMessage, systemMessage, type ToolCall, textOf } from "../state/message.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
-import { repairHistory } from "./repair-history.ts";
 import type { RunContext } from "./run-context.ts";
 import { modelTool, type Tool } from "./tool.ts";
 import { READ_RESULT } from "./tool-result.ts";
@@ -43,14 +42,14 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
 }
 
 async function buildRequest(context: RunContext): Promise<ModelRequest> {
-  const { parts, session, signal, threadId, metadata } = context;
+  const { parts, session, signal, threadId, metadata, history } = context;
   const recalled = await parts.memory.recall({ state: session.state, threadId, metadata, signal });
   const shaped = await parts.conversation.shape(session.state.messages, { signal });
   const system = parts.systemPrompt === undefined ? [] : [systemMessage(parts.systemPrompt)];
   const output =
     parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
   return {
-    messages: repairHistory([...system, ...recalled, ...shaped]),
+    messages: history.repair(recalled.length === 0 ? shaped : [...recalled, ...shaped], system),
     tools: offeredTools(context).map(modelTool),
     ...output,
     signal,
@@ -119,14 +118,20 @@ function readCall({ argumentsText, ...call }: RequestedToolCall): ToolCall {
 /** Some providers count calls from one in every turn; the ledger needs a name that was not used in the thread before. */
 function withUnusedIds(state: AgentState, message: AssistantMessage): AssistantMessage {
   if (message.toolCalls === undefined) return message;
-  const used = new Set(state.toolExecutions.map((execution) => execution.toolCallId));
+  const used = new Set<string>();
+  const isUsed = (id: string): boolean => used.has(id) || isKnownCall(state, id);
   const toolCalls = message.toolCalls.map((call) => {
     let id = call.id;
-    for (let count = 2; used.has(id); count++) id = `${call.id}_${count}`;
+    for (let count = 2; isUsed(id); count++) id = `${call.id}_${count}`;
     used.add(id);
     return id === call.id ? call : { ...call, id };
   });
   return { ...message, toolCalls };
+}
+
+function isKnownCall({ toolExecutions }: AgentState, id: string): boolean {
+  for (const { toolCallId } of toolExecutions) if (toolCallId === id) return true;
+  return false;
 }
 
 /** The intent of a call that has effects is always durable before it runs. */

@@ -8,7 +8,7 @@ import {
   assertValidForGemini,
   assertValidForOpenAI,
 } from "../testing/models/history-validators.ts";
-import { repairHistory } from "./repair-history.ts";
+import { HistoryRepair, repairHistory } from "./repair-history.ts";
 
 /** What crashes, edits, imports and other programs could leave behind, and then some. Few ids, so that they collide. */
 const id = fc.constantFrom("a", "b", "c", "d", "", "a_2", "call 1");
@@ -171,3 +171,29 @@ test("the history that is given is not touched", () => {
 function wellFormed(said: Message["content"]): unknown {
   return JSON.parse(JSON.stringify(said, (_, value) => (typeof value === "string" ? value.toWellFormed() : value)));
 }
+
+test("a conversation repaired as it grows, or is cut back, is the same as one repaired at once", () => {
+  fc.assert(
+    fc.property(garbage, fc.array(fc.nat({ max: 12 }), { maxLength: 12 }), (messages, lengths) => {
+      const growing = new HistoryRepair();
+      for (const length of [...messages.keys(), messages.length, ...lengths]) {
+        const soFar = messages.slice(0, length);
+        expect(growing.repair(soFar)).toEqual(repairHistory(soFar));
+      }
+    }),
+    runs(300),
+  );
+});
+
+test("a conversation whose beginning was rewritten is repaired anew", () => {
+  fc.assert(
+    fc.property(garbage, garbage, (one, other) => {
+      const growing = new HistoryRepair();
+      growing.repair(one);
+      const rewritten = [...other, ...one];
+      expect(growing.repair(rewritten)).toEqual(repairHistory(rewritten));
+      expect(growing.repair(one)).toEqual(repairHistory(one));
+    }),
+    runs(300),
+  );
+});

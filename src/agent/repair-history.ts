@@ -20,20 +20,92 @@ import {
  * at the start. The stored conversation is not touched. Repairing twice changes
  * nothing more.
  */
-export function repairHistory(messages: readonly Message[]): readonly Message[] {
-  const sound = messages.map(wellFormed);
-  const repaired: Message[] = [];
-  const usedIds = new Set<string>();
-  for (const [index, message] of sound.entries()) {
-    if (message.role === "assistant") {
-      if (!isSuperseded(sound, index)) repaired.push(...turnOf(message, resultsBehind(sound, index), usedIds));
-    } else if (message.role === "user" && hasContent(message)) repaired.push(message);
+export const repairHistory = (messages: readonly Message[]): readonly Message[] => new HistoryRepair().repair(messages);
+
+/**
+ * The same for a conversation that grows: what was repaired before is not looked
+ * at again, so that an iteration costs what it adds. A conversation that is not
+ * a continuation of the one before is repaired from its beginning.
+ */
+export class HistoryRepair {
+  /** Everything before the last message of the model's, which later results may still belong to. */
+  #settled: Message[] = [];
+  #repaired: Message[] = [];
+  #usedIds = new Set<string>();
+
+  repair(messages: readonly Message[], system: readonly Message[] = []): readonly Message[] {
+    const said = this.#beyondSettled(messages) ?? this.#fromTheBeginning(messages);
+    const open = this.#settle(said.spoken);
+    const ids: string[] = [];
+    const repaired = [...this.#repaired, ...repairTurns(open, open.length, this.#usedIds, ids)];
+    for (const id of ids) this.#usedIds.delete(id);
+    if (repaired[0]?.role === "assistant") repaired.unshift(userMessage(OPENING));
+    return [...oneSystemMessage([...system, ...said.system]), ...repaired];
   }
-  if (repaired[0]?.role === "assistant") repaired.unshift(userMessage(OPENING));
-  const system = sound.filter((message) => message.role === "system" && textOf(message).trim() !== "");
-  const [only, ...others] = system;
-  if (only === undefined) return repaired;
-  return [others.length === 0 ? only : systemMessage(system.map(textOf).join("\n\n")), ...repaired];
+
+  /** What comes behind the settled messages, where the conversation begins with those. */
+  #beyondSettled(messages: readonly Message[]): Said | undefined {
+    const said: Said = { spoken: [], system: [] };
+    let met = 0;
+    for (const message of messages) {
+      if (message.role === "system") said.system.push(message);
+      else if (met === this.#settled.length) said.spoken.push(message);
+      else if (message !== this.#settled[met++]) return undefined;
+    }
+    return met === this.#settled.length ? said : undefined;
+  }
+
+  #fromTheBeginning(messages: readonly Message[]): Said {
+    this.#settled = [];
+    this.#repaired = [];
+    this.#usedIds = new Set();
+    return this.#beyondSettled(messages) ?? { spoken: [], system: [] };
+  }
+
+  /** Keeps what is final now; gives back the rest. */
+  #settle(spoken: readonly Message[]): readonly Message[] {
+    const open = spoken.map(wellFormed);
+    const end = lastAnswerIn(open);
+    for (const message of repairTurns(open, end, this.#usedIds, [])) this.#repaired.push(message);
+    for (const message of spoken.slice(0, end)) this.#settled.push(message);
+    return open.slice(end);
+  }
+}
+
+interface Said {
+  readonly spoken: Message[];
+  readonly system: Message[];
+}
+
+/** The position of the model's last message; 0 where there is none. */
+function lastAnswerIn(messages: readonly Message[]): number {
+  for (let index = messages.length - 1; index > 0; index--) if (messages[index]?.role === "assistant") return index;
+  return 0;
+}
+
+/** The turns that begin before `end`, in their final form. The ids that their calls are given are added to both lists. */
+function repairTurns(
+  messages: readonly Message[],
+  end: number,
+  usedIds: Set<string>,
+  given: string[],
+): readonly Message[] {
+  const repaired: Message[] = [];
+  for (let index = 0; index < end; index++) {
+    const message = messages[index];
+    if (message?.role === "assistant") {
+      if (isSuperseded(messages, index)) continue;
+      const turn = turnOf(message, resultsBehind(messages, index), usedIds);
+      for (const { id } of (turn[0] as AssistantMessage | undefined)?.toolCalls ?? []) given.push(id);
+      repaired.push(...turn);
+    } else if (message?.role === "user" && hasContent(message)) repaired.push(message);
+  }
+  return repaired;
+}
+
+function oneSystemMessage(messages: readonly Message[]): readonly Message[] {
+  const said = messages.map(wellFormed).filter((message) => textOf(message).trim() !== "");
+  return said.length < 2 ? said : [systemMessage(said.map(textOf).join("\n\n"))];
 }
 
 /** Stands in for what was said before a history that begins with the model's words. */
@@ -45,10 +117,12 @@ const UNRECORDED =
 function isSuperseded(messages: readonly Message[], index: number): boolean {
   const message = messages[index];
   if (message?.role !== "assistant" || message.incomplete !== true) return false;
-  const next = messages
-    .slice(index + 1)
-    .find((other) => other.role === "assistant" || (other.role === "user" && hasContent(other)));
-  return next?.role !== "user";
+  for (let behind = index + 1; behind < messages.length; behind++) {
+    const other = messages[behind];
+    if (other?.role === "assistant") return true;
+    if (other?.role === "user" && hasContent(other)) return false;
+  }
+  return true;
 }
 
 /** Tool messages up to the model's next turn: a result may have been stored after a user's message that came in between. */

@@ -6,7 +6,7 @@ import { type CheckpointContext, newId } from "./context.ts";
 import { entries } from "./editing.ts";
 import { assertWriteId } from "./ids.ts";
 import { type Position, rememberPosition } from "./position.ts";
-import { openHeader } from "./record.ts";
+import { openHeader, type RecordHeader } from "./record.ts";
 import type { LogEntry } from "./thread-log.ts";
 
 /** One attempt at a save has a name, and repeating it finds what an earlier attempt of the same name did. */
@@ -75,17 +75,18 @@ export function attemptFor(
   };
 }
 
-/** The record is in the log, from this attempt or from an earlier one of the same name. */
+/** The record is in the log, from this attempt or from an earlier one of the same name. `header` may be left out where only the entry is known. */
 export function settled(
   context: CheckpointContext,
   state: AgentState,
   threadId: string,
   generation: string,
   entry: LogEntry,
+  header: Pick<RecordHeader, "chain" | "schema" | "thread"> = openHeader(entry),
 ): string {
   unsettled.get(state)?.delete(context.originKey(threadId));
   const { seq, base, writeId, checkpointId = "" } = entry;
-  const { chain, schema, thread } = openHeader(entry);
+  const { chain, schema, thread } = header;
   const place = { generation, tail: seq, seq, checkpointId, writeId };
   rememberPosition(context, state, threadId, { ...place, base, chain, schema, thread });
   return checkpointId;

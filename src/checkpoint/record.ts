@@ -60,8 +60,11 @@ const EMPTY_CHAIN: ChainSize = { records: 0, bytes: 0, liveBytes: 0, baseBytes: 
 /** The body of records that carry none. Not empty: some storage systems cannot tell an empty value from a missing one. */
 const NO_BODY: Uint8Array = Buffer.from("{}");
 
+/** What the writer of a record says; the rest of its header follows from the record. */
+export type RecordFields = Omit<RecordHeader, "format" | "bodyBytes">;
+
 interface RecordParts extends Omit<LogRecord, "header"> {
-  readonly fields: Omit<RecordHeader, "format" | "bodyBytes">;
+  readonly fields: RecordFields;
 }
 
 /** A header as it is stored: short, because every record pays for it. What is usual is left out. */
@@ -97,8 +100,9 @@ export function sealRecord({ fields, ...parts }: RecordParts): LogRecord {
     ...(freshMessages !== undefined && { fresh: freshMessages }),
     ...(thread !== undefined && { thread }),
   };
-  const sum = checksumOf(parts, JSON.stringify(header), parts.body);
-  return { ...parts, header: JSON.stringify({ ...header, sum }) };
+  const text = JSON.stringify(header);
+  const sum = checksumOf(parts, text, parts.body);
+  return { ...parts, header: `${text.slice(0, -1)},"sum":"${sum}"}` };
 }
 
 /** What a record of this kind at this position builds on unless it says otherwise. */

@@ -10,8 +10,9 @@ import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
 import { encodeMetadata } from "./metadata.ts";
 import { type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { type Position, positionOf } from "./position.ts";
-import { openHeader, sealRecord, type ThreadFacts } from "./record.ts";
+import { openHeader, type RecordFields, sealRecord, type ThreadFacts } from "./record.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
+import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 /** What the caller holds to be the newest checkpoint. `undefined`: there must be no thread. */
 interface Expectation {
@@ -39,15 +40,21 @@ export async function saveState(
   // What is written depends on what the storage takes, which some drivers know only after contact.
   await context.connect({ operation: "save", threadId });
   const attempt = attemptFor(context, state, threadId, options);
-  const applied = await appliedBefore(context, state, threadId, attempt, options);
-  if (applied !== undefined) return applied;
   try {
+    // What is written depends on what the storage takes, which some drivers know only after contact.
+    await context.connect({ operation: "save", threadId });
+    const applied = await appliedBefore(context, state, threadId, attempt, options);
+    if (applied !== undefined) return applied;
     let expectation = await initialExpectation(context, state, threadId, options);
     for (;;) {
       expectation = await heedLease(context, threadId, expectation, options);
-      const request = await planAppend(context, state, threadId, expectation, { ...options, metadata, attempt });
+      const { request, fields } = await planAppend(context, state, threadId, expectation, {
+        ...options,
+        metadata,
+        attempt,
+      });
       const outcome = await append(context, state, threadId, request, attempt);
-      if (outcome.appended) return settled(context, state, threadId, request.generation, request.record);
+      if (outcome.appended) return settled(context, state, threadId, request.generation, request.record, fields);
       const { occupant } = outcome;
       if (occupant?.writeId === attempt.writeId) {
         return settled(context, state, threadId, request.generation, occupant);
@@ -55,7 +62,7 @@ export async function saveState(
       expectation = reconsider(context, threadId, expectation, outcome, options);
     }
   } catch (error) {
-    if (!attempt.isRepeated || !StateError.is(error, "CONFLICT")) throw error;
+    if (!attempt.isRepeated || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, attempt.isRepeated);
     const earlier = await findWrite(context, state, threadId, attempt.writeId);
     if (earlier === undefined) throw error;
     return earlier;
@@ -69,11 +76,17 @@ async function append(
   request: AppendRequest,
   attempt: Attempt,
 ): Promise<AppendOutcome> {
+  let mayBe = attempt.isRepeated;
   try {
-    return await context.call({ operation: "save", threadId }, (log) => log.append(threadId, request));
+    return await context.call({ operation: "save", threadId }, (log) =>
+      log.append(threadId, request).catch((error: unknown) => {
+        mayBe ||= mayBeWritten(log, error);
+        throw error;
+      }),
+    );
   } catch (error) {
     leaveUnsettled(context, state, threadId, attempt);
-    throw error;
+    throw sayingWhetherWritten(error, mayBe);
   }
 }
 
@@ -166,7 +179,7 @@ async function planAppend(
   threadId: string,
   expected: Expectation | undefined,
   options: Planned,
-): Promise<AppendRequest> {
+): Promise<{ readonly request: AppendRequest; readonly fields: RecordFields }> {
   const { writeId, checkpointId } = options.attempt;
   const removal =
     options.checkpointId === undefined || expected === undefined
@@ -180,6 +193,16 @@ async function planAppend(
   const seq = (expected?.tail ?? 0) + 1;
   const lease = leaseAfterWrite(context, expected?.thread?.lease, options.lease);
   const thread = { ...expected?.thread, ...(lease !== undefined && { lease }) };
+  const fields: RecordFields = {
+    kind: planned.kind,
+    createdAt: context.now(),
+    buildsOn: planned.kind === "base" ? 0 : (origin?.position.seq ?? 0),
+    schema,
+    messageCount: state.messages.length,
+    chain: planned.chain,
+    ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
+    ...(Object.keys(thread).length > 0 && { thread }),
+  };
   const record = sealRecord({
     seq,
     writeId,
@@ -189,18 +212,9 @@ async function planAppend(
     metadata: options.metadata,
     body: planned.body,
     words: wordsToAppend(context.log, planned.newMessages),
-    fields: {
-      kind: planned.kind,
-      createdAt: context.now(),
-      buildsOn: planned.kind === "base" ? 0 : (origin?.position.seq ?? 0),
-      schema,
-      messageCount: state.messages.length,
-      chain: planned.chain,
-      ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
-      ...(Object.keys(thread).length > 0 && { thread }),
-    },
+    fields,
   });
-  return {
+  const request = {
     // A new thread is named after its first write, so that a retry of that write finds its own thread; but a write id
     // of the caller's may come again after the thread was deleted, and a generation must not.
     generation: expected?.generation ?? (options.writeId === undefined ? writeId : newId()),
@@ -209,6 +223,7 @@ async function planAppend(
     ...removal,
     ...(options.ttlSeconds !== undefined && { expiresAt: context.now() + options.ttlSeconds * 1000 }),
   };
+  return { request, fields };
 }
 
 /** The checkpoint a delta may build on: the head itself, of the same schema, and not about to go. */

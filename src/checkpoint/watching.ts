@@ -24,11 +24,14 @@ export async function* watchThread(
   try {
     let seen = await tailOf(context, threadId);
     while (!signal?.aborted) {
-      const now = await tailOf(context, threadId);
+      let now = await tailOf(context, threadId);
       if (now !== undefined && (now.generation !== seen?.generation || now.seq !== seen.seq)) {
         const after = now.generation === seen?.generation ? seen.seq : 0;
-        for (const { entry, older } of await entriesBetween(context, threadId, after, now.seq))
+        for (const { entry, older } of await entriesAfter(context, threadId, after)) {
           yield summarise(entry, older);
+          // The list may know more than the tail that was read before it: what was shown is not shown again.
+          now = { generation: now.generation, seq: Math.max(now.seq, entry.seq) };
+        }
       }
       seen = now;
       await bell.next();
@@ -46,12 +49,11 @@ async function tailOf(
   return found && { generation: found.generation, seq: found.entry.seq };
 }
 
-/** Oldest first, each with the one before it. What was saved since the tail was read is left for the next look at it. */
-async function entriesBetween(
+/** Oldest first, each with the one before it. */
+async function entriesAfter(
   context: CheckpointContext,
   threadId: string,
   after: number,
-  tail: number,
 ): Promise<{ entry: LogEntry; older: LogEntry | undefined }[]> {
   const found: LogEntry[] = [];
   for await (const entry of entries(context, threadId)) {
@@ -60,7 +62,7 @@ async function entriesBetween(
   }
   return found
     .map((entry, index) => ({ entry, older: found[index + 1] }))
-    .filter(({ entry }) => entry.seq > after && entry.seq <= tail)
+    .filter(({ entry }) => entry.seq > after)
     .reverse();
 }
 

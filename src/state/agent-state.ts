@@ -135,12 +135,12 @@ export class AgentState {
 
   /** Adds a tool call's record, or replaces the one with the same call id. */
   withToolExecution(execution: ToolExecution): AgentState {
-    const known = this.toolExecutions.findLastIndex((other) => other.toolCallId === execution.toolCallId);
+    const known = lastCall(this.toolExecutions, execution.toolCallId);
     if (known === -1) {
       return this.#derive({ toolExecutions: appended(this.toolExecutions, [execution], "state.toolExecutions") });
     }
     const copy = immutableCopy(execution, "state.toolExecutions");
-    return this.#derive({ toolExecutions: own(this.toolExecutions.with(known, copy)) });
+    return this.#derive({ toolExecutions: replaced(this.toolExecutions, known, copy) });
   }
 
   /** Adds a question to a person, or replaces the one with the same id. */
@@ -148,7 +148,7 @@ export class AgentState {
     const known = this.interrupts.findIndex((other) => other.id === interrupt.id);
     if (known === -1) return this.#derive({ interrupts: appended(this.interrupts, [interrupt], "state.interrupts") });
     const copy = immutableCopy(interrupt, "state.interrupts");
-    return this.#derive({ interrupts: own(this.interrupts.with(known, copy)) });
+    return this.#derive({ interrupts: replaced(this.interrupts, known, copy) });
   }
 
   withArtifact(name: string, text: string): AgentState {
@@ -197,6 +197,20 @@ export function assertKnownFormat(format: number, what: string): void {
 /** Owned without a second look at the old items: they passed the doorway when they came. */
 function appended<T>(list: readonly T[], items: readonly T[], name: string): readonly T[] {
   return own([...list, ...immutableCopy(items, name)]);
+}
+
+/** A plain loop from the end, where it nearly always is: this runs for every step of every tool call. */
+function lastCall(executions: readonly ToolExecution[], toolCallId: string): number {
+  let index = executions.length - 1;
+  while (index >= 0 && executions[index]?.toolCallId !== toolCallId) index--;
+  return index;
+}
+
+/** Spread: `with` and `slice` take a slow way through frozen lists. */
+function replaced<T>(list: readonly T[], index: number, item: T): readonly T[] {
+  const copy = [...list];
+  copy[index] = item;
+  return own(copy);
 }
 
 function merged(

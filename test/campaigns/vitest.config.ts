@@ -4,6 +4,7 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/campaigns/*.test.ts"],
+    globalSetup: ["test/services/desk.ts"],
     testTimeout: 1_800_000,
     hookTimeout: 120_000,
     fileParallelism: false,

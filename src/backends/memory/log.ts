@@ -13,8 +13,8 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 
 interface Thread {
   readonly generation: string;
-  /** Ascending by position; never empty. */
-  records: readonly LogRecord[];
+  /** Ascending by position; never empty. Grows in place; whoever hands it out copies it. */
+  readonly records: LogRecord[];
   expiresAt: number;
 }
 
@@ -52,7 +52,8 @@ export class MemoryLog implements ThreadLog {
       const occupant = own?.records.find((other) => other.seq === expected + 1);
       return { appended: false, tail, generation: thread?.generation, occupant };
     }
-    const records = [...edited(thread?.records ?? [], request), copyOf(record)];
+    const records = edited(thread?.records ?? [], request);
+    records.push(copyOf(record));
     const expiresAt = request.expiresAt ?? thread?.expiresAt ?? Number.POSITIVE_INFINITY;
     this.#threads.set(threadId, { generation, records, expiresAt });
     this.#announce(threadId);
@@ -110,7 +111,7 @@ export class MemoryLog implements ThreadLog {
     const thread = this.#thread(source);
     if (thread === undefined) return "no source";
     if (this.#thread(target) !== undefined) return "target exists";
-    this.#threads.set(target, { ...thread, generation });
+    this.#threads.set(target, { ...thread, records: [...thread.records], generation });
     this.#announce(target);
     return "copied";
   }
@@ -171,7 +172,9 @@ export class MemoryLog implements ThreadLog {
   }
 }
 
-function edited(records: readonly LogRecord[], { replace = [], drop = [], dropBelow = 0 }: AppendRequest): LogRecord[] {
+/** The same list where nothing is edited: an append must not cost what the thread holds. */
+function edited(records: LogRecord[], { replace = [], drop = [], dropBelow = 0 }: AppendRequest): LogRecord[] {
+  if (replace.length === 0 && drop.length === 0 && dropBelow === 0) return records;
   const replacements = new Map(replace.map((record) => [record.seq, copyOf(record)]));
   return records
     .filter((record) => record.seq >= dropBelow && !drop.includes(record.seq))

@@ -1,0 +1,52 @@
+import { canHavePgvector, HOW_TO_GET_PGVECTOR } from "./pgvector.ts";
+import { findPostgres, HOW_TO_GET_POSTGRES, startPostgres } from "./postgres.ts";
+import { findRedis, HOW_TO_GET_REDIS, startRedis } from "./redis.ts";
+import type { TestServer } from "./server-process.ts";
+
+export type ServiceName = "postgres" | "pgvector" | "redis";
+
+/** A kind of server that suites ask for by name. */
+export interface Service {
+  /** The environment variable with the URL of one that runs already. */
+  readonly variable: string;
+  /** One sentence for those who have none. */
+  readonly howToGet: string;
+  /** Looks for a program; starts nothing. */
+  readonly isHere: () => Promise<boolean>;
+  readonly start: () => Promise<TestServer>;
+}
+
+/** One entry a service: its file in this folder says where it comes from. */
+export const SERVICES: Readonly<Record<ServiceName, Service>> = {
+  postgres: {
+    variable: "HOLDFAST_TEST_POSTGRES_URL",
+    howToGet: HOW_TO_GET_POSTGRES,
+    isHere: async () => (await findPostgres()) !== undefined,
+    start: startPostgres,
+  },
+  pgvector: {
+    variable: "HOLDFAST_TEST_PGVECTOR_URL",
+    howToGet: HOW_TO_GET_PGVECTOR,
+    isHere: canHavePgvector,
+    start: () => startPostgres({ pgvector: true }),
+  },
+  redis: {
+    variable: "HOLDFAST_TEST_REDIS_URL",
+    howToGet: HOW_TO_GET_REDIS,
+    isHere: async () => (await findRedis()) !== undefined,
+    start: startRedis,
+  },
+};
+
+export const isServiceName = (name: string): name is ServiceName => Object.hasOwn(SERVICES, name);
+
+/** Services that must be there: where one of them is not, the run fails instead of skipping. */
+export function requiredServices(): readonly ServiceName[] {
+  const names = (process.env["HOLDFAST_TEST_REQUIRE"] ?? "").split(",").map((name) => name.trim());
+  return names
+    .filter((name) => name !== "")
+    .map((name) => {
+      if (isServiceName(name)) return name;
+      throw new Error(`HOLDFAST_TEST_REQUIRE names "${name}"; there are ${Object.keys(SERVICES).join(", ")}`);
+    });
+}

@@ -1,0 +1,30 @@
+import { describe, inject, test } from "vitest";
+import type { ServiceAnswer } from "./desk.ts";
+import { requiredServices, type ServiceName } from "./services.ts";
+
+/**
+ * `describe` for suites that need a real server:
+ *
+ *     await describeWithService("redis", (url) => { test(…) });
+ *
+ * The server is shared by the whole run, so a suite keeps to a schema or a key
+ * prefix of its own. Where there is none, the suite is skipped and says how to
+ * get one; with HOLDFAST_TEST_REQUIRE naming it, it fails.
+ */
+export async function describeWithService(
+  name: ServiceName,
+  body: (url: string) => void | Promise<void>,
+): Promise<void> {
+  const answer = await askFor(name);
+  if ("url" in answer) return void describe(name, () => body(answer.url));
+  if (requiredServices().includes(name)) {
+    throw new Error(`HOLDFAST_TEST_REQUIRE asks for ${name}, and there is none: ${answer.missing}`);
+  }
+  describe.skip(name, () => test(`skipped: ${answer.missing}`, () => undefined));
+}
+
+export async function askFor(name: ServiceName): Promise<ServiceAnswer> {
+  const response = await fetch(`${inject("serviceDesk")}/${name}`);
+  if (!response.ok) throw new Error(`${name} could not be started: ${await response.text()}`);
+  return (await response.json()) as ServiceAnswer;
+}
