@@ -37,8 +37,6 @@ export async function saveState(
     throw new StateError("INVALID_ARGUMENT", "ttlSeconds must be a number greater than 0");
   }
   const metadata = options.metadata === undefined ? undefined : encodeMetadata(options.metadata);
-  // What is written depends on what the storage takes, which some drivers know only after contact.
-  await context.connect({ operation: "save", threadId });
   const attempt = attemptFor(context, state, threadId, options);
   try {
     // What is written depends on what the storage takes, which some drivers know only after contact.
