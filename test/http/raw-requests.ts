@@ -69,4 +69,4 @@ export function rawBytes(
 }
 
 export const statusesIn = (text: string): readonly number[] =>
-  [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
