@@ -26,6 +26,12 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./sqlite/index.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
   },
+  postgres: {
+    schemes: ["postgres", "postgresql"],
+    example: "postgres://localhost:5432/agents",
+    load: () => import("./postgres/index.ts"),
+    peers: { pg: ">=8.11 <9" },
+  },
   redis: {
     schemes: ["redis", "rediss", "valkey", "valkeys"],
     example: "redis://localhost:6379",
