@@ -14,10 +14,9 @@ test("a checkpoint that is saved between a watcher's two looks is shown once", a
     }
   }
   const checkpointer = new Checkpointer(new SlowLog());
-  const steps = ["one", "two", "three"].reduce<AgentState[]>(
-    (states, text) => [...states, (states.at(-1) ?? AgentState.create()).withMessage(userMessage(text))],
-    [],
-  );
+  const one = AgentState.create().withMessage(userMessage("one"));
+  const two = one.withMessage(userMessage("two"));
+  const steps = [one, two, two.withMessage(userMessage("three"))];
   const watched = checkpointer.watch("t")[Symbol.asyncIterator]();
   const first = watched.next();
   await new Promise((resolve) => setImmediate(resolve));

@@ -27,7 +27,8 @@ export type RedisLibrary = "ioredis" | "redis";
 
 export interface ConnectOptions extends Waiting {
   readonly place: Place;
-  readonly client: RedisClient | undefined;
+  /** Over a client that was handed in, instead of the place. */
+  readonly given: RedisPort | undefined;
   readonly library: RedisLibrary | undefined;
 }
 
@@ -38,7 +39,7 @@ export interface Connection {
 }
 
 export async function connect(options: ConnectOptions): Promise<Connection> {
-  const port = options.client === undefined ? await openPlace(options) : portOf(options.client, options);
+  const port = options.given ?? (await openPlace(options));
   try {
     await port.ready();
     const send = (...command: readonly [string, ...string[]]): Promise<unknown> =>
@@ -46,14 +47,14 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
     if (!port.isCluster && (await isClusterNode(send))) return await asCluster(port, options);
     return { port, durability: await durabilityOf(send) };
   } catch (error) {
-    await port.close();
+    if (options.given === undefined) await port.close();
     throw error;
   }
 }
 
 /** Commands for a key must go to the node that has it, which a plain connection cannot do. */
 async function asCluster(port: RedisPort, options: ConnectOptions): Promise<Connection> {
-  if (options.client !== undefined) {
+  if (options.given !== undefined) {
     const what = "this server is a node of a cluster and the client that was handed in is a plain one";
     throw new StateError("INVALID_ARGUMENT", `${what}; hand in a cluster client (Cluster, createCluster), or the URL`);
   }
@@ -72,7 +73,7 @@ async function asCluster(port: RedisPort, options: ConnectOptions): Promise<Conn
   }
 }
 
-function portOf(client: RedisClient, waiting: Waiting): RedisPort {
+export function portOf(client: RedisClient, waiting: Waiting): RedisPort {
   if (isIoredis(client)) return new IoredisPort(client, false, waiting);
   if (isNodeRedis(client)) return new NodeRedisPort(client, false, waiting);
   const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis";

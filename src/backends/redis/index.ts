@@ -3,7 +3,7 @@ import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../checkpoint/options.ts";
 import { assertParameters } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
-import type { RedisClient, RedisLibrary } from "./connect.ts";
+import { portOf, type RedisClient, type RedisLibrary } from "./connect.ts";
 import { RedisLog, type RedisLogOptions } from "./log.ts";
 import { parseUrl } from "./url.ts";
 
@@ -64,10 +64,10 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
 }
 
 /** Everything a log needs, with the defaults filled in. */
-export function logOptions(given: RedisCheckpointerOptions): RedisLogOptions {
-  const { url = "redis://127.0.0.1:6379", client, library, prefix = "holdfast:", ttlSeconds } = given;
-  const { connectTimeoutMs = 2000, commandTimeoutMs = 5000 } = given;
-  if (client !== undefined && given.url !== undefined) throw invalid("takes a url or a client, not both");
+export function logOptions(options: RedisCheckpointerOptions): RedisLogOptions {
+  const { url = "redis://127.0.0.1:6379", client, library, prefix = "holdfast:", ttlSeconds } = options;
+  const { connectTimeoutMs = 2000, commandTimeoutMs = 5000 } = options;
+  if (client !== undefined && options.url !== undefined) throw invalid("takes a url or a client, not both");
   if (library !== undefined && library !== "ioredis" && library !== "redis") {
     throw invalid('library must be "ioredis" or "redis"');
   }
@@ -78,7 +78,8 @@ export function logOptions(given: RedisCheckpointerOptions): RedisLogOptions {
   }
   const lifetimeMs = ttlSeconds === undefined ? undefined : Math.ceil(ttlSeconds * 1000);
   const { place } = parseUrl(url);
-  return { place, client, library, prefix, lifetimeMs, connectTimeoutMs, commandTimeoutMs };
+  const given = client && portOf(client, { connectTimeoutMs, commandTimeoutMs });
+  return { place, given, library, prefix, lifetimeMs, connectTimeoutMs, commandTimeoutMs };
 }
 
 const invalid = (fault: string): StateError => new StateError("INVALID_ARGUMENT", `redisCheckpointer(): ${fault}`);

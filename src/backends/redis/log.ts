@@ -151,6 +151,7 @@ export class RedisLog implements ThreadLog {
     this.#closed = true;
     const connection = await this.#connecting?.catch(() => undefined);
     await connection?.port.close();
+    await this.#options.given?.close();
   }
 
   async #read(script: Script, threadId: string, ...args: readonly string[]): Promise<ReturnType<typeof asReply>> {
