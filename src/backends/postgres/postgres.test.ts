@@ -6,8 +6,8 @@ import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { openCheckpointer } from "../open.ts";
-import { durabilityOf } from "./connect.ts";
-import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer, postgresqlDdl } from "./index.ts";
+import { durabilityOf } from "./durability.ts";
+import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./index.ts";
 import { tableNames } from "./layout.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
@@ -51,37 +51,14 @@ await describeWithService("postgres", (url) => {
     expect(await count(`${tablePrefix}records`)).toBe(1);
   });
 
-  test("a role that may only read and write rows is enough for everything", async () => {
-    const tablePrefix = place.prefix();
-    const role = await place.role();
-    for (const statement of postgresqlDdl({ schema, tablePrefix, role: role.name })) await sql(statement);
-    const granted = await sql(
-      "SELECT DISTINCT privilege_type AS may FROM information_schema.table_privileges WHERE grantee = $1 ORDER BY 1",
-      [role.name],
-    );
-    expect(granted.map(({ may }) => may)).toEqual(["DELETE", "INSERT", "SELECT", "UPDATE"]);
-    const checkpointer = open({ dsn: role.url, tablePrefix });
-    const first = said("a canary in a coal mine");
-    const checkpointId = await checkpointer.save(first, "t1", { metadata: { tenant: "acme" }, ttlSeconds: 60 });
-    await checkpointer.save(first.withMessage(userMessage("and another")), "t1", { metadata: { tenant: "acme" } });
-    expect((await checkpointer.load("t1"))?.messages).toHaveLength(2);
-    expect(await checkpointer.search("canary")).toHaveLength(1);
-    expect(await checkpointer.queryByMetadata("tenant", "acme")).toHaveLength(1);
-    await checkpointer.fork("t1", "t2", { at: checkpointId });
-    expect(await checkpointer.withLease("t2", async () => "held")).toBe("held");
-    expect(await checkpointer.delete("t1", { checkpointId })).toBe(true);
-    await checkpointer.vacuum({ keepLast: 1 });
-    expect(await checkpointer.delete("t1")).toBe(true);
-    expect(await checkpointer.listThreads()).toEqual(["t2"]);
-  });
-
-  test("a role that may not make the tables is told which statements to run", async () => {
-    const role = await place.role();
-    await sql(`GRANT USAGE ON SCHEMA ${schema} TO ${role.name}`);
-    const checkpointer = open({ dsn: role.url, tablePrefix: place.prefix() });
-    const failure = checkpointer.load("t1");
-    await expect(failure).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
-    await expect(failure).rejects.toThrow(/the tables are not there.*postgresqlDdl\(\)/);
+  test("a pool that was handed in and has no connection to spare is TIMEOUT, after the time that was given", async () => {
+    const pool = new Pool({ connectionString: url, max: 1 });
+    const limits = { connectTimeoutMs: 50, statementTimeoutMs: 50, retry: { attempts: 1 } };
+    const checkpointer = open({ pool, tablePrefix: place.prefix(), ...limits });
+    const taken = await pool.connect();
+    await expect(checkpointer.load("t1")).rejects.toMatchObject({ code: "TIMEOUT" });
+    taken.release();
+    await pool.end();
   });
 
   test("idle connections that the server ends harm nobody, neither in our pool nor in one handed in", async () => {
