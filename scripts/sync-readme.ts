@@ -11,8 +11,13 @@ import { CAPABILITY_FLAGS, type CheckpointerCapabilities } from "../src/checkpoi
 const FILE = new URL("../README.md", import.meta.url);
 const [START, END] = ["<!-- backends: written by npm run sync -->", "<!-- end of backends -->"];
 
-/** Declared by a live instance, so that the table cannot say what the code does not. */
-async function declared(example: string, load: (typeof BACKENDS)[string]["load"]): Promise<CheckpointerCapabilities> {
+/** Declared by a live instance, so that the table cannot say what the code does not. A remote one says what is behind it. */
+async function declared({
+  example,
+  load,
+  capabilities,
+}: (typeof BACKENDS)[string]): Promise<CheckpointerCapabilities | undefined> {
+  if (capabilities === "remote") return undefined;
   const folder = await mkdtemp(join(tmpdir(), "holdfast-readme-"));
   const checkpointer = (await load()).openUrl(example.replace("./", `${folder}/`));
   try {
@@ -25,17 +30,17 @@ async function declared(example: string, load: (typeof BACKENDS)[string]["load"]
 
 async function table(): Promise<string> {
   const names = Object.keys(BACKENDS);
-  const columns = await Promise.all(Object.values(BACKENDS).map(({ example, load }) => declared(example, load)));
+  const columns = await Promise.all(Object.values(BACKENDS).map(declared));
   const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  const flag = (value: boolean): string => (value ? "yes" : "–");
+  const flag = (value: boolean | undefined): string => (value === undefined ? "the remote's" : value ? "yes" : "–");
   return [
     row(["", ...names]),
     row(["---", ...names.map(() => "---")]),
     row(["URL", ...Object.values(BACKENDS).map(({ example }) => `\`${example}\``)]),
     row(["needs", ...Object.values(BACKENDS).map(({ peers }) => Object.keys(peers).join(", ") || "nothing")]),
-    row(["durability", ...columns.map(({ durability }) => durability)]),
-    row(["search by", ...columns.map(({ searchMethod }) => searchMethod)]),
-    ...CAPABILITY_FLAGS.map((name) => row([`\`${name}\``, ...columns.map((column) => flag(column[name]))])),
+    row(["durability", ...columns.map((column) => column?.durability ?? "the remote's")]),
+    row(["search by", ...columns.map((column) => column?.searchMethod ?? "the remote's")]),
+    ...CAPABILITY_FLAGS.map((name) => row([`\`${name}\``, ...columns.map((column) => flag(column?.[name]))])),
   ].join("\n");
 }
 

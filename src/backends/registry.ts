@@ -14,6 +14,8 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
+  /** What it can is what the storage can that it leads to. */
+  readonly capabilities?: "remote";
 }
 
 /** One line a backend. package.json's exports and peers, and the README's table, are written from it. */
@@ -38,5 +40,12 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./redis/index.ts"),
     // Either of the two.
     peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
+  },
+  http: {
+    schemes: ["http", "https"],
+    example: "https://state.example.com",
+    load: () => import("./http/index.ts"),
+    peers: {},
+    capabilities: "remote",
   },
 };
