@@ -17,6 +17,7 @@ export {
   type VerifiedOutcome,
 } from "./agent/tool.ts";
 export { FileCheckpointer, type FileCheckpointerOptions } from "./backends/file/index.ts";
+export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./backends/http/index.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./backends/memory/index.ts";
 export { openCheckpointer } from "./backends/open.ts";
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";

@@ -73,6 +73,14 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /send_letter +unknown +attempts: 1, effects: 1, keys: 1/,
     /send_money +succeeded attempts: 1, effects: 1, keys: 1/,
   ],
+  "examples/11-http.ts": [
+    "durability fsync",
+    "You said: My name is Ada.",
+    "there is no such thread",
+    "4 messages can be read",
+    'PERMISSION_DENIED: http: delete failed for thread "chat": the service answered: this needs a token with the scope',
+    'PERMISSION_DENIED: http: delete failed for thread "chat": the service answered: to take checkpoints out',
+  ],
 };
 
 /** Those that need a server, and the variable that tells them where it is. */
