@@ -100,7 +100,11 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
     return jsonAnswer({ outcome: await log.copy(thread, target, generation) });
   },
 
-  subscribe: async ({ log, watches, thread, signal }) => watches.watch(log, thread, signal),
+  subscribe: async ({ log, watches, thread, signal }) => {
+    // Whether the storage tells of changes is known after contact.
+    await log.capabilities();
+    return watches.watch(log, thread, signal);
+  },
 
   search: async ({ log, body }) => {
     const fields = Fields.parse(Buffer.from(await body()).toString("utf8"), "the body");

@@ -37,6 +37,7 @@ export class TenantLog {
   readonly #prefix: string;
   readonly #seal: CursorSeal;
   readonly #maxBodyBytes: number;
+  readonly #listeners = new Map<string, Set<() => void>>();
   #unindexed = 0;
 
   constructor(context: CheckpointContext, tenant: string | undefined, seal: CursorSeal, maxBodyBytes: number) {
@@ -67,7 +68,10 @@ export class TenantLog {
     await this.#assertAcceptable(request);
     const place = { operation: "append", threadId };
     const outcome = await this.#context.call(place, (log) => log.append(this.#inside(threadId), request));
-    if (outcome.appended) this.#indexLater();
+    if (outcome.appended) {
+      this.#indexLater();
+      this.#announce(threadId);
+    }
     return outcome;
   }
 
@@ -125,13 +129,19 @@ export class TenantLog {
     return this.#context.call({ operation: "list", threadId }, (log) => log.list(this.#inside(threadId), options));
   }
 
-  remove(threadId: string, ifTail: ThreadPlace | undefined): Promise<"removed" | "absent" | "moved"> {
-    return this.#context.call({ operation: "remove", threadId }, (log) => log.remove(this.#inside(threadId), ifTail));
+  async remove(threadId: string, ifTail: ThreadPlace | undefined): Promise<"removed" | "absent" | "moved"> {
+    const place = { operation: "remove", threadId };
+    const outcome = await this.#context.call(place, (log) => log.remove(this.#inside(threadId), ifTail));
+    if (outcome === "removed") this.#announce(threadId);
+    return outcome;
   }
 
-  copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
     const place = { operation: "copy", threadId: source };
-    return this.#context.call(place, (log) => log.copy(this.#inside(source), this.#inside(target), generation));
+    const [from, to] = [this.#inside(source), this.#inside(target)];
+    const outcome = await this.#context.call(place, (log) => log.copy(from, to, generation));
+    if (outcome === "copied") this.#announce(target);
+    return outcome;
   }
 
   async listThreads(query: PageQuery): Promise<LogPage<ThreadEntry>> {
@@ -160,9 +170,25 @@ export class TenantLog {
     return hits.map((hit) => ({ ...hit, threadId: this.#outside(hit.threadId) }));
   }
 
-  /** Calls back after changes, or `undefined` where the storage cannot. */
-  subscribe(threadId: string, onChange: () => void): (() => void) | undefined {
-    return this.#context.log.subscribe?.(this.#inside(threadId), onChange);
+  /** Whether the storage itself tells of changes, whoever made them. */
+  get tellsOfChanges(): boolean {
+    return this.#context.log.subscribe !== undefined;
+  }
+
+  /** Calls back after changes that came through here, and after all of them where the storage tells. */
+  subscribe(threadId: string, onChange: () => void): () => void {
+    const unsubscribe = this.#context.log.subscribe?.(this.#inside(threadId), onChange);
+    if (unsubscribe !== undefined) return unsubscribe;
+    const listeners = this.#listeners.get(threadId) ?? new Set();
+    this.#listeners.set(threadId, listeners.add(onChange));
+    return () => {
+      listeners.delete(onChange);
+      if (listeners.size === 0) this.#listeners.delete(threadId);
+    };
+  }
+
+  #announce(threadId: string): void {
+    for (const listener of this.#listeners.get(threadId) ?? []) listener();
   }
 
   #opened({ prefix, cursor, limit }: PageQuery, kind: string): { prefix: string; cursor?: string; limit: number } {

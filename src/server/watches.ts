@@ -37,13 +37,13 @@ export class Watches {
         };
         const change = (): void => send(CHANGE);
         const unsubscribe = log.subscribe(threadId, change);
-        if (unsubscribe === undefined) void poll(log, threadId, this.#pollMs, stop.signal, change);
-        else change();
+        if (log.tellsOfChanges) change();
+        else void poll(log, threadId, this.#pollMs, stop.signal, change);
         const heartbeat = setInterval(() => send(HEARTBEAT), HEARTBEAT_MS);
         stop.signal.addEventListener("abort", () => {
           this.#open.delete(end);
           clearInterval(heartbeat);
-          unsubscribe?.();
+          unsubscribe();
           closeQuietly(controller);
         });
       },
@@ -59,8 +59,8 @@ export class Watches {
 }
 
 /**
- * For a storage that cannot call back: one look every now and then here is
- * cheaper than one from every client. The first call comes after the first look,
+ * For changes that another process made in a storage that cannot call back: one
+ * look every now and then here is cheaper than one from every client. The first call comes after the first look,
  * so that no change falls between the two.
  */
 async function poll(
