@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Context, Hono } from "hono";
 import { assertCheckpointId, assertThreadId, MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../checkpoint/ids.ts";
 import { StateError } from "../errors.ts";
+import { withDeadline } from "../internal/deadline.ts";
 import { importPeer } from "../internal/import-peer.ts";
 import { untilAborted } from "../internal/until-aborted.ts";
 import { decodeSegment } from "../wire/names.ts";
@@ -78,7 +79,7 @@ class Service {
       const { headers } = call.req.raw;
       const maxIdBytes = maxThreadIdBytes(principal);
       if (route.request !== undefined) assertType(headers, route.request.type);
-      const work = OPERATE[operation]({
+      const admitted = {
         principal,
         log: this.#logOf(principal),
         watches: this.#watches,
@@ -90,8 +91,9 @@ class Service {
         signal: call.req.raw.signal,
         body: () => readBody(bodySource(call), headers, this.#settings.maxBodyBytes),
         isReady: () => this.#isReady(),
-      });
-      return untilAborted(work, AbortSignal.timeout(this.#settings.answerTimeoutMs));
+      };
+      const { answerTimeoutMs } = this.#settings;
+      return withDeadline(answerTimeoutMs, undefined, (late) => untilAborted(OPERATE[operation](admitted), late));
     });
   }
 

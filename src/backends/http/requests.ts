@@ -1,4 +1,5 @@
 import { StateError } from "../../errors.ts";
+import { withDeadline } from "../../internal/deadline.ts";
 import { reasonOf } from "../../internal/reason-of.ts";
 import { Fields, MalformedMessage } from "../../wire/fields.ts";
 import { codeOfForeignStatus, errorFromProblem } from "../../wire/problems.ts";
@@ -37,12 +38,13 @@ export async function ask(
   question: Question,
   closing: AbortSignal,
 ): Promise<ServiceAnswer> {
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(connection.timeoutMs)]);
   try {
-    const response = await send(connection, operation, question, signal);
-    const bytes = Buffer.from(await response.arrayBuffer());
-    assertOurs(response, operation, bytes);
-    return { status: response.status, isFrame: typeOf(response) === FRAME_TYPE, bytes };
+    return await withDeadline(connection.timeoutMs, closing, async (signal) => {
+      const response = await send(connection, operation, question, signal);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      assertOurs(response, operation, bytes);
+      return { status: response.status, isFrame: typeOf(response) === FRAME_TYPE, bytes };
+    });
   } catch (error) {
     if (closing.aborted) throw new StateError("CLOSED", "the connection was closed while the service was asked");
     if (StateError.is(error)) throw error;
