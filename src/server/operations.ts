@@ -109,7 +109,9 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
   search: async ({ log, body }) => {
     const fields = Fields.parse(Buffer.from(await body()).toString("utf8"), "the body");
     const limit = limitOf(fields.count("limit"));
-    return jsonAnswer(hitsJson(await log.search(fields.texts("words"), fields.optionalText("prefix") ?? "", limit)));
+    const words = fields.texts("words");
+    if (words.length > MAX_WORDS) throw new Refusal("INVALID_ARGUMENT", `a search takes at most ${MAX_WORDS} words`);
+    return jsonAnswer(hitsJson(await log.search(words, fields.optionalText("prefix") ?? "", limit)));
   },
 
   queryMetadata: async ({ log, body }) => {
@@ -119,6 +121,9 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
     return jsonAnswer(pageJson(await log.queryMetadata(fields.text("key"), fields.text("valueJson"), page)));
   },
 };
+
+/** More than anybody searches for; each of them costs the index a lookup. */
+const MAX_WORDS = 1000;
 
 function chainAnswer(chain: LogChain | undefined): Answer {
   if (chain === undefined) return jsonAnswer(ABSENT);
@@ -153,10 +158,14 @@ function placeIn(tag: string): ThreadPlace {
 
 /** The headers are what everything in between reads: they must say what the body says. */
 function assertConsistent(request: AppendRequest, place: ThreadPlace | undefined, headers: Headers): void {
-  const { generation, expected, record } = request;
+  const { generation, expected, record, replace = [] } = request;
   asRefusal(() => assertWriteId(generation));
-  asRefusal(() => assertWriteId(record.writeId));
-  if (record.checkpointId !== undefined) asRefusal(() => assertCheckpointId(record.checkpointId));
+  for (const { writeId, checkpointId, metadata } of [record, ...replace]) {
+    asRefusal(() => assertWriteId(writeId));
+    if (checkpointId !== undefined) asRefusal(() => assertCheckpointId(checkpointId));
+    // Drivers index it as JSON, and one row that is none could spoil a query for everybody.
+    if (metadata !== undefined) Fields.parse(metadata, "metadata");
+  }
   const sameplace = place === undefined ? expected === 0 : place.seq === expected && place.generation === generation;
   if (!sameplace) throw new Refusal("INVALID_ARGUMENT", "the body expects another place than the precondition");
   if (record.seq !== expected + 1) throw new Refusal("INVALID_ARGUMENT", "a record goes to the place behind the tail");
@@ -169,9 +178,12 @@ function assertConsistent(request: AppendRequest, place: ThreadPlace | undefined
 /** More than a save under a lease ever takes out. */
 const MARKS_AT_ONCE = 16;
 
-/** Whoever may only write may add, and tidy up after a lease; to take checkpoints out is to delete. */
+/** Whoever may only write may add, and tidy up after a lease; to take checkpoints out, now or at a set time, is to delete. */
 async function assertKeepsHistory(log: TenantLog, thread: string, request: AppendRequest): Promise<void> {
-  const { replace = [], drop = [], dropBelow } = request;
+  const { replace = [], drop = [], dropBelow, expiresAt } = request;
+  if (expiresAt !== undefined) {
+    throw new Refusal("PERMISSION_DENIED", "to let a thread expire, the token needs the scope threads:delete");
+  }
   const isHarmless = replace.length === 0 && dropBelow === undefined && drop.length <= MARKS_AT_ONCE;
   if (isHarmless && !(await log.holdsCheckpoint(thread, drop))) return;
   throw new Refusal("PERMISSION_DENIED", "to take checkpoints out, the token needs the scope threads:delete");

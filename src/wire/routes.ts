@@ -140,7 +140,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/threads/{thread}/records",
     access: "threads:write",
     means:
-      "Adds one record at the place named by If-Match, or makes the thread. To take checkpoints out needs threads:delete too",
+      "Adds one record at the place named by If-Match, or makes the thread. To take checkpoints out, or to let the thread expire, needs threads:delete too",
     precondition: "required",
     request: { type: FRAME_TYPE, schema: "Append" },
     answers: [

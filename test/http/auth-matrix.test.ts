@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HTTPCheckpointer } from "../../src/backends/http/index.ts";
+import { MemoryLog } from "../../src/backends/memory/index.ts";
 import type { SqliteLog } from "../../src/backends/sqlite/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { AgentState, userMessage } from "../../src/index.ts";
@@ -9,7 +10,7 @@ import { SCOPES, type Scope } from "../../src/wire/protocol.ts";
 import { OPERATIONS, ROUTES } from "../../src/wire/routes.ts";
 import { type RawAnswer, rawRequest } from "./raw-requests.ts";
 import { sampleRequest } from "./sample-requests.ts";
-import { sqliteFolder } from "./served.ts";
+import { served, sqliteFolder } from "./served.ts";
 
 /** Who asks, and with what beside the token. */
 interface Asker {
@@ -205,5 +206,10 @@ test("whoever may only write takes no checkpoint out, but works under a lease", 
     await expect(work()).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
   }
   expect(await checkpointer.listCheckpoints("kept")).toHaveLength(2);
+  await using memory = await served(new MemoryLog(), { auth: { tokens } });
+  await using passing = new HTTPCheckpointer({ baseUrl: memory.service.url, token: readWrite.token });
+  const expiring = passing.save(state, "passing", { ttlSeconds: 60 });
+  await expect(expiring).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+  expect(await passing.exists("passing")).toBe(false);
   await writing.close();
 });

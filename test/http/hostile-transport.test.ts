@@ -248,6 +248,23 @@ test.each([
   await expectUnharmed();
 });
 
+test.each(["", "[]", "1", "{", '{"a":1}x', "null"])(
+  "metadata that is %j, and no JSON object, is not stored",
+  async (metadata) => {
+    const body = encodeAppend(requestFor(recordAt(1, { metadata })));
+    const extra = [...appendLines, `Content-Length: ${body.length}`];
+    const heard = await rawBytes(there.service.port, request(`POST ${appendPath()}`, extra, body));
+    expect(statusesIn(heard)).toEqual([400]);
+    await expectUnharmed();
+  },
+);
+
+test("a search for more words than anybody has is refused", async () => {
+  const body = JSON.stringify({ words: Array.from({ length: 1001 }, (_, index) => `w${index}`), limit: 5 });
+  const extra = ["Content-Type: application/json", `Content-Length: ${body.length}`];
+  expect(statusesIn(await rawBytes(there.service.port, request("POST /v1/search", extra, body)))).toEqual([400]);
+});
+
 test("an append that was changed in any bit on its way is refused", async () => {
   for (let index = 0; index < small.length; index += 11) {
     const changed = Uint8Array.from(small);
