@@ -131,6 +131,10 @@ test("an option that is misspelt, an address that is none and a token in the add
   expect(make({ baseUrl: "http://h", token: "a b" })).toThrow(/token/);
   expect(make({ baseUrl: "http://h", timeoutMs: 0 })).toThrow(/timeoutMs/);
   expect(() => openUrl("https://h/?token=zebra")).toThrow(/unknown parameter/);
+  expect(() => openUrl("https://h/?token=zebra")).not.toThrow(/zebra/);
+  expect(() => openUrl("https://zebra@h/")).toThrow(/behind a colon/);
+  expect(() => openUrl("https://:%zz@h/")).toThrow(/baseUrl/);
+  expect(() => openUrl("https://")).toThrow(/baseUrl/);
 });
 
 test("a URL opens a service with its token, below a path too", async () => {

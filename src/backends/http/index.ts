@@ -40,7 +40,10 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
   if (!URL.canParse(url)) throw invalidUrl();
   const parsed = new URL(url);
   assertParameters(url, Object.fromEntries(parsed.searchParams), []);
-  const token = decodeURIComponent(parsed.password);
+  if (parsed.username !== "") {
+    throw new StateError("INVALID_ARGUMENT", "a token stands behind a colon: https://:<token>@state.example.com");
+  }
+  const token = unescaped(parsed.password);
   const baseUrl = `${parsed.origin}${parsed.pathname}`;
   return new HTTPCheckpointer({ ...options, baseUrl, ...(token !== "" && { token }) });
 }
@@ -68,6 +71,14 @@ export function connectionOf(options: HTTPCheckpointerOptions): Connection {
     headers: { ...packing, ...headers },
     fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
   };
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalidUrl();
+  }
 }
 
 /** The URL itself is not repeated: what is not understood may hold a password anywhere. */
