@@ -18,7 +18,7 @@ import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./repli
 import { type RunScript, run } from "./run-script.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
-import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_HEAD, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
+import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
 import type { Script } from "./scripts/script.ts";
 import { ANNOUNCE, NOW } from "./scripts/thread-index.ts";
 import { forgetAbsent, walkThreads } from "./thread-walk.ts";
@@ -133,8 +133,7 @@ export class RedisLog implements ThreadLog {
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
     const { run, isCluster } = await this.#server();
-    const headOf = (threadId: string) => run(READ_HEAD, [this.#keys.thread(threadId)]);
-    return walkThreads({ run, keys: this.#keys, isCluster, headOf }, options);
+    return walkThreads({ run, keys: this.#keys, isCluster }, options);
   }
 
   async now(): Promise<number> {

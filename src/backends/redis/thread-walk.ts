@@ -3,13 +3,13 @@ import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import type { KeyNames } from "./layout.ts";
 import { asReply, asText, entryAt } from "./replies.ts";
 import type { RunScript } from "./run-script.ts";
+import { READ_HEADS } from "./scripts/reading.ts";
 import { FORGET, FORGET_ABSENT, WALK } from "./scripts/thread-index.ts";
 
 export interface WalkedIndex {
   readonly run: RunScript;
   readonly keys: KeyNames;
   readonly isCluster: boolean;
-  readonly headOf: (threadId: string) => Promise<unknown>;
 }
 
 /** Threads in the order of their ids' bytes. Ids without a thread are taken out of the index on the way. */
@@ -22,7 +22,7 @@ export async function walkThreads(
   // Where many ids have no thread any more, ever larger pages of them are passed over.
   for (let size = limit + 1; ; size = Math.min(Math.max(size, AT_ONCE) * 2, LARGEST_PAGE)) {
     const [seenAt = "", ...ids] = await idsAfter(index, prefix, after, size);
-    const heads = await inParallel(ids, index.headOf);
+    const heads = await headsOf(index, ids);
     for (const [at, threadId] of ids.entries()) {
       const head = asReply(heads[at]);
       if (head === undefined) await forget(index, threadId, seenAt);
@@ -35,6 +35,14 @@ export async function walkThreads(
 }
 
 const LARGEST_PAGE = 2048;
+
+/** All at once on one server; one by one in a cluster, where each may lie on another node. */
+async function headsOf({ run, keys, isCluster }: WalkedIndex, ids: readonly string[]): Promise<readonly unknown[]> {
+  if (ids.length === 0) return [];
+  const threads = ids.map(keys.thread);
+  if (!isCluster) return (await run(READ_HEADS, threads)) as readonly unknown[];
+  return inParallel(threads, async (thread) => asReply(await run(READ_HEADS, [thread]))?.[0]);
+}
 
 /** The index's time, then ids. */
 async function idsAfter(
