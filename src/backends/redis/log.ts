@@ -110,11 +110,8 @@ export class RedisLog implements ThreadLog {
     const keys = [this.#keys.thread(threadId), ...(isCluster ? [] : [this.#keys.ids])];
     const tail = ifTail === undefined ? [] : [ifTail.generation, String(ifTail.seq)];
     const answer = asText(await run(REMOVE, keys, [threadId, ...tail])) as "removed" | "absent" | "moved";
-    if (isCluster && answer !== "moved") {
-      const seenAt = asText(await run(NOW, [this.#keys.ids]));
-      if ((await this.#read(READ_NEWEST, threadId)) === undefined)
-        await forgetAbsent(run, this.#keys, threadId, seenAt);
-    }
+    // The thread is gone; an id that stays behind is taken out by a later listing.
+    if (isCluster && answer !== "moved") await this.#tidy(run, threadId).catch(() => undefined);
     return answer;
   }
 
@@ -151,6 +148,11 @@ export class RedisLog implements ThreadLog {
     const connection = await this.#connecting?.catch(() => undefined);
     await connection?.port.close();
     await this.#options.given?.close();
+  }
+
+  async #tidy(run: RunScript, threadId: string): Promise<void> {
+    const seenAt = asText(await run(NOW, [this.#keys.ids]));
+    if ((await this.#read(READ_NEWEST, threadId)) === undefined) await forgetAbsent(run, this.#keys, threadId, seenAt);
   }
 
   async #read(script: Script, threadId: string, ...args: readonly string[]): Promise<ReturnType<typeof asReply>> {

@@ -83,6 +83,16 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       await endClient(client);
     });
 
+    test("a client that its owner ended is not brought back", async () => {
+      const client = make(await emptied());
+      const checkpointer = redisCheckpointer({ client, retry: { attempts: 1 } });
+      await checkpointer.save(said("hello"), "t");
+      await endClient(client);
+      await expect.poll(() => checkpointer.load("t").catch(({ code }) => code)).toBe("UNAVAILABLE");
+      expect(await checkpointer.exists("t").catch(({ code }) => code)).toBe("UNAVAILABLE");
+      await checkpointer.close();
+    });
+
     test("a connection that is cut while it saves costs no save and doubles none", async () => {
       const client = make(await emptied());
       const checkpointer = redisCheckpointer({ client });
@@ -269,6 +279,8 @@ test("a misspelt, mistyped or senseless option is refused", () => {
 });
 
 test("a client of an unknown kind is refused by name", () => {
-  const client = { send: () => undefined } as never;
-  expect(() => redisCheckpointer({ client })).toThrow(/createCluster\(\) of redis/);
+  const versionFour = { isOpen: false, sendCommand: () => undefined, disconnect: () => undefined };
+  for (const client of [{ send: () => undefined }, versionFour]) {
+    expect(() => redisCheckpointer({ client: client as never })).toThrow(/createCluster\(\) of redis 5 or later/);
+  }
 });
