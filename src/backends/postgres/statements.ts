@@ -1,3 +1,4 @@
+import type { TextRow } from "./connect.ts";
 import { callOf } from "./functions.ts";
 import type { TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
@@ -28,6 +29,9 @@ export interface Statements {
   readonly watch: string;
   readonly unwatch: string;
 }
+
+/** Runs one of them. */
+export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
 
 const COPIED = "seq, base, head, write_id, checkpoint_id, header, metadata, body";
 
