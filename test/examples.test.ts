@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listExamples, runExample } from "../scripts/run-examples.ts";
 import { ERROR_CODES } from "../src/errors.ts";
+import { describeWithService } from "./services/with-service.ts";
 
 /** A process or two each, and a machine that may be busy. */
 const PATIENCE = { timeout: 120_000 };
@@ -72,6 +73,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /send_letter +unknown +attempts: 1, effects: 1, keys: 1/,
     /send_money +succeeded attempts: 1, effects: 1, keys: 1/,
   ],
+  "examples/09-postgres.ts": ["HOLDFAST_POSTGRES_URL is not set: `npm run services` starts a server"],
 };
 
 describe("examples", () => {
@@ -93,6 +95,18 @@ describe("examples", () => {
     const url = { HOLDFAST_URL: `file:${join(temporary, "threads")}` };
     expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 4 messages");
     expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 8 messages");
+  });
+});
+
+await describeWithService("postgres", (url) => {
+  test("the PostgreSQL example shows a watch, a conflict, a search and SQL of one's own", PATIENCE, async () => {
+    const output = await outputOf(["examples/09-postgres.ts"], { HOLDFAST_POSTGRES_URL: url });
+    expect(output).toMatch("durability, from the server's own settings: fsync");
+    expect(output).toMatch("the other machine hears of it: 2 messages");
+    expect(output).toMatch("is refused: CONFLICT");
+    expect(output).toMatch("search by index: incident-7");
+    expect(output).toMatch("the newest message: It was the 13:58 deploy.");
+    expect(output).toMatch("and in SQL: severity 2, expires in 30 days");
   });
 });
 
