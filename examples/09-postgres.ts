@@ -55,7 +55,7 @@ async function main(dsn: string): Promise<void> {
 async function withSql(dsn: string): Promise<void> {
   const pool = new Pool({ connectionString: dsn });
   const { rows } = await pool.query<{ severity: string; days: string }>(
-    `SELECT metadata ->> 'severity' AS severity, date_part('day', expires_at - now() + interval '1 hour') AS days
+    `SELECT metadata ->> 'severity' AS severity, round(extract(epoch FROM expires_at - now()) / 86400) AS days
        FROM ${schema}.holdfast_threads WHERE metadata @> '{"tenant": "acme"}'`,
   );
   console.log(`and in SQL: severity ${rows[0]?.severity}, expires in ${rows[0]?.days} days`);
