@@ -25,6 +25,7 @@ export {
   postgresqlCheckpointer,
   postgresqlDdl,
 } from "./backends/postgres/index.ts";
+export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";
 export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {

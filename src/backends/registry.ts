@@ -14,6 +14,10 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
+  /** What it can is what the storage can that it leads to. */
+  readonly capabilities?: "remote";
+  /** How far a save can be trusted is for the server's settings to say; known after contact. */
+  readonly durability?: "configured";
 }
 
 /** One line a backend. package.json's exports and peers, and the README's table, are written from it. */
@@ -31,6 +35,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     example: "postgres://localhost:5432/agents",
     load: () => import("./postgres/index.ts"),
     peers: { pg: ">=8.11 <9" },
+    durability: "configured",
   },
   redis: {
     schemes: ["redis", "rediss", "valkey", "valkeys"],
@@ -38,5 +43,13 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./redis/index.ts"),
     // Either of the two.
     peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
+    durability: "configured",
+  },
+  http: {
+    schemes: ["http", "https"],
+    example: "https://state.example.com",
+    load: () => import("./http/index.ts"),
+    peers: {},
+    capabilities: "remote",
   },
 };

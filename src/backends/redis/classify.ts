@@ -33,6 +33,8 @@ const BY_TEXT: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^ERR (?:Protocol error: invalid bulk length|string exceeds maximum)/, "TOO_LARGE"],
   // What the clients say themselves when a connection is lost or not made yet.
   [/^Connection is closed|isn't writeable|^Cluster isn't ready|^None of startup nodes/, "UNAVAILABLE"],
+  [/^Too many Cluster redirections|^Cannot find node |^Cluster (?:closed|is disconnect)/, "UNAVAILABLE"],
+  [/already connecting|^Socket already opened|^Cluster already open/, "UNAVAILABLE"],
 ];
 
 const BY_SYSTEM_CODE: Readonly<Record<string, ErrorCode>> = {
@@ -62,6 +64,8 @@ const BY_CLASS: Readonly<Record<string, ErrorCode>> = {
   MaxCommandRedirectionsError: "UNAVAILABLE",
   ConnectionTimeoutError: "TIMEOUT",
   SocketTimeoutError: "TIMEOUT",
+  SocketTimeoutDuringMaintenanceError: "TIMEOUT",
+  CommandTimeoutDuringMaintenanceError: "TIMEOUT",
   TimeoutError: "TIMEOUT",
 };
 
