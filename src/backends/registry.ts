@@ -26,4 +26,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./sqlite/index.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
   },
+  oci: {
+    schemes: ["oci"],
+    example: "oci://my-bucket/prod",
+    load: () => import("./oci/index.ts"),
+    peers: { "oci-objectstorage": ">=2.90 <3", "oci-common": ">=2.90 <3" },
+  },
 };
