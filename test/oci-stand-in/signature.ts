@@ -16,7 +16,8 @@ export const newUser = (): StandInUser => ({
   user: "ocid1.user.oc1..standin",
   fingerprint: "20:3b:97:13:55:1c:5b:0d:d3:37:d8:50:4e:c5:3a:34",
   ...generateKeyPairSync("rsa", {
-    modulusLength: 2048,
+    // Half of what the service takes, and four times as fast: the tests sign some hundred thousand requests.
+    modulusLength: 1024,
     privateKeyEncoding: { type: "pkcs8", format: "pem" },
     publicKeyEncoding: { type: "spki", format: "pem" },
   }),
