@@ -24,6 +24,8 @@ export interface Measurement {
   readonly openAndLoadMs: number;
   /** By an instance that is open. */
   readonly loadMs: number;
+  /** What a save and a load ask of a server; 0 without one. */
+  readonly roundTrips: { readonly save: number; readonly load: number };
   readonly historyMs: number | undefined;
 }
 
@@ -59,6 +61,8 @@ interface Samples {
   readonly allocated: number[];
   readonly openAndLoads: number[];
   readonly loads: number[];
+  readonly saveTrips: number[];
+  readonly loadTrips: number[];
   readonly histories: number[];
 }
 
@@ -77,9 +81,10 @@ export async function measure(contenders: readonly Contender[], plan: Plan): Pro
   try {
     await runRound(
       entrants.map((entrant) => ({ ...entrant, samples: emptySamples() })),
-      2,
+      { readings: 2, listsHistory: false },
     );
-    for (let round = 0; round < plan.rounds; round++) await runRound(entrants, plan.readings);
+    const { readings, rounds } = plan;
+    for (let round = 0; round < rounds; round++) await runRound(entrants, { readings, listsHistory: true });
     return entrants.map(summarise);
   } finally {
     for (const { process } of entrants) process.end();
@@ -94,10 +99,15 @@ const emptySamples = (): Samples => ({
   allocated: [],
   openAndLoads: [],
   loads: [],
+  saveTrips: [],
+  loadTrips: [],
   histories: [],
 });
 
-async function runRound(entrants: readonly Entrant[], readings: number): Promise<void> {
+async function runRound(
+  entrants: readonly Entrant[],
+  { readings, listsHistory }: { readonly readings: number; readonly listsHistory: boolean },
+): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), "holdfast-bench-"));
   const directoryOf = ({ contender }: Entrant, step: ShownStep): string =>
     join(root, `${contender.name.replaceAll(/\W+/g, "-")}-${step}`);
@@ -107,15 +117,17 @@ async function runRound(entrants: readonly Entrant[], readings: number): Promise
     for (const entrant of entrants) {
       for (const step of SHOWN_STEPS) await entrant.process.close(directoryOf(entrant, step));
       const { bytes, allocated } = sizeOf(directoryOf(entrant, STEPS));
-      entrant.samples.bytes.push(bytes);
-      entrant.samples.allocated.push(allocated);
+      const onServer = await entrant.process.size(directoryOf(entrant, STEPS));
+      entrant.samples.bytes.push(onServer ?? bytes);
+      entrant.samples.allocated.push(onServer ?? allocated);
       entrant.samples.totals.push(totals.get(entrant)!);
     }
     for (let reading = 0; reading < readings; reading++) {
       for (const entrant of rotated(entrants, reading)) {
-        const times = await entrant.process.read(directoryOf(entrant, STEPS), STEPS, reading === 0);
+        const times = await entrant.process.read(directoryOf(entrant, STEPS), STEPS, listsHistory && reading === 0);
         entrant.samples.openAndLoads.push(times.openAndLoad);
         entrant.samples.loads.push(times.load);
+        entrant.samples.loadTrips.push(times.loadRoundTrips);
         if (times.history !== undefined) entrant.samples.histories.push(times.history);
       }
     }
@@ -153,6 +165,7 @@ async function takeTurns(
         const saves = times.map(({ save }) => save);
         entrant.samples.saves[step].push(...saves);
         entrant.samples.turns[step].push(median(saves));
+        entrant.samples.saveTrips.push(...times.map(({ roundTrips }) => roundTrips));
         if (step === STEPS) totals.set(entrant, totals.get(entrant)! + sum(times.map(({ whole }) => whole)));
       }
     }
@@ -172,6 +185,7 @@ function summarise({ contender, samples }: Entrant): Measurement {
     totalMs: median(samples.totals),
     openAndLoadMs: median(samples.openAndLoads),
     loadMs: median(samples.loads),
+    roundTrips: { save: median(samples.saveTrips), load: median(samples.loadTrips) },
     historyMs: samples.histories.length === 0 ? undefined : median(samples.histories),
   };
 }

@@ -28,6 +28,11 @@ export class ContenderProcess {
     return this.#ask({ do: "close", directory }) as Promise<void>;
   }
 
+  /** `undefined` for a contender that keeps everything in the directory. */
+  size(directory: string): Promise<number | undefined> {
+    return this.#ask({ do: "size", directory }) as Promise<number | undefined>;
+  }
+
   read(directory: string, expected: number, history: boolean): Promise<ReadTimes> {
     return this.#ask({ do: "read", directory, expected, history }) as Promise<ReadTimes>;
   }

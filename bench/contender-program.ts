@@ -1,7 +1,7 @@
 /** One contender in a process of its own: what another one leaves for the garbage collector is not paid for here. */
 import { setImmediate } from "node:timers/promises";
 import type { Contender, OpenContender } from "./contenders/contender.ts";
-import { CONTENDERS } from "./contenders/index.ts";
+import { CONTENDERS, SERVER_CONTENDERS } from "./contenders/index.ts";
 import { timed } from "./statistics.ts";
 import { conversation } from "./workload.ts";
 
@@ -9,6 +9,7 @@ export type Command =
   | { readonly do: "open"; readonly directory: string }
   | { readonly do: "steps"; readonly directory: string; readonly from: number; readonly to: number }
   | { readonly do: "close"; readonly directory: string }
+  | { readonly do: "size"; readonly directory: string }
   | { readonly do: "read"; readonly directory: string; readonly expected: number; readonly history: boolean };
 
 export interface StepTimes {
@@ -16,11 +17,14 @@ export interface StepTimes {
   readonly save: number;
   /** Until the work that it left for later was done as well. */
   readonly whole: number;
+  /** What it asked of a server meanwhile. */
+  readonly roundTrips: number;
 }
 
 export interface ReadTimes {
   readonly openAndLoad: number;
   readonly load: number;
+  readonly loadRoundTrips: number;
   readonly history: number | undefined;
 }
 
@@ -28,7 +32,7 @@ export type Answer = { readonly result: unknown } | { readonly error: string };
 
 if (process.send !== undefined) {
   const [name, seed, steps] = process.argv.slice(2);
-  const contender = CONTENDERS.find((candidate) => candidate.name === name);
+  const contender = [...CONTENDERS, ...SERVER_CONTENDERS].find((candidate) => candidate.name === name);
   if (contender === undefined) throw new Error(`there is no contender ${JSON.stringify(name)}`);
   serve(contender, Number(seed), Number(steps));
 }
@@ -43,18 +47,22 @@ function serve(contender: Contender, seed: number, steps: number): void {
         return undefined;
       case "steps": {
         const times: StepTimes[] = [];
+        const thread = open.get(command.directory);
         for (const message of messages.slice(command.from, command.to)) {
           let save = 0;
+          const before = thread?.roundTrips?.() ?? 0;
           const whole = await timed(async () => {
-            save = await timed(async () => open.get(command.directory)?.append(message));
+            save = await timed(async () => thread?.append(message));
             await setImmediate();
           });
-          times.push({ save, whole });
+          times.push({ save, whole, roundTrips: (thread?.roundTrips?.() ?? 0) - before });
         }
         return times;
       }
       case "close":
         return open.get(command.directory)?.close();
+      case "size":
+        return contender.size?.(command.directory);
       case "read":
         return read(contender, command);
     }
@@ -76,11 +84,13 @@ async function read(
     open = await contender.open(directory);
     check(contender, "loaded", await open.load(), expected);
   });
+  const before = open?.roundTrips?.() ?? 0;
   const load = await timed(async () => open?.load());
+  const loadRoundTrips = (open?.roundTrips?.() ?? 0) - before;
   const list = wanted ? open?.listHistory : undefined;
   const history = list && (await timed(async () => check(contender, "listed", await list(), expected)));
   await open?.close();
-  return { openAndLoad, load, history };
+  return { openAndLoad, load, loadRoundTrips, history };
 }
 
 /** A contender that is fast because it forgets would spoil the table. */

@@ -1,84 +1,59 @@
 /**
- * `npx tsx bench/run.ts [--seed=1] [--rounds=5]`: ours and LangGraph.js' on the
- * same conversation in one run, with a raw insert as the floor. Prints tables
- * and writes bench/results. A missed target is shown; it fails nothing.
+ * `npm run bench [-- --seed=1 --rounds=5 --only=agent,postgres]`: ours and
+ * LangGraph.js' on the same conversation in one run, with one raw statement as
+ * the floor. Prints tables and writes bench/results. A missed target is shown;
+ * it fails nothing.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
-import { type Measurement, measure, SHOWN_STEPS, STEPS } from "./checkpointers.ts";
-import { CONTENDERS } from "./contenders/index.ts";
-import { kilobytes, milliseconds, renderTable } from "./table.ts";
-import { judge, type Verdict } from "./targets.ts";
+import { type Plan, STEPS } from "./checkpointers.ts";
+import { benchLocal } from "./local.ts";
+import { benchServer } from "./servers.ts";
+import { renderTable } from "./table.ts";
+import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
 
+interface PartResult {
+  readonly verdicts: readonly Verdict[];
+}
+
+/** Each prints its own table. `undefined` where it could not be measured, and says why. */
+const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
+  checkpointers: benchLocal,
+  agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
+  postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
+  redis: (plan) => benchServer("redis", plan),
+};
+
 const { values } = parseArgs({
-  options: { seed: { type: "string", default: "1" }, rounds: { type: "string", default: "5" } },
+  options: {
+    seed: { type: "string", default: "1" },
+    rounds: { type: "string", default: "5" },
+    only: { type: "string", default: Object.keys(PARTS).join(",") },
+  },
 });
-const plan = { seed: Number(values.seed), rounds: Number(values.rounds), readings: 5 };
-
-console.log(
-  `One message of ${MESSAGE_BYTES} bytes a step, ${STEPS} steps, ${plan.rounds} rounds, seed ${plan.seed}, Node ${process.versions.node}`,
-);
-const measurements = await measure(CONTENDERS, plan);
-const verdicts = judge(measurements);
-// Waiting processes for each processor. Well above 1, the machine was busy with other things and times say little.
-const load = loadavg()[0]! / cpus().length;
-console.log(`\n${measurementTable(measurements)}\n\n${verdictTable(verdicts)}`);
-console.log(`\nload of the machine: ${load.toFixed(1)} for each processor`);
-
+const plan: Plan = { seed: Number(values.seed), rounds: Number(values.rounds), readings: 5 };
+const node = process.versions.node;
 const results = new URL("results/", import.meta.url);
 mkdirSync(results, { recursive: true });
-const file = `checkpointers-node${process.versions.node.split(".")[0]}.json`;
-const result = {
-  node: process.versions.node,
-  date: new Date().toISOString(),
-  load,
-  ...plan,
-  steps: STEPS,
-  messageBytes: MESSAGE_BYTES,
-  measurements,
-  verdicts,
-};
-writeFileSync(new URL(file, results), `${JSON.stringify(result, rounded, 2)}\n`);
-console.log(`\nwritten to bench/results/${file}`);
 
-const agent = await benchAgent({ rounds: Math.min(plan.rounds, 3), seed: plan.seed });
-console.log(`\n${verdictTable(agent.verdicts)}`);
-const agentFile = `agent-node${process.versions.node.split(".")[0]}.json`;
-const agentResult = { node: process.versions.node, date: new Date().toISOString(), ...plan, ...agent };
-writeFileSync(new URL(agentFile, results), `${JSON.stringify(agentResult, rounded, 2)}\n`);
-console.log(`\nwritten to bench/results/${agentFile}`);
-
-function measurementTable(rows: readonly Measurement[]): string {
-  const head = [
-    "",
-    "durability",
-    "bytes",
-    "allocated",
-    ...SHOWN_STEPS.map((step) => `save @${step}`),
-    "any save",
-    "all saves",
-    "open+load",
-    "load",
-    "history",
-  ];
-  return renderTable(
-    head,
-    rows.map((row) => [
-      row.name,
-      row.durability,
-      kilobytes(row.bytes),
-      kilobytes(row.allocatedBytes),
-      ...SHOWN_STEPS.map((step) => milliseconds(row.saveMs[step])),
-      milliseconds(row.anySaveMs),
-      milliseconds(row.totalMs),
-      milliseconds(row.openAndLoadMs),
-      milliseconds(row.loadMs),
-      row.historyMs === undefined ? "-" : milliseconds(row.historyMs),
-    ]),
-  );
+console.log(
+  `One message of ${MESSAGE_BYTES} bytes a step, ${STEPS} steps, ${plan.rounds} rounds, seed ${plan.seed}, Node ${node}`,
+);
+for (const name of values.only.split(",")) {
+  const part = PARTS[name];
+  if (part === undefined) throw new Error(`there is no part "${name}"; there are ${Object.keys(PARTS).join(", ")}`);
+  const result = await part(plan);
+  if (result === undefined) continue;
+  // Waiting processes for each processor. Well above 1, the machine was busy with other things and times say little.
+  const load = loadavg()[0]! / cpus().length;
+  console.log(`\n${verdictTable(result.verdicts)}\n\nload of the machine: ${load.toFixed(1)} for each processor`);
+  const file = `${name}-node${node.split(".")[0]}.json`;
+  const kept = { node, date: new Date().toISOString(), load, ...plan, ...result };
+  writeFileSync(new URL(file, results), `${JSON.stringify(kept, rounded, 2)}\n`);
+  console.log(`written to bench/results/${file}`);
 }
 
 function verdictTable(rows: readonly Verdict[]): string {

@@ -41,7 +41,7 @@ export function judge(measurements: readonly Measurement[]): readonly Verdict[] 
   ];
 }
 
-const verdict = (target: string, limit: number, measured: number, shown: string): Verdict => ({
+export const verdict = (target: string, limit: number, measured: number, shown: string): Verdict => ({
   target,
   limit,
   measured,

@@ -19,6 +19,7 @@ export {
 export { FileCheckpointer, type FileCheckpointerOptions } from "./backends/file/index.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./backends/memory/index.ts";
 export { openCheckpointer } from "./backends/open.ts";
+export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";
 export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {

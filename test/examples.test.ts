@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listExamples, runExample } from "../scripts/run-examples.ts";
 import { ERROR_CODES } from "../src/errors.ts";
+import { describeWithService } from "./services/with-service.ts";
 
 /** A process or two each, and a machine that may be busy. */
 const PATIENCE = { timeout: 120_000 };
@@ -74,10 +75,44 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   ],
 };
 
+/** Those that need a server, and the variable that tells them where it is. */
+const SHOWN_WITH_SERVICE = {
+  "examples/10-redis.ts": {
+    service: "redis",
+    variable: "HOLDFAST_REDIS_URL",
+    shown: [
+      /durability, as the server is set: (fsync|os|memory)/,
+      "another program knows: Alex",
+      "the second of two writers: CONFLICT",
+      /one key a thread: hash with \d+ fields/,
+      "gone in 60 minutes, all of it",
+      "deleted: 0 keys left",
+    ],
+  },
+} as const;
+
+for (const [path, { service, variable, shown }] of Object.entries(SHOWN_WITH_SERVICE)) {
+  await describeWithService(service, (url) => {
+    test(`${path} shows what it says`, PATIENCE, async () => {
+      const output = await outputOf([path as keyof typeof SHOWN_WITH_SERVICE], { [variable]: url });
+      for (const part of shown) expect(output).toMatch(part);
+    });
+  });
+}
+
 describe("examples", () => {
   test("each of them is run here", async () => {
-    expect(await listExamples()).toEqual([...Object.keys(SHOWN), "examples/demo/main.ts"]);
+    const paths = [...Object.keys(SHOWN), ...Object.keys(SHOWN_WITH_SERVICE)];
+    expect(await listExamples()).toEqual([...paths.sort(), "examples/demo/main.ts"]);
   });
+
+  test.for(Object.entries(SHOWN_WITH_SERVICE))(
+    "%s says what it needs where that is not given",
+    PATIENCE,
+    async ([path, { variable }]) => {
+      expect(await outputOf([path], { [variable]: undefined })).toMatch(`${variable} is not set`);
+    },
+  );
 
   test.for(Object.entries(SHOWN))(
     "%s shows what it says, and leaves nothing behind",

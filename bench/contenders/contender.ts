@@ -5,8 +5,10 @@ export interface Contender {
   readonly name: string;
   /** What the times stand for: whether a save has reached the disk when it returns. */
   readonly durability: string;
-  /** Opens what lies in `directory`, or begins there. */
+  /** Opens what lies in `directory`, or begins there. On a server, that is the name of a place of its own. */
   open(directory: string): Promise<OpenContender>;
+  /** How many bytes the server keeps for it, where it does not keep them in the directory. */
+  size?(directory: string): Promise<number>;
 }
 
 export interface OpenContender {
@@ -16,6 +18,8 @@ export interface OpenContender {
   load(): Promise<number>;
   /** Lists the history; returns how many checkpoints it has. Missing where the contender keeps none. */
   listHistory?(): Promise<number>;
+  /** What was asked of the server so far. */
+  readonly roundTrips?: () => number;
   close(): Promise<void>;
 }
 

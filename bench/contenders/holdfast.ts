@@ -34,7 +34,8 @@ export function holdfastMemory(): Contender {
   };
 }
 
-function driven(checkpointer: Checkpointer): OpenContender {
+/** A checkpointer as a contender. */
+export function driven(checkpointer: Checkpointer): OpenContender {
   let state = AgentState.create();
   return {
     append: async (message) => {

@@ -1,7 +1,9 @@
 import type { Contender } from "./contender.ts";
 import { holdfastFile, holdfastMemory, holdfastSqlite } from "./holdfast.ts";
 import { langgraphAsShipped, langgraphSynced } from "./langgraph.ts";
+import { holdfastPostgres, langgraphPostgres, rawPostgres } from "./postgres.ts";
 import { rawInsert } from "./raw-insert.ts";
+import { holdfastRedis, rawEval } from "./redis.ts";
 
 export const CONTENDERS: readonly Contender[] = [
   holdfastSqlite,
@@ -10,4 +12,13 @@ export const CONTENDERS: readonly Contender[] = [
   holdfastMemory(),
   langgraphSynced,
   langgraphAsShipped,
+];
+
+/** Those that need a server, which bench/servers.ts starts. */
+export const SERVER_CONTENDERS: readonly Contender[] = [
+  holdfastPostgres,
+  rawPostgres,
+  langgraphPostgres,
+  holdfastRedis,
+  rawEval,
 ];

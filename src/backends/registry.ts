@@ -14,6 +14,10 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
+  /** What it can is what the storage can that it leads to. */
+  readonly capabilities?: "remote";
+  /** How far a save can be trusted is for the server's settings to say; known after contact. */
+  readonly durability?: "configured";
 }
 
 /** One line a backend. package.json's exports and peers, and the README's table, are written from it. */
@@ -26,10 +30,32 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./sqlite/index.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
   },
+  postgres: {
+    schemes: ["postgres", "postgresql"],
+    example: "postgres://localhost:5432/agents",
+    load: () => import("./postgres/index.ts"),
+    peers: { pg: ">=8.11 <9" },
+    durability: "configured",
+  },
+  redis: {
+    schemes: ["redis", "rediss", "valkey", "valkeys"],
+    example: "redis://localhost:6379",
+    load: () => import("./redis/index.ts"),
+    // Either of the two.
+    peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
+    durability: "configured",
+  },
   oci: {
     schemes: ["oci"],
     example: "oci://my-bucket/prod",
     load: () => import("./oci/index.ts"),
     peers: { "oci-objectstorage": ">=2.90 <3", "oci-common": ">=2.90 <3" },
+  },
+  http: {
+    schemes: ["http", "https"],
+    example: "https://state.example.com",
+    load: () => import("./http/index.ts"),
+    peers: {},
+    capabilities: "remote",
   },
 };

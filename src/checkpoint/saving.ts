@@ -12,6 +12,7 @@ import { type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord, type ThreadFacts } from "./record.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
+import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 /** What the caller holds to be the newest checkpoint. `undefined`: there must be no thread. */
 interface Expectation {
@@ -36,12 +37,12 @@ export async function saveState(
     throw new StateError("INVALID_ARGUMENT", "ttlSeconds must be a number greater than 0");
   }
   const metadata = options.metadata === undefined ? undefined : encodeMetadata(options.metadata);
-  // What is written depends on what the storage takes, which some drivers know only after contact.
-  await context.connect({ operation: "save", threadId });
   const attempt = attemptFor(context, state, threadId, options);
-  const applied = await appliedBefore(context, state, threadId, attempt, options);
-  if (applied !== undefined) return applied;
   try {
+    // What is written depends on what the storage takes, which some drivers know only after contact.
+    await context.connect({ operation: "save", threadId });
+    const applied = await appliedBefore(context, state, threadId, attempt, options);
+    if (applied !== undefined) return applied;
     let expectation = await initialExpectation(context, state, threadId, options);
     for (;;) {
       expectation = await heedLease(context, threadId, expectation, options);
@@ -59,7 +60,7 @@ export async function saveState(
       expectation = reconsider(context, threadId, expectation, outcome, options);
     }
   } catch (error) {
-    if (!attempt.isRepeated || !StateError.is(error, "CONFLICT")) throw error;
+    if (!attempt.isRepeated || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, attempt.isRepeated);
     const earlier = await findWrite(context, state, threadId, attempt.writeId);
     if (earlier === undefined) throw error;
     return earlier;
@@ -73,11 +74,17 @@ async function append(
   request: AppendRequest,
   attempt: Attempt,
 ): Promise<AppendOutcome> {
+  let mayBe = attempt.isRepeated;
   try {
-    return await context.call({ operation: "save", threadId }, (log) => log.append(threadId, request));
+    return await context.call({ operation: "save", threadId }, (log) =>
+      log.append(threadId, request).catch((error: unknown) => {
+        mayBe ||= mayBeWritten(log, error);
+        throw error;
+      }),
+    );
   } catch (error) {
     leaveUnsettled(context, state, threadId, attempt);
-    throw error;
+    throw sayingWhetherWritten(error, mayBe);
   }
 }
 

@@ -24,10 +24,14 @@ export async function* watchThread(
   try {
     let seen = await tailOf(context, threadId);
     while (!signal?.aborted) {
-      const now = await tailOf(context, threadId);
+      let now = await tailOf(context, threadId);
       if (now !== undefined && (now.generation !== seen?.generation || now.seq !== seen.seq)) {
         const after = now.generation === seen?.generation ? seen.seq : 0;
-        for (const { entry, older } of await entriesAfter(context, threadId, after)) yield summarise(entry, older);
+        for (const { entry, older } of await entriesAfter(context, threadId, after)) {
+          yield summarise(entry, older);
+          // The list may know more than the tail that was read before it: what was shown is not shown again.
+          now = { generation: now.generation, seq: Math.max(now.seq, entry.seq) };
+        }
       }
       seen = now;
       await bell.next();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DISK_BACKENDS } from "../processes/disk-backends.ts";
 import { Programs } from "../processes/programs.ts";
+import { sharedOnDisk } from "../processes/shared-storage.ts";
 import { wakeZombie, ZOMBIE_MOMENTS } from "../processes/zombie.ts";
 import { reportCampaign } from "./report.ts";
 
@@ -17,7 +18,9 @@ test.each(DISK_BACKENDS)("%s: a lease holder that wakes up too late is refused e
   let woken = 0;
   for (let round = 0; round < ROUNDS; round++) {
     for (const moment of ZOMBIE_MOMENTS) {
-      await wakeZombie(programs, backend, moment);
+      const storage = await sharedOnDisk(backend);
+      await wakeZombie(programs, storage.url, moment);
+      await storage.dispose();
       woken++;
     }
   }

@@ -1,5 +1,5 @@
 /**
- * incrementing-program <backend> <directory> <thread> <name> <increments>
+ * incrementing-program <url> <thread> <name> <increments>
  *
  * Reads the thread, adds one, saves it; when another process was faster, reads
  * it again and redoes that one. Says how often that was.
@@ -7,11 +7,11 @@
 import { StateError } from "../../src/errors.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { asDiskBackend, openOnDisk } from "./disk-backends.ts";
+import { openShared } from "./shared-storage.ts";
 import { listen, say } from "./speaking.ts";
 
-const [backend, directory, thread = "", name, increments] = process.argv.slice(2);
-const checkpointer = await openOnDisk(asDiskBackend(backend), directory ?? "");
+const [url = "", thread = "", name, increments] = process.argv.slice(2);
+const checkpointer = await openShared(url);
 
 say("ready");
 await listen();

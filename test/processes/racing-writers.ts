@@ -1,26 +1,22 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "vitest";
 import type { CheckpointSummary } from "../../src/checkpoint/base-checkpointer.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { textOf } from "../../src/state/message.ts";
-import { type DiskBackend, openOnDisk } from "./disk-backends.ts";
 import type { Programs } from "./programs.ts";
+import { openShared } from "./shared-storage.ts";
 
 const THREAD = "counter";
 
 export interface Race {
-  readonly backend: DiskBackend;
+  readonly url: string;
   readonly processes: number;
   readonly increments: number;
 }
 
 /** Several processes increment one thread at once. Proves that none of it was lost, and returns how often they met. */
-export async function race(programs: Programs, { backend, processes, increments }: Race): Promise<number> {
-  const directory = await mkdtemp(join(tmpdir(), "holdfast-race-"));
+export async function race(programs: Programs, { url, processes, increments }: Race): Promise<number> {
   const writers = Array.from({ length: processes }, (_, index) =>
-    programs.start("incrementing-program", [backend, directory, THREAD, `w${index}`, String(increments)]),
+    programs.start("incrementing-program", [url, THREAD, `w${index}`, String(increments)]),
   );
   try {
     for (const writer of writers) await writer.hasSaid(1);
@@ -31,11 +27,10 @@ export async function race(programs: Programs, { backend, processes, increments 
   }
   const conflicts = writers.map((writer) => (writer.said[1] as { readonly conflicts: number }).conflicts);
 
-  const checkpointer = await openOnDisk(backend, directory);
+  const checkpointer = await openShared(url);
   await proveNothingLost(checkpointer, processes, increments);
   await proveHistory(checkpointer, processes * increments);
   await checkpointer.close();
-  await rm(directory, { recursive: true });
   return conflicts.reduce((sum, count) => sum + count, 0);
 }
 

@@ -1,5 +1,5 @@
 /**
- * zombie-program <backend> <directory> <thread> <ttlMs> <moment>
+ * zombie-program <url> <thread> <ttlMs> <moment>
  *
  * Takes the lease, saves, and stops itself for as long as the parent likes, at
  * one of these moments; then tries to save as if nothing had happened:
@@ -14,12 +14,12 @@ import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { StateError } from "../../src/errors.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { asDiskBackend, openLogOnDisk } from "./disk-backends.ts";
+import { openSharedLog } from "./shared-storage.ts";
 import { say } from "./speaking.ts";
 
-const [backend, directory = "", thread = "", ttl, moment] = process.argv.slice(2);
+const [url = "", thread = "", ttl, moment] = process.argv.slice(2);
 const ttlMs = Number(ttl);
-const log = openLogOnDisk(asDiskBackend(backend), directory);
+const log = openSharedLog(url);
 let stopBeforeWriting = false;
 const checkpointer = new Checkpointer(stopping(log));
 

@@ -1,12 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "vitest";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { textOf, userMessage } from "../../src/state/message.ts";
-import { type DiskBackend, openOnDisk } from "./disk-backends.ts";
 import type { ProgramProcess, Programs } from "./programs.ts";
+import { openShared } from "./shared-storage.ts";
 
 export const ZOMBIE_MOMENTS = ["idle", "renewing", "writing"] as const;
 export type ZombieMoment = (typeof ZOMBIE_MOMENTS)[number];
@@ -19,11 +16,10 @@ const TTL_MS = 300;
  * saves; the holder wakes up and saves too. It must be refused, and nothing of
  * that save may ever be seen.
  */
-export async function wakeZombie(programs: Programs, backend: DiskBackend, moment: ZombieMoment): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "holdfast-zombie-"));
-  await using checkpointer = await openOnDisk(backend, directory);
+export async function wakeZombie(programs: Programs, url: string, moment: ZombieMoment): Promise<void> {
+  await using checkpointer = await openShared(url);
   await checkpointer.save(AgentState.create().withMessage(userMessage("at first")), THREAD);
-  const zombie = programs.start("zombie-program", [backend, directory, THREAD, String(TTL_MS), moment]);
+  const zombie = programs.start("zombie-program", [url, THREAD, String(TTL_MS), moment]);
   try {
     await takeOver(checkpointer, zombie);
   } finally {
@@ -31,12 +27,11 @@ export async function wakeZombie(programs: Programs, backend: DiskBackend, momen
   }
   expect(zombie.said[1]).toEqual({ saved: false, code: "CONFLICT" });
 
-  await using again = await openOnDisk(backend, directory);
+  await using again = await openShared(url);
   const found = await again.load(THREAD);
   expect(found?.messages.map(textOf)).toEqual(["at first", "by the holder", "by the successor"]);
   expect(await again.listCheckpoints(THREAD)).toHaveLength(3);
   await again.save(found!.withMessage(userMessage("afterwards")), THREAD);
-  await rm(directory, { recursive: true });
 }
 
 /** While the holder is stopped: waits for its lease to end, saves, and wakes it up. */

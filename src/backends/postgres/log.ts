@@ -1,0 +1,284 @@
+import { randomBytes } from "node:crypto";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  LogRecord,
+  SearchHit,
+  ThreadEntry,
+  ThreadLog,
+} from "../../checkpoint/thread-log.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { appendValues, editingValues, hasEdits } from "./append-values.ts";
+import { catchUp } from "./catch-up.ts";
+import { classify } from "./classify.ts";
+import { ask, openListener, openPool, type PostgresPool, secretsOf, type TextRow } from "./connect.ts";
+import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
+import { listThreads, queryMetadata, search } from "./finding.ts";
+import { impatient } from "./impatient-pool.ts";
+import { type TableNames, tableNames } from "./layout.ts";
+import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
+import { prepareTables } from "./prepare-tables.ts";
+import { toEntry, toRecord } from "./rows.ts";
+import { type RunStatement, type Statements, statements } from "./statements.ts";
+
+export interface PostgresLogOptions {
+  readonly source: { readonly dsn: string } | { readonly pool: PostgresPool };
+  readonly schema: string;
+  readonly tablePrefix: string;
+  readonly maxConnections: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+}
+
+const SAVES_PER_SWEEP = 100;
+/** A thread that comes and goes while somebody creates it: each time round, somebody else got through. */
+const ROUNDS = 20;
+const MAX_SEQ = 2 ** 31 - 1;
+
+/**
+ * Threads in PostgreSQL. Every method is one statement, so each is atomic by
+ * itself and needs no session: any pooler may stand in between.
+ */
+export class PostgresLog implements ThreadLog {
+  readonly name = "postgres";
+  readonly secrets: readonly string[];
+  readonly #options: PostgresLogOptions;
+  readonly #names: TableNames;
+  readonly #sql: Statements;
+  readonly #listener: ChangeListener;
+  #capabilities: LogCapabilities = {
+    // Whatever its settings, the server outlives this process. More is known once it was asked.
+    durability: "os",
+    conditionalAppend: true,
+    listThreads: true,
+    ttl: true,
+    maxRecordBytes: 64 * 1024 * 1024,
+    maxChainRecords: Number.POSITIVE_INFINITY,
+  };
+  #opening: Promise<PostgresPool> | undefined;
+  #closing: Promise<void> | undefined;
+  #savesWithAnEnd = 0;
+  #sweeping: Promise<unknown> = Promise.resolve();
+
+  constructor(options: PostgresLogOptions) {
+    this.#options = options;
+    this.#names = tableNames(options.schema, options.tablePrefix);
+    this.#sql = statements(this.#names);
+    this.secrets = secretsOf(options.source);
+    const watcher = randomBytes(12).toString("hex");
+    this.#listener = new ChangeListener({
+      channel: this.#names.channel,
+      open: () => openListener(options.source, options.connectTimeoutMs),
+      register: (threadIds) => this.#ask("watch", threadIds, watcher, REGISTRATION_MS),
+      unregister: (threadIds) => this.#unregister(threadIds, watcher),
+    });
+  }
+
+  get capabilities(): LogCapabilities {
+    return this.#capabilities;
+  }
+
+  async connect(): Promise<void> {
+    await this.#open();
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    for (let round = 1; ; round++) {
+      const [row] = await this.#append(threadId, request);
+      if (row?.["appended"] === "t") return this.#appended(request);
+      const outcome = await this.#refusal(threadId, request);
+      if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
+    }
+  }
+
+  #append(threadId: string, request: AppendRequest): Promise<readonly TextRow[]> {
+    if (!hasEdits(request)) return this.#ask("append", ...appendValues(threadId, request));
+    return this.#ask("appendWithEdits", ...editingValues(threadId, request));
+  }
+
+  #appended({ expiresAt }: AppendRequest): AppendOutcome {
+    if (expiresAt !== undefined && this.#savesWithAnEnd++ % SAVES_PER_SWEEP === 0) {
+      // Nobody waits for it or for its failure: what has expired is invisible already.
+      this.#sweeping = this.#sweeping.then(() => this.#ask("sweep")).catch(() => undefined);
+    }
+    return { appended: true };
+  }
+
+  /** What is there instead; "free" when it has gone since, so that the append may be made after all. */
+  async #refusal(threadId: string, { generation, expected }: AppendRequest): Promise<AppendOutcome | "free"> {
+    const rows = await this.#ask("refusal", threadId, expected + 1);
+    const [thread] = rows;
+    if (thread === undefined) return expected === 0 ? "free" : ABSENT;
+    if (thread["expired"] === "t") {
+      if (expected > 0) return ABSENT;
+      await this.#ask("removeExpired", threadId);
+      return "free";
+    }
+    const entries = rows.map(toEntry);
+    const occupant = entries.find(({ seq }) => seq === expected + 1);
+    return {
+      appended: false,
+      tail: entries.find(({ seq }) => seq === Number(thread["tail"])),
+      generation: thread["generation"] ?? undefined,
+      occupant: thread["generation"] === generation ? occupant : undefined,
+    };
+  }
+
+  async readTail(threadId: string): Promise<LogChain | undefined> {
+    const rows = await this.#ask("readTail", threadId);
+    const tail = rows.at(-1);
+    return tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
+  }
+
+  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    const rows = await this.#ask("readCheckpoint", threadId, checkpointId);
+    const tail = rows.at(-1);
+    return (
+      tail && {
+        generation: tail["generation"] ?? "",
+        tail: toEntry(tail),
+        records: rows.slice(0, -1).map(toRecord),
+      }
+    );
+  }
+
+  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    const [row] = await this.#ask("entry", threadId, checkpointId);
+    return row && toEntry(row);
+  }
+
+  async tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+    const [row] = await this.#ask("tail", threadId);
+    return row && { generation: row["generation"] ?? "", entry: toEntry(row) };
+  }
+
+  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    const before = Math.min(options.before ?? MAX_SEQ, MAX_SEQ);
+    return (await this.#ask("list", threadId, before, options.limit)).map(toEntry);
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { generation: string; seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    const [row] = await this.#ask("remove", threadId, ifTail?.generation ?? null, ifTail?.seq ?? null);
+    if (row?.["found"] !== "1") return "absent";
+    if (row["gone"] === "1") return "removed";
+    return ifTail === undefined ? "absent" : "moved";
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    for (let round = 1; ; round++) {
+      const [row] = await this.#ask("copy", source, target, generation);
+      if (row?.["found"] !== "1") return "no source";
+      if (row["made"] === "1") return "copied";
+      const [expired] = await this.#ask("isExpired", target);
+      if (expired === undefined || round === ROUNDS) return "target exists";
+      await this.#ask("removeExpired", target);
+    }
+  }
+
+  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    return listThreads(this.#run, options);
+  }
+
+  queryMetadata(
+    key: string,
+    valueJson: string,
+    options: { cursor?: string; limit: number; prefix?: string },
+  ): Promise<LogPage<ThreadEntry>> {
+    return queryMetadata(this.#run, key, valueJson, options);
+  }
+
+  search(words: readonly string[], options: { limit: number; prefix?: string }): Promise<readonly SearchHit[]> {
+    return search(this.#run, words, options);
+  }
+
+  async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
+    await catchUp(this.#run, wordsOf);
+  }
+
+  subscribe(threadId: string, onChange: () => void): () => void {
+    this.#assertOpen();
+    return this.#listener.subscribe(threadId, onChange);
+  }
+
+  async now(): Promise<number> {
+    const [row] = await this.#askText("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now", []);
+    return Math.floor(Number(row?.["now"]));
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#listener.close();
+    await this.#sweeping;
+    const pool = await this.#opening?.catch(() => undefined);
+    pool?.removeListener("error", ignore);
+    if ("dsn" in this.#options.source) await pool?.end();
+  }
+
+  async #unregister(threadIds: readonly string[], watcher: string): Promise<unknown> {
+    const pool = await this.#opening;
+    return pool && ask(pool, this.#options.statementTimeoutMs, this.#sql.unwatch, [threadIds, watcher]);
+  }
+
+  /** For functions that need nothing else of us. */
+  readonly #run: RunStatement = (statement, ...values) => this.#ask(statement, ...values);
+
+  async #ask(statement: keyof Statements, ...values: readonly unknown[]): Promise<readonly TextRow[]> {
+    return this.#askText(this.#sql[statement], values);
+  }
+
+  async #askText(text: string, values: readonly unknown[]): Promise<readonly TextRow[]> {
+    return ask(await this.#open(), this.#options.statementTimeoutMs, text, values);
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new StateError("CLOSED", "the connections were closed");
+  }
+
+  #open(): Promise<PostgresPool> {
+    this.#assertOpen();
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<PostgresPool> {
+    const { source, connectTimeoutMs, statementTimeoutMs } = this.#options;
+    const pool =
+      "pool" in source
+        ? impatient(source.pool, connectTimeoutMs + statementTimeoutMs)
+        : await openPool({ ...this.#options, dsn: source.dsn });
+    // The server ends idle connections when it restarts; without a listener that would end this process too.
+    pool.on("error", ignore);
+    try {
+      const [settings] = await ask(pool, statementTimeoutMs, `SELECT ${SERVER_SETTINGS}`);
+      await prepareTables(pool, this.#names, statementTimeoutMs);
+      this.#capabilities = { ...this.#capabilities, durability: durabilityOf(settings as unknown as ServerSettings) };
+      return pool;
+    } catch (error) {
+      pool.removeListener("error", ignore);
+      if ("dsn" in source) await pool.end();
+      throw error;
+    }
+  }
+}
+
+const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
+
+const ignore = (): void => undefined;

@@ -1,0 +1,51 @@
+import type { LogEntry, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
+import type { TextRow } from "./connect.ts";
+
+export const ENTRY_COLUMNS: readonly string[] = [
+  "seq",
+  "base",
+  "head",
+  "write_id",
+  "checkpoint_id",
+  "header",
+  "metadata",
+];
+
+export const entryColumns = (table: string): string => ENTRY_COLUMNS.map((column) => `${table}.${column}`).join(", ");
+
+export const toEntry = (row: TextRow): LogEntry => ({
+  seq: integer(row, "seq"),
+  base: integer(row, "base"),
+  head: integer(row, "head"),
+  writeId: row["write_id"] ?? row["checkpoint_id"] ?? "",
+  checkpointId: row["checkpoint_id"] ?? undefined,
+  header: row["header"] ?? "",
+  metadata: row["metadata"] ?? undefined,
+});
+
+export const toRecord = (row: TextRow): LogRecord => ({ ...toEntry(row), body: bytes(row), words: undefined });
+
+export const toThreadEntry = (row: TextRow): ThreadEntry => ({
+  threadId: row["thread_id"] ?? "",
+  head: toEntry(row),
+});
+
+/** Most checkpoints are named by their write: the name is then kept once. */
+export const storedWriteId = ({ writeId, checkpointId }: LogEntry): string | null =>
+  writeId === checkpointId ? null : writeId;
+
+function integer(row: TextRow, column: string): number {
+  const value = row[column];
+  if (value !== null && value !== undefined) return Number(value);
+  throw new StateError("CORRUPT", "the thread's row names a record that is not in the table of records");
+}
+
+/** `\x` and two hexadecimal digits a byte, which is how every server since 9.0 sends them. */
+function bytes(row: TextRow): Uint8Array {
+  const text = row["body"] ?? "";
+  if (!text.startsWith("\\x")) {
+    throw new StateError("INCOMPATIBLE", "the server sends bytes in a form of its own: leave bytea_output at hex");
+  }
+  return Buffer.from(text.slice(2), "hex");
+}

@@ -1,0 +1,136 @@
+import type { TextRow } from "./connect.ts";
+import { callOf } from "./functions.ts";
+import type { TableNames } from "./layout.ts";
+import { entryColumns } from "./rows.ts";
+
+const ALIVE = "(t.expires_at IS NULL OR t.expires_at > now())";
+
+/** The texts of all statements, for one set of tables. Each is one round trip and needs no session. */
+export interface Statements {
+  readonly append: string;
+  readonly appendWithEdits: string;
+  readonly refusal: string;
+  readonly readTail: string;
+  readonly readCheckpoint: string;
+  readonly entry: string;
+  readonly tail: string;
+  readonly list: string;
+  readonly remove: string;
+  readonly removeExpired: string;
+  readonly sweep: string;
+  readonly copy: string;
+  readonly isExpired: string;
+  readonly threads: string;
+  readonly withMember: string;
+  readonly search: string;
+  readonly stale: string;
+  readonly unindexed: string;
+  readonly index: string;
+  readonly watch: string;
+  readonly unwatch: string;
+}
+
+/** Runs one of them. */
+export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
+
+const COPIED = "seq, base, head, write_id, checkpoint_id, header, metadata, body";
+
+export function statements(names: TableNames): Statements {
+  const { threads, records, words, watchers, channel } = names;
+  /** Tells those who watch the threads of `changed`. */
+  const tell = (changed: string): string =>
+    `(SELECT count(pg_notify('${channel}', c.thread_id)) FROM ${changed} c
+        WHERE EXISTS (SELECT FROM ${watchers} w WHERE w.thread_id = c.thread_id AND w.until > now())) AS told`;
+  const threadHeads = `SELECT t.thread_id, ${entryColumns("r")} FROM ${threads} t
+      LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.head
+    WHERE t.thread_id >= $1 AND t.thread_id <= $2 AND t.thread_id > $3 AND t.head > 0 AND ${ALIVE}`;
+  return {
+    append: `SELECT ${callOf(names.append, false)} AS appended`,
+    appendWithEdits: `SELECT ${callOf(names.appendWithEdits, true)} AS appended`,
+
+    refusal: `SELECT t.generation, t.tail, NOT ${ALIVE} AS expired, ${entryColumns("r")} FROM ${threads} t
+      LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND (r.seq = t.tail OR r.seq = $2)
+      WHERE t.thread_id = $1 ORDER BY r.seq`,
+
+    readTail: `SELECT ${entryColumns("r")}, r.body, t.generation FROM ${threads} t
+      LEFT JOIN ${records} last ON last.thread_id = t.thread_id AND last.seq = t.tail
+      LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN last.base AND t.tail
+      WHERE t.thread_id = $1 AND ${ALIVE} ORDER BY r.seq`,
+
+    readCheckpoint: `WITH target AS (
+        SELECT t.thread_id, t.generation, t.tail, c.base, c.seq FROM ${threads} t
+          JOIN ${records} c ON c.thread_id = t.thread_id AND c.checkpoint_id = $2
+        WHERE t.thread_id = $1 AND ${ALIVE})
+      SELECT ${entryColumns("r")}, r.body, t.generation, 0 AS is_tail FROM target t
+        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN t.base AND t.seq
+      UNION ALL
+      SELECT ${entryColumns("r")}, NULL, t.generation, 1 FROM target t
+        LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail
+      ORDER BY is_tail, seq`,
+
+    entry: `SELECT ${entryColumns("r")} FROM ${threads} t
+        JOIN ${records} r ON r.thread_id = t.thread_id AND r.checkpoint_id = $2
+      WHERE t.thread_id = $1 AND ${ALIVE}`,
+
+    tail: `SELECT ${entryColumns("r")}, t.generation FROM ${threads} t
+        LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail WHERE t.thread_id = $1 AND ${ALIVE}`,
+
+    list: `SELECT ${entryColumns("r")} FROM ${threads} t
+        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq < $2 AND r.checkpoint_id IS NOT NULL
+      WHERE t.thread_id = $1 AND ${ALIVE} ORDER BY r.seq DESC LIMIT $3`,
+
+    remove: `WITH found AS (SELECT FROM ${threads} t WHERE t.thread_id = $1 AND ${ALIVE}),
+      gone AS (DELETE FROM ${threads} t WHERE t.thread_id = $1
+        AND ($2::text IS NULL OR (t.generation = $2 AND t.tail = $3)) RETURNING t.thread_id)
+      SELECT (SELECT count(*) FROM found) AS found, count(*) AS gone, ${tell("gone")} FROM gone`,
+
+    removeExpired: `DELETE FROM ${threads} t WHERE t.thread_id = $1 AND NOT ${ALIVE}`,
+
+    sweep: `DELETE FROM ${threads} WHERE thread_id IN (
+        SELECT thread_id FROM ${threads} WHERE expires_at <= now() ORDER BY expires_at LIMIT 100 FOR UPDATE SKIP LOCKED)`,
+
+    copy: `WITH source AS (SELECT * FROM ${threads} t WHERE t.thread_id = $1 AND ${ALIVE}),
+      made AS (
+        INSERT INTO ${threads} (thread_id, generation, tail, head, metadata, unindexed, expires_at)
+        SELECT $2, $3, tail, head, metadata, unindexed, expires_at FROM source
+        ON CONFLICT (thread_id) DO NOTHING RETURNING thread_id),
+      copied AS (
+        INSERT INTO ${records} (thread_id, ${COPIED})
+        SELECT $2, ${COPIED} FROM ${records} WHERE thread_id = $1 AND EXISTS (SELECT FROM made))
+      SELECT (SELECT count(*) FROM source) AS found, count(*) AS made, ${tell("made")} FROM made`,
+
+    isExpired: `SELECT 1 AS expired FROM ${threads} t WHERE t.thread_id = $1 AND NOT ${ALIVE}`,
+
+    threads: `${threadHeads} ORDER BY t.thread_id LIMIT $4`,
+
+    withMember: `${threadHeads} AND (t.unindexed OR t.metadata @> $5::jsonb) ORDER BY t.thread_id LIMIT $4`,
+
+    search: `SELECT t.thread_id, ${entryColumns("r")}, length(w.words) AS length FROM ${words} w
+        JOIN ${records} r ON r.thread_id = w.thread_id AND r.seq = w.seq
+        JOIN ${threads} t ON t.thread_id = w.thread_id
+      WHERE w.words @@ $1::tsquery AND r.checkpoint_id IS NOT NULL
+        AND w.thread_id >= $2 AND w.thread_id <= $3 AND ${ALIVE}
+      ORDER BY length(w.words), w.thread_id, w.seq DESC LIMIT $4`,
+
+    stale: `SELECT t.thread_id, t.generation, t.indexed, t.edits, t.tail FROM ${threads} t WHERE t.stale LIMIT 20`,
+
+    unindexed: `SELECT ${entryColumns("r")}, r.body FROM ${records} r
+      WHERE r.thread_id = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq LIMIT $4`,
+
+    index: `WITH thread AS (
+        UPDATE ${threads} t SET indexed = $5, stale = t.tail > $5
+        WHERE t.thread_id = $1 AND t.generation = $2 AND t.indexed = $3 AND t.edits = $4 RETURNING t.thread_id),
+      added AS (
+        INSERT INTO ${words} (thread_id, seq, words)
+        SELECT t.thread_id, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
+        FROM thread t, unnest($6::int[], $7::text[]) AS n (seq, words))
+      SELECT count(*) AS indexed FROM thread`,
+
+    watch: `WITH stale AS (DELETE FROM ${watchers} WHERE until < now() - interval '1 hour')
+      INSERT INTO ${watchers} (thread_id, watcher, until)
+      SELECT thread_id, $2, now() + $3::int * interval '1 millisecond' FROM unnest($1::text[]) thread_id
+      ON CONFLICT (thread_id, watcher) DO UPDATE SET until = excluded.until`,
+
+    unwatch: `DELETE FROM ${watchers} WHERE watcher = $2 AND thread_id = ANY ($1::text[])`,
+  };
+}

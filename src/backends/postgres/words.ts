@@ -1,0 +1,29 @@
+/** A lexeme has at most 2046 bytes; a longer word is found by its beginning. */
+const MAX_WORD_CHARACTERS = 500;
+/** A tsvector has less than a megabyte; words of one record beyond that are not found. */
+const MAX_BYTES = 900_000;
+
+/** What becomes a tsvector, separated by spaces: each word once, none too long, not too many. */
+export function storedWords(words: string | undefined): string | null {
+  if (words === undefined || words === "") return null;
+  const kept = new Set<string>();
+  let bytes = 0;
+  for (const word of words.split(" ")) {
+    const lexeme = shortened(word);
+    if (lexeme === "" || kept.has(lexeme)) continue;
+    bytes += Buffer.byteLength(lexeme) + 8;
+    if (bytes > MAX_BYTES) break;
+    kept.add(lexeme);
+  }
+  return kept.size === 0 ? null : [...kept].join(" ");
+}
+
+/** All of the words, each whole or as the beginning of one. */
+export const wordQuery = (words: readonly string[]): string =>
+  words.map((word) => `'${shortened(word).replaceAll("\\", "\\\\").replaceAll("'", "''")}':*`).join(" & ");
+
+/** Never in the middle of a character. */
+function shortened(word: string): string {
+  if (word.length <= MAX_WORD_CHARACTERS) return word;
+  return word.slice(0, MAX_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
+}

@@ -1,0 +1,95 @@
+import type { ErrorCode } from "../../errors.ts";
+
+/** By the word that a server's error begins with. */
+const BY_WORD: Readonly<Record<string, ErrorCode>> = {
+  NOAUTH: "PERMISSION_DENIED",
+  WRONGPASS: "PERMISSION_DENIED",
+  NOPERM: "PERMISSION_DENIED",
+  OOM: "STORAGE_FULL",
+  WRONGTYPE: "CORRUPT",
+  // A replica, or a primary that has just become one: the client finds the new primary in time.
+  READONLY: "UNAVAILABLE",
+  LOADING: "UNAVAILABLE",
+  MASTERDOWN: "UNAVAILABLE",
+  CLUSTERDOWN: "UNAVAILABLE",
+  TRYAGAIN: "UNAVAILABLE",
+  MOVED: "UNAVAILABLE",
+  ASK: "UNAVAILABLE",
+  NOREPLICAS: "UNAVAILABLE",
+  MISCONF: "UNAVAILABLE",
+  BUSY: "UNAVAILABLE",
+  UNKILLABLE: "UNAVAILABLE",
+  UNBLOCKED: "UNAVAILABLE",
+};
+
+/** Beside its word, what an error says. Looked at first. */
+const BY_TEXT: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
+  [/^MISCONF[\s\S]*no space left/i, "STORAGE_FULL"],
+  [/^ERR (?:invalid password|AUTH <password> called|Client sent AUTH)/, "PERMISSION_DENIED"],
+  [/^ERR The user executing the script can't/, "PERMISSION_DENIED"],
+  [/^ERR max number of clients/, "UNAVAILABLE"],
+  [/^ERR unknown command/i, "UNSUPPORTED"],
+  [/^ERR DB index is out of range/, "INVALID_ARGUMENT"],
+  [/^ERR (?:Protocol error: invalid bulk length|string exceeds maximum)/, "TOO_LARGE"],
+  // What the clients say themselves when a connection is lost or not made yet.
+  [/^Connection is closed|isn't writeable|^Cluster isn't ready|^None of startup nodes/, "UNAVAILABLE"],
+  [/^Too many Cluster redirections|^Cannot find node |^Cluster (?:closed|is disconnect)/, "UNAVAILABLE"],
+  [/already connecting|^Socket already opened|^Cluster already open/, "UNAVAILABLE"],
+];
+
+const BY_SYSTEM_CODE: Readonly<Record<string, ErrorCode>> = {
+  ECONNREFUSED: "UNAVAILABLE",
+  ECONNRESET: "UNAVAILABLE",
+  ECONNABORTED: "UNAVAILABLE",
+  EPIPE: "UNAVAILABLE",
+  ENOTFOUND: "UNAVAILABLE",
+  EAI_AGAIN: "UNAVAILABLE",
+  EHOSTUNREACH: "UNAVAILABLE",
+  ENETUNREACH: "UNAVAILABLE",
+  EADDRNOTAVAIL: "UNAVAILABLE",
+  ETIMEDOUT: "TIMEOUT",
+};
+
+/** Classes of ioredis and of redis, which give their errors no code. */
+const BY_CLASS: Readonly<Record<string, ErrorCode>> = {
+  MaxRetriesPerRequestError: "UNAVAILABLE",
+  ClusterAllFailedError: "UNAVAILABLE",
+  AbortError: "UNAVAILABLE",
+  SocketClosedUnexpectedlyError: "UNAVAILABLE",
+  DisconnectsClientError: "UNAVAILABLE",
+  ClientOfflineError: "UNAVAILABLE",
+  ClientClosedError: "UNAVAILABLE",
+  ReconnectStrategyError: "UNAVAILABLE",
+  RootNodesUnavailableError: "UNAVAILABLE",
+  MaxCommandRedirectionsError: "UNAVAILABLE",
+  ConnectionTimeoutError: "TIMEOUT",
+  SocketTimeoutError: "TIMEOUT",
+  SocketTimeoutDuringMaintenanceError: "TIMEOUT",
+  CommandTimeoutDuringMaintenanceError: "TIMEOUT",
+  TimeoutError: "TIMEOUT",
+};
+
+export function classify(error: unknown): ErrorCode | undefined {
+  if (!(error instanceof Error)) return undefined;
+  // A cluster client that reached no node says so, and keeps the reason of the last one.
+  const { lastNodeError, code } = error as { lastNodeError?: unknown; code?: unknown };
+  return (
+    (lastNodeError === undefined ? undefined : classify(lastNodeError)) ??
+    classifyText(serverText(error)) ??
+    member(BY_SYSTEM_CODE, typeof code === "string" ? code : "") ??
+    member(BY_CLASS, error.name) ??
+    member(BY_CLASS, error.constructor.name)
+  );
+}
+
+/** Before Redis 7, an error inside a script came wrapped in where it was raised. */
+export const serverText = ({ message }: Error): string =>
+  message.replace(/^ERR Error running script[\s\S]*?: -?(?=[A-Z]{3,} )/, "");
+
+function classifyText(text: string): ErrorCode | undefined {
+  const told = BY_TEXT.find(([pattern]) => pattern.test(text))?.[1];
+  return told ?? member(BY_WORD, /^[A-Z]+/.exec(text)?.[0] ?? "");
+}
+
+const member = (codes: Readonly<Record<string, ErrorCode>>, name: string): ErrorCode | undefined =>
+  Object.hasOwn(codes, name) ? codes[name] : undefined;

@@ -1,0 +1,98 @@
+import type { Durability } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
+import {
+  type IoredisClient,
+  IoredisPort,
+  isIoredis,
+  openIoredis,
+  openIoredisCluster,
+  type Waiting,
+} from "./ioredis.ts";
+import {
+  isNodeRedis,
+  type NodeRedisClient,
+  type NodeRedisCluster,
+  NodeRedisPort,
+  openNodeRedis,
+  openNodeRedisCluster,
+} from "./node-redis.ts";
+import { type RedisPort, within } from "./port.ts";
+import { durabilityOf, isClusterNode } from "./server-facts.ts";
+import type { Place } from "./url.ts";
+
+/** A client of `ioredis` (`Redis`, `Cluster`) or of `redis` (`createClient`, `createCluster`). */
+export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisCluster;
+
+export type RedisLibrary = "ioredis" | "redis";
+
+export interface ConnectOptions extends Waiting {
+  readonly place: Place;
+  /** Over a client that was handed in, instead of the place. */
+  readonly given: RedisPort | undefined;
+  readonly library: RedisLibrary | undefined;
+}
+
+/** A server that answers, and what it says of itself. */
+export interface Connection {
+  readonly port: RedisPort;
+  readonly durability: Durability;
+}
+
+export async function connect(options: ConnectOptions): Promise<Connection> {
+  const port = options.given ?? (await openPlace(options));
+  try {
+    await port.ready();
+    const send = (...command: readonly [string, ...string[]]): Promise<unknown> =>
+      within(options.commandTimeoutMs, port.send(undefined, command));
+    if (!port.isCluster && (await isClusterNode(send))) return await asCluster(port, options);
+    return { port, durability: await durabilityOf(send) };
+  } catch (error) {
+    if (options.given === undefined) await port.close();
+    throw error;
+  }
+}
+
+/** Commands for a key must go to the node that has it, which a plain connection cannot do. */
+async function asCluster(port: RedisPort, options: ConnectOptions): Promise<Connection> {
+  if (options.given !== undefined) {
+    const what = "this server is a node of a cluster and the client that was handed in is a plain one";
+    throw new StateError("INVALID_ARGUMENT", `${what}; hand in a cluster client (Cluster, createCluster), or the URL`);
+  }
+  await port.close();
+  const open = port instanceof IoredisPort ? openIoredisCluster : openNodeRedisCluster;
+  const cluster = await open(options.place, options);
+  try {
+    await cluster.ready();
+    const durability = await durabilityOf((...command) =>
+      within(options.commandTimeoutMs, cluster.send(undefined, command)),
+    );
+    return { port: cluster, durability };
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+}
+
+export function portOf(client: RedisClient, waiting: Waiting): RedisPort {
+  if (isIoredis(client)) return new IoredisPort(client, false, waiting);
+  if (isNodeRedis(client)) return new NodeRedisPort(client, false, waiting);
+  const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis";
+  throw new StateError("INVALID_ARGUMENT", `the client that was handed in is none of those known here: ${known}`);
+}
+
+async function openPlace({ place, library, ...waiting }: ConnectOptions): Promise<RedisPort> {
+  if (library === "redis") return openNodeRedis(place, waiting);
+  try {
+    return await openIoredis(place, waiting);
+  } catch (error) {
+    if (library === "ioredis" || !StateError.is(error, "MISSING_DEPENDENCY")) throw error;
+    return openNodeRedis(place, waiting).catch((other: unknown) => {
+      throw StateError.is(other, "MISSING_DEPENDENCY") ? neither(error) : other;
+    });
+  }
+}
+
+const neither = (cause: unknown): StateError =>
+  new StateError("MISSING_DEPENDENCY", "a Redis client is needed here: npm install ioredis, or npm install redis", {
+    cause,
+  });

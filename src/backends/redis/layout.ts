@@ -1,0 +1,80 @@
+import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
+
+/**
+ * <prefix>t:{<id>}          hash   one thread. One key, so that it expires, is evicted and is deleted whole
+ *   thread                    "<format> <tail> <base> <head> <first> <generation>": the newest position, where its
+ *                             state begins, the newest checkpoint, the oldest position; what two writers meet on
+ *   e:<seq>                   a record without its body (below)
+ *   b:<seq>                   its body, as bytes
+ *   c:<checkpoint id>         the position that carries it
+ *
+ * <prefix>{index}:ids       sorted set   the id of every thread, all with score 0: walked in the order of their bytes
+ * <prefix>{index}:new       sorted set   in a cluster: who was announced lately, by time (ms)
+ *
+ * <id> is percent-encoded: it holds no brace and no colon, so two ids, or two prefixes, never meet in one key, and the
+ * braces are the only hash tag: a cluster keeps what is in them in one slot.
+ *
+ * e:<seq>  "<base> <head> <length of header>\n<checkpoint id or nothing>\n<write id, or nothing when it is the
+ *          checkpoint id>\n<header><metadata>". Ids hold no line breaks.
+ *
+ * The index. A thread that exists is in it; an id in it may have no thread any more (it expired) and is then skipped
+ * and taken out by whoever lists. On one server the script that creates a thread enters it, and the script that takes
+ * an id out looks whether there is a thread. In a cluster the two lie in different slots, and no script sees both:
+ *
+ *   a creator   1. announces: enters the id, and its time in :new     2. creates, which the script refuses when the
+ *                  announcement is older than CREATE_WITHIN_MS (then it announces again)
+ *   a cleaner   1. reads the index's time     2. finds no thread     3. takes the id out, unless it was announced later
+ *                  than ANNOUNCED_BEFORE_MS before 1., or 1. was longer ago than CLEAN_WITHIN_MS
+ *
+ * So an announcement that 3. overlooks can no longer create by the time of 2., and one that it must not overlook is
+ * still in :new, from which it goes after KEEP_ANNOUNCED_MS. That holds while the clocks of two nodes differ by less
+ * than 45 seconds; when one is 15 seconds ahead of the index's, creating a thread there fails and says so.
+ */
+export const FORMAT = 1;
+
+export const CREATE_WITHIN_MS = 15_000;
+export const ANNOUNCED_BEFORE_MS = 60_000;
+export const CLEAN_WITHIN_MS = 60_000;
+export const KEEP_ANNOUNCED_MS = 600_000;
+
+export interface KeyNames {
+  readonly thread: (threadId: string) => string;
+  readonly ids: string;
+  readonly announced: string;
+}
+
+export function keyNames(prefix: string): KeyNames {
+  if (!prefix.isWellFormed() || /[{}\u0000-\u0020\u007f]/.test(prefix) || Buffer.byteLength(prefix) > 256) {
+    const rule = "at most 256 bytes without braces, spaces and control characters";
+    throw new StateError("INVALID_ARGUMENT", `redis: prefix must be ${rule}, for example "holdfast:"`);
+  }
+  return {
+    thread: (threadId) => `${prefix}t:{${encodeURIComponent(threadId)}}`,
+    ids: `${prefix}{index}:ids`,
+    announced: `${prefix}{index}:new`,
+  };
+}
+
+export function encodeEntry({ base, head, checkpointId = "", writeId, header, metadata = "" }: LogRecord): string {
+  const ownWriteId = writeId === checkpointId ? "" : writeId;
+  return `${base} ${head} ${header.length}\n${checkpointId}\n${ownWriteId}\n${header}${metadata}`;
+}
+
+const ENTRY = /^(\d+) (\d+) (\d+)\n([^\n]*)\n([^\n]*)\n/;
+
+export function decodeEntry(seq: number, text: string): LogEntry {
+  const match = ENTRY.exec(text);
+  if (match === null) throw new StateError("CORRUPT", `the entry of record ${seq} cannot be read`);
+  const [start, base, head, length, checkpointId = "", writeId = ""] = match;
+  const headerEnd = start.length + Number(length);
+  return {
+    seq,
+    base: Number(base),
+    head: Number(head),
+    checkpointId: checkpointId === "" ? undefined : checkpointId,
+    writeId: writeId === "" ? checkpointId : writeId,
+    header: text.slice(start.length, headerEnd),
+    metadata: headerEnd < text.length ? text.slice(headerEnd) : undefined,
+  };
+}

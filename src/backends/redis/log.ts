@@ -1,0 +1,203 @@
+import type {
+  AppendOutcome,
+  AppendRequest,
+  Durability,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  ThreadEntry,
+  ThreadLog,
+} from "../../checkpoint/thread-log.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { classify } from "./classify.ts";
+import { type Connection, type ConnectOptions, connect } from "./connect.ts";
+import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
+import { within } from "./port.ts";
+import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
+import { type RunScript, run } from "./run-script.ts";
+import { APPEND, appendArguments } from "./scripts/append.ts";
+import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
+import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_HEAD, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
+import type { Script } from "./scripts/script.ts";
+import { ANNOUNCE, NOW } from "./scripts/thread-index.ts";
+import { forgetAbsent, walkThreads } from "./thread-walk.ts";
+
+export interface RedisLogOptions extends ConnectOptions {
+  readonly prefix: string;
+  /** How long a thread lives after its last append, unless that says otherwise. */
+  readonly lifetimeMs: number | undefined;
+}
+
+/**
+ * Threads in Redis or Valkey: one hash each, and one sorted set of their ids.
+ * Every method is one script, which the server runs without anything in
+ * between. (In a cluster, creating, copying and listing take some more.)
+ */
+export class RedisLog implements ThreadLog {
+  readonly name = "redis";
+  readonly secrets: readonly string[];
+  readonly #options: RedisLogOptions;
+  readonly #keys: KeyNames;
+  #durability: Durability = "memory";
+  #connecting: Promise<Connection> | undefined;
+  #closed = false;
+
+  constructor(options: RedisLogOptions) {
+    this.#options = options;
+    this.#keys = keyNames(options.prefix);
+    const { password } = options.place;
+    this.secrets = password === undefined ? [] : [password];
+  }
+
+  get capabilities(): LogCapabilities {
+    return {
+      durability: this.#durability,
+      conditionalAppend: true,
+      listThreads: true,
+      ttl: true,
+      // A string may have 512 MB, but the server does nothing else while it takes one in.
+      maxRecordBytes: 64 * 1024 * 1024,
+      maxChainRecords: Number.POSITIVE_INFINITY,
+    };
+  }
+
+  async connect(): Promise<void> {
+    await this.#connection();
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    const creates = request.expected === 0;
+    const reply = await this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
+      const keys = [this.#keys.thread(threadId), ...(creates && createBefore === undefined ? [this.#keys.ids] : [])];
+      const { lifetimeMs } = this.#options;
+      return asReply(await run(APPEND, keys, appendArguments(request, { threadId, createBefore, lifetimeMs }))) ?? [];
+    });
+    return asText(reply[0]) === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+  }
+
+  async readTail(threadId: string): Promise<LogChain | undefined> {
+    const reply = await this.#read(READ_TAIL, threadId);
+    return reply && chainIn(reply);
+  }
+
+  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    const reply = await this.#read(READ_CHECKPOINT, threadId, checkpointId);
+    return reply && chainIn(reply);
+  }
+
+  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    const reply = await this.#read(READ_ENTRY, threadId, checkpointId);
+    return reply && entryAt(reply, 0);
+  }
+
+  async tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+    const reply = await this.#read(READ_NEWEST, threadId);
+    return reply && { generation: asText(reply[0]), entry: entryAt(reply, 1) };
+  }
+
+  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    const before = Math.min(options.before ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+    const reply = await this.#read(LIST, threadId, String(before), String(options.limit));
+    return entriesIn(reply ?? []);
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { generation: string; seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    const { run, isCluster } = await this.#server();
+    const keys = [this.#keys.thread(threadId), ...(isCluster ? [] : [this.#keys.ids])];
+    const tail = ifTail === undefined ? [] : [ifTail.generation, String(ifTail.seq)];
+    const answer = asText(await run(REMOVE, keys, [threadId, ...tail])) as "removed" | "absent" | "moved";
+    if (isCluster && answer !== "moved") {
+      const seenAt = asText(await run(NOW, [this.#keys.ids]));
+      if ((await this.#read(READ_NEWEST, threadId)) === undefined)
+        await forgetAbsent(run, this.#keys, threadId, seenAt);
+    }
+    return answer;
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    const { run, isCluster } = await this.#server();
+    const [from, to] = [this.#keys.thread(source), this.#keys.thread(target)];
+    if (!isCluster) return asText(await run(COPY, [from, to, this.#keys.ids], [target, generation])) as "copied";
+    const exported = asReply(await run(EXPORT, [from]));
+    if (exported === undefined) return "no source";
+    const [payload, expiresAt] = exported;
+    const [answer] = await this.#creating(target, async (_, createBefore) => [
+      await run(IMPORT, [to], [payload ?? "", expiresAt ?? "0", generation, String(createBefore)]),
+    ]);
+    return asText(answer) as "copied" | "target exists";
+  }
+
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    const { run, isCluster } = await this.#server();
+    const headOf = (threadId: string) => run(READ_HEAD, [this.#keys.thread(threadId)]);
+    return walkThreads({ run, keys: this.#keys, isCluster, headOf }, options);
+  }
+
+  async now(): Promise<number> {
+    const { run } = await this.#server();
+    return Number(asText(await run(NOW, [this.#keys.ids])));
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const connection = await this.#connecting?.catch(() => undefined);
+    await connection?.port.close();
+    await this.#options.given?.close();
+  }
+
+  async #read(script: Script, threadId: string, ...args: readonly string[]): Promise<ReturnType<typeof asReply>> {
+    const { run } = await this.#server();
+    return asReply(await run(script, [this.#keys.thread(threadId)], args));
+  }
+
+  /** In a cluster, `creates` is in the index before `work` may make a thread of it; see layout.ts. */
+  async #creating<T extends readonly unknown[]>(
+    creates: string | undefined,
+    work: (run: RunScript, createBefore: number | undefined) => Promise<T>,
+  ): Promise<T> {
+    const { run, isCluster } = await this.#server();
+    if (creates === undefined || !isCluster) return work(run, undefined);
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const until = asText(await run(ANNOUNCE, [this.#keys.ids, this.#keys.announced], [creates]));
+      const reply = await work(run, Number(until));
+      if (asText(reply[0]) !== "late") return reply;
+    }
+    const seconds = CREATE_WITHIN_MS / 1000;
+    const clocks = `the clocks of two nodes of the cluster differ by more than ${seconds} seconds; set them right`;
+    throw new StateError("UNAVAILABLE", `${clocks}, nothing was written`);
+  }
+
+  async #server(): Promise<{ readonly run: RunScript; readonly isCluster: boolean }> {
+    const { port } = await this.#connection();
+    await port.ready();
+    const { commandTimeoutMs } = this.#options;
+    return {
+      isCluster: port.isCluster,
+      run: (script, keys, args = []) => within(commandTimeoutMs, run(port, script, keys, args)),
+    };
+  }
+
+  #connection(): Promise<Connection> {
+    if (this.#closed) throw new StateError("CLOSED", "the connection was closed");
+    this.#connecting ??= connect(this.#options).then(
+      (connection) => {
+        this.#durability = connection.durability;
+        return connection;
+      },
+      (error: unknown) => {
+        this.#connecting = undefined;
+        throw error;
+      },
+    );
+    return this.#connecting;
+  }
+}

@@ -1,0 +1,90 @@
+import { StateError } from "../../errors.ts";
+import { classify } from "./classify.ts";
+
+export type Argument = string | Buffer;
+
+/** What either client library is used for here. Replies hold texts as Buffers: bodies are bytes. */
+export interface RedisPort {
+  readonly isCluster: boolean;
+  /** Resolves when a command can be sent now. Starts connecting where nobody has. */
+  ready(): Promise<void>;
+  /** `key` says which node of a cluster; without one, any. */
+  send(key: string | undefined, command: readonly [name: string, ...args: Argument[]]): Promise<unknown>;
+  /** Lets go of the client: ends a connection that was made here, leaves one that was handed in. */
+  close(): Promise<void>;
+}
+
+/** Both libraries' clients tell of themselves in this way. */
+export interface Emitter {
+  on(event: string, listener: (error?: unknown) => void): unknown;
+  off(event: string, listener: (error?: unknown) => void): unknown;
+}
+
+/**
+ * Keeps an `error` listener on a client for as long as it is used here: without
+ * one, a connection that breaks while idle would end the process. Remembers
+ * the last error, which is the reason when the client does not get ready.
+ */
+export class Listening {
+  readonly #client: Emitter;
+  #lastError: unknown;
+  readonly #onError = (error?: unknown): void => {
+    this.#lastError = error;
+  };
+  readonly #onReady = (): void => {
+    this.#lastError = undefined;
+  };
+
+  constructor(client: Emitter) {
+    this.#client = client;
+    client.on("error", this.#onError);
+    client.on("ready", this.#onReady);
+  }
+
+  /** Waits for the client to get ready; not for what will not pass, such as a wrong password. */
+  untilReady(isReady: () => boolean, connect: (() => Promise<unknown>) | undefined, ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (end: () => void): void => {
+        clearTimeout(timer);
+        this.#client.off("ready", onReady);
+        this.#client.off("error", onError);
+        this.#client.off("end", onEnd);
+        end();
+      };
+      const onReady = (): void => {
+        if (isReady()) settle(resolve);
+      };
+      const onError = (error?: unknown): void => {
+        if (!mayPass(error)) settle(() => reject(error));
+      };
+      const onEnd = (): void => settle(() => reject(this.#lastError ?? new Error("Connection is closed.")));
+      const timer = setTimeout(() => settle(() => reject(this.#lastError ?? notReady(ms))), ms);
+      this.#client.on("ready", onReady);
+      this.#client.on("error", onError);
+      this.#client.on("end", onEnd);
+      connect?.().then(onReady, onError);
+    });
+  }
+
+  stop(): void {
+    this.#client.off("error", this.#onError);
+    this.#client.off("ready", this.#onReady);
+  }
+}
+
+function mayPass(error: unknown): boolean {
+  const code = classify(error);
+  return code === "UNAVAILABLE" || code === "TIMEOUT";
+}
+
+const notReady = (ms: number): StateError =>
+  new StateError("TIMEOUT", `no connection within ${ms} ms; see that the server runs and can be reached from here`);
+
+/** What `work` ends with, unless that takes too long. What comes later is heard by nobody. */
+export function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = `no answer within ${ms} ms; repeating the same call is safe, and commandTimeoutMs allows more`;
+    const timer = setTimeout(() => reject(new StateError("TIMEOUT", late)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,43 @@
+import { StateError } from "../../errors.ts";
+import { serverText } from "./classify.ts";
+import { FORMAT } from "./layout.ts";
+import type { Argument, RedisPort } from "./port.ts";
+import type { Script } from "./scripts/script.ts";
+
+/** How a script is run on the server that has the first of its keys. */
+export type RunScript = (script: Script, keys: readonly string[], args?: readonly Argument[]) => Promise<unknown>;
+
+/** By its name where the server knows it; a server that was restarted is given the text again. */
+export async function run(
+  port: RedisPort,
+  { sha, source }: Script,
+  keys: readonly string[],
+  args: readonly Argument[],
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args];
+  try {
+    return await port.send(keys[0], ["EVALSHA", sha, ...rest]).catch((error: unknown) => {
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+      return port.send(keys[0], ["EVAL", source, ...rest]);
+    });
+  } catch (error) {
+    throw explained(error, keys);
+  }
+}
+
+/** What lies under a key is no client's failure: it is said which key, and what to do. */
+function explained(error: unknown, keys: readonly string[]): unknown {
+  if (!(error instanceof Error)) return error;
+  const [word, detail] = serverText(error).split(" ");
+  const places = keys.map((key) => JSON.stringify(key)).join(" or ");
+  if (word === "WRONGTYPE" || word === "NOTHREAD") {
+    const what = `the key ${places} holds something that is not a thread of holdfast`;
+    const todo = "rename or delete that key, or give holdfast a prefix of its own";
+    return new StateError("CORRUPT", `${what}; ${todo}`, { location: keys.join(" "), cause: error });
+  }
+  if (word === "OTHERFORMAT") {
+    const what = `the key ${places} has format ${detail}; this build knows ${FORMAT}`;
+    return new StateError("INCOMPATIBLE", `${what}. Upgrade holdfast to open it`, { cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,88 @@
+import { type Script, script } from "./script.ts";
+
+/** How many fields are asked for at once: Lua cannot hand on more than some thousands of arguments. */
+const POSITIONS_AT_ONCE = 500;
+
+const CHAIN = `
+-- {generation, tail, entry of the tail, then position, entry and body of each record}
+local function chain(key, thread, from, to)
+  local reply = {thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail)}
+  local last = 3
+  for start = math.max(from, thread.first), to, ${POSITIONS_AT_ONCE} do
+    local stop = math.min(start + ${POSITIONS_AT_ONCE - 1}, to)
+    local fields = {}
+    for position = start, stop do
+      fields[#fields + 1] = 'e:' .. position
+      fields[#fields + 1] = 'b:' .. position
+    end
+    local values = redis.call('HMGET', key, unpack(fields))
+    for position = start, stop do
+      local at = (position - start) * 2 + 1
+      if values[at] then
+        reply[last + 1], reply[last + 2], reply[last + 3] = tostring(position), values[at], values[at + 1] or ''
+        last = last + 3
+      end
+    end
+  end
+  return reply
+end
+`;
+
+const THREAD_OR_NIL = `
+local key = KEYS[1]
+local thread, fault = readThread(key)
+if fault then return fault end
+if not thread then return false end
+`;
+
+export const READ_TAIL: Script = script(`${CHAIN}${THREAD_OR_NIL}
+return chain(key, thread, thread.base, thread.tail)
+`);
+
+export const READ_CHECKPOINT: Script = script(`${CHAIN}${THREAD_OR_NIL}
+local position = redis.call('HGET', key, 'c:' .. ARGV[1])
+if not position then return false end
+local entry = redis.call('HGET', key, 'e:' .. position)
+if not entry then return redis.error_reply('NOTHREAD here') end
+return chain(key, thread, tonumber(string.match(entry, '^%d+')), tonumber(position))
+`);
+
+/** {position, entry} of a checkpoint, or nil. */
+export const READ_ENTRY: Script = script(`${THREAD_OR_NIL}
+local position = redis.call('HGET', key, 'c:' .. ARGV[1])
+if not position then return false end
+return {position, redis.call('HGET', key, 'e:' .. position)}
+`);
+
+/** {generation, position, entry} of the newest record, or nil. */
+export const READ_NEWEST: Script = script(`${THREAD_OR_NIL}
+return {thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail)}
+`);
+
+/** {} for a thread without a checkpoint, {position, entry} of the newest one, or nil for no thread. */
+export const READ_HEAD: Script = script(`${THREAD_OR_NIL}
+if thread.head == 0 then return {} end
+return {tostring(thread.head), redis.call('HGET', key, 'e:' .. thread.head)}
+`);
+
+/** Position and entry of each checkpoint, newest first. */
+export const LIST: Script = script(`${THREAD_OR_NIL}
+local before, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
+local reply, found = {}, 0
+local position = math.min(before - 1, thread.head)
+while position >= thread.first and found < limit do
+  local wanted = math.max(16, math.min(limit - found, ${POSITIONS_AT_ONCE}))
+  local stop = math.max(thread.first, position - wanted + 1)
+  local fields = {}
+  for at = position, stop, -1 do fields[#fields + 1] = 'e:' .. at end
+  local entries = redis.call('HMGET', key, unpack(fields))
+  for at = 1, #fields do
+    if entries[at] and found < limit and string.find(entries[at], '^[^\\n]*\\n[^\\n]') then
+      reply[found * 2 + 1], reply[found * 2 + 2] = tostring(position - at + 1), entries[at]
+      found = found + 1
+    end
+  end
+  position = stop - 1
+end
+return reply
+`);

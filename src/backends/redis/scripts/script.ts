@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { FORMAT } from "../layout.ts";
+
+/** A Lua script: what it does is atomic, and is asked for in one round trip. */
+export interface Script {
+  readonly source: string;
+  /** By which a server finds a script that it has run before. */
+  readonly sha: string;
+}
+
+/**
+ * Obligations of every script. It writes only after everything that can refuse
+ * has been asked: an error in the middle would leave the first half written. It
+ * names every key in KEYS. What it costs grows with what is new or asked for,
+ * never with the thread.
+ */
+export function script(body: string): Script {
+  const source = `${SHARED}${body}`;
+  return { source, sha: createHash("sha1").update(source).digest("hex") };
+}
+
+const SHARED = `
+local function readThread(key)
+  local line = redis.call('HGET', key, 'thread')
+  if not line then
+    if redis.call('EXISTS', key) == 0 then return nil end
+    return nil, redis.error_reply('NOTHREAD here')
+  end
+  local format, tail, base, head, first, generation = string.match(line, '^(%d+) (%d+) (%d+) (%d+) (%d+) (.*)$')
+  if format ~= '${FORMAT}' then return nil, redis.error_reply('OTHERFORMAT ' .. (format or '?')) end
+  return {
+    tail = tonumber(tail), base = tonumber(base), head = tonumber(head), first = tonumber(first),
+    generation = generation,
+  }
+end
+
+local function threadLine(thread)
+  return table.concat({'${FORMAT}', thread.tail, thread.base, thread.head, thread.first, thread.generation}, ' ')
+end
+
+local function milliseconds()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;

@@ -1,0 +1,59 @@
+import type { Durability } from "../../checkpoint/thread-log.ts";
+import { classify } from "./classify.ts";
+
+type Send = (...command: readonly [name: string, ...args: string[]]) => Promise<unknown>;
+
+/** HELLO is open to everybody who is let in. A server that does not know it is older than clusters of today. */
+export async function isClusterNode(send: Send): Promise<boolean> {
+  const hello = await answered(send("HELLO"));
+  return pairs(hello).get("mode") === "cluster";
+}
+
+/**
+ * What the server's configuration promises of a write that it acknowledged.
+ * Where it may not be asked (managed services close CONFIG, and some INFO), the
+ * least that is sure.
+ */
+export async function durabilityOf(send: Send): Promise<Durability> {
+  const [info, config] = await Promise.all([answered(send("INFO")), answered(send("CONFIG", "GET", "append*"))]);
+  const told = lines(info);
+  const settings = pairs(config);
+  // With a limit and any other policy, a full server throws threads away to make room.
+  if (told.get("maxmemory") !== "0" && told.get("maxmemory_policy") !== "noeviction") return "memory";
+  const logs = told.get("aof_enabled") === "1" || settings.get("appendonly") === "yes";
+  if (!logs) return "memory";
+  return settings.get("appendfsync") === "always" ? "fsync" : "os";
+}
+
+/** A refusal of the server is an answer here: nothing is known then. No connection is none. */
+async function answered(reply: Promise<unknown>): Promise<unknown> {
+  try {
+    return await reply;
+  } catch (error) {
+    const code = classify(error);
+    if (code === "PERMISSION_DENIED" || code === "UNSUPPORTED" || isPlainRefusal(error)) return undefined;
+    throw error;
+  }
+}
+
+const isPlainRefusal = (error: unknown): boolean => error instanceof Error && error.message.startsWith("ERR ");
+
+/** Names and values, in whichever of the shapes the protocol and the client library give them. */
+function pairs(reply: unknown): ReadonlyMap<string, string> {
+  if (reply instanceof Map) return new Map([...reply].map(([name, value]) => [String(name), String(value)]));
+  if (Array.isArray(reply)) {
+    return new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[String(name), String(reply[at + 1])] as const] : [])));
+  }
+  if (typeof reply !== "object" || reply === null || Buffer.isBuffer(reply)) return new Map();
+  return new Map(Object.entries(reply).map(([name, value]) => [name, String(value)]));
+}
+
+function lines(reply: unknown): ReadonlyMap<string, string> {
+  if (typeof reply !== "string" && !Buffer.isBuffer(reply)) return new Map();
+  return new Map(
+    reply
+      .toString()
+      .split(/\r?\n/)
+      .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1)] as const),
+  );
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FileLog } from "../../src/backends/file/index.ts";
+import { openCheckpointer } from "../../src/backends/open.ts";
+import { PostgresLog, postgresLogOptions } from "../../src/backends/postgres/index.ts";
+import { logOptions as redisOptions } from "../../src/backends/redis/index.ts";
+import { RedisLog } from "../../src/backends/redis/log.ts";
+import { SqliteLog, logOptions as sqliteOptions } from "../../src/backends/sqlite/log.ts";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { DISK_BACKENDS } from "./disk-backends.ts";
+
+/** A storage that several processes share. Each opens it with the URL, as a user would. */
+export interface SharedStorage {
+  readonly url: string;
+  dispose(): Promise<void>;
+}
+
+export async function sharedOnDisk(backend: (typeof DISK_BACKENDS)[number]): Promise<SharedStorage> {
+  const directory = await mkdtemp(join(tmpdir(), "holdfast-shared-"));
+  return {
+    url: `${backend}:${join(directory, backend === "file" ? "threads" : "threads.db")}`,
+    dispose: () => rm(directory, { recursive: true }),
+  };
+}
+
+/** On a server that others use too: under a name of its own, which goes with the server. */
+export function sharedOnServer(serverUrl: string): SharedStorage {
+  const url = new URL(serverUrl);
+  const own = `shared_${randomBytes(6).toString("hex")}_`;
+  url.searchParams.set(url.protocol.startsWith("postgres") ? "tablePrefix" : "prefix", own);
+  return { url: url.href, dispose: async () => undefined };
+}
+
+export const openShared = (url: string): Promise<Checkpointer> => openCheckpointer(url);
+
+/** The driver alone, for a program that has to stand between it and the checkpointer. */
+export function openSharedLog(url: string): ThreadLog {
+  const [scheme = "", place = ""] = url.split(/:(.*)/s);
+  switch (scheme) {
+    case "file":
+      return new FileLog({ directory: place });
+    case "sqlite":
+      return new SqliteLog(sqliteOptions({ path: place }));
+    case "redis": {
+      const prefix = new URL(url).searchParams.get("prefix") ?? "";
+      return new RedisLog(redisOptions({ url, prefix }));
+    }
+    case "postgres": {
+      const dsn = new URL(url);
+      const tablePrefix = dsn.searchParams.get("tablePrefix") ?? "";
+      dsn.searchParams.delete("tablePrefix");
+      return new PostgresLog(postgresLogOptions({ dsn: dsn.href, tablePrefix }));
+    }
+    default:
+      throw new Error(`no shared storage has the scheme ${JSON.stringify(scheme)}`);
+  }
+}

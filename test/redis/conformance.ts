@@ -1,0 +1,55 @@
+import { Redis } from "ioredis";
+import { afterAll, test } from "vitest";
+import { logOptions, RedisLog, redisCheckpointer } from "../../src/backends/redis/index.ts";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
+import { testThreadLog } from "../../src/testing/test-thread-log.ts";
+import { type ClientKind, clearPrefix, endClient, freshPrefix, makeUser } from "./fixtures.ts";
+
+/** Both suites with one kind of client, as a user with no more rights than docs/redis.md names. */
+export function testOnRedis({ name, make }: ClientKind, url: string): void {
+  const admin = new Redis(url);
+  afterAll(() => admin.disconnect());
+
+  const open = async () => {
+    const prefix = freshPrefix();
+    const { user, url: userUrl } = await makeUser(admin, url, prefix);
+    const client = make(userUrl);
+    const outage = async () => {
+      await admin.call("ACL", ["SETUSER", user, "-evalsha", "-eval"]);
+      return async () => void (await admin.call("ACL", ["SETUSER", user, "+evalsha", "+eval"]));
+    };
+    const cleanup = async () => {
+      await clearPrefix(admin, prefix);
+      await endClient(client);
+      await admin.call("ACL", ["DELUSER", user]);
+    };
+    return { client, prefix, outage, cleanup };
+  };
+
+  testThreadLog({
+    name: `redis with ${name}`,
+    test,
+    afterAll,
+    create: async () => {
+      const { client, prefix, ...fixture } = await open();
+      const log = async (): Promise<RedisLog> => {
+        const made = new RedisLog(logOptions({ client, prefix }));
+        await made.connect();
+        return made;
+      };
+      return { ...fixture, subject: await log(), reopen: log };
+    },
+  });
+
+  testCheckpointer({
+    name: `redis with ${name}`,
+    test,
+    afterAll,
+    create: async () => {
+      const { client, prefix, ...fixture } = await open();
+      const checkpointer = (): Checkpointer => redisCheckpointer({ client, prefix });
+      return { ...fixture, subject: checkpointer(), reopen: async () => checkpointer() };
+    },
+  });
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { Cluster, Redis } from "ioredis";
+import { createClient, createCluster } from "redis";
+import { describe, test } from "vitest";
+import type { RedisClient } from "../../src/backends/redis/index.ts";
+import { AgentState } from "../../src/state/agent-state.ts";
+import { userMessage } from "../../src/state/message.ts";
+import { findRedis, HOW_TO_GET_REDIS } from "../services/redis.ts";
+import { requiredServices } from "../services/services.ts";
+
+export const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
+
+export const freshPrefix = (): string => `test-${randomBytes(6).toString("hex")}:`;
+
+/** One kind of client that users hand in. */
+export interface ClientKind {
+  readonly name: string;
+  readonly library: "ioredis" | "redis";
+  readonly make: (url: string) => RedisClient;
+  readonly makeCluster: (url: string) => RedisClient;
+}
+
+export const IOREDIS: ClientKind = {
+  name: "ioredis",
+  library: "ioredis",
+  make: (url) => new Redis(url, { lazyConnect: true }),
+  makeCluster: (url) => new Cluster([url], { lazyConnect: true, redisOptions: { password: new URL(url).password } }),
+};
+
+export const NODE_REDIS: ClientKind = {
+  name: "node-redis",
+  library: "redis",
+  make: (url) => createClient({ url }),
+  makeCluster: (url) => createCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }),
+};
+
+export async function endClient(client: RedisClient): Promise<void> {
+  if (!("destroy" in client)) client.disconnect();
+  else if (client.isOpen) await client.destroy();
+}
+
+/** Takes away everything under a prefix: what a suite leaves would be in the next one's way. */
+export async function clearPrefix(admin: Redis, prefix: string): Promise<void> {
+  for await (const keys of admin.scanStream({ match: `${prefix}*`, count: 1000 })) {
+    if ((keys as string[]).length > 0) await admin.unlink(...(keys as string[]));
+  }
+}
+
+/** A user with the rights that docs/redis.md names and no others: whoever follows that page has what is needed. */
+export async function makeUser(admin: Redis, url: string, prefix: string): Promise<{ user: string; url: string }> {
+  const page = await readFile(new URL("../../docs/redis.md", import.meta.url), "utf8");
+  const rules = /^ACL SETUSER holdfast on >\S+ ~holdfast:\* (.*)$/m.exec(page)?.[1]?.split(" ");
+  if (rules === undefined) throw new Error("docs/redis.md names no rights");
+  const [user, password] = [`user-${prefix.replace(":", "")}`, randomBytes(9).toString("hex")];
+  await admin.call("ACL", ["SETUSER", user, "on", `>${password}`, `~${prefix}*`, ...rules]);
+  const place = new URL(url);
+  [place.username, place.password] = [user, password];
+  return { user, url: place.href };
+}
+
+/** For suites that kill a server, fill it or change its settings: one that nobody shares. */
+export async function describeWithOwnRedis(title: string, body: () => void | Promise<void>): Promise<void> {
+  if ((await findRedis()) !== undefined) return void describe(title, body);
+  if (requiredServices().includes("redis")) throw new Error(`there is no Redis to start here: ${HOW_TO_GET_REDIS}`);
+  describe.skip(title, () => test(`skipped: ${HOW_TO_GET_REDIS}`, () => undefined));
+}
