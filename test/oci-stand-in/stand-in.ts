@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createPublicKey, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -48,6 +48,7 @@ export class OciStandIn {
   faultAt: (request: StandInRequest) => Fault | undefined = () => undefined;
   /** In place of the user's own key id, for tokens. */
   keyId: string = keyIdOf(this.user);
+  readonly #publicKey = createPublicKey(this.user.publicKey);
   readonly #buckets = new Map<string, StandInBucket>();
   readonly #mostListed: number;
   readonly #server: Server;
@@ -121,7 +122,7 @@ export class OciStandIn {
       return;
     }
     const body = Buffer.concat(chunks);
-    const fault = faultInSignature(message, body, { publicKey: this.user.publicKey, keyId: this.keyId });
+    const fault = faultInSignature(message, body, { publicKey: this.#publicKey, keyId: this.keyId });
     if (fault !== undefined) return send(response, { status: 401, body: { code: "NotAuthenticated", message: fault } });
     const route = routeOf(message);
     if (route === undefined) return send(response, failure(404, "NotFound"));

@@ -4,17 +4,17 @@ import { newRandomName, pageOf } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { sweepLife } from "./settling.ts";
 import type { StoredRecord } from "./stored-object.ts";
-import { documentOf, type StoredThread, tailOf } from "./thread-document.ts";
+import { documentOf, isSettled, type StoredThread, tailOf } from "./thread-document.ts";
 import { NO_RECORD_LEFT, range, ThreadReader } from "./thread-reader.ts";
-import { bodyPart, type Life, pagePart, type ThreadStore } from "./thread-store.ts";
+import { bodyPart, type FoundDocument, type Life, NOTHING, pagePart, type ThreadStore } from "./thread-store.ts";
 
 type CopyOutcome = "copied" | "no source" | "target exists";
 
 /**
- * Copies a thread. The copy is announced in the target's document before any of
- * its objects is written, so that those of a copy that never finished are found;
- * it becomes the thread by one more write of the document, if it is still
- * announced and no thread has come meanwhile.
+ * Copies a thread. A copy that has objects of its own is announced in the
+ * target's document before any of them is written, so that those of a copy that
+ * never finished are found; it becomes the thread by one more write of the
+ * document, if it is still announced and no thread has come meanwhile.
  */
 export function copyThread(
   store: ThreadStore,
@@ -26,40 +26,55 @@ export function copyThread(
     () => store.load(source),
     async ({ document }) => {
       if (document?.thread === undefined) return "no source";
+      const { thread } = document;
       const life = { threadId: target, life: newRandomName() };
-      const refused = await announce(store, life, generation);
-      if (refused !== undefined) return refused;
+      if (isWithinDocument(thread)) {
+        return becomeThread(store, NOTHING, life, { ...thread, life: life.life, generation });
+      }
+      const announced = await announce(store, life, generation);
+      if (typeof announced === "string") return announced;
       try {
-        const copy = { ...(await copyParts(store, source, document.thread, life)), generation };
+        const copy = { ...(await copyParts(store, source, thread, life)), generation };
         // The source may have been deleted while it was read: then nothing of it must come back under another name.
-        const now = await store.load(source);
-        const isThere = now.document?.thread?.life === document.thread.life;
-        if (isThere && (await becomeThread(store, life, copy))) return "copied";
+        const isThere = (await store.load(source)).document?.thread?.life === thread.life;
+        const outcome = isThere ? await becomeThread(store, announced, life, copy) : OVERTAKEN;
+        if (outcome === "copied") return outcome;
+        await withdraw(store, life);
+        return outcome;
       } catch (error) {
         await withdraw(store, life).catch(() => undefined);
         throw error;
       }
-      await withdraw(store, life);
-      return OVERTAKEN;
     },
   );
 }
 
-function announce(store: ThreadStore, { threadId, life }: Life, generation: string): Promise<CopyOutcome | undefined> {
-  return untilNotOvertaken<CopyOutcome | undefined>(
+/** Whether a thread has nothing but its document. */
+const isWithinDocument = (thread: StoredThread): boolean =>
+  isSettled({ thread, over: [] }) &&
+  pageOf(thread.floor) === pageOf(tailOf(thread).seq) &&
+  thread.recent.every(({ body }) => body.inline !== undefined);
+
+function announce(
+  store: ThreadStore,
+  { threadId, life }: Life,
+  generation: string,
+): Promise<FoundDocument | "copied" | "target exists"> {
+  return untilNotOvertaken<FoundDocument | "copied" | "target exists">(
     () => store.load(threadId),
     async (found) => {
       const { document } = found;
-      // The same generation: an earlier attempt at this very copy, whose answer was lost.
-      if (document?.thread !== undefined) {
-        return document.thread.generation === generation ? "copied" : "target exists";
-      }
+      if (document?.thread !== undefined) return outcomeAt(document.thread, generation);
       const copying = [...(document?.copying ?? []), life];
       const next = documentOf(threadId, { thread: undefined, copying, over: document?.over ?? [] });
-      return (await store.commit(found, next)) === undefined ? OVERTAKEN : undefined;
+      return (await store.commit(found, next)) ?? OVERTAKEN;
     },
   );
 }
+
+/** The same generation: an earlier attempt at this very copy, whose answer was lost. */
+const outcomeAt = (thread: StoredThread, generation: string): "copied" | "target exists" =>
+  thread.generation === generation ? "copied" : "target exists";
 
 /** Written anew, not copied by the storage: each object says whose it is, and the storage copies in its own time. */
 async function copyParts(store: ThreadStore, source: string, thread: StoredThread, life: Life): Promise<StoredThread> {
@@ -86,21 +101,31 @@ async function copyParts(store: ThreadStore, source: string, thread: StoredThrea
   };
 }
 
-/** False when a thread has come, or when somebody gave the copy up for lost. */
-function becomeThread(store: ThreadStore, { threadId, life }: Life, copy: StoredThread): Promise<boolean> {
-  return untilNotOvertaken<boolean>(
-    () => store.load(threadId),
-    async (found) => {
-      const { document } = found;
-      if (document?.thread?.life === life) return true;
-      if (document === undefined || document.thread !== undefined || !document.copying.includes(life)) return false;
-      const over = [...document.over, ...document.copying.filter((other) => other !== life)];
-      const committed = await store.commit(found, documentOf(threadId, { thread: copy, over }));
-      if (committed === undefined) return OVERTAKEN;
-      await settleCommitted(store, threadId, committed);
-      return true;
-    },
-  );
+/** Overtaken when somebody gave the announced copy up for lost. `known` is what is believed to be there. */
+function becomeThread(
+  store: ThreadStore,
+  known: FoundDocument,
+  { threadId, life }: Life,
+  copy: StoredThread,
+): Promise<"copied" | "target exists" | typeof OVERTAKEN> {
+  const mustBeAnnounced = known.document !== undefined;
+  let expected: FoundDocument | undefined = known;
+  const load = async (): Promise<FoundDocument> => {
+    const found = expected ?? (await store.load(threadId));
+    expected = undefined;
+    return found;
+  };
+  return untilNotOvertaken<"copied" | "target exists" | { readonly givenUp: true }>(load, async (found) => {
+    const { document } = found;
+    if (document?.thread !== undefined) return outcomeAt(document.thread, copy.generation);
+    const { copying = [], over = [] } = document ?? {};
+    if (mustBeAnnounced && !copying.includes(life)) return { givenUp: true };
+    const others = copying.filter((other) => other !== life);
+    const committed = await store.commit(found, documentOf(threadId, { thread: copy, over: [...over, ...others] }));
+    if (committed === undefined) return OVERTAKEN;
+    await settleCommitted(store, threadId, committed);
+    return "copied";
+  }).then((outcome) => (typeof outcome === "string" ? outcome : OVERTAKEN));
 }
 
 /** Takes a copy back that must not appear. Until its objects are gone, the document leads to them. */

@@ -50,7 +50,7 @@ export const documentOf = (
 ): ThreadDocument => ({ threadId, revision: newRandomName(), copying: [], over: [], ...parts });
 
 /** Whether nothing is left to delete. */
-export const isSettled = ({ thread, over }: ThreadDocument): boolean =>
+export const isSettled = ({ thread, over }: Pick<ThreadDocument, "thread" | "over">): boolean =>
   over.length === 0 && (thread === undefined || (thread.toDelete.length === 0 && !hasUnsweptPages(thread)));
 
 export const hasUnsweptPages = ({ swept, floor }: StoredThread): boolean => pageOf(swept) < pageOf(floor);
