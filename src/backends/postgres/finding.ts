@@ -1,3 +1,4 @@
+import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../checkpoint/ids.ts";
 import type { LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { hasMember, indexable } from "./metadata.ts";
 import { toEntry, toThreadEntry } from "./rows.ts";
@@ -52,15 +53,18 @@ export async function search(
 /** U+0000, which the server does not even take as a question. */
 const isInNoId = (prefix: string): boolean => prefix.includes("\0");
 
+/** As long as an id can be, of the character that comes last. */
+const LAST = "\u{10ffff}".repeat(Math.ceil((MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES) / 4));
+
 /**
  * The first and the last id with this prefix and after the cursor, in the order
- * of their bytes. An id has at most 1024 of them, and no control characters. No
- * last one where every id will do: the fewer conditions, the surer the plan.
+ * of their bytes. Ids hold no control characters. No last one where every id
+ * will do: the fewer conditions, the surer the plan.
  */
 function range(prefix: string, cursor = ""): readonly [first: string, last: string | null] {
   const after = cursor === "" ? "" : `${cursor}\u0001`;
   const first = Buffer.compare(Buffer.from(after), Buffer.from(prefix)) > 0 ? after : prefix;
-  return [first, prefix === "" ? null : prefix + "\u{10ffff}".repeat(256)];
+  return [first, prefix === "" ? null : prefix + LAST];
 }
 
 function pageOf(found: readonly ThreadEntry[], limit: number): LogPage<ThreadEntry> {
