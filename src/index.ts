@@ -20,6 +20,12 @@ export { FileCheckpointer, type FileCheckpointerOptions } from "./backends/file/
 export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./backends/http/index.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./backends/memory/index.ts";
 export { openCheckpointer } from "./backends/open.ts";
+export {
+  type PostgresqlCheckpointerOptions,
+  type PostgresqlDdlOptions,
+  postgresqlCheckpointer,
+  postgresqlDdl,
+} from "./backends/postgres/index.ts";
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";
 export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";

@@ -45,6 +45,12 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
     durability: "configured",
   },
+  oci: {
+    schemes: ["oci"],
+    example: "oci://my-bucket/prod",
+    load: () => import("./oci/index.ts"),
+    peers: { "oci-objectstorage": ">=2.90 <3", "oci-common": ">=2.90 <3" },
+  },
   http: {
     schemes: ["http", "https"],
     example: "https://state.example.com",
