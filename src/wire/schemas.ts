@@ -44,7 +44,7 @@ export type SchemaName =
   | "Events";
 
 export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
-  Status: object({ status: { enum: ["ok", "unavailable", "closing"] } }),
+  Status: object({ status: { enum: ["ok", "unavailable"] } }),
   OpenApi: object({ openapi: text }),
   Problem: object(
     { type: text, title: text, status: count, code: { ...text, description: "The code of a StateError" } },

@@ -39,12 +39,6 @@ export async function served(
   };
 }
 
-/** Every request to the storage fails while it is down. */
-export interface Breakable {
-  readonly log: ThreadLog;
-  readonly break: (isDown: boolean) => void;
-}
-
 /** A new SQLite file in a folder of its own. */
 export async function sqliteFolder(): Promise<{ open: () => SqliteLog; remove: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-http-"));

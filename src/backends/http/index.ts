@@ -3,8 +3,8 @@ import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../checkpoint/options.ts";
 import { assertParameters } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
+import { connectionOf, invalidUrl } from "./connect.ts";
 import { HttpLog } from "./log.ts";
-import type { Connection } from "./requests.ts";
 
 export { HttpLog } from "./log.ts";
 
@@ -48,31 +48,6 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
   return new HTTPCheckpointer({ ...options, baseUrl, ...(token !== "" && { token }) });
 }
 
-export function connectionOf(options: HTTPCheckpointerOptions): Connection {
-  const { baseUrl, token, timeoutMs = 30_000, headers = {} } = options;
-  if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) throw invalidUrl();
-  const url = new URL(baseUrl);
-  if (!/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") throw invalidUrl();
-  if (url.username !== "" || url.password !== "") {
-    throw new StateError("INVALID_ARGUMENT", "baseUrl must hold no credentials; the token is an option of its own");
-  }
-  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
-    throw new StateError("INVALID_ARGUMENT", "the token must be printable ASCII without spaces");
-  }
-  if (!(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
-    throw new StateError("INVALID_ARGUMENT", "timeoutMs must be a number greater than 0");
-  }
-  // On the same machine, packing and unpacking answers costs more than moving them.
-  const packing = /^(?:localhost|127\.|\[::1\])/.test(url.hostname) ? { "accept-encoding": "identity" } : {};
-  return {
-    baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`,
-    token,
-    timeoutMs,
-    headers: { ...packing, ...headers },
-    fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
-  };
-}
-
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -80,7 +55,3 @@ function unescaped(text: string): string {
     throw invalidUrl();
   }
 }
-
-/** The URL itself is not repeated: what is not understood may hold a password anywhere. */
-const invalidUrl = (): StateError =>
-  new StateError("INVALID_ARGUMENT", 'baseUrl must look like "https://state.example.com" or "http://127.0.0.1:8420"');
