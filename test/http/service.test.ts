@@ -200,6 +200,19 @@ test("one connection carries many requests", async () => {
   await proxy.close();
 });
 
+test("any number of requests may be under way at once, and nothing warns", async () => {
+  await using there = await served();
+  await using client = there.client();
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): number => warnings.push(warning);
+  process.on("warning", onWarning);
+  await Promise.all(Array.from({ length: 60 }, (_, index) => client.save(said("hello"), `thread ${index}`)));
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("warning", onWarning);
+  expect(warnings).toEqual([]);
+  expect([...(await client.listThreads())]).toHaveLength(60);
+});
+
 test("a large answer is packed for whoever asks, and a small one is not", async () => {
   await using there = await served();
   await there.behind.save(said("word ".repeat(10_000)), "large");

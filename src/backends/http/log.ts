@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -55,6 +56,8 @@ export class HttpLog implements ThreadLog {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.secrets = connection.token === undefined ? [] : [connection.token];
+    // Every request that is under way listens to it, and any number of them may be.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   get capabilities(): LogCapabilities {
