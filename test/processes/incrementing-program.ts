@@ -4,6 +4,7 @@
  * Reads the thread, adds one, saves it; when another process was faster, reads
  * it again and redoes that one. Says how often that was.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { StateError } from "../../src/errors.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { openShared } from "./shared-storage.ts";
@@ -26,6 +27,8 @@ for (let done = 0; done < Number(increments); ) {
   } catch (error) {
     if (!StateError.is(error, "CONFLICT")) throw error;
     conflicts++;
+    // Without a pause, most of what many writers do is to read what somebody else is about to outdate.
+    await pause(Math.random() * 30);
   }
 }
 await checkpointer.close();

@@ -212,7 +212,7 @@ test("a damaged record is an error for who loads it, and keeps nothing else from
   await checkpointer.save(said("apple"), "damaged");
   const database = await openDatabase(path);
   database.exec(
-    "UPDATE holdfast_records SET body = 'x' WHERE id / 67108864 = (SELECT thread_no FROM holdfast_threads WHERE thread_id = 'damaged')",
+    "UPDATE holdfast_records SET body = CAST('x' AS BLOB) WHERE id / 67108864 = (SELECT thread_no FROM holdfast_threads WHERE thread_id = 'damaged')",
   );
   database.close();
   expect((await checkpointer.search("apple")).map(({ threadId }) => threadId)).toEqual(["whole"]);
