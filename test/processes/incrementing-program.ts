@@ -19,8 +19,8 @@ let conflicts = 0;
 for (let done = 0; done < Number(increments); ) {
   const state = (await checkpointer.load(thread)) ?? AgentState.create();
   const count = Number(state.metadata["count"] ?? 0) + 1;
-  // Only values that take the place of others: a state that grew would make this about the speed of loading it.
-  const next = state.withMetadata({ count, [name]: done + 1 });
+  // Values that take the place of others, and large ones: whole states are written often, and each load stays short.
+  const next = state.withMetadata({ count, [name]: done + 1, filling: String(count).padStart(4_000, " ") });
   try {
     await checkpointer.save(next, thread, { metadata: { name, done: done + 1, count } });
     done++;
