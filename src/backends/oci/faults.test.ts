@@ -1,0 +1,21 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FAULTS, FaultSweep, nameOf, SCENARIOS } from "../../../test/oci-stand-in/fault-sweep.ts";
+
+/** `npm run test:chaos` takes all of them. */
+const SOME = FAULTS.filter(({ when, answer }) => when === "after" && (answer === "cut" || answer.status !== 409));
+
+let sweep: FaultSweep;
+beforeAll(async () => {
+  sweep = await FaultSweep.prepare();
+});
+afterAll(() => sweep.close());
+
+describe.each(Object.entries(SCENARIOS))("%s", (_, scenario) => {
+  test.each(SOME.map((fault) => [nameOf(fault), fault] as const))(
+    "%s, at each request in turn: nothing is lost or doubled, and no conflict is made up",
+    async (_, fault) => {
+      expect(await sweep.run(scenario, fault)).toBeGreaterThan(0);
+    },
+    240_000,
+  );
+});
