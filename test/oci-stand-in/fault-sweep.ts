@@ -18,7 +18,7 @@ export const FAULTS: readonly Fault[] = [
 
 /** For a test's name. */
 export const nameOf = ({ answer, when }: Fault): string =>
-  `${answer === "cut" ? "a cut connection" : answer.status} ${when} the effect`;
+  `${typeof answer === "string" ? "a cut connection" : answer.status} ${when} the effect`;
 
 const PREFIX = "faults/";
 /** A full page, one that is almost full, and one body that is large. */

@@ -1,9 +1,10 @@
+import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
 import { threadName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { sweepFolder } from "./settling.ts";
 import { documentOf, tailOf } from "./thread-document.ts";
-import type { FoundDocument, ThreadStore } from "./thread-store.ts";
+import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 
 type Removal = "removed" | "absent" | "moved";
 
@@ -24,7 +25,7 @@ export class Removals {
   async remove(threadId: string, ifTail?: { readonly generation: string; readonly seq: number }): Promise<Removal> {
     this.#store.takeWritten(threadId);
     const outcome = await untilNotOvertaken<Removal>(
-      () => this.#store.load(threadId),
+      () => (ifTail === undefined ? this.#loadSound(threadId) : this.#store.load(threadId)),
       async (found) => {
         const { document } = found;
         const thread = document?.thread;
@@ -39,6 +40,18 @@ export class Removals {
     );
     if (outcome !== "moved") this.#unanswered.delete(threadId);
     return outcome;
+  }
+
+  /** A damaged document goes at once: it is how one gets rid of the thread, and nobody can write on from it. */
+  async #loadSound(threadId: string): Promise<FoundDocument> {
+    try {
+      return await this.#store.load(threadId);
+    } catch (error) {
+      if (!StateError.is(error, "CORRUPT")) throw error;
+      this.#unanswered.set(threadId, true);
+      await this.#store.deleteObjects([this.#store.layout.document(threadName(threadId))]);
+      return NOTHING;
+    }
   }
 
   /** There is no thread. Takes away what is left of one. */
