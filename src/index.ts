@@ -18,6 +18,13 @@ export {
 } from "./agent/tool.ts";
 export { FileCheckpointer, type FileCheckpointerOptions } from "./backends/file/index.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./backends/memory/index.ts";
+export {
+  OCIBucketBackend,
+  type OCIBucketOptions,
+  type OciLifecyclePolicy,
+  ociBucketCheckpointer,
+  ociLifecyclePolicy,
+} from "./backends/oci/index.ts";
 export { openCheckpointer } from "./backends/open.ts";
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";
 export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
