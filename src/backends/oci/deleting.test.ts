@@ -51,6 +51,14 @@ describe("deleting", () => {
     expect(await subject.listCheckpoints("t", { limit: 100 })).toHaveLength(19);
   });
 
+  test("of several that remove one thread at once, one says that it did", async () => {
+    const log = await filledLog(place, "t", 20);
+    const other = new OciLog(logOptions(place));
+    const outcomes = await Promise.all([log, log, other, other].map((remover) => remover.remove("t")));
+    expect(outcomes.toSorted()).toEqual(["absent", "absent", "absent", "removed"]);
+    expect(names()).toEqual([]);
+  });
+
   test("a writer that comes after the deletion is refused and leaves nothing", async () => {
     const late = await filledLog(place, "t", 16);
     const other = new OciLog(logOptions(place));

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import * as common from "oci-common";
 import * as objectStorage from "oci-objectstorage";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -90,6 +91,10 @@ describe("who signs", () => {
     expect((await subject.load("t"))?.messages).toHaveLength(1);
     await subject.close();
     expect(close).not.toHaveBeenCalled();
+    await standIn.close();
+    const again = new OCIBucketBackend({ ...rest, ...ONCE, client });
+    expect(await failureOf(() => again.load("t"))).toMatchObject({ code: "UNAVAILABLE" });
+    standIn = await OciStandIn.start();
     client.close();
   });
 
@@ -99,6 +104,14 @@ describe("who signs", () => {
     );
     expect(failure).toMatchObject({ code: "PERMISSION_DENIED" });
     expect(failure.message).toMatch('no credentials of the kind "config-file"');
+  });
+
+  test("a key that is none is INVALID_ARGUMENT, and no error shows it", async () => {
+    const secret = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0LWtleS1tYXRlcmlhbA==\n-----END PRIVATE KEY-----";
+    const auth = { ...standIn.auth, getPrivateKey: () => secret };
+    const failure = await failureOf(() => open({ ...ONCE, auth }).load("t"));
+    expect(failure).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(inspect(failure, { depth: 10 })).not.toMatch("c2VjcmV0");
   });
 
   test("a function without a resource principal is told so", async () => {
