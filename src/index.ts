@@ -26,6 +26,12 @@ export {
   ociLifecyclePolicy,
 } from "./backends/oci/index.ts";
 export { openCheckpointer } from "./backends/open.ts";
+export {
+  type PostgresqlCheckpointerOptions,
+  type PostgresqlDdlOptions,
+  postgresqlCheckpointer,
+  postgresqlDdl,
+} from "./backends/postgres/index.ts";
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";
 export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";

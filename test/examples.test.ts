@@ -78,6 +78,19 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
 
 /** Those that need a server, and the variable that tells them where it is. */
 const SHOWN_WITH_SERVICE = {
+  "examples/09-postgres.ts": {
+    service: "postgres",
+    variable: "HOLDFAST_POSTGRES_URL",
+    shown: [
+      /durability, from the server's own settings: (fsync|replicated|os)/,
+      "the other machine hears of it: 2 messages",
+      "is refused: CONFLICT",
+      "search by index: incident-7",
+      "threads of acme: incident-7",
+      "the newest message: It was the 13:58 deploy.",
+      "and in SQL: severity 2, expires in 30 days",
+    ],
+  },
   "examples/10-redis.ts": {
     service: "redis",
     variable: "HOLDFAST_REDIS_URL",

@@ -1,7 +1,7 @@
 import { Refusal } from "./refusal.ts";
 
 /** What may stand in a path of ours. No escapes, no empty and no dot segments: nothing that two readers could read as two paths. */
-const PATH = /^(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+$/;
+const PATH = /^(?:\/|(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)+)$/;
 
 /** Refuses a request target that somebody on the way may understand as another one. */
 export function assertPlainTarget(target: string): void {
@@ -18,7 +18,7 @@ export function assertPlainTarget(target: string): void {
  * pointed at this address afterwards (DNS rebinding), or a call across origins.
  */
 export function assertWelcome(
-  headers: Headers,
+  headers: Pick<Headers, "get">,
   {
     allowedHosts,
     allowedOrigins,

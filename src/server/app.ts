@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context, Hono } from "hono";
-import { assertCheckpointId, assertThreadId } from "../checkpoint/ids.ts";
+import { assertCheckpointId, assertThreadId, MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../checkpoint/ids.ts";
 import { StateError } from "../errors.ts";
 import { importPeer } from "../internal/import-peer.ts";
 import { untilAborted } from "../internal/until-aborted.ts";
@@ -76,12 +76,14 @@ class Service {
     return this.#answering(operation, call, async () => {
       const principal = this.#admitted(call, route);
       const { headers } = call.req.raw;
+      const maxIdBytes = maxThreadIdBytes(principal);
       if (route.request !== undefined) assertType(headers, route.request.type);
       const work = OPERATE[operation]({
         principal,
         log: this.#logOf(principal),
         watches: this.#watches,
-        thread: idIn(call, "thread", assertThreadId),
+        thread: idIn(call, "thread", (id) => assertThreadId(id, maxIdBytes)),
+        maxThreadIdBytes: maxIdBytes,
         checkpoint: idIn(call, "checkpoint", assertCheckpointId),
         query: new URL(call.req.url).searchParams,
         headers,
@@ -155,6 +157,10 @@ class Service {
     return this.#readiness.ready;
   }
 }
+
+/** Without tenants of its own, a service takes the ids of one that has them and stands in front of it. */
+const maxThreadIdBytes = ({ tenant }: Principal): number =>
+  tenant === undefined ? MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES : MAX_ID_BYTES;
 
 /** May look at nothing: the operations that anybody may ask for touch no thread. */
 const NOBODY: Principal = { key: "nobody", scopes: new Set(), tenant: undefined };

@@ -26,8 +26,8 @@ export class CursorSeal {
 
   open(sealed: string, purpose: string): string {
     const cursor = Buffer.from(sealed.slice(MARK_LETTERS), "base64url").toString("utf8");
-    const [given, wanted] = [sealed.slice(0, MARK_LETTERS), this.#mark(cursor, purpose)];
-    if (MARK.test(given) && timingSafeEqual(Buffer.from(given), Buffer.from(wanted))) return cursor;
+    const [given, wanted] = [Buffer.from(sealed), Buffer.from(this.seal(cursor, purpose))];
+    if (given.length === wanted.length && timingSafeEqual(given, wanted)) return cursor;
     throw new Refusal(
       "INVALID_ARGUMENT",
       "this cursor was not made here; hand back the page's cursor as it is, or begin anew",
@@ -42,4 +42,3 @@ export class CursorSeal {
 
 /** 120 bits, which is a whole number of letters. */
 const MARK_LETTERS = 20;
-const MARK = /^[A-Za-z0-9_-]{20}$/;

@@ -32,6 +32,7 @@ export interface AdmittedRequest {
   /** Decoded, and ids that a checkpointer would take. */
   readonly thread: string;
   readonly checkpoint: string;
+  readonly maxThreadIdBytes: number;
   readonly query: URLSearchParams;
   readonly headers: Headers;
   readonly signal: AbortSignal;
@@ -91,10 +92,10 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
     return jsonAnswer({ outcome }, outcome === "moved" ? 412 : 200);
   },
 
-  copy: async ({ log, thread, body }) => {
+  copy: async ({ log, thread, maxThreadIdBytes, body }) => {
     const fields = Fields.parse(Buffer.from(await body()).toString("utf8"), "the body");
     const [target, generation] = [fields.text("target"), fields.text("generation")];
-    asRefusal(() => assertThreadId(target));
+    asRefusal(() => assertThreadId(target, maxThreadIdBytes));
     asRefusal(() => assertWriteId(generation));
     return jsonAnswer({ outcome: await log.copy(thread, target, generation) });
   },

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import { importPeer } from "../internal/import-peer.ts";
-import { assertPlainTarget } from "./admission.ts";
+import { assertPlainTarget, assertWelcome } from "./admission.ts";
 import { failureAnswer, respond } from "./answers.ts";
 import { type App, createAppWith } from "./app.ts";
 import { Connections } from "./connections.ts";
-import { invalid, LOOPBACK_HOSTS, type ServiceOptions, settingsOf } from "./options.ts";
+import { invalid, LOOPBACK_HOSTS, type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";
 import { NODE_SERVER_RANGE } from "./peers.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -66,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   server.maxConnections = maxConnections;
   const connections = new Connections(server);
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    const refusal = refusalOf(incoming);
+    const refusal = refusalOf(incoming, settings);
     if (refusal === undefined) void handle(incoming, outgoing);
     else void refuse(refusal, outgoing);
   });
@@ -98,9 +98,10 @@ function allowedHostsFor(host: string, { auth, allowedHosts }: ServeOptions): re
 const nameOf = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);
 
 /** Looks at the request as it came, before any library has made it prettier. */
-function refusalOf({ url = "", rawHeaders }: IncomingMessage): Refusal | undefined {
+function refusalOf({ url = "", headers, rawHeaders }: IncomingMessage, settings: ServiceSettings): Refusal | undefined {
   try {
     assertPlainTarget(url);
+    assertWelcome({ get: (name) => headers[name]?.toString() ?? null }, settings);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;

@@ -1,5 +1,6 @@
+import { newMessagesOf } from "../checkpoint/chain.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
-import { catchUpIndex } from "../checkpoint/finding.ts";
+import { wordsOf } from "../checkpoint/plan-record.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -7,6 +8,7 @@ import type {
   LogChain,
   LogEntry,
   LogPage,
+  LogRecord,
   SearchHit,
   ThreadEntry,
 } from "../checkpoint/thread-log.ts";
@@ -85,7 +87,11 @@ export class TenantLog {
     this.#unindexed++;
     if (this.#context.log.catchUp === undefined || this.#unindexed < APPENDS_PER_INDEXING) return;
     this.#unindexed = 0;
-    catchUpIndex(this.#context).catch(() => undefined);
+    this.#catchUp().catch(() => undefined);
+  }
+
+  #catchUp(): Promise<void> {
+    return this.#context.call({ operation: "search" }, async (log) => log.catchUp?.(wordsOrNone));
   }
 
   /** Whether any of these positions holds a checkpoint, and not only a mark such as a lease leaves. */
@@ -146,7 +152,7 @@ export class TenantLog {
   }
 
   async search(words: readonly string[], prefix: string, limit: number): Promise<readonly SearchHit[]> {
-    await catchUpIndex(this.#context);
+    await this.#catchUp();
     const hits = await this.#context.call({ operation: "search" }, async (log) => {
       if (log.search === undefined) throw cannot("search");
       return log.search(words, { limit, prefix: this.#prefix + prefix });
@@ -187,6 +193,19 @@ export class TenantLog {
   #outside(threadId: string): string {
     if (threadId.startsWith(this.#prefix)) return threadId.slice(this.#prefix.length);
     throw new StateError("CORRUPT", "the storage answered with a thread that was not asked for");
+  }
+}
+
+/**
+ * The index is one for all tenants. A record that one of them wrote and that
+ * cannot be read must not stand between the others and what they search for; its
+ * own thread tells of the damage when it is loaded.
+ */
+function wordsOrNone(record: LogRecord): string | undefined {
+  try {
+    return wordsOf(newMessagesOf(record));
+  } catch {
+    return undefined;
   }
 }
 

@@ -32,7 +32,6 @@ export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
 const FOREIGN: Readonly<Record<number, ErrorCode>> = {
   401: "PERMISSION_DENIED",
   403: "PERMISSION_DENIED",
-  407: "PERMISSION_DENIED",
   408: "TIMEOUT",
   413: "TOO_LARGE",
   429: "RATE_LIMITED",

@@ -7,9 +7,30 @@ import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
 import { wordsOf } from "../../src/testing/thread-log-cases/searching.ts";
+import { startCuttingProxy } from "../network/cutting-proxy.ts";
 import { type Served, served, sqliteFolder } from "./served.ts";
 
-const logOn = ({ service, token }: Served): HttpLog => new HttpLog(connectionOf({ baseUrl: service.url, token }));
+const logOn = ({ token }: Served, baseUrl: string): HttpLog => new HttpLog(connectionOf({ baseUrl, token }));
+
+/** A service that can be cut off from its clients. */
+async function behindProxy(there: Served): Promise<{
+  readonly baseUrl: string;
+  readonly outage: () => Promise<() => Promise<void>>;
+  readonly cleanup: () => Promise<void>;
+}> {
+  const proxy = await startCuttingProxy({ targetPort: there.service.port });
+  return {
+    baseUrl: `http://127.0.0.1:${proxy.port}`,
+    outage: async () => {
+      proxy.refuse();
+      return async () => proxy.restore();
+    },
+    cleanup: async () => {
+      await proxy.close();
+      await there[Symbol.asyncDispose]();
+    },
+  };
+}
 
 /** The cases of a driver store bodies that are no states; the words of those are known to the cases alone. */
 function withTheCasesWords(log: SqliteLog): ThreadLog {
@@ -17,6 +38,8 @@ function withTheCasesWords(log: SqliteLog): ThreadLog {
   log.catchUp = () => catchUp(wordsOf);
   return log;
 }
+
+const retry = { attempts: 4, baseDelayMs: 1 };
 
 describe("HTTP in front of memory", () => {
   testThreadLog({
@@ -26,12 +49,8 @@ describe("HTTP in front of memory", () => {
     create: async () => {
       const clock = manualClock();
       const there = await served(new MemoryLog(clock), { now: clock.now });
-      return {
-        subject: logOn(there),
-        clock,
-        reopen: async () => logOn(there),
-        cleanup: async () => there[Symbol.asyncDispose](),
-      };
+      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      return { subject: logOn(there, baseUrl), clock, reopen: async () => logOn(there, baseUrl), outage, cleanup };
     },
   });
 
@@ -42,13 +61,9 @@ describe("HTTP in front of memory", () => {
     create: async () => {
       const clock = manualClock();
       const there = await served(new MemoryLog(clock), { now: clock.now });
-      const open = () => there.client({ now: clock.now, retry: { baseDelayMs: 1 } });
-      return {
-        subject: open(),
-        clock,
-        reopen: async () => open(),
-        cleanup: async () => there[Symbol.asyncDispose](),
-      };
+      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      const open = () => there.client({ now: clock.now, baseUrl, retry });
+      return { subject: open(), clock, reopen: async () => open(), outage, cleanup };
     },
   });
 });
@@ -61,11 +76,13 @@ describe("HTTP in front of SQLite", () => {
     create: async () => {
       const { open, remove } = await sqliteFolder();
       const there = await served(withTheCasesWords(open()));
-      const cleanup = async (): Promise<void> => {
-        await there[Symbol.asyncDispose]();
-        await remove();
+      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      return {
+        subject: logOn(there, baseUrl),
+        reopen: async () => logOn(there, baseUrl),
+        outage,
+        cleanup: () => cleanup().then(remove),
       };
-      return { subject: logOn(there), reopen: async () => logOn(there), cleanup };
     },
   });
 
@@ -77,12 +94,15 @@ describe("HTTP in front of SQLite", () => {
       const { open, remove } = await sqliteFolder();
       const clock = manualClock();
       const there = await served(open(), { now: clock.now });
-      const client = () => there.client({ now: clock.now, retry: { baseDelayMs: 1 } });
-      const cleanup = async (): Promise<void> => {
-        await there[Symbol.asyncDispose]();
-        await remove();
+      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      const client = () => there.client({ now: clock.now, baseUrl, retry });
+      return {
+        subject: client(),
+        reopen: async () => client(),
+        clock,
+        outage,
+        cleanup: () => cleanup().then(remove),
       };
-      return { subject: client(), reopen: async () => client(), clock, cleanup };
     },
   });
 });

@@ -9,7 +9,14 @@ for (const backend of SERVER_BACKENDS) {
   await describeWithService(backend, () => {
     test(`saves survive a server that is killed and started again (HOLDFAST_SEED=${seed})`, async () => {
       await using server = await START_SERVER[backend]();
-      const outages = { writers: 4, savesPerWriter: 40, upMs: 800, downMs: 500, random: seededRandom(seed) };
+      const outages = {
+        writers: 4,
+        savesPerWriter: 40,
+        pauseMs: 100,
+        upMs: 800,
+        downMs: 500,
+        random: seededRandom(seed),
+      };
       const report = await saveThroughOutages(server, outages);
       expect(report.saves).toBe(160);
       expect(report.kills).toBeGreaterThan(0);

@@ -1,8 +1,10 @@
 import { StateError } from "../../errors.ts";
+import { reasonOf } from "../../internal/reason-of.ts";
 import { Fields, MalformedMessage } from "../../wire/fields.ts";
 import { codeOfForeignStatus, errorFromProblem } from "../../wire/problems.ts";
 import { FRAME_TYPE, JSON_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../wire/protocol.ts";
 import { type Operation, type PathIds, pathOf, ROUTES } from "../../wire/routes.ts";
+import { classify } from "./classify.ts";
 
 export interface Connection {
   /** Without a slash at the end. */
@@ -42,9 +44,23 @@ export async function ask(
     assertOurs(response, operation, bytes);
     return { status: response.status, isFrame: typeOf(response) === FRAME_TYPE, bytes };
   } catch (error) {
-    if (!closing.aborted) throw error;
-    throw new StateError("CLOSED", "the connection was closed while the service was asked");
+    if (closing.aborted) throw new StateError("CLOSED", "the connection was closed while the service was asked");
+    if (StateError.is(error)) throw error;
+    throw new StateError(classify(error) ?? "UNKNOWN", reasonIn(error, connection.timeoutMs), { cause: error });
   }
+}
+
+/** fetch says "fetch failed"; what did is further inside, the deeper the more exactly. */
+function reasonIn(error: unknown, timeoutMs: number): string {
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return `no whole answer within ${timeoutMs} ms; the option timeoutMs sets the deadline`;
+  }
+  let reason = reasonOf(error);
+  for (let inner = error, depth = 0; inner instanceof Error && depth < 5; inner = inner.cause, depth++) {
+    const { errors } = inner as Partial<AggregateError>;
+    reason = reasonOf(errors?.[0] ?? inner) || reason;
+  }
+  return `the service cannot be reached: ${reason}`;
 }
 
 /** The response to a request, as soon as its headers are there. */

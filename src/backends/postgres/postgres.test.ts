@@ -6,6 +6,7 @@ import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { openCheckpointer } from "../open.ts";
+import type { PostgresPool } from "./connect.ts";
 import { durabilityOf } from "./durability.ts";
 import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./index.ts";
 import { tableNames } from "./layout.ts";
@@ -157,6 +158,34 @@ await describeWithService("postgres", (url) => {
     const found = await Promise.all([one, two].map((either) => either.search("needle", { limit: 100 })));
     expect(found.map(({ length }) => length)).toEqual([30, 30]);
     expect(await count(`${tablePrefix}words`)).toBe(30);
+  });
+
+  test("words of a checkpoint that is deleted while they are being indexed are not kept", async () => {
+    const tablePrefix = place.prefix();
+    const pool = new Pool({ connectionString: url });
+    const writer = open({ dsn: url, tablePrefix });
+    const first = said("a canary");
+    const checkpointId = await writer.save(first, "t1");
+    await writer.save(AgentState.create().withMessage(userMessage("rewritten")), "t1", { expectedHead: checkpointId });
+    let interruptions = 0;
+    const interrupted: PostgresPool = {
+      query: async (query) => {
+        // The words are found by now, and about to be stored.
+        if (query.text.includes("SET indexed") && interruptions++ === 0) await writer.delete("t1", { checkpointId });
+        return pool.query(query);
+      },
+      connect: () => pool.connect(),
+      on: (event, listener) => pool.on(event, listener),
+      removeListener: (event, listener) => pool.removeListener(event, listener),
+      end: () => pool.end(),
+    };
+    const searcher = open({ pool: interrupted, tablePrefix });
+    expect(await searcher.search("canary")).toEqual([]);
+    expect(await searcher.search("rewritten")).toHaveLength(1);
+    expect(interruptions).toBeGreaterThan(1);
+    const kept = await sql(`SELECT tsvector_to_array(words) AS words FROM ${schema}.${tablePrefix}words`);
+    expect(kept).toEqual([{ words: ["rewritten"] }]);
+    await pool.end();
   });
 
   test("an expired thread is invisible at once; later saves and one statement of SQL remove it", async () => {

@@ -16,9 +16,7 @@ export async function prepareTables(pool: PostgresPool, names: TableNames, timeo
     const found = await versionOf(client, names, timeoutMs);
     assertKnown(found);
     if (found === 0) await makeSchema(client, names, timeoutMs);
-    for (const statement of found === SCHEMA_VERSION ? [] : migrationsFrom(found, names)) {
-      await ask(client, timeoutMs, statement);
-    }
+    if (found < SCHEMA_VERSION) await ask(client, timeoutMs, migrationsFrom(found, names).join(";\n"));
   }).catch((error: unknown) => {
     if (classify(error) === "PERMISSION_DENIED") throw mayNotMake(version, error);
     throw error;

@@ -75,6 +75,19 @@ await describeWithService("postgres", (url) => {
       return { pool: { ...recorded, query }, sent };
     }
 
+    test("a watch sees what another process saves, though it hears of nothing", async () => {
+      const { pool } = pooled();
+      const tablePrefix = place.prefix();
+      const watcher = postgresqlCheckpointer({ pool, schema, tablePrefix });
+      await using writer = postgresqlCheckpointer({ dsn: url, schema, tablePrefix });
+      const watching = watcher.watch("t1")[Symbol.asyncIterator]();
+      const seen = watching.next();
+      await writer.save(said("one"), "t1");
+      expect((await seen).value).toMatchObject({ messageCount: 1 });
+      await watching.return?.();
+      await watcher.close();
+    });
+
     test("everything works, and nothing is sent that belongs to a session", async () => {
       const { pool, sent } = pooled();
       const checkpointer = postgresqlCheckpointer({ pool, schema, tablePrefix: place.prefix() });

@@ -8,6 +8,7 @@ test.for([
   ["WRONGPASS invalid username-password pair or user is disabled.", "PERMISSION_DENIED"],
   ["NOPERM this user has no permissions to run the 'evalsha' command", "PERMISSION_DENIED"],
   ["ERR The user executing the script can't run this command or subcommand", "PERMISSION_DENIED"],
+  ["ERR ACL failure in script: User a has no permissions to run the 'hset' command", "PERMISSION_DENIED"],
   ["ERR invalid password", "PERMISSION_DENIED"],
   ["OOM command not allowed when used memory > 'maxmemory'.", "STORAGE_FULL"],
   ["MISCONF Errors writing to the AOF file: No space left on device", "STORAGE_FULL"],

@@ -26,7 +26,8 @@ const BY_WORD: Readonly<Record<string, ErrorCode>> = {
 const BY_TEXT: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^MISCONF[\s\S]*no space left/i, "STORAGE_FULL"],
   [/^ERR (?:invalid password|AUTH <password> called|Client sent AUTH)/, "PERMISSION_DENIED"],
-  [/^ERR The user executing the script can't/, "PERMISSION_DENIED"],
+  // Of a command in a script; Redis, then Valkey.
+  [/^ERR (?:The user executing the script can't|ACL failure in script)/, "PERMISSION_DENIED"],
   [/^ERR max number of clients/, "UNAVAILABLE"],
   [/^ERR unknown command/i, "UNSUPPORTED"],
   [/^ERR DB index is out of range/, "INVALID_ARGUMENT"],
