@@ -14,7 +14,7 @@ const [START, END] = ["<!-- backends: written by npm run sync -->", "<!-- end of
 type Cells = Readonly<Record<string, string>>;
 
 /** Declared by a live instance, so that the table cannot say what the code does not. */
-async function cellsOf({ example, load, peers, capabilities, durability }: BackendEntry): Promise<Cells> {
+async function cellsOf({ example, load, peers, eitherPeer, capabilities, durability }: BackendEntry): Promise<Cells> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-readme-"));
   const checkpointer = (await load()).openUrl(example.replace("./", `${folder}/`));
   const can = checkpointer.capabilities;
@@ -29,7 +29,7 @@ async function cellsOf({ example, load, peers, capabilities, durability }: Backe
   const source = capabilities === "remote" ? "the remote's" : durability === "configured" ? "as configured" : undefined;
   return {
     URL: `\`${example}\``,
-    needs: Object.keys(peers).join(" or ") || "nothing",
+    needs: Object.keys(peers).join(eitherPeer === true ? " or " : " and ") || "nothing",
     ...known,
     ...(source !== undefined && Object.fromEntries(learnt.map((name) => [name, source]))),
   };

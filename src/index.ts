@@ -19,6 +19,13 @@ export {
 export { FileCheckpointer, type FileCheckpointerOptions } from "./backends/file/index.ts";
 export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./backends/http/index.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./backends/memory/index.ts";
+export {
+  OCIBucketBackend,
+  type OCIBucketOptions,
+  type OciLifecyclePolicy,
+  ociBucketCheckpointer,
+  ociLifecyclePolicy,
+} from "./backends/oci/index.ts";
 export { openCheckpointer } from "./backends/open.ts";
 export {
   type PostgresqlCheckpointerOptions,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listExamples, runExample } from "../scripts/run-examples.ts";
 import { ERROR_CODES } from "../src/errors.ts";
+import { OciStandIn } from "./oci-stand-in/stand-in.ts";
 import { describeWithService } from "./services/with-service.ts";
 
 /** A process or two each, and a machine that may be busy. */
@@ -121,9 +122,38 @@ for (const [path, { service, variable, shown }] of Object.entries(SHOWN_WITH_SER
   });
 }
 
+describe("examples/12-oci.ts", () => {
+  test("shows what it says, on the stand-in for Object Storage, and leaves nothing behind", PATIENCE, async () => {
+    const directory = await mkdtemp(join(temporary, "oci-"));
+    const standIn = await OciStandIn.start();
+    const { namespace, endpoint } = standIn;
+    const query = new URLSearchParams({ namespace, endpoint, configFile: await standIn.writeConfig(directory) });
+    const output = await outputOf(["examples/12-oci.ts"], { HOLDFAST_OCI_URL: `oci://threads/example?${query}` });
+    for (const part of [
+      "durability: replicated",
+      "another worker knows: A trip to Tokyo.",
+      "the second of two writers: CONFLICT",
+      "threads: 4 messages, 4 messages",
+      "a rule for the bucket: delete holdfast/threads/ after 90 days",
+      "deleted: 0 threads left",
+    ]) {
+      expect(output).toMatch(part);
+    }
+    expect(standIn.objects().size).toBe(0);
+    await standIn.close();
+    await rm(directory, { recursive: true });
+  });
+
+  test("says what it needs where that is not given", PATIENCE, async () => {
+    expect(await outputOf(["examples/12-oci.ts"], { HOLDFAST_OCI_URL: undefined })).toMatch(
+      "HOLDFAST_OCI_URL is not set",
+    );
+  });
+});
+
 describe("examples", () => {
   test("each of them is run here", async () => {
-    const paths = [...Object.keys(SHOWN), ...Object.keys(SHOWN_WITH_SERVICE)];
+    const paths = [...Object.keys(SHOWN), ...Object.keys(SHOWN_WITH_SERVICE), "examples/12-oci.ts"];
     expect(await listExamples()).toEqual([...paths.sort(), "examples/demo/main.ts"]);
   });
 

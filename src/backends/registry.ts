@@ -14,6 +14,8 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
+  /** One of the packages will do. */
+  readonly eitherPeer?: true;
   /** What it can is what the storage can that it leads to. */
   readonly capabilities?: "remote";
   /** How far a save can be trusted is for the server's settings to say; known after contact. */
@@ -41,8 +43,8 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["redis", "rediss", "valkey", "valkeys"],
     example: "redis://localhost:6379",
     load: () => import("./redis/index.ts"),
-    // Either of the two.
     peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
+    eitherPeer: true,
     durability: "configured",
   },
   oci: {

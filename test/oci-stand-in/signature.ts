@@ -40,7 +40,7 @@ export function faultInSignature(
   );
   if (fields["version"] !== "1" || fields["algorithm"] !== "rsa-sha256") return "signed in another way";
   if (fields["keyId"] !== keyId) return "an unknown key";
-  const signed = fields["headers"]?.split(" ") ?? [];
+  const signed = fields["headers"]?.toLowerCase().split(" ") ?? [];
   const missing = mustBeSigned(request, signed).find((name) => !signed.includes(name));
   if (missing !== undefined) return `${missing} is not signed`;
   const text = signed.map((name) => `${name}: ${signedValue(request, name)}`).join("\n");

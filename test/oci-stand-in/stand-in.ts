@@ -18,10 +18,10 @@ export interface StandInRequest {
   readonly bytes: number;
 }
 
-/** What goes wrong with a request: an answer, or the connection, before it took effect or after. */
+/** What goes wrong with a request, before it took effect or after: an error, a cut connection, or no answer at all. */
 export interface Fault {
   readonly when: "before" | "after";
-  readonly answer: { readonly status: number; readonly code: string } | "cut";
+  readonly answer: { readonly status: number; readonly code: string } | "cut" | "silence";
 }
 
 export interface StandInOptions {
@@ -130,6 +130,7 @@ export class OciStandIn {
     this.requests.push(request);
     const injected = this.faultAt(request);
     const answer = injected?.when === "before" ? undefined : this.#answer(route, message, body);
+    if (injected?.answer === "silence") return;
     if (injected?.answer === "cut") return void response.destroy();
     if (injected !== undefined) return send(response, failure(injected.answer.status, injected.answer.code));
     send(response, answer ?? failure(500, "InternalServerError"));

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { type OCIBucketOptions, OciLog, type OciLogOptions } from "../../src/backends/oci/index.ts";
+import { OCIBucketBackend, type OCIBucketOptions, OciLog, type OciLogOptions } from "../../src/backends/oci/index.ts";
+import type { WiredStorage } from "../network/wire-cuts.ts";
 import { OciStandIn, type StandInOptions } from "./stand-in.ts";
 
 /** Where a test may write: options for a checkpointer, with a prefix of its own. */
@@ -99,5 +100,20 @@ function liveBucket(bucketName: string): TestBucket {
       await log.close();
     },
     close: async () => undefined,
+  };
+}
+
+/** The stand-in behind a wire: the signature covers the port that a client believes in, and the stand-in takes its word. */
+export function wiredBucket(standIn: OciStandIn): WiredStorage {
+  const place = placeOn(standIn);
+  return {
+    targetPort: standIn.port,
+    open: async (port, options) =>
+      new OCIBucketBackend({
+        ...options,
+        ...place,
+        endpoint: `http://127.0.0.1:${port}`,
+        requestTimeoutMs: 5000,
+      }),
   };
 }

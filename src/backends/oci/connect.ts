@@ -48,7 +48,7 @@ export async function createClient(
   const sdk = (await importPeer(objectStorage, SDK_VERSIONS, load(objectStorage))) as ObjectStorageModule;
   const shared = (await importPeer(common, SDK_VERSIONS, load(common))) as CommonModule;
   const provider = await authenticationProvider(shared, connection);
-  transport.signer = new shared.DefaultRequestSigner(provider);
+  transport.signer = signerOf(shared, provider);
   const client = new sdk.ObjectStorageClient(
     { authenticationDetailsProvider: provider, httpClient: transport },
     // Its circuit breaker would go on refusing requests after the storage is back.
@@ -62,6 +62,16 @@ export async function createClient(
   return client;
 }
 
+/** The cause is left out: it may quote the key. */
+function signerOf(common: CommonModule, provider: object): NonNullable<OciTransport["signer"]> {
+  try {
+    return new common.DefaultRequestSigner(provider);
+  } catch {
+    const what = "the private key of the credentials cannot be used";
+    throw new StateError("INVALID_ARGUMENT", `${what}: it must be an RSA key in PEM form, with the right pass phrase`);
+  }
+}
+
 interface ObjectStorageModule {
   readonly ObjectStorageClient: new (
     parameters: { readonly authenticationDetailsProvider: unknown; readonly httpClient: HttpClientShape },
@@ -71,7 +81,7 @@ interface ObjectStorageModule {
 
 /** The part of `oci-common` that is used here. */
 export interface CommonModule {
-  readonly DefaultRequestSigner: new (provider: unknown) => OciTransport["signer"] & object;
+  readonly DefaultRequestSigner: new (provider: unknown) => NonNullable<OciTransport["signer"]>;
   readonly ConfigFileAuthenticationDetailsProvider: new (file?: string, profile?: string) => object;
   readonly SessionAuthDetailProvider: new (file?: string, profile?: string) => object;
   readonly InstancePrincipalsAuthenticationDetailsProviderBuilder: new () => { build(): Promise<object> };

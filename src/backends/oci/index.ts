@@ -51,7 +51,7 @@ export const ociBucketCheckpointer = (options: OCIBucketOptions): OCIBucketBacke
 
 /** `oci://bucket/prefix?namespace=…&region=…`; `auth`, `profile`, `configFile`, `compartmentId` and `endpoint` may follow. */
 export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
-  const { host, pathname, searchParams } = new URL(url);
+  const { host, pathname, searchParams } = URL.canParse(url) ? new URL(url) : NO_URL;
   const parameters = Object.fromEntries(searchParams);
   assertParameters(url, parameters, [
     "namespace",
@@ -68,6 +68,9 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
   const place = { bucketName: decodeURIComponent(host), ...(prefix !== "" && { prefix }) };
   return new OCIBucketBackend({ ...options, ...rest, ...place, ...(auth !== undefined && { auth: authKind(auth) }) });
 }
+
+/** What a URL that is none says. */
+const NO_URL = { host: "", pathname: "", searchParams: new URLSearchParams() };
 
 function logOptions(options: OCIBucketOptions): OciLogOptions {
   assertOptions("OCIBucketBackend", withoutAuth(options), {

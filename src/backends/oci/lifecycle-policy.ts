@@ -18,7 +18,7 @@ export interface OciLifecyclePolicy {
  * A rule that ends threads nobody saved for so many days. It names the threads'
  * documents alone, which every save writes anew: a rule over all objects would
  * take old pages from under threads that are in use. What lies in the folders of
- * ended threads goes with the next `vacuum` or `removeLeftovers`.
+ * ended threads goes with the next `removeLeftovers`.
  */
 export function ociLifecyclePolicy(options: {
   readonly deleteAfterIdleDays: number;

@@ -11,6 +11,8 @@ export interface PlannedAppend {
   readonly next: StoredThread;
 }
 
+// Bodies are copied where they stay in memory for the next append: nobody outside may hold bytes that are kept here.
+
 /** The first record lies in the document whatever its size: nothing may lie in a life before a document speaks of it. */
 export const planFirst = ({ generation, record }: AppendRequest): StoredThread => ({
   life: newRandomName(),
@@ -18,7 +20,7 @@ export const planFirst = ({ generation, record }: AppendRequest): StoredThread =
   floor: 1,
   swept: 1,
   changedPages: new Map(),
-  recent: [{ entry: entryOf(record), body: { inline: record.body } }],
+  recent: [{ entry: entryOf(record), body: { inline: Buffer.from(record.body) } }],
   toDelete: [],
 });
 
@@ -129,7 +131,7 @@ class AppendPlan {
   #stored(record: LogRecord): StoredRecord {
     const { seq, body } = record;
     const entry = entryOf(record);
-    if (body.byteLength <= INLINE_BODY_BYTES) return { entry, body: { inline: body } };
+    if (body.byteLength <= INLINE_BODY_BYTES) return { entry, body: { inline: Buffer.from(body) } };
     const suffix = newRandomName();
     this.#parts.push(bodyPart(this.#life, seq, suffix, body));
     return { entry, body: { inline: undefined, suffix, bytes: body.byteLength } };

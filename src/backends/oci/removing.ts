@@ -1,9 +1,10 @@
+import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
 import { threadName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { sweepFolder } from "./settling.ts";
-import { documentOf, tailOf } from "./thread-document.ts";
-import type { FoundDocument, ThreadStore } from "./thread-store.ts";
+import { documentOf, type ThreadDocument, tailOf } from "./thread-document.ts";
+import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 
 type Removal = "removed" | "absent" | "moved";
 
@@ -14,7 +15,7 @@ type Removal = "removed" | "absent" | "moved";
  */
 export class Removals {
   readonly #store: ThreadStore;
-  /** Threads that this process ended without hearing the end of it: asked again, it says what it did. */
+  /** Threads that a removal ended, or may have ended, before it failed: made again, it says what it did. */
   readonly #unanswered = new Recent<true>(1000);
 
   constructor(store: ThreadStore) {
@@ -23,28 +24,73 @@ export class Removals {
 
   async remove(threadId: string, ifTail?: { readonly generation: string; readonly seq: number }): Promise<Removal> {
     this.#store.takeWritten(threadId);
-    const outcome = await untilNotOvertaken<Removal>(
-      () => this.#store.load(threadId),
-      async (found) => {
-        const { document } = found;
-        const thread = document?.thread;
-        if (document === undefined || thread === undefined) return this.#finish(threadId, found);
-        const isTail = thread.generation === ifTail?.generation && tailOf(thread).seq === ifTail.seq;
-        if (ifTail !== undefined && !isTail) return "moved";
-        this.#unanswered.set(threadId, true);
-        const over = [...document.over, ...document.copying, thread.life];
-        const ended = await this.#store.commit(found, documentOf(threadId, { thread: undefined, over }));
-        return ended === undefined ? OVERTAKEN : this.#finish(threadId, ended);
-      },
-    );
-    if (outcome !== "moved") this.#unanswered.delete(threadId);
-    return outcome;
+    const removal = new OneRemoval(this.#store, threadId, this.#unanswered.get(threadId) === true);
+    try {
+      const outcome = await removal.make(ifTail);
+      if (outcome !== "moved") this.#unanswered.delete(threadId);
+      return outcome;
+    } catch (error) {
+      if (removal.mayHaveEnded) this.#unanswered.set(threadId, true);
+      throw error;
+    }
+  }
+}
+
+class OneRemoval {
+  /** Whether this removal, or an earlier attempt at it, wrote that the thread is over. */
+  mayHaveEnded: boolean;
+  readonly #store: ThreadStore;
+  readonly #threadId: string;
+  /** What was written, by a request that was then refused: a gateway may have sent it twice. */
+  #refused: ThreadDocument | undefined;
+
+  constructor(store: ThreadStore, threadId: string, mayHaveEnded: boolean) {
+    this.#store = store;
+    this.#threadId = threadId;
+    this.mayHaveEnded = mayHaveEnded;
+  }
+
+  make(ifTail: { readonly generation: string; readonly seq: number } | undefined): Promise<Removal> {
+    const load = (): Promise<FoundDocument> =>
+      ifTail === undefined ? this.#loadSound() : this.#store.load(this.#threadId);
+    return untilNotOvertaken<Removal>(load, async (found) => {
+      const { document } = found;
+      const thread = document?.thread;
+      if (document === undefined || thread === undefined) return this.#finish(found);
+      const isTail = thread.generation === ifTail?.generation && tailOf(thread).seq === ifTail.seq;
+      if (ifTail !== undefined && !isTail) return "moved";
+      const over = [...document.over, ...document.copying, thread.life];
+      return this.#end(found, documentOf(this.#threadId, { thread: undefined, over }));
+    });
+  }
+
+  async #end(found: FoundDocument, next: ThreadDocument): Promise<Removal | typeof OVERTAKEN> {
+    this.mayHaveEnded = true;
+    const ended = await this.#store.commit(found, next);
+    if (ended !== undefined) return this.#finish(ended);
+    this.mayHaveEnded = false;
+    this.#refused = next;
+    return OVERTAKEN;
   }
 
   /** There is no thread. Takes away what is left of one. */
-  async #finish(threadId: string, found: FoundDocument): Promise<Removal> {
-    await sweepFolder(this.#store, threadName(threadId));
-    if (found.document?.copying.length === 0) await this.#store.discard(threadId, found);
-    return this.#unanswered.get(threadId) === true ? "removed" : "absent";
+  async #finish(found: FoundDocument): Promise<Removal> {
+    const { document } = found;
+    if (document !== undefined && document.revision === this.#refused?.revision) this.mayHaveEnded = true;
+    await sweepFolder(this.#store, threadName(this.#threadId));
+    if (document?.copying.length === 0) await this.#store.discard(this.#threadId, found);
+    return this.mayHaveEnded ? "removed" : "absent";
+  }
+
+  /** A damaged document goes at once: it is how one gets rid of the thread, and nobody can write on from it. */
+  async #loadSound(): Promise<FoundDocument> {
+    try {
+      return await this.#store.load(this.#threadId);
+    } catch (error) {
+      if (!StateError.is(error, "CORRUPT")) throw error;
+      this.mayHaveEnded = true;
+      await this.#store.deleteObjects([this.#store.layout.document(threadName(this.#threadId))]);
+      return NOTHING;
+    }
   }
 }

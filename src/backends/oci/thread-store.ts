@@ -48,6 +48,8 @@ export interface Part {
 /** Enough for a thread of two thousand checkpoints: a save under a name looks through all of them. */
 const PAGES_KEPT = 128;
 const DOCUMENTS_KEPT = 256;
+/** A larger one is read again before the next append: hundreds of them would fill the memory. */
+const LARGEST_KEPT_BYTES = 1024 * 1024;
 
 /** The bucket, in terms of the layout. */
 export class ThreadStore {
@@ -86,7 +88,9 @@ export class ThreadStore {
   }
 
   remember(threadId: string, found: FoundDocument): void {
-    this.#written.set(threadId, found);
+    const bodies = inlineBodies(found.document?.thread?.recent ?? []);
+    const bytes = bodies.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    if (bytes <= LARGEST_KEPT_BYTES) this.#written.set(threadId, found);
   }
 
   /** Puts `next` in place of what was found; `undefined` when another came first. */

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { StateError } from "../../errors.ts";
 import { untilAborted } from "../../internal/until-aborted.ts";
-import { asFailure } from "./classify.ts";
+import { asFailure, OciFailure } from "./classify.ts";
 
 /** What the SDK asks of a way to send requests: its `HttpClient`. */
 export interface HttpClientShape {
@@ -84,7 +84,8 @@ const withoutRetries = (underWay: RequestUnderWay): object => ({
   },
   terminationStrategy: {
     shouldTerminate: (): boolean => {
-      throw underWay.failure ?? new Error("the connection failed");
+      // A client that was handed in has a transport of its own, and the SDK does not say what it threw.
+      throw underWay.failure ?? new OciFailure("the connection failed", undefined, "unknown", undefined);
     },
   },
   delayStrategy: { delay: (): number => 0 },

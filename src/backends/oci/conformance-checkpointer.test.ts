@@ -1,26 +1,17 @@
-import { afterAll, beforeAll, test } from "vitest";
+import { afterAll, beforeAll, test, vi } from "vitest";
 import { bucketOfTests, type TestBucket } from "../../../test/oci-stand-in/test-bucket.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
-import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { OCIBucketBackend } from "./index.ts";
+
+// Thousands of requests in one case, each of them signed.
+vi.setConfig({ testTimeout: 240_000 });
 
 let bucket: TestBucket;
 beforeAll(async () => {
   bucket = await bucketOfTests();
 });
 afterAll(() => bucket.close());
-
-testThreadLog({
-  name: "oci",
-  test,
-  afterAll,
-  create: async () => {
-    const options = bucket.emptyPlace();
-    const cleanup = () => bucket.clear(options.prefix);
-    return { subject: bucket.openLog(options), reopen: async () => bucket.openLog(options), cleanup };
-  },
-});
 
 testCheckpointer({
   name: "oci",
