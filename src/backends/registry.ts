@@ -39,4 +39,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     // Either of the two.
     peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
   },
+  opensearch: {
+    schemes: ["opensearch", "opensearch+https", "opensearch+http"],
+    example: "opensearch://localhost:9200/holdfast",
+    load: () => import("./opensearch/index.ts"),
+    peers: { "@opensearch-project/opensearch": ">=3 <4" },
+  },
 };

@@ -1,0 +1,41 @@
+import { afterAll, test } from "vitest";
+import { freshIndex } from "../../../test/services/opensearch-index.ts";
+import { startProxy } from "../../../test/services/tcp-proxy.ts";
+import { describeWithService } from "../../../test/services/with-service.ts";
+import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import { testCheckpointer } from "../../testing/test-checkpointer.ts";
+import { testThreadLog } from "../../testing/test-thread-log.ts";
+import { opensearchCheckpointer, opensearchLogOptions, optionsOfUrl } from "./index.ts";
+import { OpenSearchLog } from "./log.ts";
+
+await describeWithService("opensearch", (url) => {
+  const index = freshIndex(url);
+  afterAll(index.remove);
+
+  const place = async () => {
+    const proxy = await startProxy(await index.next());
+    return { options: { ...optionsOfUrl(proxy.url), replicas: 0 }, outage: proxy.outage, cleanup: proxy.stop };
+  };
+
+  testThreadLog({
+    name: "opensearch",
+    test,
+    afterAll,
+    create: async () => {
+      const { options, ...rest } = await place();
+      const open = (): OpenSearchLog => new OpenSearchLog(opensearchLogOptions(options));
+      return { subject: open(), reopen: async () => open(), ...rest };
+    },
+  });
+
+  testCheckpointer({
+    name: "opensearch",
+    test,
+    afterAll,
+    create: async () => {
+      const { options, ...rest } = await place();
+      const open = (): Checkpointer => opensearchCheckpointer(options);
+      return { subject: open(), reopen: async () => open(), ...rest };
+    },
+  });
+});
