@@ -1,34 +1,31 @@
 import { randomBytes } from "node:crypto";
 
-/** Indexes on a node that others use too, under names of their own. */
-export interface FreshIndexes {
-  /** The URL of one that is not there yet. */
-  next(): Promise<string>;
+/** An index on a node that others use too. */
+export interface OwnIndex {
+  readonly name: string;
+  /** The URL of a namespace in it that nobody has used: making an index for each case would take most of the time. */
+  namespace(): string;
   remove(): Promise<void>;
 }
 
-export function freshIndex(serverUrl: string): FreshIndexes {
-  const prefix = `test-${randomBytes(6).toString("hex")}-`;
+export function ownIndex(serverUrl: string): OwnIndex {
+  const name = `test-${randomBytes(6).toString("hex")}`;
   let count = 0;
-  let latest: string | undefined;
-  const drop = async (pattern: string): Promise<void> => {
-    await fetch(`${httpUrl(serverUrl)}/${pattern}`, { method: "DELETE" });
-  };
   return {
-    next: async () => {
-      // A node has little room for shards, and a case is done with its own.
-      if (latest !== undefined) await drop(`${latest}-1`);
-      latest = `${prefix}${++count}`;
+    name,
+    namespace: () => {
       const url = new URL(serverUrl);
-      url.pathname = latest;
+      url.pathname = name;
+      url.searchParams.set("replicas", "0");
+      url.searchParams.set("namespace", `case ${++count}`);
       return url.href;
     },
-    remove: () => drop(`${prefix}*`),
+    remove: async () => void (await fetch(`${httpUrl(serverUrl)}/${name}-1`, { method: "DELETE" })),
   };
 }
 
 /** For requests that no client of ours makes. */
-export const httpUrl = (url: string): string => {
+export function httpUrl(url: string): string {
   const { hostname, port } = new URL(url);
   return `http://${hostname}:${port}`;
-};
+}

@@ -2,7 +2,7 @@ import type { AppendOutcome, AppendRequest, LogEntry } from "../../checkpoint/th
 import { type Edits, entryOf, type Leftover, type Thread } from "./documents.ts";
 import type { Footing, Footings } from "./footings.ts";
 import { commitHead, deleteRecord, putRecord } from "./items.ts";
-import { newLife, threadKey } from "./layout.ts";
+import { newLife, type ThreadName } from "./layout.ts";
 import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
 import type { Requests, Revision } from "./requests.ts";
 import { isSettled, settle } from "./settling.ts";
@@ -15,13 +15,13 @@ type Attempt = Promise<AppendOutcome | typeof OVERTAKEN>;
 export class Appending {
   readonly #requests: Requests;
   readonly #footings: Footings;
-  readonly #threadId: string;
+  readonly #name: ThreadName;
   readonly #request: AppendRequest;
 
-  constructor(requests: Requests, footings: Footings, threadId: string, request: AppendRequest) {
+  constructor(requests: Requests, footings: Footings, name: ThreadName, request: AppendRequest) {
     this.#requests = requests;
     this.#footings = footings;
-    this.#threadId = threadId;
+    this.#name = name;
     this.#request = request;
   }
 
@@ -34,7 +34,7 @@ export class Appending {
     const fresh = this.#first([]);
     const created = await this.#requests.write(commitHead(fresh, undefined));
     if (created !== undefined) return this.#committed(fresh, created);
-    const found = await findThread(this.#requests, this.#threadId, "entries");
+    const found = await findThread(this.#requests, this.#name, "entries");
     if (found === undefined) return OVERTAKEN;
     if (found.thread !== undefined) return this.#refusal(found);
     const first = this.#first(found.leftovers);
@@ -45,7 +45,7 @@ export class Appending {
   #first(leftovers: readonly Leftover[]): Thread {
     const { generation, record } = this.#request;
     return {
-      threadId: this.#threadId,
+      ...this.#name,
       generation,
       life: newLife(),
       floor: record.seq,
@@ -76,9 +76,9 @@ export class Appending {
   }
 
   async #footing(): Promise<Footing | undefined> {
-    const known = this.#footings.take(this.#threadId);
+    const known = this.#footings.take(this.#name.threadId);
     if (known !== undefined && this.#fits(known.thread)) return known;
-    const found = await findThread(this.#requests, this.#threadId, "whole");
+    const found = await findThread(this.#requests, this.#name, "whole");
     return found?.thread && { ...found, settled: isSettled(found.thread) };
   }
 
@@ -122,9 +122,9 @@ export class Appending {
 
   /** The thread was removed while its newest record was put into a document of its own: that must not stay behind. */
   async #takeBack({ life, tail }: Thread): Promise<void> {
-    const found = await findThread(this.#requests, this.#threadId, "entries");
+    const found = await findThread(this.#requests, this.#name, "entries");
     if (found?.thread?.life === life) return;
-    await this.#requests.bulk([deleteRecord(threadKey(this.#threadId), life, tail.seq)]);
+    await this.#requests.bulk([deleteRecord(this.#name.key, life, tail.seq)]);
   }
 
   async #refusal(found: Located): Attempt {

@@ -1,5 +1,5 @@
 import { afterAll, test } from "vitest";
-import { freshIndex } from "../../../test/services/opensearch-index.ts";
+import { ownIndex } from "../../../test/services/opensearch-index.ts";
 import { startProxy } from "../../../test/services/tcp-proxy.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
@@ -9,12 +9,12 @@ import { opensearchCheckpointer, opensearchLogOptions, optionsOfUrl } from "./in
 import { OpenSearchLog } from "./log.ts";
 
 await describeWithService("opensearch", (url) => {
-  const index = freshIndex(url);
+  const index = ownIndex(url);
   afterAll(index.remove);
 
   const place = async () => {
-    const proxy = await startProxy(await index.next());
-    return { options: { ...optionsOfUrl(proxy.url), replicas: 0 }, outage: proxy.outage, cleanup: proxy.stop };
+    const proxy = await startProxy(index.namespace());
+    return { options: optionsOfUrl(proxy.url), outage: proxy.outage, cleanup: proxy.stop };
   };
 
   testThreadLog({

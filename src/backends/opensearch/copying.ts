@@ -1,6 +1,6 @@
 import type { Leftover, Thread } from "./documents.ts";
 import { commitGone, commitHead, deleteGone, putRecord, putStub } from "./items.ts";
-import { newLife, threadKey } from "./layout.ts";
+import { newLife, type ThreadName } from "./layout.ts";
 import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
 import type { BulkItem, Requests } from "./requests.ts";
 import { clearAway, isSettled, settle } from "./settling.ts";
@@ -17,14 +17,14 @@ const UNCHANGED = { edits: undefined, leftovers: [] } as const;
  */
 export function copyThread(
   requests: Requests,
-  source: string,
-  target: string,
+  source: ThreadName,
+  target: ThreadName,
   generation: string,
 ): Promise<CopyOutcome> {
   return untilSteady(async () => {
     const found = await findThread(requests, source, "whole");
     if (found?.thread === undefined) return "no source";
-    const copy: Thread = { ...found.thread, ...UNCHANGED, threadId: target, generation, life: newLife() };
+    const copy: Thread = { ...found.thread, ...UNCHANGED, ...target, generation, life: newLife() };
     const refused = await announce(requests, copy);
     if (refused !== undefined) return refused;
     try {
@@ -41,13 +41,12 @@ export function copyThread(
 }
 
 async function announce(requests: Requests, copy: Thread): Promise<CopyOutcome | undefined> {
-  const { threadId, generation } = copy;
   return untilSteady(async () => {
-    const found = await findThread(requests, threadId, "entries");
+    const found = await findThread(requests, copy, "entries");
     // The same generation: an earlier attempt at this very copy, whose answer was lost.
-    if (found?.thread !== undefined) return found.thread.generation === generation ? "copied" : "target exists";
+    if (found?.thread !== undefined) return found.thread.generation === copy.generation ? "copied" : "target exists";
     const leftovers = [...(found?.leftovers ?? []), leftoverOf(copy)];
-    const announced = await requests.write(commitGone(threadKey(threadId), leftovers, found?.revision));
+    const announced = await requests.write(commitGone(copy.key, leftovers, found?.revision));
     return announced === undefined ? OVERTAKEN : undefined;
   });
 }
@@ -76,7 +75,7 @@ const RECORDS_AT_ONCE = 500;
 async function becomeThread(requests: Requests, copy: Thread): Promise<CopyOutcome | "ours" | "swept"> {
   const isOurs = ({ life }: Leftover): boolean => life === copy.life;
   return untilSteady(async () => {
-    const found = await findThread(requests, copy.threadId, "entries");
+    const found = await findThread(requests, copy, "entries");
     if (found === undefined) return "swept";
     if (found.thread !== undefined) {
       if (found.thread.life === copy.life) return "ours";
@@ -101,7 +100,7 @@ async function withdraw(requests: Requests, copy: Thread): Promise<void> {
     (await change(requests, copy, (leftovers) => leftovers.map((one) => (isOurs(one) ? given(one) : one)))) === "ours"
   )
     return;
-  await clearAway(requests, threadKey(copy.threadId), [leftoverOf(copy)]);
+  await clearAway(requests, copy.key, [leftoverOf(copy)]);
   await change(requests, copy, (leftovers) => leftovers.filter((one) => !isOurs(one)));
 }
 
@@ -113,9 +112,9 @@ function change(
   copy: Thread,
   by: (leftovers: readonly Leftover[]) => readonly Leftover[],
 ): Promise<"ours" | "changed"> {
-  const key = threadKey(copy.threadId);
+  const { key } = copy;
   return untilSteady(async () => {
-    const found = await findThread(requests, copy.threadId, "entries");
+    const found = await findThread(requests, copy, "entries");
     if (found?.thread?.life === copy.life) return "ours";
     if (found === undefined || found.thread !== undefined) return "changed";
     const left = by(found.leftovers);

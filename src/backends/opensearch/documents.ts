@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
+import { type ThreadName, threadName } from "./layout.ts";
 import { tagsOf } from "./metadata.ts";
 import { storedWords } from "./words.ts";
 
@@ -21,11 +22,14 @@ export interface Leftover {
   readonly copying: boolean;
 }
 
-/** A thread, as its head document tells it. */
-export interface Thread {
-  readonly threadId: string;
-  readonly generation: string;
+/** One life of a thread. */
+export interface Place extends ThreadName {
   readonly life: string;
+}
+
+/** A thread, as its head document tells it. */
+export interface Thread extends Place {
+  readonly generation: string;
   /** There is no record below. */
   readonly floor: number;
   readonly tail: LogRecord;
@@ -38,13 +42,12 @@ type Json = Readonly<Record<string, unknown>>;
 
 export const headSource = (thread: Thread): Json => ({
   kind: "head",
-  ...searchable(thread.threadId, thread.tail),
+  ...searchable(thread, thread.tail),
   listed: thread.headEntry !== undefined,
   tags: tagsOf(thread.headEntry?.metadata),
   record: stored(thread.tail),
   log: {
     generation: thread.generation,
-    life: thread.life,
     floor: thread.floor,
     headEntry: thread.headEntry && storedEntry(thread.headEntry),
     edits: thread.edits && { ...thread.edits, replace: thread.edits.replace.map(storedWithWords) },
@@ -52,9 +55,9 @@ export const headSource = (thread: Thread): Json => ({
   },
 });
 
-export const recordSource = (threadId: string, record: LogRecord): Json => ({
+export const recordSource = (place: Place, record: LogRecord): Json => ({
   kind: "record",
-  ...searchable(threadId, record),
+  ...searchable(place, record),
   record: stored(record),
 });
 
@@ -63,9 +66,9 @@ export const STUB: Json = { kind: "stub" };
 export const goneSource = (leftovers: readonly Leftover[]): Json => ({ kind: "gone", log: { leftovers } });
 
 /** What a search finds a record by. A record that is no checkpoint is not found. */
-function searchable(threadId: string, { seq, checkpointId, words }: LogRecord): Json {
+function searchable({ namespace, threadId, life }: Place, { seq, checkpointId, words }: LogRecord): Json {
   const found = checkpointId === undefined ? undefined : { checkpoint: checkpointId, words: storedWords(words) };
-  return { thread: threadId, seq, ...found };
+  return { namespace, thread: threadId, life, seq, ...found };
 }
 
 const storedEntry = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogEntry): Json => ({
@@ -97,9 +100,9 @@ export function toThread(source: Json): Thread {
   const log = object(source["log"]);
   const edits = log["edits"] === undefined ? undefined : object(log["edits"]);
   return {
-    threadId: text(source, "thread"),
+    ...threadName(text(source, "namespace"), text(source, "thread")),
     generation: text(log, "generation"),
-    life: text(log, "life"),
+    life: text(source, "life"),
     floor: integer(log, "floor"),
     tail: toRecord(source),
     headEntry: log["headEntry"] === undefined ? undefined : toEntry(object(log["headEntry"])),

@@ -1,6 +1,5 @@
 import type { LogEntry, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { entryOf, type Thread, toEntry, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
-import { threadKey } from "./layout.ts";
 import { hasMember, tagOf } from "./metadata.ts";
 import { type Located, OVERTAKEN, ThreadReader } from "./reading.ts";
 import type { Hit, Json, Requests } from "./requests.ts";
@@ -9,11 +8,20 @@ import { wordQuery } from "./words.ts";
 /** As many as one search answers. */
 const PAGE = 1000;
 
-const within = (prefix: string): readonly object[] =>
-  prefix === "" ? [] : [{ prefix: { thread: { value: prefix } } }];
+/** A longer prefix makes a query that the server refuses to build: what it finds is looked through once more. */
+const MAX_PREFIX_CHARACTERS = 300;
 
-export interface ThreadQuery {
+interface Within {
+  readonly namespace: string;
   readonly prefix: string;
+}
+
+function within({ namespace, prefix }: Within): readonly object[] {
+  const value = prefix.slice(0, MAX_PREFIX_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
+  return [{ term: { namespace } }, ...(value === "" ? [] : [{ prefix: { thread: { value } } }])];
+}
+
+export interface ThreadQuery extends Within {
   readonly cursor: string | undefined;
   readonly limit: number;
   readonly member?: { readonly key: string; readonly valueJson: string };
@@ -25,12 +33,12 @@ export interface ThreadQuery {
  * would have to be kept open and given back.
  */
 export async function findThreads(requests: Requests, query: ThreadQuery): Promise<LogPage<ThreadEntry>> {
-  const { prefix, cursor, member } = query;
+  const { cursor, member } = query;
   const limit = Math.min(query.limit, PAGE - 1);
   const tags = member === undefined ? [] : [{ term: { tags: tagOf(member.key, member.valueJson) } }];
   await requests.refresh();
   const hits = await requests.search({
-    query: { bool: { filter: [{ term: { kind: "head" } }, { term: { listed: true } }, ...within(prefix), ...tags] } },
+    query: { bool: { filter: [{ term: { kind: "head" } }, { term: { listed: true } }, ...within(query), ...tags] } },
     sort: [{ thread: "asc" }],
     size: limit + 1,
     ...(cursor !== undefined && { search_after: [cursor] }),
@@ -38,8 +46,11 @@ export async function findThreads(requests: Requests, query: ThreadQuery): Promi
   });
   const found = hits.map(toThreadEntry);
   const page = found.slice(0, limit);
-  const items =
-    member === undefined ? page : page.filter(({ head }) => hasMember(head.metadata, member.key, member.valueJson));
+  const items = page.filter(
+    ({ threadId, head }) =>
+      threadId.startsWith(query.prefix) &&
+      (member === undefined || hasMember(head.metadata, member.key, member.valueJson)),
+  );
   return { items, cursor: found.length > limit ? page.at(-1)?.threadId : undefined };
 }
 
@@ -52,27 +63,30 @@ const toThreadEntry = ({ source }: Hit): ThreadEntry => {
 export async function searchRecords(
   requests: Requests,
   words: readonly string[],
-  { limit, prefix }: { readonly limit: number; readonly prefix: string },
+  options: Within & { readonly limit: number },
 ): Promise<readonly SearchHit[]> {
+  const { limit } = options;
   await requests.refresh();
   const found = new Map<string, SearchHit>();
   for (let after: readonly unknown[] | undefined; ; ) {
     const size = Math.min(limit + 10, PAGE);
     const hits = await requests.search({
-      query: { bool: { must: wordQuery(words), filter: [{ exists: { field: "checkpoint" } }, ...within(prefix)] } },
+      query: { bool: { must: wordQuery(words), filter: [{ exists: { field: "checkpoint" } }, ...within(options)] } },
       sort: [{ _score: "desc" }, { thread: "asc" }, { seq: "asc" }],
       size,
       ...(after !== undefined && { search_after: after }),
       _source: { excludes: WITHOUT_BODIES },
     });
-    for (const hit of await liveOnes(requests, hits)) found.set(`${hit.entry.seq} ${hit.threadId}`, hit);
+    for (const hit of await liveOnes(requests, hits)) {
+      if (hit.threadId.startsWith(options.prefix)) found.set(`${hit.entry.seq} ${hit.threadId}`, hit);
+    }
     after = hits.at(-1)?.sort;
     if (found.size >= limit || hits.length < size) return [...found.values()].slice(0, limit);
   }
 }
 
 async function liveOnes(requests: Requests, hits: readonly Hit[]): Promise<readonly SearchHit[]> {
-  const keys = [...new Set(hits.filter(isOlderRecord).map(({ source }) => threadKey(String(source["thread"]))))];
+  const keys = [...new Set(hits.filter(isOlderRecord).map(({ id }) => keyIn(id)))];
   const documents = await requests.getThreads(keys, WITHOUT_BODIES);
   const threads = new Map<string, Thread>();
   for (const [index, key] of keys.entries()) {
@@ -82,12 +96,13 @@ async function liveOnes(requests: Requests, hits: readonly Hit[]): Promise<reado
   return hits.filter((hit) => !isOlderRecord(hit) || isLive(hit, threads)).map(toSearchHit);
 }
 
+const keyIn = (id: string): string => id.split(".", 1)[0] ?? "";
+
 const isOlderRecord = ({ source }: Hit): boolean => source["kind"] === "record";
 
 function isLive({ id, source }: Hit, threads: ReadonlyMap<string, Thread>): boolean {
-  const [key = "", life] = id.split(".");
-  const thread = threads.get(key);
-  if (thread === undefined || thread.life !== life) return false;
+  const thread = threads.get(keyIn(id));
+  if (thread === undefined || thread.life !== id.split(".")[1]) return false;
   const seq = Number(source["seq"]);
   const { floor, edits } = thread;
   const isReplaced = edits?.replace.some((record) => record.seq === seq && !isSame(record, toRecord(source)));
@@ -103,33 +118,3 @@ const toSearchHit = ({ source, score, sort }: Hit): SearchHit => ({
   entry: entryOf(toRecord(source)),
   score: typeof sort[0] === "number" ? sort[0] : score,
 });
-
-/**
- * The position of a checkpoint, and its entry. The index is asked as it is, and
- * again after a refresh only where it did not know: what it knows may be old,
- * so the document itself has the last word.
- */
-export async function findCheckpoint(
-  requests: Requests,
-  located: Located,
-  checkpointId: string,
-): Promise<LogEntry | undefined | typeof OVERTAKEN> {
-  const { threadId, tail, edits, headEntry } = located.thread;
-  const has = (entry: LogEntry | undefined): boolean => entry?.checkpointId === checkpointId;
-  const known = [tail, ...(edits?.replace ?? []), headEntry].find(has);
-  if (known !== undefined) return entryOf(known);
-  const reader = new ThreadReader(requests, located);
-  for (const isFresh of [false, true]) {
-    if (isFresh) await requests.refresh();
-    const filter = [{ term: { thread: threadId } }, { term: { checkpoint: checkpointId } }];
-    const query = { query: { bool: { filter } }, sort: [{ seq: "desc" }], size: 20, _source: ["seq"] };
-    for (const { source } of await requests.search(query, threadKey(threadId))) {
-      const seq = Number(source["seq"]);
-      const read = await reader.entries(seq, seq);
-      if (read === OVERTAKEN) return OVERTAKEN;
-      const entry = read.find(has);
-      if (entry !== undefined) return entryOf(entry);
-    }
-  }
-  return undefined;
-}

@@ -21,6 +21,8 @@ export interface OpensearchCheckpointerOptions extends CheckpointerOptions {
   readonly tls?: OpenSearchTls;
   /** An index or an alias. Where there is none, the index `<indexName>-1` is made, with this alias. @default "holdfast" */
   readonly indexName?: string;
+  /** Several programs may share an index, which is kinder to a cluster than many small ones: each sees its own threads. @default "" */
+  readonly namespace?: string;
   /** Whether the index may be made. False for a deployment that makes it itself. @default true */
   readonly createIndex?: boolean;
   /** For an index that is made. @default 1 */
@@ -41,6 +43,7 @@ export function opensearchCheckpointer(options: OpensearchCheckpointerOptions = 
     auth: "object",
     tls: "object",
     indexName: "string",
+    namespace: "string",
     createIndex: "boolean",
     shards: "number",
     replicas: "number",
@@ -53,7 +56,8 @@ export function opensearchCheckpointer(options: OpensearchCheckpointerOptions = 
 /** Everything a log needs, with the defaults filled in. */
 export function opensearchLogOptions(given: OpensearchCheckpointerOptions): OpenSearchLogOptions {
   const { indexName = "holdfast", createIndex = true, shards = 1, replicas = 1 } = given;
-  const { waitForActiveShards, requestTimeoutMs = 30_000 } = given;
+  const { namespace = "", waitForActiveShards, requestTimeoutMs = 30_000 } = given;
+  if (namespace.includes("\0")) throw invalid("namespace must not hold U+0000");
   if (!/^[a-z0-9][a-z0-9._-]{0,199}$/.test(indexName)) {
     throw invalid(
       "indexName must be lower case letters, digits, dots, dashes and underscores, a letter or digit first",
@@ -70,6 +74,7 @@ export function opensearchLogOptions(given: OpensearchCheckpointerOptions): Open
   return {
     source: sourceOf(given, requestTimeoutMs),
     index: indexName,
+    namespace,
     createIndex,
     shards,
     replicas,
@@ -94,7 +99,7 @@ function sourceOf(given: OpensearchCheckpointerOptions, requestTimeoutMs: number
 
 const invalid = (fault: string): StateError => new StateError("INVALID_ARGUMENT", `opensearchCheckpointer(): ${fault}`);
 
-const PARAMETERS = ["shards", "replicas", "waitForActiveShards", "createIndex"];
+const PARAMETERS = ["namespace", "shards", "replicas", "waitForActiveShards", "createIndex"];
 
 /** `opensearch://user:password@host:9200/index`, which is https; `opensearch+http://host:9200` without TLS. */
 export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
@@ -107,13 +112,14 @@ export function optionsOfUrl(url: string): OpensearchCheckpointerOptions {
   const place = new URL(address);
   const parameters = Object.fromEntries(place.searchParams);
   assertParameters(url, parameters, PARAMETERS);
-  const { shards, replicas, waitForActiveShards: waitFor, createIndex } = parameters;
+  const { namespace, shards, replicas, waitForActiveShards: waitFor, createIndex } = parameters;
   const indexName = decodeURIComponent(place.pathname.slice(1));
   place.pathname = "";
   place.search = "";
   return {
     hosts: place.href,
     ...(indexName !== "" && { indexName }),
+    ...(namespace !== undefined && { namespace }),
     ...(shards !== undefined && { shards: Number(shards) }),
     ...(replicas !== undefined && { replicas: Number(replicas) }),
     ...(waitFor !== undefined && { waitForActiveShards: waitFor === "all" ? waitFor : Number(waitFor) }),

@@ -1,17 +1,11 @@
 import type { LogRecord } from "../../checkpoint/thread-log.ts";
-import { goneSource, headSource, type Leftover, recordSource, STUB, type Thread } from "./documents.ts";
-import { recordId, threadKey } from "./layout.ts";
+import { goneSource, headSource, type Leftover, type Place, recordSource, STUB, type Thread } from "./documents.ts";
+import { recordId } from "./layout.ts";
 import type { BulkItem, Revision } from "./requests.ts";
-
-/** The documents of one life of a thread. */
-export interface Place {
-  readonly threadId: string;
-  readonly life: string;
-}
 
 /** Commits. Without a revision, where there is no document yet. */
 export const commitHead = (thread: Thread, over: Revision | undefined): BulkItem => ({
-  action: conditional(threadKey(thread.threadId), over),
+  action: conditional(thread.key, over),
   source: headSource(thread),
 });
 
@@ -30,7 +24,7 @@ const conditional = (_id: string, over: Revision | undefined): BulkItem["action"
 /** Writes a record as of the append at `version`; refused where a later one has been there. */
 export const putRecord = (place: Place, record: LogRecord, version: number): BulkItem => ({
   action: versioned(place, record.seq, version),
-  source: recordSource(place.threadId, record),
+  source: recordSource(place, record),
 });
 
 export const putStub = (place: Place, seq: number, version: number): BulkItem => ({
@@ -38,9 +32,8 @@ export const putStub = (place: Place, seq: number, version: number): BulkItem =>
   source: STUB,
 });
 
-function versioned({ threadId, life }: Place, seq: number, version: number): BulkItem["action"] {
-  const routing = threadKey(threadId);
-  return { index: { _id: recordId(routing, life, seq), routing, version, version_type: "external" } };
+function versioned({ key, life }: Place, seq: number, version: number): BulkItem["action"] {
+  return { index: { _id: recordId(key, life, seq), routing: key, version, version_type: "external" } };
 }
 
 export const deleteRecord = (key: string, life: string, seq: number): BulkItem => ({

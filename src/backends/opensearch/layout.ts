@@ -12,8 +12,8 @@ import { createHash, randomBytes } from "node:crypto";
  *   <thread>.<life>.40      { kind: "stub" }                           the place of one that was taken out
  *   <thread>                { kind: "gone", … }                        no thread: what is still to be cleared away
  *
- * `<thread>` is a hash of the id, because an _id has at most 512 bytes and a
- * thread id may have more. `<life>` is random and never used again: whatever is
+ * `<thread>` is a hash of the namespace and the id, because an _id has at most
+ * 512 bytes and a thread id may have more. `<life>` is random and never used again: whatever is
  * late finds no reader. All documents of a thread are routed by `<thread>`, so
  * that they lie in one shard.
  *
@@ -45,9 +45,20 @@ import { createHash, randomBytes } from "node:crypto";
 /** Written into the mapping. Older ones load for ever; a newer one is refused. */
 export const INDEX_FORMAT = 1;
 
-/** The document of a thread, and the routing of all that belongs to it. */
-export const threadKey = (threadId: string): string =>
-  createHash("sha256").update(threadId, "utf8").digest("base64url");
+/** What a thread is called, by people and here. */
+export interface ThreadName {
+  readonly namespace: string;
+  readonly threadId: string;
+  /** The document of the thread, and the routing of all that belongs to it. */
+  readonly key: string;
+}
+
+/** No id holds U+0000, so no two pairs are one text. */
+export const threadName = (namespace: string, threadId: string): ThreadName => ({
+  namespace,
+  threadId,
+  key: createHash("sha256").update(`${namespace}\0${threadId}`, "utf8").digest("base64url"),
+});
 
 export const recordId = (key: string, life: string, seq: number): string => `${key}.${life}.${seq}`;
 
@@ -72,7 +83,9 @@ export const indexBody = ({ shards, replicas }: IndexShape): object => ({
     dynamic: "strict",
     properties: {
       kind: { type: "keyword" },
+      namespace: { type: "keyword" },
       thread: { type: "keyword" },
+      life: { type: "keyword" },
       // Of the record that is in the document.
       seq: { type: "long" },
       checkpoint: { type: "keyword" },

@@ -15,8 +15,10 @@ import { classify } from "./classify.ts";
 import { type OpenSearchClient, type OpenSearchPlace, openClient, secretsOf } from "./connect.ts";
 import { copyThread } from "./copying.ts";
 import { entryOf } from "./documents.ts";
-import { findCheckpoint, findThreads, searchRecords } from "./finding.ts";
+import { findThreads, searchRecords } from "./finding.ts";
+import { findCheckpoint } from "./finding-checkpoints.ts";
 import { Footings } from "./footings.ts";
+import { type ThreadName, threadName } from "./layout.ts";
 import { type IndexOptions, prepareIndex } from "./prepare-index.ts";
 import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
 import { finishRemovals, removeThread } from "./removing.ts";
@@ -24,6 +26,7 @@ import { Requests } from "./requests.ts";
 import { isSettled } from "./settling.ts";
 
 export interface OpenSearchLogOptions extends IndexOptions {
+  readonly namespace: string;
   readonly source: OpenSearchPlace | { readonly client: OpenSearchClient };
   readonly requestTimeoutMs: number;
 }
@@ -67,7 +70,7 @@ export class OpenSearchLog implements ThreadLog {
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-    return new Appending(await this.#open(), this.#footings, threadId, request).run();
+    return new Appending(await this.#open(), this.#footings, this.#name(threadId), request).run();
   }
 
   async readTail(threadId: string): Promise<LogChain | undefined> {
@@ -124,15 +127,15 @@ export class OpenSearchLog implements ThreadLog {
     ifTail?: { readonly generation: string; readonly seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
     this.#footings.take(threadId);
-    return removeThread(await this.#open(), threadId, ifTail);
+    return removeThread(await this.#open(), this.#name(threadId), ifTail);
   }
 
   async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
-    return copyThread(await this.#open(), source, target, generation);
+    return copyThread(await this.#open(), this.#name(source), this.#name(target), generation);
   }
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
-    return findThreads(await this.#open(), { ...options, cursor: options.cursor });
+    return findThreads(await this.#open(), { namespace: this.#options.namespace, ...options, cursor: options.cursor });
   }
 
   async queryMetadata(
@@ -140,14 +143,20 @@ export class OpenSearchLog implements ThreadLog {
     valueJson: string,
     { cursor, limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
   ): Promise<LogPage<ThreadEntry>> {
-    return findThreads(await this.#open(), { prefix, cursor, limit, member: { key, valueJson } });
+    return findThreads(await this.#open(), {
+      namespace: this.#options.namespace,
+      prefix,
+      cursor,
+      limit,
+      member: { key, valueJson },
+    });
   }
 
   async search(
     words: readonly string[],
     { limit, prefix = "" }: { limit: number; prefix?: string },
   ): Promise<readonly SearchHit[]> {
-    return searchRecords(await this.#open(), words, { limit, prefix });
+    return searchRecords(await this.#open(), words, { namespace: this.#options.namespace, limit, prefix });
   }
 
   classify(error: unknown): ErrorCode | undefined {
@@ -172,9 +181,13 @@ export class OpenSearchLog implements ThreadLog {
   ): Promise<Answer | undefined> {
     const requests = await this.#open();
     return untilSteady(async () => {
-      const found = await findThread(requests, threadId, what);
+      const found = await findThread(requests, this.#name(threadId), what);
       return found?.thread && read(new ThreadReader(requests, found), found);
     });
+  }
+
+  #name(threadId: string): ThreadName {
+    return threadName(this.#options.namespace, threadId);
   }
 
   async #open(): Promise<Requests> {

@@ -2,7 +2,7 @@ import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { type Leftover, type Thread, toLeftovers, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
-import { recordId, threadKey } from "./layout.ts";
+import { recordId, type ThreadName } from "./layout.ts";
 import type { Document, Requests, Revision } from "./requests.ts";
 
 /** A thread, as one version of its document tells it. */
@@ -33,14 +33,14 @@ const ROUNDS = 200;
 
 export async function findThread(
   requests: Requests,
-  threadId: string,
+  { namespace, threadId, key }: ThreadName,
   what: "whole" | "entries",
 ): Promise<Found | undefined> {
-  const document = await requests.get(threadKey(threadId), what === "whole" ? [] : WITHOUT_BODIES);
+  const document = await requests.get(key, what === "whole" ? [] : WITHOUT_BODIES);
   if (document === undefined) return undefined;
   const { source, revision } = document;
   if (source["kind"] === "gone") return { thread: undefined, revision, leftovers: toLeftovers(source) };
-  if (source["thread"] === threadId) return { thread: toThread(source), revision };
+  if (source["thread"] === threadId && source["namespace"] === namespace) return { thread: toThread(source), revision };
   throw new StateError("CORRUPT", "the document of the thread is another thread's");
 }
 
@@ -75,10 +75,9 @@ export class ThreadReader {
   }
 
   async #at(seqs: readonly number[], without: readonly string[]): Promise<readonly LogRecord[] | typeof OVERTAKEN> {
-    const { threadId, life, tail, edits } = this.#thread;
+    const { key, life, tail, edits } = this.#thread;
     const known = new Map([...(edits?.replace ?? []), tail].map((record) => [record.seq, record]));
     const asked = seqs.filter((seq) => !known.has(seq));
-    const key = threadKey(threadId);
     const ids = asked.map((seq) => recordId(key, life, seq));
     const documents = ids.length === 0 ? [] : await this.#requests.getMany(key, ids, without);
     if (documents.some((document) => document !== undefined && document.version > tail.seq)) return OVERTAKEN;
@@ -89,7 +88,7 @@ export class ThreadReader {
 
   /** A record that is missing has been deleted since; or it is missing, and whoever puts the records together says so. */
   async #hasMoved(): Promise<boolean> {
-    const now = await findThread(this.#requests, this.#thread.threadId, "entries");
+    const now = await findThread(this.#requests, this.#thread, "entries");
     return now?.revision.seqNo !== this.#revision.seqNo || now.revision.term !== this.#revision.term;
   }
 }

@@ -1,6 +1,6 @@
 import { toLeftovers } from "./documents.ts";
 import { commitGone } from "./items.ts";
-import { threadKey } from "./layout.ts";
+import type { ThreadName } from "./layout.ts";
 import { findThread, OVERTAKEN, untilSteady } from "./reading.ts";
 import type { Requests } from "./requests.ts";
 import { finishRemoval } from "./settling.ts";
@@ -9,12 +9,12 @@ type Removal = "removed" | "absent" | "moved";
 
 export function removeThread(
   requests: Requests,
-  threadId: string,
+  name: ThreadName,
   ifTail: { readonly generation: string; readonly seq: number } | undefined,
 ): Promise<Removal> {
-  const key = threadKey(threadId);
+  const { key } = name;
   return untilSteady(async () => {
-    const found = await findThread(requests, threadId, "entries");
+    const found = await findThread(requests, name, "entries");
     if (found === undefined) return "absent";
     if (found.thread === undefined) {
       const { leftovers, revision } = found;

@@ -173,7 +173,12 @@ export class Requests {
     return answer === undefined || answer.status === 409 || answer.status === 404 ? undefined : answer.revision;
   }
 
-  async search(body: Json, routing?: string): Promise<readonly Hit[]> {
+  async search(body: Json): Promise<readonly Hit[]> {
+    return (await this.searchWithFigures(body)).hits;
+  }
+
+  /** With a routing, in the one shard that it leads to. */
+  async searchWithFigures(body: Json, routing?: string): Promise<{ hits: readonly Hit[]; aggregations: Json }> {
     const answer = await this.send({
       method: "POST",
       path: `${this.#path}/_search`,
@@ -183,12 +188,7 @@ export class Requests {
     });
     const { hits } = (answer["hits"] ?? {}) as { hits?: readonly Json[] };
     if (hits === undefined || answer["timed_out"] === true) throw incomplete();
-    return hits.map((hit) => ({
-      id: String(hit["_id"]),
-      source: (hit["_source"] ?? {}) as Json,
-      score: Number(hit["_score"] ?? 0),
-      sort: (hit["sort"] ?? []) as readonly unknown[],
-    }));
+    return { hits: hits.map(toHit), aggregations: (answer["aggregations"] ?? {}) as Json };
   }
 
   /** Lets searches see what was written until now. */
@@ -214,6 +214,13 @@ function toDocument(answer: Json): Document {
   if (answer["found"] !== true || typeof source !== "object" || source === null) throw incomplete();
   return { source: source as Json, revision: revisionOf(answer), version: Number(answer["_version"]) };
 }
+
+const toHit = (hit: Json): Hit => ({
+  id: String(hit["_id"]),
+  source: (hit["_source"] ?? {}) as Json,
+  score: Number(hit["_score"] ?? 0),
+  sort: (hit["sort"] ?? []) as readonly unknown[],
+});
 
 const revisionOf = (answer: Json): Revision => ({
   seqNo: Number(answer["_seq_no"]),

@@ -1,6 +1,5 @@
 import type { Leftover, Thread } from "./documents.ts";
 import { deleteGone, deleteRecord, putRecord, putStub } from "./items.ts";
-import { threadKey } from "./layout.ts";
 import type { BulkItem, Requests, Revision } from "./requests.ts";
 
 /** Whether a head document tells of nothing that may be left to carry out. */
@@ -8,8 +7,7 @@ export const isSettled = ({ edits, leftovers }: Thread): boolean => edits === un
 
 /** Carries out what a head document tells. Everybody may, several at once, and again: each step leads to the same documents. */
 export async function settle(requests: Requests, thread: Thread): Promise<void> {
-  const { threadId, edits, floor, tail, life, leftovers } = thread;
-  const key = threadKey(threadId);
+  const { key, edits, floor, tail, life, leftovers } = thread;
   if (edits !== undefined) {
     await requests.bulkAll([
       ...edits.replace.map((record) => putRecord(thread, record, tail.seq)),
