@@ -1,7 +1,6 @@
 import type { LogEntry, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { entryOf, type Thread, toEntry, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
 import { hasMember, tagOf } from "./metadata.ts";
-import { type Located, OVERTAKEN, ThreadReader } from "./reading.ts";
 import type { Hit, Json, Requests } from "./requests.ts";
 import { wordQuery } from "./words.ts";
 
