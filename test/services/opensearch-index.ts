@@ -5,6 +5,8 @@ export interface OwnIndex {
   readonly name: string;
   /** The URL of a namespace in it that nobody has used: making an index for each case would take most of the time. */
   namespace(): string;
+  /** How many documents are in it, of whatever kind. */
+  documents(): Promise<number>;
   remove(): Promise<void>;
 }
 
@@ -19,6 +21,11 @@ export function ownIndex(serverUrl: string): OwnIndex {
       url.searchParams.set("replicas", "0");
       url.searchParams.set("namespace", `case ${++count}`);
       return url.href;
+    },
+    documents: async () => {
+      await fetch(`${httpUrl(serverUrl)}/${name}/_refresh`, { method: "POST" });
+      const response = await fetch(`${httpUrl(serverUrl)}/${name}/_count`);
+      return ((await response.json()) as { count: number }).count;
     },
     remove: async () => void (await fetch(`${httpUrl(serverUrl)}/${name}-1`, { method: "DELETE" })),
   };
