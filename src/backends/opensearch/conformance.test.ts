@@ -1,4 +1,4 @@
-import { afterAll, test } from "vitest";
+import { afterAll, test, vi } from "vitest";
 import { ownIndex } from "../../../test/services/opensearch-index.ts";
 import { startProxy } from "../../../test/services/tcp-proxy.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -7,6 +7,9 @@ import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { opensearchCheckpointer, opensearchLogOptions, optionsOfUrl } from "./index.ts";
 import { OpenSearchLog } from "./log.ts";
+
+// Some cases make a thousand calls, and each write is synced.
+vi.setConfig({ testTimeout: 180_000 });
 
 await describeWithService("opensearch", (url) => {
   const index = ownIndex(url);
