@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listExamples, runExample } from "../scripts/run-examples.ts";
 import { ERROR_CODES } from "../src/errors.ts";
+import { describeWithService } from "./services/with-service.ts";
 
 /** A process or two each, and a machine that may be busy. */
 const PATIENCE = { timeout: 120_000 };
@@ -72,6 +73,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /send_letter +unknown +attempts: 1, effects: 1, keys: 1/,
     /send_money +succeeded attempts: 1, effects: 1, keys: 1/,
   ],
+  "examples/13-opensearch.ts": ["HOLDFAST_OPENSEARCH_URL is not set"],
 };
 
 describe("examples", () => {
@@ -93,6 +95,22 @@ describe("examples", () => {
     const url = { HOLDFAST_URL: `file:${join(temporary, "threads")}` };
     expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 4 messages");
     expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 8 messages");
+  });
+});
+
+await describeWithService("opensearch", (url) => {
+  test("the example finds conversations by what was said, and leaves none behind", PATIENCE, async () => {
+    const output = await outputOf(["examples/13-opensearch.ts"], { HOLDFAST_OPENSEARCH_URL: url });
+    for (const part of [
+      "durability: fsync",
+      /best first\.\n {2}bob {2}[\d.]+\n {2}carol {2}[\d.]+\n/,
+      /within some threads:\n {2}carol\n/,
+      "Premium customers: alice, carol",
+      "Bob was told: A refund takes five days.",
+      "threads left: 0",
+    ]) {
+      expect(output).toMatch(part);
+    }
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { saveThroughOutages } from "../network/killed-server.ts";
-import { SERVER_BACKENDS, START_SERVER } from "../network/network-backends.ts";
+import { LIFETIME_MS, SERVER_BACKENDS, START_SERVER } from "../network/network-backends.ts";
 import { seededRandom } from "../processes/seeded-random.ts";
 import { seed } from "../property-seed.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -11,7 +11,8 @@ for (const backend of SERVER_BACKENDS) {
     test("a thousand saves survive a server that is killed every few seconds", async () => {
       const began = performance.now();
       await using server = await START_SERVER[backend]();
-      const outages = { writers: 4, savesPerWriter: 250, upMs: 2_000, downMs: 2_000, random: seededRandom(seed) };
+      const upMs = Math.max(2_000, LIFETIME_MS[backend]);
+      const outages = { writers: 4, savesPerWriter: 250, upMs, downMs: 2_000, random: seededRandom(seed) };
       const { saves, kills, failed, appliedUnseen } = await saveThroughOutages(server, outages);
       reportCampaign(`server killed, ${backend}`, began, `${saves} saves, seed ${seed}: each there once, 0 lost`, {
         kills,

@@ -29,3 +29,6 @@ export const START_SERVER: Readonly<Record<ServerBackend, () => Promise<TestServ
   redis: () => startRedis(),
   opensearch: () => startOpensearch(),
 };
+
+/** How long one lives between two kills: long enough to do some work. A JVM is slow at first. */
+export const LIFETIME_MS: Readonly<Record<ServerBackend, number>> = { postgres: 800, redis: 800, opensearch: 8_000 };
