@@ -11,7 +11,7 @@ const words = process.argv.slice(2);
 const unknown = words.find((word) => !isServiceName(word));
 if (unknown !== undefined) throw new Error(`no service "${unknown}"; there are ${Object.keys(SERVICES).join(", ")}`);
 
-/** pgvector takes a while to build the first time, so it is started only where it is asked for. */
+/** pgvector takes a while to build the first time, and OpenSearch to start: only where they are asked for. */
 const wanted = words.length > 0 ? words.filter(isServiceName) : (["postgres", "redis"] satisfies ServiceName[]);
 const servers = await Promise.all(wanted.map(start));
 

@@ -111,6 +111,18 @@ const SHOWN_WITH_SERVICE = {
       "deleted: 0 keys left",
     ],
   },
+  "examples/13-opensearch.ts": {
+    service: "opensearch",
+    variable: "HOLDFAST_OPENSEARCH_URL",
+    shown: [
+      "durability: fsync",
+      /best first\.\n {2}bob {2}[\d.]+\n {2}carol {2}[\d.]+\n/,
+      /within some threads:\n {2}carol\n/,
+      "Premium customers: alice, carol",
+      "Bob was told: A refund takes five days.",
+      "threads left: 0",
+    ],
+  },
 } as const;
 
 for (const [path, { service, variable, shown }] of Object.entries(SHOWN_WITH_SERVICE)) {

@@ -60,4 +60,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     peers: {},
     capabilities: "remote",
   },
+  opensearch: {
+    schemes: ["opensearch", "opensearch+https", "opensearch+http"],
+    example: "opensearch://localhost:9200/holdfast",
+    load: () => import("./opensearch/index.ts"),
+    peers: { "@opensearch-project/opensearch": ">=3 <4" },
+  },
 };

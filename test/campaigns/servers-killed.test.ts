@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { saveThroughOutages } from "../network/killed-server.ts";
-import { SERVER_BACKENDS, START_SERVER } from "../network/network-backends.ts";
+import { LIFETIME_MS, SERVER_BACKENDS, START_SERVER } from "../network/network-backends.ts";
 import { seededRandom } from "../processes/seeded-random.ts";
 import { seed } from "../property-seed.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -15,7 +15,7 @@ for (const backend of SERVER_BACKENDS) {
         writers: 4,
         savesPerWriter: 250,
         pauseMs: 400,
-        upMs: 2_000,
+        upMs: Math.max(2_000, LIFETIME_MS[backend]),
         downMs: 2_000,
         random: seededRandom(seed),
       };

@@ -3,7 +3,7 @@ import { seededRandom } from "../processes/seeded-random.ts";
 import { seed } from "../property-seed.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { saveThroughOutages } from "./killed-server.ts";
-import { SERVER_BACKENDS, START_SERVER } from "./network-backends.ts";
+import { LIFETIME_MS, SERVER_BACKENDS, START_SERVER } from "./network-backends.ts";
 
 for (const backend of SERVER_BACKENDS) {
   await describeWithService(backend, () => {
@@ -13,13 +13,13 @@ for (const backend of SERVER_BACKENDS) {
         writers: 4,
         savesPerWriter: 40,
         pauseMs: 100,
-        upMs: 800,
+        upMs: LIFETIME_MS[backend],
         downMs: 500,
         random: seededRandom(seed),
       };
       const report = await saveThroughOutages(server, outages);
       expect(report.saves).toBe(160);
       expect(report.kills).toBeGreaterThan(0);
-    }, 120_000);
+    }, 300_000);
   });
 }

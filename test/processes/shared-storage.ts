@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FileLog } from "../../src/backends/file/index.ts";
 import { openCheckpointer } from "../../src/backends/open.ts";
+import { OpenSearchLog, opensearchLogOptions, optionsOfUrl } from "../../src/backends/opensearch/index.ts";
 import { PostgresLog, postgresLogOptions } from "../../src/backends/postgres/index.ts";
 import { logOptions as redisOptions } from "../../src/backends/redis/index.ts";
 import { RedisLog } from "../../src/backends/redis/log.ts";
@@ -30,9 +31,17 @@ export async function sharedOnDisk(backend: (typeof DISK_BACKENDS)[number]): Pro
 export function sharedOnServer(serverUrl: string): SharedStorage {
   const url = new URL(serverUrl);
   const own = `shared_${randomBytes(6).toString("hex")}_`;
-  url.searchParams.set(url.protocol.startsWith("postgres") ? "tablePrefix" : "prefix", own);
+  url.searchParams.set(NAME_OF_A_PART[url.protocol.slice(0, -1)] ?? "prefix", own);
+  if (url.protocol.startsWith("opensearch")) url.searchParams.set("replicas", "0");
   return { url: url.href, dispose: async () => undefined };
 }
+
+/** The parameter by which a part of the server is one's own. */
+const NAME_OF_A_PART: Readonly<Record<string, string>> = {
+  postgres: "tablePrefix",
+  redis: "prefix",
+  "opensearch+http": "namespace",
+};
 
 export const openShared = (url: string): Promise<Checkpointer> => openCheckpointer(url);
 
@@ -54,6 +63,8 @@ export function openSharedLog(url: string): ThreadLog {
       dsn.searchParams.delete("tablePrefix");
       return new PostgresLog(postgresLogOptions({ dsn: dsn.href, tablePrefix }));
     }
+    case "opensearch+http":
+      return new OpenSearchLog(opensearchLogOptions(optionsOfUrl(url)));
     default:
       throw new Error(`no shared storage has the scheme ${JSON.stringify(scheme)}`);
   }

@@ -37,6 +37,8 @@ export interface ServerCommand {
   readonly stopSignal: "SIGINT" | "SIGTERM";
   /** Resolves once it answers; rejects while it does not. */
   readonly probe: () => Promise<void>;
+  /** How long it may take until then. @default 15000 */
+  readonly patienceMs?: number;
 }
 
 export interface SystemUser {
@@ -72,7 +74,7 @@ class ServerProcess implements TestServer {
   }
 
   async start(): Promise<void> {
-    const deadline = performance.now() + START_PATIENCE_MS;
+    const deadline = performance.now() + (this.#command.patienceMs ?? START_PATIENCE_MS);
     for (;;) {
       if (!isRunning(this.#child)) await this.#spawn();
       try {

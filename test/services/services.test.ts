@@ -7,11 +7,15 @@ import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
 import { Client } from "pg";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { startOpensearch } from "./opensearch.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
 import type { TestServer } from "./server-process.ts";
 import { requiredServices, SERVICES, type ServiceName } from "./services.ts";
 import { describeWithService } from "./with-service.ts";
+
+/** A server may be a JVM, and the machine busy. */
+const SLOW_START = 120_000;
 
 async function sql(url: string, statement: string): Promise<unknown> {
   const client = new Client({ connectionString: url });
@@ -30,6 +34,13 @@ async function redis(url: string, command: string, ...words: readonly string[]):
   } finally {
     client.disconnect();
   }
+}
+
+async function opensearch(url: string, path: string, document?: object): Promise<Record<string, unknown>> {
+  const body = document && { method: "PUT", body: JSON.stringify(document) };
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(`${url.replace("opensearch+", "")}${path}`, { headers, ...body });
+  return (await response.json()) as Record<string, unknown>;
 }
 
 async function runs(server: TestServer): Promise<boolean> {
@@ -89,6 +100,31 @@ await describeWithService("redis", (url) => {
   goneWithItsOwner("redis");
 });
 
+await describeWithService("opensearch", (url) => {
+  test("a suite is given a real OpenSearch", async () => {
+    expect(await opensearch(url, "/")).toMatchObject({ version: { distribution: "opensearch" } });
+  });
+
+  test(
+    "a private one keeps what it answered when it is killed, and is gone when it is stopped",
+    async () => {
+      const server = await startOpensearch();
+      onTestFinished(() => server.stop());
+      await opensearch(server.url, "/t/_doc/1", { n: 42 });
+      await server.kill();
+      expect(await runs(server)).toBe(false);
+      await expect(opensearch(server.url, "/t/_doc/1")).rejects.toThrow("fetch failed");
+      await server.restart();
+      expect(await opensearch(server.url, "/t/_doc/1")).toMatchObject({ _source: { n: 42 } });
+      await server.stop();
+      expect(existsSync(server.folder)).toBe(false);
+    },
+    SLOW_START,
+  );
+
+  goneWithItsOwner("opensearch");
+});
+
 describe("HOLDFAST_TEST_REQUIRE", () => {
   test("names services that exist; another name is an error and not a silent nothing", () => {
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -100,17 +136,21 @@ describe("HOLDFAST_TEST_REQUIRE", () => {
 });
 
 function goneWithItsOwner(name: ServiceName): void {
-  test(`a process that is killed takes its ${name} with it, and the folder`, async () => {
-    const owner = spawn(process.execPath, ["--import", "tsx", "-e", ownerProgram(name)], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    onTestFinished(() => void owner.kill("SIGKILL"));
-    const folder = await firstLine(owner);
-    const pid = Number(await readFile(join(folder, "server.pid"), "utf8"));
-    expect(isAlive(pid)).toBe(true);
-    owner.kill("SIGKILL");
-    await vi.waitUntil(() => !isAlive(pid) && !existsSync(folder), { timeout: 10_000 });
-  });
+  test(
+    `a process that is killed takes its ${name} with it, and the folder`,
+    async () => {
+      const owner = spawn(process.execPath, ["--import", "tsx", "-e", ownerProgram(name)], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      onTestFinished(() => void owner.kill("SIGKILL"));
+      const folder = await firstLine(owner);
+      const pid = Number(await readFile(join(folder, "server.pid"), "utf8"));
+      expect(isAlive(pid)).toBe(true);
+      owner.kill("SIGKILL");
+      await vi.waitUntil(() => !isAlive(pid) && !existsSync(folder), { timeout: 10_000 });
+    },
+    SLOW_START,
+  );
 }
 
 function ownerProgram(name: ServiceName): string {

@@ -1,9 +1,11 @@
+import { HOW_TO_GET_OPENSEARCH, startOpensearch } from "./opensearch.ts";
+import { canHaveOpensearch } from "./opensearch-jars.ts";
 import { canHavePgvector, HOW_TO_GET_PGVECTOR } from "./pgvector.ts";
 import { findPostgres, HOW_TO_GET_POSTGRES, startPostgres } from "./postgres.ts";
 import { findRedis, HOW_TO_GET_REDIS, startRedis } from "./redis.ts";
 import type { TestServer } from "./server-process.ts";
 
-export type ServiceName = "postgres" | "pgvector" | "redis";
+export type ServiceName = "postgres" | "pgvector" | "redis" | "opensearch";
 
 /** A kind of server that suites ask for by name. */
 export interface Service {
@@ -35,6 +37,12 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
     howToGet: HOW_TO_GET_REDIS,
     isHere: async () => (await findRedis()) !== undefined,
     start: startRedis,
+  },
+  opensearch: {
+    variable: "HOLDFAST_TEST_OPENSEARCH_URL",
+    howToGet: HOW_TO_GET_OPENSEARCH,
+    isHere: canHaveOpensearch,
+    start: startOpensearch,
   },
 };
 

@@ -1,0 +1,141 @@
+import type { AppendOutcome, AppendRequest, LogEntry } from "../../checkpoint/thread-log.ts";
+import { type Edits, entryOf, type Leftover, type Thread } from "./documents.ts";
+import type { Footing, Footings } from "./footings.ts";
+import { commitHead, deleteRecord, putRecord } from "./items.ts";
+import { newLife, type ThreadName } from "./layout.ts";
+import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
+import type { Requests, Revision } from "./requests.ts";
+import { isSettled, settle } from "./settling.ts";
+
+const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
+
+type Attempt = Promise<AppendOutcome | typeof OVERTAKEN>;
+
+/** One append. */
+export class Appending {
+  readonly #requests: Requests;
+  readonly #footings: Footings;
+  readonly #name: ThreadName;
+  readonly #request: AppendRequest;
+
+  constructor(requests: Requests, footings: Footings, name: ThreadName, request: AppendRequest) {
+    this.#requests = requests;
+    this.#footings = footings;
+    this.#name = name;
+    this.#request = request;
+  }
+
+  run(): Promise<AppendOutcome> {
+    return untilSteady(() => (this.#request.expected === 0 ? this.#begin() : this.#extend()));
+  }
+
+  /** Most often nothing is there: the document is created unseen, and looked at only where that is refused. */
+  async #begin(): Attempt {
+    const fresh = this.#first([]);
+    const created = await this.#requests.write(commitHead(fresh, undefined));
+    if (created !== undefined) return this.#committed(fresh, created);
+    const found = await findThread(this.#requests, this.#name, "entries");
+    if (found === undefined) return OVERTAKEN;
+    if (found.thread !== undefined) return this.#refusal(found);
+    const first = this.#first(found.leftovers);
+    const revision = await this.#requests.write(commitHead(first, found.revision));
+    return revision === undefined ? OVERTAKEN : this.#committed(first, revision);
+  }
+
+  #first(leftovers: readonly Leftover[]): Thread {
+    const { generation, record } = this.#request;
+    return {
+      ...this.#name,
+      generation,
+      life: newLife(),
+      floor: record.seq,
+      tail: record,
+      headEntry: record.head === record.seq ? entryOf(record) : undefined,
+      edits: undefined,
+      leftovers,
+    };
+  }
+
+  async #extend(): Attempt {
+    const footing = await this.#footing();
+    if (footing === undefined) return ABSENT;
+    const { thread, revision } = footing;
+    if (!this.#fits(thread)) return this.#refusal(footing);
+    const headEntry = await this.#headEntry(footing);
+    if (headEntry === OVERTAKEN) return OVERTAKEN;
+    if (!footing.settled) await settle(this.#requests, thread);
+    const next = this.#next(thread, headEntry);
+    const { seq } = thread.tail;
+    const isEdited = seq < next.floor || [...(next.edits?.drop ?? []), ...seqsOf(next.edits)].includes(seq);
+    const pushedOut = isEdited ? [] : [putRecord(thread, thread.tail, seq)];
+    const answers = await this.#requests.bulk([...pushedOut, commitHead(next, revision)]);
+    const commit = answers.at(-1);
+    if (commit !== undefined && commit.status !== 409) return this.#committed(next, commit.revision);
+    if (answers.length === 2 && answers[0]?.status !== 409) await this.#takeBack(thread);
+    return OVERTAKEN;
+  }
+
+  async #footing(): Promise<Footing | undefined> {
+    const known = this.#footings.take(this.#name.threadId);
+    if (known !== undefined && this.#fits(known.thread)) return known;
+    const found = await findThread(this.#requests, this.#name, "whole");
+    return found?.thread && { ...found, settled: isSettled(found.thread) };
+  }
+
+  #fits({ generation, tail }: Thread): boolean {
+    return generation === this.#request.generation && tail.seq === this.#request.expected;
+  }
+
+  #next(thread: Thread, headEntry: LogEntry | undefined): Thread {
+    const { record, replace = [], drop = [], dropBelow = 0 } = this.#request;
+    const floor = Math.max(thread.floor, dropBelow);
+    const dropped = drop.filter((seq) => seq >= floor);
+    const replaced = replace.filter(({ seq }) => seq >= floor && !dropped.includes(seq));
+    const isPlain = floor === thread.floor && dropped.length === 0 && replaced.length === 0;
+    const edits = isPlain ? undefined : { from: thread.floor, replace: replaced, drop: dropped };
+    return { ...thread, floor, tail: record, headEntry, edits, leftovers: [] };
+  }
+
+  /** The entry of what is the head checkpoint with this append. */
+  async #headEntry(footing: Footing): Promise<LogEntry | undefined | typeof OVERTAKEN> {
+    const { record, replace = [] } = this.#request;
+    const { tail, headEntry } = footing.thread;
+    if (record.head === 0) return undefined;
+    const known = [record, ...replace, tail, headEntry].find((entry) => entry?.seq === record.head);
+    if (known !== undefined) return entryOf(known);
+    const read = await new ThreadReader(this.#requests, footing).entries(record.head, record.head);
+    return read === OVERTAKEN ? OVERTAKEN : read.map(entryOf)[0];
+  }
+
+  async #committed(thread: Thread, revision: Revision): Promise<AppendOutcome> {
+    let settled = isSettled(thread);
+    if (!settled) {
+      // The append is made, whatever becomes of this; the next one does it otherwise.
+      settled = await settle(this.#requests, thread).then(
+        () => true,
+        () => false,
+      );
+    }
+    this.#footings.put({ thread, revision, settled });
+    return { appended: true };
+  }
+
+  /** The thread was removed while its newest record was put into a document of its own: that must not stay behind. */
+  async #takeBack({ life, tail }: Thread): Promise<void> {
+    const found = await findThread(this.#requests, this.#name, "entries");
+    if (found?.thread?.life === life) return;
+    await this.#requests.bulk([deleteRecord(this.#name.key, life, tail.seq)]);
+  }
+
+  async #refusal(found: Located): Attempt {
+    const { expected, generation } = this.#request;
+    const { thread } = found;
+    const isSame = thread.generation === generation;
+    const read = isSame ? await new ThreadReader(this.#requests, found).entries(expected + 1, expected + 1) : [];
+    if (read === OVERTAKEN) return OVERTAKEN;
+    const [occupant] = read.map(entryOf);
+    return { appended: false, tail: entryOf(thread.tail), generation: thread.generation, occupant };
+  }
+}
+
+const seqsOf = (edits: Edits | undefined): readonly number[] => edits?.replace.map(({ seq }) => seq) ?? [];

@@ -1,0 +1,44 @@
+import { afterAll, test, vi } from "vitest";
+import { ownIndex } from "../../../test/services/opensearch-index.ts";
+import { startProxy } from "../../../test/services/tcp-proxy.ts";
+import { describeWithService } from "../../../test/services/with-service.ts";
+import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import { testCheckpointer } from "../../testing/test-checkpointer.ts";
+import { testThreadLog } from "../../testing/test-thread-log.ts";
+import { opensearchCheckpointer, opensearchLogOptions, optionsOfUrl } from "./index.ts";
+import { OpenSearchLog } from "./log.ts";
+
+// Some cases make a thousand calls, and each write is synced.
+vi.setConfig({ testTimeout: 180_000 });
+
+await describeWithService("opensearch", (url) => {
+  const index = ownIndex(url);
+  afterAll(index.remove);
+
+  const place = async () => {
+    const proxy = await startProxy(index.namespace());
+    return { options: optionsOfUrl(proxy.url), outage: proxy.outage, cleanup: proxy.stop };
+  };
+
+  testThreadLog({
+    name: "opensearch",
+    test,
+    afterAll,
+    create: async () => {
+      const { options, ...rest } = await place();
+      const open = (): OpenSearchLog => new OpenSearchLog(opensearchLogOptions(options));
+      return { subject: open(), reopen: async () => open(), ...rest };
+    },
+  });
+
+  testCheckpointer({
+    name: "opensearch",
+    test,
+    afterAll,
+    create: async () => {
+      const { options, ...rest } = await place();
+      const open = (): Checkpointer => opensearchCheckpointer(options);
+      return { subject: open(), reopen: async () => open(), ...rest };
+    },
+  });
+});

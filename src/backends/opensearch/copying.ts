@@ -1,0 +1,124 @@
+import type { Leftover, Thread } from "./documents.ts";
+import { commitGone, commitHead, deleteGone, putRecord, putStub } from "./items.ts";
+import { newLife, type ThreadName } from "./layout.ts";
+import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
+import type { BulkItem, Requests } from "./requests.ts";
+import { clearAway, isSettled, settle } from "./settling.ts";
+
+type CopyOutcome = "copied" | "no source" | "target exists";
+
+/** The edits of the source are carried out in the copy. */
+const UNCHANGED = { edits: undefined, leftovers: [] } as const;
+
+/**
+ * Copies a thread. The copy is announced in the target's document before any
+ * other is written, so that those of a copy that never finished are found; it
+ * becomes the thread by one more write of that document.
+ */
+export function copyThread(
+  requests: Requests,
+  source: ThreadName,
+  target: ThreadName,
+  generation: string,
+): Promise<CopyOutcome> {
+  return untilSteady(async () => {
+    const found = await findThread(requests, source, "whole");
+    if (found?.thread === undefined) return "no source";
+    const copy: Thread = { ...found.thread, ...UNCHANGED, ...target, generation, life: newLife() };
+    const refused = await announce(requests, copy);
+    if (refused !== undefined) return refused;
+    try {
+      const answer = (await copyRecords(requests, found, copy)) ? await becomeThread(requests, copy) : "swept";
+      if (answer === "ours") return "copied";
+      await withdraw(requests, copy);
+      return answer === "swept" ? OVERTAKEN : answer;
+    } catch (error) {
+      // The copy is what failed, and that is what is told.
+      await withdraw(requests, copy).catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+async function announce(requests: Requests, copy: Thread): Promise<CopyOutcome | undefined> {
+  return untilSteady(async () => {
+    const found = await findThread(requests, copy, "entries");
+    // The same generation: an earlier attempt at this very copy, whose answer was lost.
+    if (found?.thread !== undefined) return found.thread.generation === copy.generation ? "copied" : "target exists";
+    const leftovers = [...(found?.leftovers ?? []), leftoverOf(copy)];
+    const announced = await requests.write(commitGone(copy.key, leftovers, found?.revision));
+    return announced === undefined ? OVERTAKEN : undefined;
+  });
+}
+
+const leftoverOf = ({ life, floor, tail }: Thread): Leftover => ({ life, from: floor, to: tail.seq, copying: true });
+
+/** Whether all were there, as of the source's tail. */
+async function copyRecords(requests: Requests, source: Located, copy: Thread): Promise<boolean> {
+  const { floor, tail } = source.thread;
+  const reader = new ThreadReader(requests, source);
+  for (let from = floor; from < tail.seq; from += RECORDS_AT_ONCE) {
+    const to = Math.min(from + RECORDS_AT_ONCE, tail.seq) - 1;
+    const records = await reader.range(from, to);
+    if (records === OVERTAKEN) return false;
+    const items = new Map<number, BulkItem>();
+    for (let seq = from; seq <= to; seq++) items.set(seq, putStub(copy, seq, tail.seq));
+    for (const record of records) items.set(record.seq, putRecord(copy, record, tail.seq));
+    await requests.bulkAll(items.values());
+  }
+  return true;
+}
+
+const RECORDS_AT_ONCE = 500;
+
+/** If it is still announced: then nobody has cleared it away, and no thread has come. */
+async function becomeThread(requests: Requests, copy: Thread): Promise<CopyOutcome | "ours" | "swept"> {
+  const isOurs = ({ life }: Leftover): boolean => life === copy.life;
+  return untilSteady(async () => {
+    const found = await findThread(requests, copy, "entries");
+    if (found === undefined) return "swept";
+    if (found.thread !== undefined) {
+      if (found.thread.life === copy.life) return "ours";
+      return found.thread.generation === copy.generation ? "copied" : "target exists";
+    }
+    if (!found.leftovers.some((leftover) => isOurs(leftover) && leftover.copying)) return "swept";
+    const thread = { ...copy, leftovers: found.leftovers.filter((leftover) => !isOurs(leftover)) };
+    if ((await requests.write(commitHead(thread, found.revision))) === undefined) return OVERTAKEN;
+    // The copy is made, whatever becomes of this; the next append does it otherwise.
+    if (!isSettled(thread)) await settle(requests, thread).catch(() => undefined);
+    return "ours";
+  });
+}
+
+/**
+ * Takes the announcement back before the documents: a write that was sent and
+ * not answered may still make them a thread, and does no longer after that.
+ */
+async function withdraw(requests: Requests, copy: Thread): Promise<void> {
+  const isOurs = ({ life }: Leftover): boolean => life === copy.life;
+  if (
+    (await change(requests, copy, (leftovers) => leftovers.map((one) => (isOurs(one) ? given(one) : one)))) === "ours"
+  )
+    return;
+  await clearAway(requests, copy.key, [leftoverOf(copy)]);
+  await change(requests, copy, (leftovers) => leftovers.filter((one) => !isOurs(one)));
+}
+
+const given = (leftover: Leftover): Leftover => ({ ...leftover, copying: false });
+
+/** Changes what the target's document tells to clear away, where there is no thread; "ours" where the copy is the thread. */
+function change(
+  requests: Requests,
+  copy: Thread,
+  by: (leftovers: readonly Leftover[]) => readonly Leftover[],
+): Promise<"ours" | "changed"> {
+  const { key } = copy;
+  return untilSteady(async () => {
+    const found = await findThread(requests, copy, "entries");
+    if (found?.thread?.life === copy.life) return "ours";
+    if (found === undefined || found.thread !== undefined) return "changed";
+    const left = by(found.leftovers);
+    const item = left.length === 0 ? deleteGone(key, found.revision) : commitGone(key, left, found.revision);
+    return (await requests.write(item)) === undefined ? OVERTAKEN : "changed";
+  });
+}

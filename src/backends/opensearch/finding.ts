@@ -1,0 +1,119 @@
+import type { LogEntry, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { entryOf, type Thread, toEntry, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
+import { hasMember, tagOf } from "./metadata.ts";
+import type { Hit, Json, Requests } from "./requests.ts";
+import { wordQuery } from "./words.ts";
+
+/** As many as one search answers. */
+const PAGE = 1000;
+
+/** A longer prefix makes a query that the server refuses to build: what it finds is looked through once more. */
+const MAX_PREFIX_CHARACTERS = 300;
+
+interface Within {
+  readonly namespace: string;
+  readonly prefix: string;
+}
+
+function within({ namespace, prefix }: Within): readonly object[] {
+  const value = prefix.slice(0, MAX_PREFIX_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
+  return [{ term: { namespace } }, ...(value === "" ? [] : [{ prefix: { thread: { value } } }])];
+}
+
+export interface ThreadQuery extends Within {
+  readonly cursor: string | undefined;
+  readonly limit: number;
+  readonly member?: { readonly key: string; readonly valueJson: string };
+}
+
+/**
+ * Threads in the order of their ids. The id of the last one leads to the next
+ * page: it never changes, so a walk needs no snapshot on the server, which
+ * would have to be kept open and given back.
+ */
+export async function findThreads(requests: Requests, query: ThreadQuery): Promise<LogPage<ThreadEntry>> {
+  const { cursor, member } = query;
+  const limit = Math.min(query.limit, PAGE - 1);
+  const tags = member === undefined ? [] : [{ term: { tags: tagOf(member.key, member.valueJson) } }];
+  await requests.refresh();
+  const hits = await requests.search({
+    query: { bool: { filter: [{ term: { kind: "head" } }, { term: { listed: true } }, ...within(query), ...tags] } },
+    sort: [{ thread: "asc" }],
+    size: limit + 1,
+    ...(cursor !== undefined && { search_after: [cursor] }),
+    _source: ["thread", "log.headEntry"],
+  });
+  const found = hits.map(toThreadEntry);
+  const page = found.slice(0, limit);
+  const items = page.filter(
+    ({ threadId, head }) =>
+      threadId.startsWith(query.prefix) &&
+      (member === undefined || hasMember(head.metadata, member.key, member.valueJson)),
+  );
+  return { items, cursor: found.length > limit ? page.at(-1)?.threadId : undefined };
+}
+
+const toThreadEntry = ({ source }: Hit): ThreadEntry => {
+  const { headEntry } = source["log"] as { headEntry: Json };
+  return { threadId: String(source["thread"]), head: toEntry(headEntry) };
+};
+
+/** The best first. Documents that are about to be deleted are found too: the threads' own documents tell. */
+export async function searchRecords(
+  requests: Requests,
+  words: readonly string[],
+  options: Within & { readonly limit: number },
+): Promise<readonly SearchHit[]> {
+  const { limit } = options;
+  await requests.refresh();
+  const found = new Map<string, SearchHit>();
+  for (let after: readonly unknown[] | undefined; ; ) {
+    const size = Math.min(limit + 10, PAGE);
+    const hits = await requests.search({
+      query: { bool: { must: wordQuery(words), filter: [{ exists: { field: "checkpoint" } }, ...within(options)] } },
+      sort: [{ _score: "desc" }, { thread: "asc" }, { seq: "asc" }],
+      size,
+      ...(after !== undefined && { search_after: after }),
+      _source: { excludes: WITHOUT_BODIES },
+    });
+    for (const hit of await liveOnes(requests, hits)) {
+      if (hit.threadId.startsWith(options.prefix)) found.set(`${hit.entry.seq} ${hit.threadId}`, hit);
+    }
+    after = hits.at(-1)?.sort;
+    if (found.size >= limit || hits.length < size) return [...found.values()].slice(0, limit);
+  }
+}
+
+async function liveOnes(requests: Requests, hits: readonly Hit[]): Promise<readonly SearchHit[]> {
+  const keys = [...new Set(hits.filter(isOlderRecord).map(({ id }) => keyIn(id)))];
+  const documents = await requests.getThreads(keys, WITHOUT_BODIES);
+  const threads = new Map<string, Thread>();
+  for (const [index, key] of keys.entries()) {
+    const source = documents[index]?.source;
+    if (source?.["kind"] === "head") threads.set(key, toThread(source));
+  }
+  return hits.filter((hit) => !isOlderRecord(hit) || isLive(hit, threads)).map(toSearchHit);
+}
+
+const keyIn = (id: string): string => id.split(".", 1)[0] ?? "";
+
+const isOlderRecord = ({ source }: Hit): boolean => source["kind"] === "record";
+
+function isLive({ id, source }: Hit, threads: ReadonlyMap<string, Thread>): boolean {
+  const thread = threads.get(keyIn(id));
+  if (thread === undefined || thread.life !== id.split(".")[1]) return false;
+  const seq = Number(source["seq"]);
+  const { floor, edits } = thread;
+  const isReplaced = edits?.replace.some((record) => record.seq === seq && !isSame(record, toRecord(source)));
+  return seq >= floor && !edits?.drop.includes(seq) && isReplaced !== true;
+}
+
+/** Whether the document of a replaced record is the new one already. */
+const isSame = (one: LogEntry, other: LogEntry): boolean =>
+  JSON.stringify(entryOf(one)) === JSON.stringify(entryOf(other));
+
+const toSearchHit = ({ source, score, sort }: Hit): SearchHit => ({
+  threadId: String(source["thread"]),
+  entry: entryOf(toRecord(source)),
+  score: typeof sort[0] === "number" ? sort[0] : score,
+});

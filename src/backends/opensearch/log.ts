@@ -1,0 +1,221 @@
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  SearchHit,
+  ThreadEntry,
+  ThreadLog,
+} from "../../checkpoint/thread-log.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { Appending } from "./appending.ts";
+import { classify } from "./classify.ts";
+import { type OpenSearchClient, type OpenSearchPlace, openClient, secretsOf } from "./connect.ts";
+import { copyThread } from "./copying.ts";
+import { entryOf } from "./documents.ts";
+import { findThreads, searchRecords } from "./finding.ts";
+import { findCheckpoint } from "./finding-checkpoints.ts";
+import { Footings } from "./footings.ts";
+import { type ThreadName, threadName } from "./layout.ts";
+import { type IndexOptions, prepareIndex } from "./prepare-index.ts";
+import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
+import { finishRemovals, removeThread } from "./removing.ts";
+import { Requests } from "./requests.ts";
+import { isSettled } from "./settling.ts";
+
+export interface OpenSearchLogOptions extends IndexOptions {
+  readonly namespace: string;
+  readonly source: OpenSearchPlace | { readonly client: OpenSearchClient };
+  readonly requestTimeoutMs: number;
+}
+
+interface Connection {
+  readonly client: OpenSearchClient;
+  readonly requests: Requests;
+}
+
+/** Threads in OpenSearch. layout.ts says how they lie there, and why that is safe. */
+export class OpenSearchLog implements ThreadLog {
+  readonly name = "opensearch";
+  readonly secrets: readonly string[];
+  readonly #options: OpenSearchLogOptions;
+  readonly #footings = new Footings();
+  #capabilities: LogCapabilities = {
+    // Whatever its settings, the server outlives this process. More is known once it was asked.
+    durability: "os",
+    conditionalAppend: true,
+    listThreads: true,
+    // Nothing here removes a thread when its time has come.
+    ttl: false,
+    // One request holds two records, and as text they may be twice as long; a server takes 100 MB.
+    maxRecordBytes: 16 * 1024 * 1024,
+    maxChainRecords: 128,
+  };
+  #opening: Promise<Connection> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: OpenSearchLogOptions) {
+    this.#options = options;
+    this.secrets = "client" in options.source ? [] : secretsOf(options.source.auth);
+  }
+
+  get capabilities(): LogCapabilities {
+    return this.#capabilities;
+  }
+
+  async connect(): Promise<void> {
+    await this.#open();
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    return new Appending(await this.#open(), this.#footings, this.#name(threadId), request).run();
+  }
+
+  async readTail(threadId: string): Promise<LogChain | undefined> {
+    return this.#reading(threadId, "whole", async (reader, { thread, revision }) => {
+      const { generation, tail } = thread;
+      const records = await reader.range(tail.base, tail.seq);
+      if (records === OVERTAKEN) return OVERTAKEN;
+      this.#footings.put({ thread, revision, settled: isSettled(thread) });
+      return { generation, tail: entryOf(tail), records };
+    });
+  }
+
+  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    const requests = await this.#open();
+    return this.#reading(threadId, "whole", async (reader, located) => {
+      const entry = await findCheckpoint(requests, located, checkpointId);
+      if (entry === undefined || entry === OVERTAKEN) return entry;
+      const records = await reader.range(entry.base, entry.seq);
+      if (records === OVERTAKEN) return OVERTAKEN;
+      return { generation: located.thread.generation, tail: entryOf(located.thread.tail), records };
+    });
+  }
+
+  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    const requests = await this.#open();
+    return this.#reading(threadId, "entries", (_, located) => findCheckpoint(requests, located, checkpointId));
+  }
+
+  async tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {
+    return this.#reading(threadId, "entries", async (_, { thread: { generation, tail } }) => ({
+      generation,
+      entry: entryOf(tail),
+    }));
+  }
+
+  async list(threadId: string, { before, limit }: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    const entries = await this.#reading(threadId, "entries", async (reader, { thread: { floor, tail } }) => {
+      const found: LogEntry[] = [];
+      for (let to = Math.min((before ?? Number.POSITIVE_INFINITY) - 1, tail.seq); to >= floor; ) {
+        const from = Math.max(to - Math.min(limit - found.length + SPARE, ENTRIES_AT_ONCE) + 1, floor);
+        const read = await reader.entries(from, to);
+        if (read === OVERTAKEN) return OVERTAKEN;
+        found.push(...read.filter(({ checkpointId }) => checkpointId !== undefined).toReversed());
+        if (found.length >= limit) break;
+        to = from - 1;
+      }
+      return found.slice(0, limit).map(entryOf);
+    });
+    return entries ?? [];
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { readonly generation: string; readonly seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    this.#footings.take(threadId);
+    return removeThread(await this.#open(), this.#name(threadId), ifTail);
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    return copyThread(await this.#open(), this.#name(source), this.#name(target), generation);
+  }
+
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    return findThreads(await this.#open(), { namespace: this.#options.namespace, ...options, cursor: options.cursor });
+  }
+
+  async queryMetadata(
+    key: string,
+    valueJson: string,
+    { cursor, limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
+  ): Promise<LogPage<ThreadEntry>> {
+    return findThreads(await this.#open(), {
+      namespace: this.#options.namespace,
+      prefix,
+      cursor,
+      limit,
+      member: { key, valueJson },
+    });
+  }
+
+  async search(
+    words: readonly string[],
+    { limit, prefix = "" }: { limit: number; prefix?: string },
+  ): Promise<readonly SearchHit[]> {
+    return searchRecords(await this.#open(), words, { namespace: this.#options.namespace, limit, prefix });
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const connection = await this.#opening?.catch(() => undefined);
+    if (!("client" in this.#options.source)) await connection?.client.close();
+  }
+
+  /** `undefined` where there is no thread; again where it changed meanwhile. */
+  async #reading<Answer>(
+    threadId: string,
+    what: "whole" | "entries",
+    read: (reader: ThreadReader, located: Located) => Promise<Answer | undefined | typeof OVERTAKEN>,
+  ): Promise<Answer | undefined> {
+    const requests = await this.#open();
+    return untilSteady(async () => {
+      const found = await findThread(requests, this.#name(threadId), what);
+      return found?.thread && read(new ThreadReader(requests, found), found);
+    });
+  }
+
+  #name(threadId: string): ThreadName {
+    return threadName(this.#options.namespace, threadId);
+  }
+
+  async #open(): Promise<Requests> {
+    if (this.#closing !== undefined) throw new StateError("CLOSED", "the connection was closed");
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return (await this.#opening).requests;
+  }
+
+  async #connect(): Promise<Connection> {
+    const { source } = this.#options;
+    const client = "client" in source ? source.client : await openClient(source);
+    try {
+      const facts = await prepareIndex(new Requests(client, this.#options, false), this.#options);
+      this.#capabilities = { ...this.#capabilities, durability: facts.durability };
+      const requests = new Requests(client, this.#options, facts.isAlias);
+      // Nobody's call fails because of what somebody else did not finish.
+      await finishRemovals(requests).catch(() => undefined);
+      return { client, requests };
+    } catch (error) {
+      if (!("client" in source)) await client.close();
+      throw error;
+    }
+  }
+}
+
+const ENTRIES_AT_ONCE = 500;
+/** Some positions hold no checkpoint: a few more than were asked for save a second round. */
+const SPARE = 8;

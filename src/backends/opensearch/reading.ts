@@ -1,0 +1,97 @@
+import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
+import { sleep } from "../../internal/sleep.ts";
+import { type Leftover, type Thread, toLeftovers, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
+import { recordId, type ThreadName } from "./layout.ts";
+import type { Document, Requests, Revision } from "./requests.ts";
+
+/** A thread, as one version of its document tells it. */
+export interface Located {
+  readonly thread: Thread;
+  readonly revision: Revision;
+}
+
+/** What the document of a thread says, and which version of it said so. */
+export type Found =
+  | Located
+  | { readonly thread: undefined; readonly revision: Revision; readonly leftovers: readonly Leftover[] };
+
+/** The thread changed while it was read. */
+export const OVERTAKEN: unique symbol = Symbol("overtaken");
+
+/** Tries again until nothing came in between. Each time round somebody else got through, so this ends. */
+export async function untilSteady<Result>(attempt: () => Promise<Result | typeof OVERTAKEN>): Promise<Result> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const result = await attempt();
+    if (result !== OVERTAKEN) return result;
+    await sleep(round);
+  }
+  throw new StateError("UNAVAILABLE", "the thread is changed by others again and again; try later");
+}
+
+const ROUNDS = 200;
+
+export async function findThread(
+  requests: Requests,
+  { namespace, threadId, key }: ThreadName,
+  what: "whole" | "entries",
+): Promise<Found | undefined> {
+  const document = await requests.get(key, what === "whole" ? [] : WITHOUT_BODIES);
+  if (document === undefined) return undefined;
+  const { source, revision } = document;
+  if (source["kind"] === "gone") return { thread: undefined, revision, leftovers: toLeftovers(source) };
+  if (source["thread"] === threadId && source["namespace"] === namespace) return { thread: toThread(source), revision };
+  throw new StateError("CORRUPT", "the document of the thread is another thread's");
+}
+
+/** Records of a thread at some positions, as of its tail. */
+export class ThreadReader {
+  readonly #requests: Requests;
+  readonly #thread: Thread;
+  readonly #revision: Revision;
+
+  constructor(requests: Requests, { thread, revision }: Located) {
+    this.#requests = requests;
+    this.#thread = thread;
+    this.#revision = revision;
+  }
+
+  /** Every record from `from` to `to`, in ascending order. */
+  async range(from: number, to: number): Promise<readonly LogRecord[] | typeof OVERTAKEN> {
+    return this.#at(this.#positions(from, to), []);
+  }
+
+  /** The same, without bodies. */
+  async entries(from: number, to: number): Promise<readonly LogEntry[] | typeof OVERTAKEN> {
+    return this.#at(this.#positions(from, to), WITHOUT_BODIES);
+  }
+
+  #positions(from: number, to: number): readonly number[] {
+    const { floor, tail, edits } = this.#thread;
+    const first = Math.max(from, floor);
+    const count = Math.max(Math.min(to, tail.seq) - first + 1, 0);
+    const dropped = new Set(edits?.drop);
+    return Array.from({ length: count }, (_, index) => first + index).filter((seq) => !dropped.has(seq));
+  }
+
+  async #at(seqs: readonly number[], without: readonly string[]): Promise<readonly LogRecord[] | typeof OVERTAKEN> {
+    const { key, life, tail, edits } = this.#thread;
+    const known = new Map([...(edits?.replace ?? []), tail].map((record) => [record.seq, record]));
+    const asked = seqs.filter((seq) => !known.has(seq));
+    const ids = asked.map((seq) => recordId(key, life, seq));
+    const documents = ids.length === 0 ? [] : await this.#requests.getMany(key, ids, without);
+    if (documents.some((document) => document !== undefined && document.version > tail.seq)) return OVERTAKEN;
+    if (documents.includes(undefined) && (await this.#hasMoved())) return OVERTAKEN;
+    const read = new Map(asked.map((seq, index) => [seq, documents[index]]));
+    return seqs.flatMap((seq) => known.get(seq) ?? recordIn(read.get(seq)));
+  }
+
+  /** A record that is missing has been deleted since; or it is missing, and whoever puts the records together says so. */
+  async #hasMoved(): Promise<boolean> {
+    const now = await findThread(this.#requests, this.#thread, "entries");
+    return now?.revision.seqNo !== this.#revision.seqNo || now.revision.term !== this.#revision.term;
+  }
+}
+
+const recordIn = (document: Document | undefined): readonly LogRecord[] =>
+  document === undefined || document.source["kind"] === "stub" ? [] : [toRecord(document.source)];

@@ -1,0 +1,44 @@
+import { toLeftovers } from "./documents.ts";
+import { commitGone } from "./items.ts";
+import type { ThreadName } from "./layout.ts";
+import { findThread, OVERTAKEN, untilSteady } from "./reading.ts";
+import type { Requests } from "./requests.ts";
+import { finishRemoval } from "./settling.ts";
+
+type Removal = "removed" | "absent" | "moved";
+
+export function removeThread(
+  requests: Requests,
+  name: ThreadName,
+  ifTail: { readonly generation: string; readonly seq: number } | undefined,
+): Promise<Removal> {
+  const { key } = name;
+  return untilSteady(async () => {
+    const found = await findThread(requests, name, "entries");
+    if (found === undefined) return "absent";
+    if (found.thread === undefined) {
+      const { leftovers, revision } = found;
+      if (!leftovers.some(({ copying }) => copying)) await finishRemoval(requests, key, leftovers, revision);
+      return "absent";
+    }
+    const { generation, tail, life, floor, edits, leftovers } = found.thread;
+    if (ifTail !== undefined && (ifTail.generation !== generation || ifTail.seq !== tail.seq)) return "moved";
+    const all = [...leftovers, { life, from: edits?.from ?? floor, to: tail.seq, copying: false }];
+    const revision = await requests.write(commitGone(key, all, found.revision));
+    if (revision === undefined) return OVERTAKEN;
+    await finishRemoval(requests, key, all, revision);
+    return "removed";
+  });
+}
+
+/** Removals that were cut off, by whomever. A copy that may be under way is left alone. */
+export async function finishRemovals(requests: Requests): Promise<void> {
+  const gone = await requests.search({ query: { term: { kind: "gone" } }, size: 100 });
+  for (const { id } of gone) {
+    const document = await requests.get(id);
+    if (document === undefined || document.source["kind"] !== "gone") continue;
+    const leftovers = toLeftovers(document.source);
+    if (leftovers.some(({ copying }) => copying)) continue;
+    await finishRemoval(requests, id, leftovers, document.revision);
+  }
+}

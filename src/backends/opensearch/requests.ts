@@ -1,0 +1,238 @@
+import { StateError } from "../../errors.ts";
+import { ServerFailure, statusOf, typeOf } from "./classify.ts";
+import type { OpenSearchClient, OpenSearchRequest } from "./connect.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Which version of a document somebody read or wrote: a conditional write names it. */
+export interface Revision {
+  readonly seqNo: number;
+  readonly term: number;
+}
+
+export interface Document {
+  readonly source: Json;
+  readonly revision: Revision;
+  /** Of records: the position of the append that wrote it. */
+  readonly version: number;
+}
+
+export interface Hit {
+  readonly id: string;
+  readonly source: Json;
+  readonly score: number;
+  readonly sort: readonly unknown[];
+}
+
+/** One line of a bulk request, and the document that it writes. */
+export interface BulkItem {
+  readonly action: Readonly<Record<string, Json>>;
+  readonly source?: Json;
+}
+
+export interface BulkAnswer {
+  readonly status: number;
+  readonly revision: Revision;
+}
+
+export interface RequestSettings {
+  readonly index: string;
+  readonly requestTimeoutMs: number;
+  readonly waitForActiveShards: string | undefined;
+}
+
+/** A copy that has not heard of the latest write, or of having been cut off, must not answer. */
+const PRIMARY = { preference: "_primary" };
+
+/**
+ * The few calls that are made of OpenSearch. Never repeated by the client: the
+ * checkpointer does that, and knows which write was whose. An answer is taken
+ * for "not there" only where the server says exactly that of a document.
+ */
+export class Requests {
+  readonly #client: OpenSearchClient;
+  readonly #settings: RequestSettings;
+  readonly #path: string;
+  /** Where the name is an alias, writes insist on it: a name that leads nowhere would make an index without a mapping. */
+  readonly #onlyAlias: Record<string, string>;
+
+  constructor(client: OpenSearchClient, settings: RequestSettings, isAlias: boolean) {
+    this.#client = client;
+    this.#settings = settings;
+    this.#path = `/${encodeURIComponent(settings.index)}`;
+    this.#onlyAlias = isAlias ? { require_alias: "true" } : {};
+  }
+
+  async send(request: OpenSearchRequest): Promise<Json> {
+    try {
+      const options = { maxRetries: 0, requestTimeout: this.#settings.requestTimeoutMs };
+      const { body } = await this.#client.transport.request(request, options);
+      if (typeof body === "object" && body !== null) return body as Json;
+    } catch (error) {
+      const status = statusOf(error);
+      // The client has no words for an answer that is not OpenSearch's own.
+      if (status !== undefined && typeOf(error) === "" && isRefusal(error)) {
+        throw new ServerFailure(status, { type: "response", reason: `HTTP status ${status}` });
+      }
+      throw error;
+    }
+    throw new StateError("UNAVAILABLE", "the answer is not OpenSearch's: something else listens there");
+  }
+
+  async get(id: string, without: readonly string[] = []): Promise<Document | undefined> {
+    const excludes = without.length === 0 ? undefined : { _source_excludes: without.join(",") };
+    try {
+      const path = `${this.#path}/_doc/${encodeURIComponent(id)}`;
+      return toDocument(await this.send({ method: "GET", path, querystring: { ...PRIMARY, ...excludes } }));
+    } catch (error) {
+      if (statusOf(error) === 404 && (error as { body?: Json }).body?.["found"] === false) return undefined;
+      throw error;
+    }
+  }
+
+  /** In the order of `ids`; all of one thread. */
+  async getMany(
+    routing: string,
+    ids: readonly string[],
+    without: readonly string[] = [],
+  ): Promise<(Document | undefined)[]> {
+    const found: (Document | undefined)[] = [];
+    for (let start = 0; start < ids.length; start += DOCUMENTS_AT_ONCE) {
+      const docs = ids.slice(start, start + DOCUMENTS_AT_ONCE).map((_id) => ({ _id, routing }));
+      found.push(...(await this.#getSome(docs, without)));
+    }
+    return found;
+  }
+
+  async #getSome(docs: readonly object[], without: readonly string[]): Promise<(Document | undefined)[]> {
+    const excludes = without.length === 0 ? undefined : { _source_excludes: without.join(",") };
+    const answer = await this.send({
+      method: "POST",
+      path: `${this.#path}/_mget`,
+      querystring: { ...PRIMARY, ...excludes },
+      body: JSON.stringify({ docs }),
+    });
+    const found = answer["docs"] as readonly Json[] | undefined;
+    if (found?.length !== docs.length) throw incomplete();
+    return found.map((document) => {
+      if (document["error"] !== undefined) throw new ServerFailure(503, document["error"]);
+      return document["found"] === false ? undefined : toDocument(document);
+    });
+  }
+
+  /** The documents of several threads, each in its own shard. */
+  async getThreads(keys: readonly string[], without: readonly string[]): Promise<(Document | undefined)[]> {
+    return keys.length === 0
+      ? []
+      : this.#getSome(
+          keys.map((_id) => ({ _id })),
+          without,
+        );
+  }
+
+  /** Carried out in order within one shard. Fails as a whole where an item failed for another reason than its condition. */
+  async bulk(items: readonly BulkItem[]): Promise<readonly BulkAnswer[]> {
+    return this.#bulk(items.map(textOf));
+  }
+
+  /** Any number of items, in as many requests as their size takes: a request has a limit, and the server's memory too. */
+  async bulkAll(items: Iterable<BulkItem>): Promise<void> {
+    let portion: string[] = [];
+    let size = 0;
+    for (const item of items) {
+      const text = textOf(item);
+      portion.push(text);
+      size += text.length;
+      if (size < PORTION_CHARACTERS && portion.length < ITEMS_AT_ONCE) continue;
+      await this.#bulk(portion);
+      portion = [];
+      size = 0;
+    }
+    if (portion.length > 0) await this.#bulk(portion);
+  }
+
+  async #bulk(items: readonly string[]): Promise<readonly BulkAnswer[]> {
+    const { waitForActiveShards } = this.#settings;
+    const answer = await this.send({
+      method: "POST",
+      path: `${this.#path}/_bulk`,
+      querystring: {
+        ...this.#onlyAlias,
+        ...(waitForActiveShards !== undefined && { wait_for_active_shards: waitForActiveShards }),
+      },
+      bulkBody: items.join(""),
+    });
+    const answers = (answer["items"] as readonly Readonly<Record<string, Json>>[] | undefined)?.flatMap(Object.values);
+    if (answers?.length !== items.length) throw incomplete();
+    return (answers as readonly Json[]).map(toBulkAnswer);
+  }
+
+  /** One conditional write of one document, or `undefined` where the condition does not hold. */
+  async write(item: BulkItem): Promise<Revision | undefined> {
+    const [answer] = await this.bulk([item]);
+    return answer === undefined || answer.status === 409 || answer.status === 404 ? undefined : answer.revision;
+  }
+
+  async search(body: Json): Promise<readonly Hit[]> {
+    return (await this.searchWithFigures(body)).hits;
+  }
+
+  /** With a routing, in the one shard that it leads to. */
+  async searchWithFigures(body: Json, routing?: string): Promise<{ hits: readonly Hit[]; aggregations: Json }> {
+    const answer = await this.send({
+      method: "POST",
+      path: `${this.#path}/_search`,
+      // A shard that does not answer must not look like one that holds nothing.
+      querystring: { ...PRIMARY, allow_partial_search_results: "false", ...(routing !== undefined && { routing }) },
+      body: JSON.stringify({ track_total_hits: false, ...body }),
+    });
+    const { hits } = (answer["hits"] ?? {}) as { hits?: readonly Json[] };
+    if (hits === undefined || answer["timed_out"] === true) throw incomplete();
+    return { hits: hits.map(toHit), aggregations: (answer["aggregations"] ?? {}) as Json };
+  }
+
+  /** Lets searches see what was written until now. */
+  async refresh(): Promise<void> {
+    const answer = await this.send({ method: "POST", path: `${this.#path}/_refresh` });
+    const { failed } = (answer["_shards"] ?? {}) as { failed?: number };
+    if (failed !== 0) throw incomplete();
+  }
+}
+
+const DOCUMENTS_AT_ONCE = 500;
+const ITEMS_AT_ONCE = 1000;
+const PORTION_CHARACTERS = 4 * 1024 * 1024;
+
+const textOf = ({ action, source }: BulkItem): string =>
+  `${JSON.stringify(action)}\n${source === undefined ? "" : `${JSON.stringify(source)}\n`}`;
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && error.name === "ResponseError" && (error as { body?: Json }).body?.["found"] !== false;
+
+function toDocument(answer: Json): Document {
+  const source = answer["_source"];
+  if (answer["found"] !== true || typeof source !== "object" || source === null) throw incomplete();
+  return { source: source as Json, revision: revisionOf(answer), version: Number(answer["_version"]) };
+}
+
+const toHit = (hit: Json): Hit => ({
+  id: String(hit["_id"]),
+  source: (hit["_source"] ?? {}) as Json,
+  score: Number(hit["_score"] ?? 0),
+  sort: (hit["sort"] ?? []) as readonly unknown[],
+});
+
+const revisionOf = (answer: Json): Revision => ({
+  seqNo: Number(answer["_seq_no"]),
+  term: Number(answer["_primary_term"]),
+});
+
+/** 409: its condition does not hold. 404: there was nothing to delete. */
+function toBulkAnswer(answer: Json): BulkAnswer {
+  const status = Number(answer["status"]);
+  const fails = answer["error"] !== undefined && status !== 409;
+  if (fails || Number.isNaN(status)) throw new ServerFailure(Number.isNaN(status) ? 503 : status, answer["error"]);
+  return { status, revision: revisionOf(answer) };
+}
+
+const incomplete = (): StateError => new StateError("UNAVAILABLE", "the answer of OpenSearch is incomplete");

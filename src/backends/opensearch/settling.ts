@@ -1,0 +1,39 @@
+import type { Leftover, Thread } from "./documents.ts";
+import { deleteGone, deleteRecord, putRecord, putStub } from "./items.ts";
+import type { BulkItem, Requests, Revision } from "./requests.ts";
+
+/** Whether a head document tells of nothing that may be left to carry out. */
+export const isSettled = ({ edits, leftovers }: Thread): boolean => edits === undefined && leftovers.length === 0;
+
+/** Carries out what a head document tells. Everybody may, several at once, and again: each step leads to the same documents. */
+export async function settle(requests: Requests, thread: Thread): Promise<void> {
+  const { key, edits, floor, tail, life, leftovers } = thread;
+  if (edits !== undefined) {
+    await requests.bulkAll([
+      ...edits.replace.map((record) => putRecord(thread, record, tail.seq)),
+      ...edits.drop.map((seq) => putStub(thread, seq, tail.seq)),
+    ]);
+    await requests.bulkAll(deletions(key, { life, from: edits.from, to: floor - 1 }));
+  }
+  await clearAway(requests, key, leftovers);
+}
+
+export async function clearAway(requests: Requests, key: string, leftovers: readonly Leftover[]): Promise<void> {
+  for (const leftover of leftovers) await requests.bulkAll(deletions(key, leftover));
+}
+
+/** Deletes what is left of threads that were removed, and then the document that says so. */
+export async function finishRemoval(
+  requests: Requests,
+  key: string,
+  leftovers: readonly Leftover[],
+  revision: Revision,
+): Promise<void> {
+  await clearAway(requests, key, leftovers);
+  // Refused where a thread has been made in its place: its document has taken the leftovers over.
+  await requests.write(deleteGone(key, revision));
+}
+
+function* deletions(key: string, { life, from, to }: Omit<Leftover, "copying">): Generator<BulkItem> {
+  for (let seq = from; seq <= to; seq++) yield deleteRecord(key, life, seq);
+}
