@@ -47,6 +47,13 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     eitherPeer: true,
     durability: "configured",
   },
+  opensearch: {
+    schemes: ["opensearch", "opensearch+https", "opensearch+http"],
+    example: "opensearch://localhost:9200/holdfast",
+    load: () => import("./opensearch/index.ts"),
+    peers: { "@opensearch-project/opensearch": ">=3 <4" },
+    durability: "configured",
+  },
   oci: {
     schemes: ["oci"],
     example: "oci://my-bucket/prod",
@@ -59,11 +66,5 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./http/index.ts"),
     peers: {},
     capabilities: "remote",
-  },
-  opensearch: {
-    schemes: ["opensearch", "opensearch+https", "opensearch+http"],
-    example: "opensearch://localhost:9200/holdfast",
-    load: () => import("./opensearch/index.ts"),
-    peers: { "@opensearch-project/opensearch": ">=3 <4" },
   },
 };
