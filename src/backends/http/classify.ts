@@ -1,26 +1,12 @@
 import type { ErrorCode } from "../../errors.ts";
+import { NETWORK_CODES } from "../../internal/network-codes.ts";
 import { MalformedMessage } from "../../wire/fields.ts";
 
-/** How fetch reports that nobody answered, or that the line went dead: all of it may pass. */
-const UNREACHABLE = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ECONNABORTED",
-  "EPIPE",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "EHOSTDOWN",
-  "ENETUNREACH",
-  "ENETDOWN",
-  "ETIMEDOUT",
-  "EADDRNOTAVAIL",
-  "UND_ERR_SOCKET",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "UND_ERR_HEADERS_TIMEOUT",
-  "UND_ERR_BODY_TIMEOUT",
-  "UND_ERR_RES_CONTENT_LENGTH_MISMATCH",
-]);
+/** A body that was cut is a line that went dead. */
+const BY_CODE: Readonly<Record<string, ErrorCode>> = {
+  ...NETWORK_CODES,
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "UNAVAILABLE",
+};
 
 /** fetch hides the reason in `cause`, and where several addresses were tried, in `errors` below it. */
 export function classify(error: unknown, depth = 0): ErrorCode | undefined {
@@ -29,7 +15,7 @@ export function classify(error: unknown, depth = 0): ErrorCode | undefined {
   const { name, code, message, cause, errors } = error as Partial<Record<string, unknown>>;
   if (name === "TimeoutError") return "TIMEOUT";
   if (typeof code === "string") {
-    if (UNREACHABLE.has(code)) return "UNAVAILABLE";
+    if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code];
     if (code.startsWith("HPE_")) return "UNAVAILABLE";
   }
   const inner = [cause, ...(Array.isArray(errors) ? errors : [])].map((part) => classify(part, depth + 1));

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../../errors.ts";
+import { NETWORK_CODES } from "../../internal/network-codes.ts";
 
 /** By SQLSTATE, the longest that fits: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const BY_STATE: Readonly<Record<string, ErrorCode>> = {
@@ -28,18 +29,9 @@ const BY_STATE: Readonly<Record<string, ErrorCode>> = {
 
 /** What the socket says. */
 const BY_SYSTEM_CODE: Readonly<Record<string, ErrorCode>> = {
-  ECONNREFUSED: "UNAVAILABLE",
-  ECONNRESET: "UNAVAILABLE",
-  ECONNABORTED: "UNAVAILABLE",
-  EPIPE: "UNAVAILABLE",
-  ENOTFOUND: "UNAVAILABLE",
-  EAI_AGAIN: "UNAVAILABLE",
-  EHOSTUNREACH: "UNAVAILABLE",
-  ENETUNREACH: "UNAVAILABLE",
-  ENETDOWN: "UNAVAILABLE",
+  ...NETWORK_CODES,
   ENOENT: "UNAVAILABLE",
   EACCES: "PERMISSION_DENIED",
-  ETIMEDOUT: "TIMEOUT",
 };
 
 /** The client has no code for what it finds out itself. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from "../../errors.ts";
+import { NETWORK_CODES } from "../../internal/network-codes.ts";
 
 /** By the word that a server's error begins with. */
 const BY_WORD: Readonly<Record<string, ErrorCode>> = {
@@ -38,19 +39,6 @@ const BY_TEXT: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/already connecting|^Socket already opened|^Cluster already open/, "UNAVAILABLE"],
 ];
 
-const BY_SYSTEM_CODE: Readonly<Record<string, ErrorCode>> = {
-  ECONNREFUSED: "UNAVAILABLE",
-  ECONNRESET: "UNAVAILABLE",
-  ECONNABORTED: "UNAVAILABLE",
-  EPIPE: "UNAVAILABLE",
-  ENOTFOUND: "UNAVAILABLE",
-  EAI_AGAIN: "UNAVAILABLE",
-  EHOSTUNREACH: "UNAVAILABLE",
-  ENETUNREACH: "UNAVAILABLE",
-  EADDRNOTAVAIL: "UNAVAILABLE",
-  ETIMEDOUT: "TIMEOUT",
-};
-
 /** Classes of ioredis and of redis, which give their errors no code. */
 const BY_CLASS: Readonly<Record<string, ErrorCode>> = {
   MaxRetriesPerRequestError: "UNAVAILABLE",
@@ -77,7 +65,7 @@ export function classify(error: unknown): ErrorCode | undefined {
   return (
     (lastNodeError === undefined ? undefined : classify(lastNodeError)) ??
     classifyText(serverText(error)) ??
-    member(BY_SYSTEM_CODE, typeof code === "string" ? code : "") ??
+    member(NETWORK_CODES, typeof code === "string" ? code : "") ??
     member(BY_CLASS, error.name) ??
     member(BY_CLASS, error.constructor.name)
   );

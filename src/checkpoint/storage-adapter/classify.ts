@@ -1,23 +1,11 @@
 import type { ErrorCode } from "../../errors.ts";
+import { NETWORK_CODES } from "../../internal/network-codes.ts";
 
 /** What Node's own network, file and timeout errors mean; a storage may also throw a StateError and say it itself. */
 const BY_CODE: Readonly<Record<string, ErrorCode>> = {
-  ECONNREFUSED: "UNAVAILABLE",
-  ECONNRESET: "UNAVAILABLE",
-  ECONNABORTED: "UNAVAILABLE",
-  EPIPE: "UNAVAILABLE",
-  ENETDOWN: "UNAVAILABLE",
-  ENETUNREACH: "UNAVAILABLE",
-  EHOSTUNREACH: "UNAVAILABLE",
-  ENOTFOUND: "UNAVAILABLE",
-  EAI_AGAIN: "UNAVAILABLE",
+  ...NETWORK_CODES,
   EMFILE: "UNAVAILABLE",
   EBUSY: "UNAVAILABLE",
-  UND_ERR_SOCKET: "UNAVAILABLE",
-  ETIMEDOUT: "TIMEOUT",
-  UND_ERR_CONNECT_TIMEOUT: "TIMEOUT",
-  UND_ERR_HEADERS_TIMEOUT: "TIMEOUT",
-  UND_ERR_BODY_TIMEOUT: "TIMEOUT",
   ENOSPC: "STORAGE_FULL",
   EDQUOT: "STORAGE_FULL",
   EACCES: "PERMISSION_DENIED",

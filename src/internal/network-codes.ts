@@ -1,0 +1,21 @@
+import type { ErrorCode } from "../errors.ts";
+
+/** What the system and `fetch` say when nobody answers, or when a line goes dead. All of it may pass. */
+export const NETWORK_CODES: Readonly<Record<string, ErrorCode>> = {
+  ECONNREFUSED: "UNAVAILABLE",
+  ECONNRESET: "UNAVAILABLE",
+  ECONNABORTED: "UNAVAILABLE",
+  EPIPE: "UNAVAILABLE",
+  ENOTFOUND: "UNAVAILABLE",
+  EAI_AGAIN: "UNAVAILABLE",
+  EHOSTUNREACH: "UNAVAILABLE",
+  EHOSTDOWN: "UNAVAILABLE",
+  ENETUNREACH: "UNAVAILABLE",
+  ENETDOWN: "UNAVAILABLE",
+  EADDRNOTAVAIL: "UNAVAILABLE",
+  UND_ERR_SOCKET: "UNAVAILABLE",
+  ETIMEDOUT: "TIMEOUT",
+  UND_ERR_CONNECT_TIMEOUT: "TIMEOUT",
+  UND_ERR_HEADERS_TIMEOUT: "TIMEOUT",
+  UND_ERR_BODY_TIMEOUT: "TIMEOUT",
+};
