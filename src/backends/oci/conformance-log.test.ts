@@ -18,6 +18,7 @@ testThreadLog({
   create: async () => {
     const options = bucket.emptyPlace();
     const cleanup = () => bucket.clear(options.prefix);
-    return { subject: bucket.openLog(options), reopen: async () => bucket.openLog(options), cleanup };
+    const outage = bucket.outage === undefined ? {} : { outage: bucket.outage };
+    return { subject: bucket.openLog(options), reopen: async () => bucket.openLog(options), cleanup, ...outage };
   },
 });
