@@ -13,6 +13,9 @@ import { userMessage } from "../../state/message.ts";
 import { classify } from "./classify.ts";
 import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./index.ts";
 
+/** How long to wait for what comes at its own pace: a loaded machine is slow, and nothing here is about speed. */
+const PATIENCE = { timeout: 20_000 };
+
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const ONCE = { attempts: 1 };
 
@@ -156,7 +159,7 @@ await describeWithService("postgres", (url) => {
       const saving = checkpointer.save(state, "t1");
       const waiting = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = 'ended while saving' AND wait_event_type = 'Lock'`;
-      await vi.waitUntil(async () => (await sql(waiting)).length > 0);
+      await vi.waitUntil(async () => (await sql(waiting)).length > 0, PATIENCE);
       await release();
       await saving;
     });

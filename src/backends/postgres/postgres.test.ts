@@ -11,6 +11,9 @@ import { durabilityOf } from "./durability.ts";
 import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./index.ts";
 import { tableNames } from "./layout.ts";
 
+/** How long to wait for what comes at its own pace: a loaded machine is slow, and nothing here is about speed. */
+const PATIENCE = { timeout: 20_000 };
+
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
 await describeWithService("postgres", (url) => {
@@ -74,7 +77,7 @@ await describeWithService("postgres", (url) => {
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'to be ended'",
     );
     expect(ended.length).toBeGreaterThanOrEqual(2);
-    await vi.waitUntil(() => pool.idleCount === 0);
+    await vi.waitUntil(() => pool.idleCount === 0, PATIENCE);
     expect((await ours.load("t1"))?.messages).toHaveLength(1);
     expect((await theirs.load("t2"))?.messages).toHaveLength(1);
     await theirs.close();
@@ -94,18 +97,18 @@ await describeWithService("postgres", (url) => {
     })();
     const listening = `SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN holdfast_%' AND state = 'idle'`;
     const watchers = (): Promise<number> => count(`${tablePrefix}watchers`);
-    await vi.waitUntil(async () => (await watchers()) === 1);
+    await vi.waitUntil(async () => (await watchers()) === 1, PATIENCE);
     state = state.withMessage(userMessage("two"));
     await writer.save(state, "t1");
-    await vi.waitUntil(() => seen.includes(2));
+    await vi.waitUntil(() => seen.includes(2), PATIENCE);
     await sql(`SELECT pg_terminate_backend(pid) FROM (${listening}) l`);
     state = state.withMessage(userMessage("three"));
     await writer.save(state, "t1");
-    await vi.waitUntil(() => seen.includes(3), { timeout: 20_000 });
+    await vi.waitUntil(() => seen.includes(3), PATIENCE);
     stop.abort();
     await watching;
     expect(seen).toEqual([2, 3]);
-    await vi.waitUntil(async () => (await watchers()) === 0);
+    await vi.waitUntil(async () => (await watchers()) === 0, PATIENCE);
   });
 
   test("only a save that somebody watches notifies: notifications make commits wait for one another", async () => {
@@ -120,7 +123,7 @@ await describeWithService("postgres", (url) => {
     await checkpointer.save(said("unwatched"), "t1");
     await sql(`INSERT INTO ${schema}.${tablePrefix}watchers VALUES ('t2', 'a test', now() + interval '1 minute')`);
     await checkpointer.save(said("watched"), "t2");
-    await vi.waitUntil(() => heard.length > 0);
+    await vi.waitUntil(() => heard.length > 0, PATIENCE);
     expect(heard).toEqual(["t2"]);
     await client.end();
   });
@@ -193,12 +196,12 @@ await describeWithService("postgres", (url) => {
     const checkpointer = open({ dsn: url, tablePrefix });
     await checkpointer.save(said("short-lived"), "t1", { ttlSeconds: 0.05 });
     await checkpointer.save(said("short-lived"), "t2", { ttlSeconds: 0.05 });
-    await vi.waitUntil(async () => !(await checkpointer.exists("t2")));
+    await vi.waitUntil(async () => !(await checkpointer.exists("t2")), PATIENCE);
     expect(await checkpointer.listThreads()).toEqual([]);
     expect(await count(`${tablePrefix}records`)).toBe(2);
     const another = open({ dsn: url, tablePrefix });
     await another.save(said("new"), "t3", { ttlSeconds: 60 });
-    await vi.waitUntil(async () => (await count(`${tablePrefix}records`)) === 1);
+    await vi.waitUntil(async () => (await count(`${tablePrefix}records`)) === 1, PATIENCE);
     await sql(`UPDATE ${schema}.${tablePrefix}threads SET expires_at = now() - interval '1 day'`);
     await sql(`DELETE FROM ${schema}.${tablePrefix}threads WHERE expires_at < now()`);
     expect(await count(`${tablePrefix}records`)).toBe(0);

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "pg";
 import { afterAll, describe, expect, test } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
+import type { CheckpointSummary } from "../../checkpoint/base-checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import type { PostgresPool, PostgresQuery } from "./connect.ts";
@@ -81,9 +83,19 @@ await describeWithService("postgres", (url) => {
       const watcher = postgresqlCheckpointer({ pool, schema, tablePrefix });
       await using writer = postgresqlCheckpointer({ dsn: url, schema, tablePrefix });
       const watching = watcher.watch("t1")[Symbol.asyncIterator]();
-      const seen = watching.next();
-      await writer.save(said("one"), "t1");
-      expect((await seen).value).toMatchObject({ messageCount: 1 });
+      let seen: CheckpointSummary | undefined;
+      const first = watching.next().then(({ value }) => {
+        seen = value as CheckpointSummary;
+      });
+      // It shows what comes after it began, and nobody outside knows when that is: so there is more to come until then.
+      let state = AgentState.create();
+      while (seen === undefined) {
+        state = state.withMessage(userMessage("more"));
+        await writer.save(state, "t1");
+        await sleep(100);
+      }
+      await first;
+      expect(seen).toMatchObject({ messageCount: expect.any(Number) });
       await watching.return?.();
       await watcher.close();
     });
