@@ -201,6 +201,19 @@ await describeWithService("opensearch", (url) => {
     await writer.remove("t");
   });
 
+  test("a write that arrives late brings no dropped record back", async () => {
+    const namespace = index.namespace();
+    const [writer, late] = [open(namespace), open(namespace)];
+    await grow(writer, "t", 3, "first");
+    await late.readTail("t");
+    await writer.append("t", { generation: "first", expected: 3, record: recordAt(4, { head: 4 }), drop: [3] });
+    expect((await late.append("t", { generation: "first", expected: 3, record: recordAt(4) })).appended).toBe(false);
+    expect((await writer.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 4]);
+    expect((await writer.list("t", { limit: 9 })).map(({ seq }) => seq)).toEqual([4, 2, 1]);
+    await writer.remove("t");
+    expect(await index.documents()).toBe(0);
+  });
+
   test("a thread of 2,500 checkpoints is deleted to the last document", { timeout: 300_000 }, async () => {
     const log = open(index.namespace());
     await grow(log, "org", 2500, "first");
