@@ -208,8 +208,9 @@ await describeWithService("opensearch", (url) => {
     await late.readTail("t");
     await writer.append("t", { generation: "first", expected: 3, record: recordAt(4, { head: 4 }), drop: [3] });
     expect((await late.append("t", { generation: "first", expected: 3, record: recordAt(4) })).appended).toBe(false);
-    expect((await writer.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 4]);
-    expect((await writer.list("t", { limit: 9 })).map(({ seq }) => seq)).toEqual([4, 2, 1]);
+    await writer.append("t", { generation: "first", expected: 4, record: recordAt(5) });
+    expect((await writer.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 4, 5]);
+    expect((await writer.list("t", { limit: 9 })).map(({ seq }) => seq)).toEqual([5, 4, 2, 1]);
     await writer.remove("t");
     expect(await index.documents()).toBe(0);
   });
