@@ -41,6 +41,7 @@ const config = {
     paths: {
       holdfast: ["../../src/index.ts"],
       "holdfast/testing": ["../../src/testing/index.ts"],
+      "holdfast/server": ["../../src/server/index.ts"],
       "holdfast/*": ["../../src/backends/*/index.ts"],
     },
   },

@@ -5,37 +5,56 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BACKENDS } from "../src/backends/registry.ts";
-import { CAPABILITY_FLAGS, type CheckpointerCapabilities } from "../src/checkpoint/capabilities.ts";
+import { BACKENDS, type BackendEntry } from "../src/backends/registry.ts";
+import { CAPABILITY_FLAGS } from "../src/checkpoint/capabilities.ts";
 
 const FILE = new URL("../README.md", import.meta.url);
 const [START, END] = ["<!-- backends: written by npm run sync -->", "<!-- end of backends -->"];
 
+type Cells = Readonly<Record<string, string>>;
+
 /** Declared by a live instance, so that the table cannot say what the code does not. */
-async function declared(example: string, load: (typeof BACKENDS)[string]["load"]): Promise<CheckpointerCapabilities> {
+async function cellsOf({ example, load, peers, eitherPeer, capabilities, durability }: BackendEntry): Promise<Cells> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-readme-"));
   const checkpointer = (await load()).openUrl(example.replace("./", `${folder}/`));
-  try {
-    return checkpointer.capabilities;
-  } finally {
-    await checkpointer.close();
-    await rm(folder, { recursive: true });
-  }
+  const can = checkpointer.capabilities;
+  await checkpointer.close();
+  await rm(folder, { recursive: true });
+  const flags = Object.fromEntries(CAPABILITY_FLAGS.map((name) => [name, can[name] ? "yes" : "–"]));
+  const known = { durability: can.durability, "search by": can.searchMethod, ...flags };
+  const learnt =
+    capabilities === "remote"
+      ? Object.keys(known)
+      : ["durability", ...CAPABILITY_FLAGS.filter((name) => name === "persistentCheckpointIds" && !can[name])];
+  const source = capabilities === "remote" ? "the remote's" : durability === "configured" ? "as configured" : undefined;
+  return {
+    URL: `\`${example}\``,
+    needs: Object.keys(peers).join(eitherPeer === true ? " or " : " and ") || "nothing",
+    ...known,
+    ...(source !== undefined && Object.fromEntries(learnt.map((name) => [name, source]))),
+  };
 }
 
+/** One line a backend. A flag that all of them have is said once, below. */
 async function table(): Promise<string> {
-  const names = Object.keys(BACKENDS);
-  const columns = await Promise.all(Object.values(BACKENDS).map(({ example, load }) => declared(example, load)));
-  const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-  const flag = (value: boolean): string => (value ? "yes" : "–");
+  const backends = await Promise.all(
+    Object.entries(BACKENDS).map(async ([name, entry]) => ({ name, cells: await cellsOf(entry) })),
+  );
+  const hasAll = (flag: string): boolean =>
+    backends.every(({ cells }) => cells[flag] === "yes" || cells[flag] === "the remote's");
+  const shared = CAPABILITY_FLAGS.filter(hasAll);
+  const shown = ["URL", "needs", "durability", "search by", ...CAPABILITY_FLAGS.filter((flag) => !hasAll(flag))];
+  const row = (cells: readonly (string | undefined)[]): string => `| ${cells.join(" | ")} |`;
+  const code = (flag: string): string => `\`${flag}\``;
+  const titled = shown.map((column) =>
+    (CAPABILITY_FLAGS as readonly string[]).includes(column) ? code(column) : column,
+  );
   return [
-    row(["", ...names]),
-    row(["---", ...names.map(() => "---")]),
-    row(["URL", ...Object.values(BACKENDS).map(({ example }) => `\`${example}\``)]),
-    row(["needs", ...Object.values(BACKENDS).map(({ peers }) => Object.keys(peers).join(", ") || "nothing")]),
-    row(["durability", ...columns.map(({ durability }) => durability)]),
-    row(["search by", ...columns.map(({ searchMethod }) => searchMethod)]),
-    ...CAPABILITY_FLAGS.map((name) => row([`\`${name}\``, ...columns.map((column) => flag(column[name]))])),
+    row(["", ...titled]),
+    row(["---", ...shown.map(() => "---")]),
+    ...backends.map(({ name, cells }) => row([name, ...shown.map((column) => cells[column])])),
+    "",
+    `All of them have ${shared.map(code).join(", ")}.`,
   ].join("\n");
 }
 

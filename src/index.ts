@@ -17,8 +17,23 @@ export {
   type VerifiedOutcome,
 } from "./agent/tool.ts";
 export { FileCheckpointer, type FileCheckpointerOptions } from "./backends/file/index.ts";
+export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./backends/http/index.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./backends/memory/index.ts";
+export {
+  OCIBucketBackend,
+  type OCIBucketOptions,
+  type OciLifecyclePolicy,
+  ociBucketCheckpointer,
+  ociLifecyclePolicy,
+} from "./backends/oci/index.ts";
 export { openCheckpointer } from "./backends/open.ts";
+export {
+  type PostgresqlCheckpointerOptions,
+  type PostgresqlDdlOptions,
+  postgresqlCheckpointer,
+  postgresqlDdl,
+} from "./backends/postgres/index.ts";
+export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";
 export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listExamples, runExample } from "../scripts/run-examples.ts";
 import { ERROR_CODES } from "../src/errors.ts";
+import { OciStandIn } from "./oci-stand-in/stand-in.ts";
 import { describeWithService } from "./services/with-service.ts";
 
 /** A process or two each, and a machine that may be busy. */
@@ -73,13 +74,108 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /send_letter +unknown +attempts: 1, effects: 1, keys: 1/,
     /send_money +succeeded attempts: 1, effects: 1, keys: 1/,
   ],
-  "examples/13-opensearch.ts": ["HOLDFAST_OPENSEARCH_URL is not set"],
+  "examples/11-http.ts": [
+    "durability fsync",
+    "You said: My name is Ada.",
+    "there is no such thread",
+    "4 messages can be read",
+    'PERMISSION_DENIED: http: delete failed for thread "chat": the service answered: this needs a token with the scope',
+    'PERMISSION_DENIED: http: delete failed for thread "chat": the service answered: to take checkpoints out',
+  ],
 };
+
+/** Those that need a server, and the variable that tells them where it is. */
+const SHOWN_WITH_SERVICE = {
+  "examples/09-postgres.ts": {
+    service: "postgres",
+    variable: "HOLDFAST_POSTGRES_URL",
+    shown: [
+      /durability, from the server's own settings: (fsync|replicated|os)/,
+      "the other machine hears of it: 2 messages",
+      "is refused: CONFLICT",
+      "search by index: incident-7",
+      "threads of acme: incident-7",
+      "the newest message: It was the 13:58 deploy.",
+      "and in SQL: severity 2, expires in 30 days",
+    ],
+  },
+  "examples/10-redis.ts": {
+    service: "redis",
+    variable: "HOLDFAST_REDIS_URL",
+    shown: [
+      /durability, as the server is set: (fsync|os|memory)/,
+      "another program knows: Alex",
+      "the second of two writers: CONFLICT",
+      /one key a thread: hash with \d+ fields/,
+      "gone in 60 minutes, all of it",
+      "deleted: 0 keys left",
+    ],
+  },
+  "examples/13-opensearch.ts": {
+    service: "opensearch",
+    variable: "HOLDFAST_OPENSEARCH_URL",
+    shown: [
+      "durability: fsync",
+      /best first\.\n {2}bob {2}[\d.]+\n {2}carol {2}[\d.]+\n/,
+      /within some threads:\n {2}carol\n/,
+      "Premium customers: alice, carol",
+      "Bob was told: A refund takes five days.",
+      "threads left: 0",
+    ],
+  },
+} as const;
+
+for (const [path, { service, variable, shown }] of Object.entries(SHOWN_WITH_SERVICE)) {
+  await describeWithService(service, (url) => {
+    test(`${path} shows what it says`, PATIENCE, async () => {
+      const output = await outputOf([path as keyof typeof SHOWN_WITH_SERVICE], { [variable]: url });
+      for (const part of shown) expect(output).toMatch(part);
+    });
+  });
+}
+
+describe("examples/12-oci.ts", () => {
+  test("shows what it says, on the stand-in for Object Storage, and leaves nothing behind", PATIENCE, async () => {
+    const directory = await mkdtemp(join(temporary, "oci-"));
+    const standIn = await OciStandIn.start();
+    const { namespace, endpoint } = standIn;
+    const query = new URLSearchParams({ namespace, endpoint, configFile: await standIn.writeConfig(directory) });
+    const output = await outputOf(["examples/12-oci.ts"], { HOLDFAST_OCI_URL: `oci://threads/example?${query}` });
+    for (const part of [
+      "durability: replicated",
+      "another worker knows: A trip to Tokyo.",
+      "the second of two writers: CONFLICT",
+      "threads: 4 messages, 4 messages",
+      "a rule for the bucket: delete holdfast/threads/ after 90 days",
+      "deleted: 0 threads left",
+    ]) {
+      expect(output).toMatch(part);
+    }
+    expect(standIn.objects().size).toBe(0);
+    await standIn.close();
+    await rm(directory, { recursive: true });
+  });
+
+  test("says what it needs where that is not given", PATIENCE, async () => {
+    expect(await outputOf(["examples/12-oci.ts"], { HOLDFAST_OCI_URL: undefined })).toMatch(
+      "HOLDFAST_OCI_URL is not set",
+    );
+  });
+});
 
 describe("examples", () => {
   test("each of them is run here", async () => {
-    expect(await listExamples()).toEqual([...Object.keys(SHOWN), "examples/demo/main.ts"]);
+    const paths = [...Object.keys(SHOWN), ...Object.keys(SHOWN_WITH_SERVICE), "examples/12-oci.ts"];
+    expect(await listExamples()).toEqual([...paths.sort(), "examples/demo/main.ts"]);
   });
+
+  test.for(Object.entries(SHOWN_WITH_SERVICE))(
+    "%s says what it needs where that is not given",
+    PATIENCE,
+    async ([path, { variable }]) => {
+      expect(await outputOf([path], { [variable]: undefined })).toMatch(`${variable} is not set`);
+    },
+  );
 
   test.for(Object.entries(SHOWN))(
     "%s shows what it says, and leaves nothing behind",
@@ -95,22 +191,6 @@ describe("examples", () => {
     const url = { HOLDFAST_URL: `file:${join(temporary, "threads")}` };
     expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 4 messages");
     expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 8 messages");
-  });
-});
-
-await describeWithService("opensearch", (url) => {
-  test("the example finds conversations by what was said, and leaves none behind", PATIENCE, async () => {
-    const output = await outputOf(["examples/13-opensearch.ts"], { HOLDFAST_OPENSEARCH_URL: url });
-    for (const part of [
-      "durability: fsync",
-      /best first\.\n {2}bob {2}[\d.]+\n {2}carol {2}[\d.]+\n/,
-      /within some threads:\n {2}carol\n/,
-      "Premium customers: alice, carol",
-      "Bob was told: A refund takes five days.",
-      "threads left: 0",
-    ]) {
-      expect(output).toMatch(part);
-    }
   });
 });
 

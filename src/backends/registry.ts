@@ -14,6 +14,12 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
+  /** One of the packages will do. */
+  readonly eitherPeer?: true;
+  /** What it can is what the storage can that it leads to. */
+  readonly capabilities?: "remote";
+  /** How far a save can be trusted is for the server's settings to say; known after contact. */
+  readonly durability?: "configured";
 }
 
 /** One line a backend. package.json's exports and peers, and the README's table, are written from it. */
@@ -31,18 +37,34 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     example: "postgres://localhost:5432/agents",
     load: () => import("./postgres/index.ts"),
     peers: { pg: ">=8.11 <9" },
+    durability: "configured",
   },
   redis: {
     schemes: ["redis", "rediss", "valkey", "valkeys"],
     example: "redis://localhost:6379",
     load: () => import("./redis/index.ts"),
-    // Either of the two.
     peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
+    eitherPeer: true,
+    durability: "configured",
   },
   opensearch: {
     schemes: ["opensearch", "opensearch+https", "opensearch+http"],
     example: "opensearch://localhost:9200/holdfast",
     load: () => import("./opensearch/index.ts"),
     peers: { "@opensearch-project/opensearch": ">=3 <4" },
+    durability: "configured",
+  },
+  oci: {
+    schemes: ["oci"],
+    example: "oci://my-bucket/prod",
+    load: () => import("./oci/index.ts"),
+    peers: { "oci-objectstorage": ">=2.90 <3", "oci-common": ">=2.90 <3" },
+  },
+  http: {
+    schemes: ["http", "https"],
+    example: "https://state.example.com",
+    load: () => import("./http/index.ts"),
+    peers: {},
+    capabilities: "remote",
   },
 };

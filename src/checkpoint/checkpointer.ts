@@ -18,7 +18,7 @@ import { copyThread, forkThread, lineageOf } from "./branching.ts";
 import type { CallPlace } from "./call.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { headOf } from "./chain.ts";
-import { CheckpointContext, type CheckpointerOptions } from "./context.ts";
+import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
 import { deleteCheckpoint } from "./editing.ts";
 import { catchUpIndex, checkedLimit, findByMetadata, findThreads, searchThreads } from "./finding.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
@@ -51,7 +51,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   constructor(log: ThreadLog, options: CheckpointerOptions = {}) {
     super();
-    this.#context = new CheckpointContext(log, options);
+    this.#context = openContext(this, log, options);
     this.#logCapabilities = log.capabilities;
     this.#capabilities = capabilitiesOf(log);
   }

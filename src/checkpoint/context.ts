@@ -77,6 +77,22 @@ export class CheckpointContext {
   }
 }
 
+const contexts = new WeakMap<object, CheckpointContext>();
+
+/** The context of a new checkpointer. */
+export function openContext(owner: object, log: ThreadLog, options: CheckpointerOptions): CheckpointContext {
+  const context = new CheckpointContext(log, options);
+  contexts.set(owner, context);
+  return context;
+}
+
+/**
+ * What is inside a checkpointer, for those rooms of the package that put its log
+ * to another use, such as the HTTP service. Not exported from the package: users
+ * have no business behind the features. `undefined` for one without a log.
+ */
+export const contextOf = (checkpointer: object): CheckpointContext | undefined => contexts.get(checkpointer);
+
 const ID_BYTES = 12;
 let pool = Buffer.alloc(0);
 

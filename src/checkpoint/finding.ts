@@ -15,7 +15,7 @@ import { hasMember } from "./metadata.ts";
 import { type Page, page } from "./page.ts";
 import { wordsOf } from "./plan-record.ts";
 import { metadataOf, summariseThread } from "./summary.ts";
-import type { LogPage, SearchHit, ThreadEntry, ThreadLog } from "./thread-log.ts";
+import type { LogPage, LogRecord, SearchHit, ThreadEntry, ThreadLog } from "./thread-log.ts";
 
 const MAX_LIMIT = 10_000;
 
@@ -141,7 +141,17 @@ async function searchIndex(
 
 /** Indexes what was saved since the last time, where the backend leaves that for later. */
 export const catchUpIndex = (context: CheckpointContext): Promise<void> =>
-  context.call({ operation: "search" }, async (log) => log.catchUp?.((record) => wordsOf(newMessagesOf(record))));
+  context.call({ operation: "search" }, async (log) => log.catchUp?.(wordsToIndex));
+
+/** Whoever loads a damaged record hears of it; it must not keep everything else from being found. */
+function wordsToIndex(record: LogRecord): string | undefined {
+  try {
+    return wordsOf(newMessagesOf(record));
+  } catch (error) {
+    if (StateError.is(error, "CORRUPT")) return undefined;
+    throw error;
+  }
+}
 
 /** Reads every thread. For backends without an index, where that is the only truthful answer. */
 async function scan(

@@ -3,24 +3,28 @@ import { StateError } from "../errors.ts";
 /** Ids are opaque: nothing is normalised, joined or replaced. These are the only ones refused, on every backend. */
 export const MAX_ID_BYTES = 1024;
 
+/** What a service may put before the id of a thread, to keep tenants apart. */
+export const MAX_TENANT_PREFIX_BYTES = 64;
+
 const CONTROL = /[\u0000-\u001f\u007f]/u;
 
-export const assertThreadId = (id: unknown): void => assertId(id, "thread id");
+export const assertThreadId = (id: unknown, maxBytes: number = MAX_ID_BYTES): void =>
+  assertId(id, "thread id", maxBytes);
 export const assertCheckpointId = (id: unknown): void => assertId(id, "checkpoint id");
 export const assertWriteId = (id: unknown): void => assertId(id, "write id");
 
-function assertId(id: unknown, what: string): asserts id is string {
-  const fault = faultInId(id);
+function assertId(id: unknown, what: string, maxBytes: number = MAX_ID_BYTES): asserts id is string {
+  const fault = faultInId(id, maxBytes);
   if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `the ${what} ${fault}`);
 }
 
-function faultInId(id: unknown): string | undefined {
+function faultInId(id: unknown, maxBytes: number): string | undefined {
   if (typeof id !== "string") return `must be a string, not ${id === null ? "null" : typeof id}`;
   if (id === "") return "must not be empty";
   // Two different lone surrogates have the same UTF-8, so they would be one id in most storage systems.
   if (!id.isWellFormed()) return "must be well-formed Unicode: it holds half of a surrogate pair";
   if (CONTROL.test(id)) return `${JSON.stringify(id.slice(0, 80))} must not hold control characters`;
   const bytes = Buffer.byteLength(id);
-  if (bytes > MAX_ID_BYTES) return `is ${bytes} bytes long; at most ${MAX_ID_BYTES} are taken`;
+  if (bytes > maxBytes) return `is ${bytes} bytes long; at most ${maxBytes} are taken`;
   return undefined;
 }

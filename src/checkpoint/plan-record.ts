@@ -1,4 +1,4 @@
-import { encodeText } from "../state/codec.ts";
+import { encodeOwned, encodeText } from "../state/codec.ts";
 import { addedItems, diffFields, type StateDelta } from "../state/delta.ts";
 import type { Message } from "../state/message.ts";
 import { searchableText } from "../state/searchable-text.ts";
@@ -68,7 +68,7 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom): P
 
 /** What takes the place of something older: the chain grows by it, the state does not. */
 function overwrittenBytes({ append: _, ...rest }: StateDelta): number {
-  return Object.keys(rest).length === 0 ? 0 : encodeText(rest, "state").length;
+  return Object.keys(rest).length === 0 ? 0 : encodeOwned(rest, "state").length;
 }
 
 function baseWouldPay(chain: ChainSize, maxChainRecords: number): boolean {
@@ -76,9 +76,9 @@ function baseWouldPay(chain: ChainSize, maxChainRecords: number): boolean {
   return chain.records > maxChainRecords && chain.bytes >= 2 * chain.baseBytes;
 }
 
-/** `{"base":…}` or `{"delta":…}`. The parts are owned and proven already; only the wrapper is new. */
+/** `{"base":…}` or `{"delta":…}`. */
 function encodeBody(kind: "base" | "delta", value: StateFields | StateDelta): Uint8Array {
-  return Buffer.from(encodeText({ [kind]: value }, "state"), "utf8");
+  return Buffer.from(encodeOwned({ [kind]: value }, "state"), "utf8");
 }
 
 /** What an index holds of these messages. */

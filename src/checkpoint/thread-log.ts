@@ -12,6 +12,8 @@
  * errors, only "not there" is `undefined`. Thread ids and checkpoint ids are
  * opaque strings that were checked already (1 to 1024 bytes of well-formed text
  * without control characters); two different ids must never meet in one place.
+ * A service that keeps tenants apart puts up to 64 bytes before a thread's id, so
+ * a driver takes thread ids of up to 1088 bytes.
  */
 
 import type { ErrorCode } from "../errors.ts";

@@ -27,6 +27,17 @@ export const encodeText = (value: unknown, name: string): string => JSON.stringi
 /** A JSON tree without functions, classes or surprises. Shares whatever needed no tag. */
 export const encodeValue = (value: unknown, name: string): JsonValue => encode(immutableCopy(value, name));
 
+/** The same for a value that is made of nothing but parts which passed the doorway before. */
+export function encodeOwned(value: unknown, name: string): string {
+  try {
+    return JSON.stringify(encode(value));
+  } catch (cause) {
+    // Longer than a string can be: no storage would take it either.
+    if (cause instanceof RangeError) throw new StateError("TOO_LARGE", `${name} is too large`, { path: name, cause });
+    throw cause;
+  }
+}
+
 /** The value behind JSON text written by `encodeText`. */
 export function decodeText(text: string, name: string): unknown {
   let tree: unknown;

@@ -38,6 +38,11 @@ export function findOrigin(state: object, key: string): Origin | undefined {
 /** Remembers where `state` now lies. Cuts the way back, so that a long run does not keep its whole past alive. */
 export function rememberOrigin(state: object, key: string, origin: Origin): void {
   const cell = cellOf(state);
+  if (cell.origins.size === 0 && isAlone(cell.parent, key)) {
+    cell.origins.set(key, origin);
+    cell.parent = undefined;
+    return;
+  }
   const origins = new Map<string, Origin>();
   for (let above: Cell | undefined = cell; above !== undefined; above = above.parent) {
     for (const [otherKey, other] of above.origins) if (!origins.has(otherKey)) origins.set(otherKey, other);
@@ -46,6 +51,14 @@ export function rememberOrigin(state: object, key: string, origin: Origin): void
   const kept = [...origins].slice(0, MAX_ORIGINS - 1);
   cell.origins = new Map([[key, origin], ...kept]);
   cell.parent = undefined;
+}
+
+/** Whether nothing above is known but where the thread of `key` was: nearly always so, and every save comes by here. */
+function isAlone(above: Cell | undefined, key: string): boolean {
+  for (let cell = above; cell !== undefined; cell = cell.parent) {
+    if (cell.origins.size > 1 || (cell.origins.size === 1 && !cell.origins.has(key))) return false;
+  }
+  return true;
 }
 
 function cellOf(state: object): Cell {

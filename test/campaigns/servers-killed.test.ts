@@ -11,8 +11,14 @@ for (const backend of SERVER_BACKENDS) {
     test("a thousand saves survive a server that is killed every few seconds", async () => {
       const began = performance.now();
       await using server = await START_SERVER[backend]();
-      const upMs = Math.max(2_000, LIFETIME_MS[backend]);
-      const outages = { writers: 4, savesPerWriter: 250, upMs, downMs: 2_000, random: seededRandom(seed) };
+      const outages = {
+        writers: 4,
+        savesPerWriter: 250,
+        pauseMs: 400,
+        upMs: Math.max(2_000, LIFETIME_MS[backend]),
+        downMs: 2_000,
+        random: seededRandom(seed),
+      };
       const { saves, kills, failed, appliedUnseen } = await saveThroughOutages(server, outages);
       reportCampaign(`server killed, ${backend}`, began, `${saves} saves, seed ${seed}: each there once, 0 lost`, {
         kills,

@@ -93,3 +93,17 @@ test("what is swallowed is lost without a word", async () => {
   proxy.restore();
   await closeOf(socket);
 });
+
+test("a server that is refused cannot be reached until it is restored", async () => {
+  const before = await connected();
+  before.on("error", () => undefined);
+  const ended = closeOf(before);
+  proxy.refuse();
+  await ended;
+  expect(await heardUntilCut(connect(proxy.port, proxy.host), "hello")).toBe("");
+  proxy.restore();
+  const after = await connected();
+  after.write("hello");
+  expect(String((await once(after, "data"))[0])).toBe("hello");
+  after.destroy();
+});

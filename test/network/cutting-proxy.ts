@@ -29,6 +29,8 @@ export interface CuttingProxy {
   cutAfter(cut: Cut): ArmedCut;
   /** From now on nothing gets through in that direction, and nobody is told: a cable that was pulled. */
   swallow(direction: Direction): void;
+  /** From now on, every connection is cut, and so is every new one: a server that is down. */
+  refuse(): void;
   /** Connections of before stay dead; new ones work. */
   restore(): void;
   /** Cuts every connection that is open. */
@@ -51,6 +53,7 @@ export async function startCuttingProxy(target: {
   const swallowed = new Set<Direction>();
   let armed: { direction: Direction; left: number; fired: boolean } | undefined;
   let connections = 0;
+  let refusing = false;
 
   const cut = (pair: readonly [Socket, Socket]): void => {
     pairs.delete(pair);
@@ -82,6 +85,7 @@ export async function startCuttingProxy(target: {
 
   const server = createServer({ noDelay: true }, (client) => {
     connections++;
+    if (refusing) return void client.resetAndDestroy();
     const upstream = connect({ host: targetHost, port: targetPort, noDelay: true });
     const pair = [client, upstream] as const;
     pairs.add(pair);
@@ -119,7 +123,12 @@ export async function startCuttingProxy(target: {
       };
     },
     swallow: (direction) => void swallowed.add(direction),
+    refuse: () => {
+      refusing = true;
+      for (const pair of [...pairs]) cut(pair);
+    },
     restore: () => {
+      refusing = false;
       swallowed.clear();
       armed = undefined;
       for (const pair of [...pairs]) cut(pair);

@@ -12,6 +12,7 @@ for (const backend of SERVER_BACKENDS) {
       const outages = {
         writers: 4,
         savesPerWriter: 40,
+        pauseMs: 100,
         upMs: LIFETIME_MS[backend],
         downMs: 500,
         random: seededRandom(seed),

@@ -12,6 +12,8 @@ export interface Outages {
   /** Each writer has a thread of its own. */
   readonly writers: number;
   readonly savesPerWriter: number;
+  /** How long a writer waits before each save at most, in ms; so that many kills meet few saves. */
+  readonly pauseMs: number;
   /** How long the server lives between two kills, in ms: at random up to this. */
   readonly upMs: number;
   /** How long it is away. */
@@ -51,7 +53,7 @@ export async function saveThroughOutages(server: TestServer, outages: Outages): 
     }
   })();
   try {
-    const reports = await Promise.all(names.map((name) => write(checkpointer, name, outages.savesPerWriter)));
+    const reports = await Promise.all(names.map((name) => write(checkpointer, name, outages)));
     isOver = true;
     await killing;
     await using afterwards = await openShared(url);
@@ -71,10 +73,15 @@ interface WriterReport {
   readonly appliedUnseen: number;
 }
 
-async function write(checkpointer: Checkpointer, threadId: string, saves: number): Promise<WriterReport> {
+async function write(
+  checkpointer: Checkpointer,
+  threadId: string,
+  { savesPerWriter, pauseMs, random }: Outages,
+): Promise<WriterReport> {
   let [failed, appliedUnseen] = [0, 0];
   let state = AgentState.create();
-  for (let number = 0; number < saves; number++) {
+  for (let number = 0; number < savesPerWriter; number++) {
+    await sleep(random.below(pauseMs));
     state = state.withMessage(userMessage(`${threadId}: ${number}`));
     for (const began = performance.now(); ; ) {
       try {

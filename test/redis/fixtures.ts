@@ -25,14 +25,14 @@ export const IOREDIS: ClientKind = {
   name: "ioredis",
   library: "ioredis",
   make: (url) => new Redis(url, { lazyConnect: true }),
-  makeCluster: (url) => new Cluster([url], { lazyConnect: true }),
+  makeCluster: (url) => new Cluster([url], { lazyConnect: true, redisOptions: { password: new URL(url).password } }),
 };
 
 export const NODE_REDIS: ClientKind = {
   name: "node-redis",
   library: "redis",
   make: (url) => createClient({ url }),
-  makeCluster: (url) => createCluster({ rootNodes: [{ url }] }),
+  makeCluster: (url) => createCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }),
 };
 
 export async function endClient(client: RedisClient): Promise<void> {

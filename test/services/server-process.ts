@@ -7,6 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+const MOST_PATIENCE_MS = 10_000;
+
 /** A server that belongs to the test that started it: on a loopback port and in a folder of its own. */
 export interface TestServer {
   readonly url: string;
@@ -126,7 +128,10 @@ class ServerProcess implements TestServer {
     const ended = once(child, "exit");
     child.ref();
     child.kill(signal);
+    // A replica that has just synced finishes its own files first, for longer than anybody wants to wait.
+    const impatience = setTimeout(() => child.kill("SIGKILL"), MOST_PATIENCE_MS);
     await ended;
+    clearTimeout(impatience);
     await rm(pidFile(this.folder), { force: true });
   }
 

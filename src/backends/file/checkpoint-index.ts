@@ -1,5 +1,5 @@
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
-import { Recent } from "./recent.ts";
+import { Recent } from "../../internal/recent.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 interface KnownIds {

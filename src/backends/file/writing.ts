@@ -1,10 +1,10 @@
 import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
+import { Recent } from "../../internal/recent.ts";
 import { isGone } from "./classify.ts";
 import { syncDirectory, writeNewFile } from "./durable-write.ts";
 import { editsOf, finishOwnEdits } from "./edits.ts";
 import { commit, type Expected, type Footing, findFooting, type Refusal, refusal } from "./footing.ts";
 import { recordPath, threadDirectoryName } from "./layout.ts";
-import { Recent } from "./recent.ts";
 import { renderRecord } from "./record-file.ts";
 import { openThread } from "./removing.ts";
 import type { RootDirectory } from "./root.ts";

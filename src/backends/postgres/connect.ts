@@ -1,4 +1,3 @@
-import type { Durability } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 
@@ -91,13 +90,14 @@ export async function openListener(
 ): Promise<ListeningClient> {
   const { Client } = await loadPg();
   const like = "dsn" in source ? { connectionString: source.dsn } : optionsOf(source.pool);
+  if (like === undefined) throw new StateError("UNSUPPORTED", "this pool does not say how it connects");
   return new Client({ ...like, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true });
 }
 
 /** A pool keeps its password where spreading does not find it. */
-function optionsOf(pool: PostgresPool): object {
-  const { options = {} } = pool as { options?: Readonly<Record<string, unknown>> };
-  return { ...options, password: options["password"] };
+function optionsOf(pool: PostgresPool): Readonly<Record<string, unknown>> | undefined {
+  const { options } = pool as { options?: Readonly<Record<string, unknown>> };
+  return options && { ...options, password: options["password"] };
 }
 
 /** Texts that no error may show: the password, as it is and as it stands in the URL. */
@@ -107,7 +107,7 @@ export function secretsOf(source: { readonly dsn: string } | { readonly pool: Po
     const named = new URLSearchParams(source.dsn.split("?")[1] ?? "").get("password") ?? "";
     return [...new Set([given, decoded(given), named])].filter((secret) => secret !== "");
   }
-  const { password } = optionsOf(source.pool) as { password?: unknown };
+  const password = optionsOf(source.pool)?.["password"];
   return typeof password === "string" && password !== "" ? [password] : [];
 }
 
@@ -117,24 +117,6 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-export interface ServerSettings {
-  readonly fsync: string | null;
-  readonly synchronous_commit: string | null;
-  readonly synchronous_standby_names: string | null;
-}
-
-/** Column by column what `durabilityOf` looks at. */
-export const SERVER_SETTINGS: string =
-  "current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit, " +
-  "current_setting('synchronous_standby_names') AS synchronous_standby_names";
-
-/** What the server's settings give. A commit that only reached a standby's memory counts as one machine's. */
-export function durabilityOf(settings: ServerSettings): Durability {
-  const { fsync, synchronous_commit: commit, synchronous_standby_names: standbys } = settings;
-  if (fsync === "off" || commit === "off") return "os";
-  return (commit === "on" || commit === "remote_apply") && (standbys ?? "").trim() !== "" ? "replicated" : "fsync";
 }
 
 export function assertDsn(dsn: string): void {

@@ -4,7 +4,7 @@ import { unindexableSql } from "./metadata.ts";
 /**
  * Appending, inside the server. One call is one round trip and one transaction
  * in every pooling mode, and the server keeps the plans of what is in it: sent
- * as plain statements, planning them would take longer than running them.
+ * as plain statements, planning them takes as long as running them.
  *
  * The row of the thread is written first. Whoever holds it has the thread for
  * itself until the commit; and each statement inside sees what was committed

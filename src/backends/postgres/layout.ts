@@ -75,16 +75,29 @@ export function tableNames(schema: string, prefix: string): TableNames {
   };
 }
 
-type Migration = (names: TableNames) => readonly string[];
+type Migration = (names: TableNames, partitions: number) => readonly string[];
 
 /** In order; the version of the tables is how many of them were applied. One that was released is never changed. */
 const MIGRATIONS: readonly Migration[] = [
-  (names) => [...firstTables(names), createAppend(names), createAppendWithEdits(names)],
+  (names, partitions) => [...firstTables(names, partitions), createAppend(names), createAppendWithEdits(names)],
 ];
 
-function firstTables({ threads, records, words, watchers, prefix }: TableNames): readonly string[] {
+/** A table as it is, or in so many parts by the hash of the thread id. */
+function table(name: string, columns: string, partitions: number, storage = ""): readonly string[] {
+  if (partitions === 0) return [`CREATE TABLE ${name} (${columns}) ${storage}`.trimEnd()];
+  const parts = Array.from({ length: partitions }, (_, part) => {
+    const values = `FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${part})`;
+    return `CREATE TABLE ${name.replace(/"$/, `_${part}"`)} PARTITION OF ${name} ${values} ${storage}`.trimEnd();
+  });
+  return [`CREATE TABLE ${name} (${columns}) PARTITION BY HASH (thread_id)`, ...parts];
+}
+
+function firstTables(names: TableNames, partitions: number): readonly string[] {
+  const { threads, records, words, watchers, prefix } = names;
   return [
-    `CREATE TABLE ${threads} (
+    ...table(
+      threads,
+      `
        thread_id text COLLATE "C" PRIMARY KEY,
        generation text NOT NULL,
        tail integer NOT NULL,
@@ -95,12 +108,17 @@ function firstTables({ threads, records, words, watchers, prefix }: TableNames):
        stale boolean NOT NULL DEFAULT true,
        edits integer NOT NULL DEFAULT 0,
        expires_at timestamptz
-     ) WITH (fillfactor = 70)`,
+     `,
+      partitions,
+      "WITH (fillfactor = 70)",
+    ),
     `CREATE INDEX "${prefix}threads_by_metadata" ON ${threads} USING gin (metadata jsonb_path_ops) WHERE metadata IS NOT NULL`,
     `CREATE INDEX "${prefix}threads_unindexed" ON ${threads} (thread_id) WHERE unindexed`,
     `CREATE INDEX "${prefix}threads_stale" ON ${threads} (thread_id) WHERE stale`,
     `CREATE INDEX "${prefix}threads_by_expiry" ON ${threads} (expires_at) WHERE expires_at IS NOT NULL`,
-    `CREATE TABLE ${records} (
+    ...table(
+      records,
+      `
        thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
        seq integer NOT NULL,
        base integer NOT NULL,
@@ -111,14 +129,20 @@ function firstTables({ threads, records, words, watchers, prefix }: TableNames):
        metadata text,
        body bytea NOT NULL,
        PRIMARY KEY (thread_id, seq)
-     )`,
+     `,
+      partitions,
+    ),
     `CREATE INDEX "${prefix}records_by_checkpoint" ON ${records} (thread_id, checkpoint_id) WHERE checkpoint_id IS NOT NULL`,
-    `CREATE TABLE ${words} (
+    ...table(
+      words,
+      `
        thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
        seq integer NOT NULL,
        words tsvector NOT NULL,
        PRIMARY KEY (thread_id, seq)
-     )`,
+     `,
+      partitions,
+    ),
     `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words)`,
     `CREATE TABLE ${watchers} (
        thread_id text COLLATE "C" NOT NULL,
@@ -132,8 +156,8 @@ function firstTables({ threads, records, words, watchers, prefix }: TableNames):
 export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 /** The statements that bring tables of `version` up to date; 0 means that there are none. */
-export function migrationsFrom(version: number, names: TableNames): readonly string[] {
-  const statements = MIGRATIONS.slice(version).flatMap((migration) => migration(names));
+export function migrationsFrom(version: number, names: TableNames, partitions = 0): readonly string[] {
+  const statements = MIGRATIONS.slice(version).flatMap((migration) => migration(names, partitions));
   if (version > 0) return [...statements, `UPDATE ${names.version} SET version = ${SCHEMA_VERSION}`];
   return [
     `CREATE TABLE ${names.version} (version integer NOT NULL)`,
@@ -143,12 +167,12 @@ export function migrationsFrom(version: number, names: TableNames): readonly str
 }
 
 /** Everything, for reading, and for a deployment that makes the tables itself. */
-export function ddl(names: TableNames, role?: string): readonly string[] {
+export function ddl(names: TableNames, role: string | undefined, partitions: number): readonly string[] {
   const tables = [names.threads, names.records, names.words, names.watchers];
   const quoted = role === undefined ? "" : `"${role.replaceAll('"', '""')}"`;
   return [
     ...(names.schema === '"public"' ? [] : [`CREATE SCHEMA IF NOT EXISTS ${names.schema}`]),
-    ...migrationsFrom(0, names),
+    ...migrationsFrom(0, names, partitions),
     ...(role === undefined
       ? []
       : [

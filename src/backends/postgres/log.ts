@@ -15,24 +15,15 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { appendValues, editingValues, hasEdits } from "./append-values.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
-import {
-  ask,
-  durabilityOf,
-  openListener,
-  openPool,
-  type PostgresPool,
-  SERVER_SETTINGS,
-  type ServerSettings,
-  secretsOf,
-  type TextRow,
-} from "./connect.ts";
+import { ask, openListener, openPool, type PostgresPool, secretsOf, type TextRow } from "./connect.ts";
+import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
+import { listThreads, queryMetadata, search } from "./finding.ts";
+import { impatient } from "./impatient-pool.ts";
 import { type TableNames, tableNames } from "./layout.ts";
 import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
-import { hasMember, indexable } from "./metadata.ts";
 import { prepareTables } from "./prepare-tables.ts";
-import { toEntry, toRecord, toThreadEntry } from "./rows.ts";
-import { type Statements, statements } from "./statements.ts";
-import { wordQuery } from "./words.ts";
+import { toEntry, toRecord } from "./rows.ts";
+import { type RunStatement, type Statements, statements } from "./statements.ts";
 
 export interface PostgresLogOptions {
   readonly source: { readonly dsn: string } | { readonly pool: PostgresPool };
@@ -191,47 +182,24 @@ export class PostgresLog implements ThreadLog {
     }
   }
 
-  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
-    const { prefix, cursor = "", limit } = options;
-    if (prefix.includes("\0")) return NOTHING;
-    return pageOf((await this.#ask("threads", ...range(prefix), cursor, limit + 1)).map(toThreadEntry), limit);
+  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    return listThreads(this.#run, options);
   }
 
-  /** SQL narrows to threads that may have the member; the exact comparison is done on the text, where no value is coerced. */
-  async queryMetadata(
+  queryMetadata(
     key: string,
     valueJson: string,
-    { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
+    options: { cursor?: string; limit: number; prefix?: string },
   ): Promise<LogPage<ThreadEntry>> {
-    if (prefix.includes("\0")) return NOTHING;
-    const matches: ThreadEntry[] = [];
-    const member = indexable(key, valueJson);
-    for (let after = cursor; ; ) {
-      const asked = Math.max(limit - matches.length + 1, 100);
-      const found = (await this.#ask("withMember", ...range(prefix), after, asked, member)).map(toThreadEntry);
-      matches.push(...found.filter(({ head }) => hasMember(head.metadata, key, valueJson)));
-      const last = found.at(-1);
-      if (last === undefined || found.length < asked || matches.length > limit) return pageOf(matches, limit);
-      after = last.threadId;
-    }
+    return queryMetadata(this.#run, key, valueJson, options);
   }
 
-  /** The index knows which records have the words and not how often: the less there is beside them, the better the hit. */
-  async search(
-    words: readonly string[],
-    { limit, prefix = "" }: { limit: number; prefix?: string },
-  ): Promise<readonly SearchHit[]> {
-    if (prefix.includes("\0")) return [];
-    const rows = await this.#ask("search", wordQuery(words), ...range(prefix), limit);
-    return rows.map((row) => ({
-      threadId: row["thread_id"] ?? "",
-      entry: toEntry(row),
-      score: 1 / Math.sqrt(Math.max(Number(row["length"]), 1)),
-    }));
+  search(words: readonly string[], options: { limit: number; prefix?: string }): Promise<readonly SearchHit[]> {
+    return search(this.#run, words, options);
   }
 
   async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
-    await catchUp((statement, ...values) => this.#ask(statement, ...values), wordsOf);
+    await catchUp(this.#run, wordsOf);
   }
 
   subscribe(threadId: string, onChange: () => void): () => void {
@@ -266,6 +234,9 @@ export class PostgresLog implements ThreadLog {
     return pool && ask(pool, this.#options.statementTimeoutMs, this.#sql.unwatch, [threadIds, watcher]);
   }
 
+  /** For functions that need nothing else of us. */
+  readonly #run: RunStatement = (statement, ...values) => this.#ask(statement, ...values);
+
   async #ask(statement: keyof Statements, ...values: readonly unknown[]): Promise<readonly TextRow[]> {
     return this.#askText(this.#sql[statement], values);
   }
@@ -288,8 +259,11 @@ export class PostgresLog implements ThreadLog {
   }
 
   async #connect(): Promise<PostgresPool> {
-    const { source, statementTimeoutMs } = this.#options;
-    const pool = "pool" in source ? source.pool : await openPool({ ...this.#options, dsn: source.dsn });
+    const { source, connectTimeoutMs, statementTimeoutMs } = this.#options;
+    const pool =
+      "pool" in source
+        ? impatient(source.pool, connectTimeoutMs + statementTimeoutMs)
+        : await openPool({ ...this.#options, dsn: source.dsn });
     // The server ends idle connections when it restarts; without a listener that would end this process too.
     pool.on("error", ignore);
     try {
@@ -306,14 +280,5 @@ export class PostgresLog implements ThreadLog {
 }
 
 const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
-const NOTHING: LogPage<ThreadEntry> = { items: [], cursor: undefined };
 
 const ignore = (): void => undefined;
-
-/** The first and the last id with this prefix, in the order of their bytes: an id has at most 1024 of them. */
-const range = (prefix: string): readonly [string, string] => [prefix, prefix + "\u{10ffff}".repeat(256)];
-
-function pageOf(found: readonly ThreadEntry[], limit: number): LogPage<ThreadEntry> {
-  const items = found.slice(0, limit);
-  return { items, cursor: found.length > limit ? items.at(-1)?.threadId : undefined };
-}

@@ -9,15 +9,14 @@ export async function prepareTables(pool: PostgresPool, names: TableNames, timeo
   if (version === SCHEMA_VERSION) return;
   assertKnown(version);
   await inTransaction(pool, timeoutMs, async (client) => {
-    // Of several processes that start at once one does it, and the others find it done. The lock ends with the
-    // transaction, so it needs no session of its own.
-    await ask(client, timeoutMs, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [names.channel]);
+    // Of several processes that start at once one does it, and the others find it done. One lock for the schema, which
+    // tables of another prefix may be the first in. It ends with the transaction, so it needs no session of its own.
+    const lock = `holdfast ${names.schema}`;
+    await ask(client, timeoutMs, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [lock]);
     const found = await versionOf(client, names, timeoutMs);
     assertKnown(found);
     if (found === 0) await makeSchema(client, names, timeoutMs);
-    for (const statement of found === SCHEMA_VERSION ? [] : migrationsFrom(found, names)) {
-      await ask(client, timeoutMs, statement);
-    }
+    if (found < SCHEMA_VERSION) await ask(client, timeoutMs, migrationsFrom(found, names).join(";\n"));
   }).catch((error: unknown) => {
     if (classify(error) === "PERMISSION_DENIED") throw mayNotMake(version, error);
     throw error;

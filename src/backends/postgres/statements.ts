@@ -1,3 +1,4 @@
+import type { TextRow } from "./connect.ts";
 import { callOf } from "./functions.ts";
 import type { TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
@@ -29,6 +30,9 @@ export interface Statements {
   readonly unwatch: string;
 }
 
+/** Runs one of them. */
+export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
+
 const COPIED = "seq, base, head, write_id, checkpoint_id, header, metadata, body";
 
 export function statements(names: TableNames): Statements {
@@ -37,9 +41,14 @@ export function statements(names: TableNames): Statements {
   const tell = (changed: string): string =>
     `(SELECT count(pg_notify('${channel}', c.thread_id)) FROM ${changed} c
         WHERE EXISTS (SELECT FROM ${watchers} w WHERE w.thread_id = c.thread_id AND w.until > now())) AS told`;
-  const threadHeads = `SELECT t.thread_id, ${entryColumns("r")} FROM ${threads} t
+  /** The page is cut before heads are looked up, so that no plan looks up more of them. */
+  const threadPage = (condition: string): string =>
+    `SELECT t.thread_id, ${entryColumns("r")} FROM (
+        SELECT t.thread_id, t.head FROM ${threads} t
+        WHERE t.thread_id >= $1 AND ($2::text IS NULL OR t.thread_id <= $2) AND t.head > 0 AND ${ALIVE}${condition}
+        ORDER BY t.thread_id LIMIT $3) t
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.head
-    WHERE t.thread_id >= $1 AND t.thread_id <= $2 AND t.thread_id > $3 AND t.head > 0 AND ${ALIVE}`;
+      ORDER BY t.thread_id`;
   return {
     append: `SELECT ${callOf(names.append, false)} AS appended`,
     appendWithEdits: `SELECT ${callOf(names.appendWithEdits, true)} AS appended`,
@@ -97,15 +106,15 @@ export function statements(names: TableNames): Statements {
 
     isExpired: `SELECT 1 AS expired FROM ${threads} t WHERE t.thread_id = $1 AND NOT ${ALIVE}`,
 
-    threads: `${threadHeads} ORDER BY t.thread_id LIMIT $4`,
+    threads: threadPage(""),
 
-    withMember: `${threadHeads} AND (t.unindexed OR t.metadata @> $5::jsonb) ORDER BY t.thread_id LIMIT $4`,
+    withMember: threadPage(" AND (t.unindexed OR t.metadata @> $4::jsonb)"),
 
     search: `SELECT t.thread_id, ${entryColumns("r")}, length(w.words) AS length FROM ${words} w
         JOIN ${records} r ON r.thread_id = w.thread_id AND r.seq = w.seq
         JOIN ${threads} t ON t.thread_id = w.thread_id
       WHERE w.words @@ $1::tsquery AND r.checkpoint_id IS NOT NULL
-        AND w.thread_id >= $2 AND w.thread_id <= $3 AND ${ALIVE}
+        AND ($3::text IS NULL OR (w.thread_id >= $2 AND w.thread_id <= $3)) AND ${ALIVE}
       ORDER BY length(w.words), w.thread_id, w.seq DESC LIMIT $4`,
 
     stale: `SELECT t.thread_id, t.generation, t.indexed, t.edits, t.tail FROM ${threads} t WHERE t.stale LIMIT 20`,

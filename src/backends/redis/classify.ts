@@ -26,13 +26,16 @@ const BY_WORD: Readonly<Record<string, ErrorCode>> = {
 const BY_TEXT: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^MISCONF[\s\S]*no space left/i, "STORAGE_FULL"],
   [/^ERR (?:invalid password|AUTH <password> called|Client sent AUTH)/, "PERMISSION_DENIED"],
-  [/^ERR The user executing the script can't/, "PERMISSION_DENIED"],
+  // Of a command in a script; Redis, then Valkey.
+  [/^ERR (?:The user executing the script can't|ACL failure in script)/, "PERMISSION_DENIED"],
   [/^ERR max number of clients/, "UNAVAILABLE"],
   [/^ERR unknown command/i, "UNSUPPORTED"],
   [/^ERR DB index is out of range/, "INVALID_ARGUMENT"],
   [/^ERR (?:Protocol error: invalid bulk length|string exceeds maximum)/, "TOO_LARGE"],
   // What the clients say themselves when a connection is lost or not made yet.
   [/^Connection is closed|isn't writeable|^Cluster isn't ready|^None of startup nodes/, "UNAVAILABLE"],
+  [/^Too many Cluster redirections|^Cannot find node |^Cluster (?:closed|is disconnect)/, "UNAVAILABLE"],
+  [/already connecting|^Socket already opened|^Cluster already open/, "UNAVAILABLE"],
 ];
 
 const BY_SYSTEM_CODE: Readonly<Record<string, ErrorCode>> = {
@@ -62,6 +65,8 @@ const BY_CLASS: Readonly<Record<string, ErrorCode>> = {
   MaxCommandRedirectionsError: "UNAVAILABLE",
   ConnectionTimeoutError: "TIMEOUT",
   SocketTimeoutError: "TIMEOUT",
+  SocketTimeoutDuringMaintenanceError: "TIMEOUT",
+  CommandTimeoutDuringMaintenanceError: "TIMEOUT",
   TimeoutError: "TIMEOUT",
 };
 

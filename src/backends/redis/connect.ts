@@ -76,7 +76,7 @@ async function asCluster(port: RedisPort, options: ConnectOptions): Promise<Conn
 export function portOf(client: RedisClient, waiting: Waiting): RedisPort {
   if (isIoredis(client)) return new IoredisPort(client, false, waiting);
   if (isNodeRedis(client)) return new NodeRedisPort(client, false, waiting);
-  const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis";
+  const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis 5 or later";
   throw new StateError("INVALID_ARGUMENT", `the client that was handed in is none of those known here: ${known}`);
 }
 

@@ -37,7 +37,9 @@ export class IoredisPort implements RedisPort {
   async ready(): Promise<void> {
     const client = this.#client;
     if (client.status === "ready") return;
-    const connect = client.status === "wait" || client.status === "end" ? () => client.connect() : undefined;
+    // Whoever ended it meant to.
+    if (client.status === "end") throw new Error("Connection is closed.");
+    const connect = client.status === "wait" ? () => client.connect() : undefined;
     await this.#listening.untilReady(() => client.status === "ready", connect, this.#waiting.connectTimeoutMs);
   }
 

@@ -18,7 +18,7 @@ import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./repli
 import { type RunScript, run } from "./run-script.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
-import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_HEAD, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
+import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
 import type { Script } from "./scripts/script.ts";
 import { ANNOUNCE, NOW } from "./scripts/thread-index.ts";
 import { forgetAbsent, walkThreads } from "./thread-walk.ts";
@@ -110,11 +110,8 @@ export class RedisLog implements ThreadLog {
     const keys = [this.#keys.thread(threadId), ...(isCluster ? [] : [this.#keys.ids])];
     const tail = ifTail === undefined ? [] : [ifTail.generation, String(ifTail.seq)];
     const answer = asText(await run(REMOVE, keys, [threadId, ...tail])) as "removed" | "absent" | "moved";
-    if (isCluster && answer !== "moved") {
-      const seenAt = asText(await run(NOW, [this.#keys.ids]));
-      if ((await this.#read(READ_NEWEST, threadId)) === undefined)
-        await forgetAbsent(run, this.#keys, threadId, seenAt);
-    }
+    // The thread is gone; an id that stays behind is taken out by a later listing.
+    if (isCluster && answer !== "moved") await this.#tidy(run, threadId).catch(() => undefined);
     return answer;
   }
 
@@ -133,8 +130,7 @@ export class RedisLog implements ThreadLog {
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
     const { run, isCluster } = await this.#server();
-    const headOf = (threadId: string) => run(READ_HEAD, [this.#keys.thread(threadId)]);
-    return walkThreads({ run, keys: this.#keys, isCluster, headOf }, options);
+    return walkThreads({ run, keys: this.#keys, isCluster }, options);
   }
 
   async now(): Promise<number> {
@@ -152,6 +148,11 @@ export class RedisLog implements ThreadLog {
     const connection = await this.#connecting?.catch(() => undefined);
     await connection?.port.close();
     await this.#options.given?.close();
+  }
+
+  async #tidy(run: RunScript, threadId: string): Promise<void> {
+    const seenAt = asText(await run(NOW, [this.#keys.ids]));
+    if ((await this.#read(READ_NEWEST, threadId)) === undefined) await forgetAbsent(run, this.#keys, threadId, seenAt);
   }
 
   async #read(script: Script, threadId: string, ...args: readonly string[]): Promise<ReturnType<typeof asReply>> {

@@ -31,8 +31,9 @@ interface SendOptions {
   readonly typeMapping?: Readonly<Record<number, BufferConstructor>>;
 }
 
+/** Version 4 has no `destroy`, and would hand bodies on as text; a sentinel's `sendCommand` takes other arguments. */
 export const isNodeRedis = (client: object): client is NodeRedisClient | NodeRedisCluster =>
-  "sendCommand" in client && "isOpen" in client && !("getSentinelNode" in client);
+  "sendCommand" in client && "isOpen" in client && "destroy" in client && !("getSentinelNode" in client);
 
 const isCluster = (client: NodeRedisClient | NodeRedisCluster): client is NodeRedisCluster => "masters" in client;
 
@@ -45,6 +46,7 @@ export class NodeRedisPort implements RedisPort {
   readonly #listening: Listening;
   readonly #isOwn: boolean;
   readonly #waiting: Waiting;
+  #wasReady = false;
 
   constructor(client: NodeRedisClient | NodeRedisCluster, isOwn: boolean, waiting: Waiting) {
     this.#client = client;
@@ -57,9 +59,13 @@ export class NodeRedisPort implements RedisPort {
   async ready(): Promise<void> {
     const client = this.#client;
     const isReady = (): boolean => client.isReady ?? client.isOpen;
-    if (isReady()) return;
-    const connect = client.isOpen ? undefined : () => client.connect();
-    await this.#listening.untilReady(isReady, connect, this.#waiting.connectTimeoutMs);
+    if (!isReady()) {
+      // Whoever closed it after it was in use meant to.
+      if (!client.isOpen && this.#wasReady) throw new Error("Connection is closed.");
+      const connect = client.isOpen ? undefined : () => client.connect();
+      await this.#listening.untilReady(isReady, connect, this.#waiting.connectTimeoutMs);
+    }
+    this.#wasReady = true;
   }
 
   send(key: string | undefined, command: readonly [name: string, ...args: Argument[]]): Promise<unknown> {

@@ -28,6 +28,7 @@ export interface Emitter {
 export class Listening {
   readonly #client: Emitter;
   #lastError: unknown;
+  #waiting: Promise<void> | undefined;
   readonly #onError = (error?: unknown): void => {
     this.#lastError = error;
   };
@@ -41,8 +42,15 @@ export class Listening {
     client.on("ready", this.#onReady);
   }
 
-  /** Waits for the client to get ready; not for what will not pass, such as a wrong password. */
+  /** Waits for the client to get ready; not for what will not pass, such as a wrong password. All who wait, wait together. */
   untilReady(isReady: () => boolean, connect: (() => Promise<unknown>) | undefined, ms: number): Promise<void> {
+    this.#waiting ??= this.#wait(isReady, connect, ms).finally(() => {
+      this.#waiting = undefined;
+    });
+    return this.#waiting;
+  }
+
+  #wait(isReady: () => boolean, connect: (() => Promise<unknown>) | undefined, ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (end: () => void): void => {
         clearTimeout(timer);
@@ -78,7 +86,10 @@ function mayPass(error: unknown): boolean {
 }
 
 const notReady = (ms: number): StateError =>
-  new StateError("TIMEOUT", `no connection within ${ms} ms; see that the server runs and can be reached from here`);
+  new StateError(
+    "TIMEOUT",
+    `no connection within ${ms} ms; see that the server runs, can be reached, and speaks TLS if the URL says so`,
+  );
 
 /** What `work` ends with, unless that takes too long. What comes later is heard by nobody. */
 export function within<T>(ms: number, work: Promise<T>): Promise<T> {

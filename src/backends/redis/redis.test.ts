@@ -83,6 +83,16 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       await endClient(client);
     });
 
+    test("a client that its owner ended is not brought back", async () => {
+      const client = make(await emptied());
+      const checkpointer = redisCheckpointer({ client, retry: { attempts: 1 } });
+      await checkpointer.save(said("hello"), "t");
+      await endClient(client);
+      await expect.poll(() => checkpointer.load("t").catch(({ code }) => code)).toBe("UNAVAILABLE");
+      expect(await checkpointer.exists("t").catch(({ code }) => code)).toBe("UNAVAILABLE");
+      await checkpointer.close();
+    });
+
     test("a connection that is cut while it saves costs no save and doubles none", async () => {
       const client = make(await emptied());
       const checkpointer = redisCheckpointer({ client });
@@ -193,10 +203,11 @@ await describeWithOwnRedis("a Redis server of its own", () => {
         () => checkpointer.save(said("hello"), "t"),
         () => checkpointer.exists("t"),
         () => checkpointer.delete("t"),
+        () => admin.zadd("holdfast:{index}:ids", 0, "t").then(() => checkpointer.listThreads()),
       ];
       for (const call of failures) {
         const failure = expect(call()).rejects;
-        await failure.toMatchObject({ code: "CORRUPT", message: expect.stringContaining('"holdfast:t:{t}"') });
+        await failure.toMatchObject({ code: "CORRUPT", message: expect.stringContaining("the key holdfast:t:{t} ") });
       }
       expect(await admin.exists("holdfast:t:{t}")).toBe(1);
       await checkpointer.save(said("hello"), "u");
@@ -214,7 +225,8 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       await using checkpointer = redisCheckpointer({ url: await emptied() });
       await admin.hset("holdfast:t:{t}", "thread", "2 whatever comes then");
       for (const call of [() => checkpointer.load("t"), () => checkpointer.delete("t")]) {
-        await expect(call()).rejects.toMatchObject({ code: "INCOMPATIBLE" });
+        const failure = expect(call()).rejects;
+        await failure.toMatchObject({ code: "INCOMPATIBLE", message: expect.stringContaining("has format 2;") });
       }
       expect(await admin.hlen("holdfast:t:{t}")).toBe(1);
     });
@@ -267,6 +279,8 @@ test("a misspelt, mistyped or senseless option is refused", () => {
 });
 
 test("a client of an unknown kind is refused by name", () => {
-  const client = { send: () => undefined } as never;
-  expect(() => redisCheckpointer({ client })).toThrow(/createCluster\(\) of redis/);
+  const versionFour = { isOpen: false, sendCommand: () => undefined, disconnect: () => undefined };
+  for (const client of [{ send: () => undefined }, versionFour]) {
+    expect(() => redisCheckpointer({ client: client as never })).toThrow(/createCluster\(\) of redis 5 or later/);
+  }
 });

@@ -28,15 +28,15 @@ export async function run(
 /** What lies under a key is no client's failure: it is said which key, and what to do. */
 function explained(error: unknown, keys: readonly string[]): unknown {
   if (!(error instanceof Error)) return error;
-  const [word, detail] = serverText(error).split(" ");
-  const places = keys.map((key) => JSON.stringify(key)).join(" or ");
+  const [word, detail, format] = serverText(error).split(" ");
   if (word === "WRONGTYPE" || word === "NOTHREAD") {
-    const what = `the key ${places} holds something that is not a thread of holdfast`;
+    const location = word === "NOTHREAD" && detail !== undefined ? detail : keys.join(" or ");
+    const what = `the key ${location} holds something that is not holdfast's`;
     const todo = "rename or delete that key, or give holdfast a prefix of its own";
-    return new StateError("CORRUPT", `${what}; ${todo}`, { location: keys.join(" "), cause: error });
+    return new StateError("CORRUPT", `${what}; ${todo}`, { location, cause: error });
   }
   if (word === "OTHERFORMAT") {
-    const what = `the key ${places} has format ${detail}; this build knows ${FORMAT}`;
+    const what = `the key ${detail} has format ${format}; this build knows ${FORMAT}`;
     return new StateError("INCOMPATIBLE", `${what}. Upgrade holdfast to open it`, { cause: error });
   }
   return error;

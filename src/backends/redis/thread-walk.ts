@@ -3,13 +3,13 @@ import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import type { KeyNames } from "./layout.ts";
 import { asReply, asText, entryAt } from "./replies.ts";
 import type { RunScript } from "./run-script.ts";
+import { READ_HEADS } from "./scripts/reading.ts";
 import { FORGET, FORGET_ABSENT, WALK } from "./scripts/thread-index.ts";
 
 export interface WalkedIndex {
   readonly run: RunScript;
   readonly keys: KeyNames;
   readonly isCluster: boolean;
-  readonly headOf: (threadId: string) => Promise<unknown>;
 }
 
 /** Threads in the order of their ids' bytes. Ids without a thread are taken out of the index on the way. */
@@ -22,11 +22,13 @@ export async function walkThreads(
   // Where many ids have no thread any more, ever larger pages of them are passed over.
   for (let size = limit + 1; ; size = Math.min(Math.max(size, AT_ONCE) * 2, LARGEST_PAGE)) {
     const [seenAt = "", ...ids] = await idsAfter(index, prefix, after, size);
-    const heads = await inParallel(ids, index.headOf);
+    const heads = await headsOf(index, ids);
+    const absent = ids.filter((_, at) => asReply(heads[at]) === undefined);
+    // Not everybody who may list may take out: on a replica nobody. They are passed over again the next time.
+    await forget(index, absent, seenAt).catch(() => undefined);
     for (const [at, threadId] of ids.entries()) {
-      const head = asReply(heads[at]);
-      if (head === undefined) await forget(index, threadId, seenAt);
-      else if (head.length > 0 && items.length === limit) return { items, cursor: items.at(-1)?.threadId };
+      const head = asReply(heads[at]) ?? [];
+      if (head.length > 0 && items.length === limit) return { items, cursor: items.at(-1)?.threadId };
       else if (head.length > 0) items.push({ threadId, head: entryAt(head, 0) });
     }
     if (ids.length < size) return { items, cursor: undefined };
@@ -35,6 +37,22 @@ export async function walkThreads(
 }
 
 const LARGEST_PAGE = 2048;
+
+/** All at once on one server; one by one in a cluster, where each may lie on another node. */
+async function headsOf({ run, keys, isCluster }: WalkedIndex, ids: readonly string[]): Promise<readonly unknown[]> {
+  const threads = ids.map(keys.thread);
+  if (isCluster) return inParallel(threads, async (thread) => asReply(await run(READ_HEADS, [thread]))?.[0]);
+  const heads: unknown[] = [];
+  for (const some of chunks(threads)) heads.push(...(asReply(await run(READ_HEADS, some)) ?? []));
+  return heads;
+}
+
+/** A script that looks at too many keys keeps everybody else waiting. */
+function* chunks(items: readonly string[]): Generator<readonly string[]> {
+  for (let start = 0; start < items.length; start += KEYS_AT_ONCE) yield items.slice(start, start + KEYS_AT_ONCE);
+}
+
+const KEYS_AT_ONCE = 1000;
 
 /** The index's time, then ids. */
 async function idsAfter(
@@ -52,9 +70,9 @@ async function idsAfter(
   return reply.map(asText);
 }
 
-async function forget({ run, keys, isCluster }: WalkedIndex, threadId: string, seenAt: string): Promise<void> {
-  if (isCluster) await forgetAbsent(run, keys, threadId, seenAt);
-  else await run(FORGET, [keys.thread(threadId), keys.ids], [threadId]);
+async function forget({ run, keys, isCluster }: WalkedIndex, ids: readonly string[], seenAt: string): Promise<void> {
+  if (isCluster) await inParallel(ids, (id) => forgetAbsent(run, keys, id, seenAt));
+  else for (const some of chunks(ids)) await run(FORGET, [...some.map(keys.thread), keys.ids], some);
 }
 
 /** `seenAt` is the index's time from before the thread was found absent. */

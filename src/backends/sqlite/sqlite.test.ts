@@ -204,3 +204,17 @@ test("deleting a thread leaves no row of it in any table", async () => {
   }
   database.close();
 });
+
+test("a damaged record is an error for who loads it, and keeps nothing else from being found", async () => {
+  const path = freshPath();
+  await using checkpointer = sqliteCheckpointer({ path });
+  await checkpointer.save(said("apple"), "whole");
+  await checkpointer.save(said("apple"), "damaged");
+  const database = await openDatabase(path);
+  database.exec(
+    "UPDATE holdfast_records SET body = CAST('x' AS BLOB) WHERE id / 67108864 = (SELECT thread_no FROM holdfast_threads WHERE thread_id = 'damaged')",
+  );
+  database.close();
+  expect((await checkpointer.search("apple")).map(({ threadId }) => threadId)).toEqual(["whole"]);
+  await expect(checkpointer.load("damaged")).rejects.toMatchObject({ code: "CORRUPT" });
+});

@@ -24,6 +24,23 @@ export const isolationCases: readonly ThreadLogCase[] = threadLogCasesOf("isolat
     },
   },
   {
+    name: "a thread id of 1088 bytes is taken: the longest that users may give, behind the name of a tenant",
+    run: async ({ subject }) => {
+      const ids = ["a", "b"].map((tenant) => `${tenant.repeat(63)}/${"\u00e9".repeat(511)}${"x".repeat(2)}`);
+      for (const [index, threadId] of ids.entries()) {
+        assert.equal(Buffer.byteLength(threadId), 1088);
+        await put(subject, threadId, recordOf(index));
+      }
+      for (const [index, threadId] of ids.entries()) await assertThread(subject, threadId, [recordOf(index)], "it");
+      if (!subject.capabilities.listThreads) return;
+      const listed = await threadsOf(subject, `${"b".repeat(63)}/`, 5);
+      assert.deepEqual(
+        listed.map(({ threadId }) => threadId),
+        [ids[1]],
+      );
+    },
+  },
+  {
     name: "every hostile id is listed as it was given",
     needs: ["listThreads"],
     run: async ({ subject }) => {

@@ -43,7 +43,7 @@ export const READ_CHECKPOINT: Script = script(`${CHAIN}${THREAD_OR_NIL}
 local position = redis.call('HGET', key, 'c:' .. ARGV[1])
 if not position then return false end
 local entry = redis.call('HGET', key, 'e:' .. position)
-if not entry then return redis.error_reply('NOTHREAD here') end
+if not entry then return redis.error_reply('NOTHREAD ' .. key) end
 return chain(key, thread, tonumber(string.match(entry, '^%d+')), tonumber(position))
 `);
 
@@ -59,10 +59,30 @@ export const READ_NEWEST: Script = script(`${THREAD_OR_NIL}
 return {thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail)}
 `);
 
-/** {} for a thread without a checkpoint, {position, entry} of the newest one, or nil for no thread. */
-export const READ_HEAD: Script = script(`${THREAD_OR_NIL}
-if thread.head == 0 then return {} end
-return {tostring(thread.head), redis.call('HGET', key, 'e:' .. thread.head)}
+/**
+ * KEYS  any number of threads on one server
+ * For each of them {} for a thread without a checkpoint, {position, entry} of the newest one, or nil for no thread.
+ */
+export const READ_HEADS: Script = script(`
+local function readHead(key)
+  local thread, fault = readThread(key)
+  if fault then return fault end
+  if not thread then return false end
+  if thread.head == 0 then return {} end
+  return {tostring(thread.head), redis.call('HGET', key, 'e:' .. thread.head)}
+end
+local heads = {}
+for at, key in ipairs(KEYS) do
+  local done, head = pcall(readHead, key)
+  if not done then
+    local message = type(head) == 'table' and head.err or tostring(head)
+    if string.find(message, 'WRONGTYPE', 1, true) then return redis.error_reply('NOTHREAD ' .. key) end
+    return redis.error_reply(message)
+  end
+  if head and head.err then return head end
+  heads[at] = head
+end
+return heads
 `);
 
 /** Position and entry of each checkpoint, newest first. */

@@ -24,10 +24,12 @@ local function readThread(key)
   local line = redis.call('HGET', key, 'thread')
   if not line then
     if redis.call('EXISTS', key) == 0 then return nil end
-    return nil, redis.error_reply('NOTHREAD here')
+    return nil, redis.error_reply('NOTHREAD ' .. key)
   end
-  local format, tail, base, head, first, generation = string.match(line, '^(%d+) (%d+) (%d+) (%d+) (%d+) (.*)$')
-  if format ~= '${FORMAT}' then return nil, redis.error_reply('OTHERFORMAT ' .. (format or '?')) end
+  local format, rest = string.match(line, '^(%d+) (.*)$')
+  if format ~= '${FORMAT}' then return nil, redis.error_reply('OTHERFORMAT ' .. key .. ' ' .. (format or '?')) end
+  local tail, base, head, first, generation = string.match(rest, '^(%d+) (%d+) (%d+) (%d+) (.*)$')
+  if not tail then return nil, redis.error_reply('NOTHREAD ' .. key) end
   return {
     tail = tonumber(tail), base = tonumber(base), head = tonumber(head), first = tonumber(first),
     generation = generation,

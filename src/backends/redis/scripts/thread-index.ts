@@ -13,9 +13,11 @@ export const NOW: Script = script(`
 return string.format('%.0f', milliseconds())
 `);
 
-/** One server. KEYS  thread, index of ids; ARGV  id. Takes the id out when there is no thread. */
+/** One server. KEYS  threads, and behind them the index of ids; ARGV  their ids. Takes out those that have no thread. */
 export const FORGET: Script = script(`
-if redis.call('EXISTS', KEYS[1]) == 0 then redis.call('ZREM', KEYS[2], ARGV[1]) end
+for at, id in ipairs(ARGV) do
+  if redis.call('EXISTS', KEYS[at]) == 0 then redis.call('ZREM', KEYS[#KEYS], id) end
+end
 return 'ok'
 `);
 

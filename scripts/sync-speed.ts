@@ -1,0 +1,103 @@
+/**
+ * Writes the figures of docs/speed.md from bench/results, so that the page says
+ * what was measured, missed targets included. With `--check` it writes nothing
+ * and fails when the page is out of step.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { kilobytes, milliseconds, times } from "../bench/table.ts";
+import type { Verdict } from "../bench/targets.ts";
+
+const FILE = new URL("../docs/speed.md", import.meta.url);
+const [START, END] = ["<!-- figures: written by npm run sync -->", "<!-- end of figures -->"];
+
+interface Row {
+  readonly name: string;
+  readonly bytes: number;
+  readonly saveMs: Readonly<Record<"10" | "400", number>>;
+  readonly loadMs: number;
+  readonly historyMs?: number;
+  readonly roundTrips?: { readonly save: number; readonly load: number };
+}
+
+interface Result {
+  readonly node: string;
+  readonly date: string;
+  readonly load: number;
+  readonly rounds: number;
+  readonly verdicts: readonly Verdict[];
+  readonly measurements: readonly unknown[];
+  readonly throughput?: readonly { readonly name: string; readonly savesPerSecond: number }[];
+}
+
+const table = (rows: readonly (readonly string[])[]): string =>
+  rows.flatMap((row, index) => [line(row), ...(index === 0 ? [line(row.map(() => "---"))] : [])]).join("\n");
+const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+
+function localTable({ measurements }: Result): string {
+  const rows = (measurements as readonly Row[]).map((row) => [
+    row.name,
+    kilobytes(row.bytes),
+    milliseconds(row.saveMs[10]),
+    milliseconds(row.saveMs[400]),
+    milliseconds(row.loadMs),
+    row.historyMs === undefined ? "–" : milliseconds(row.historyMs),
+  ]);
+  return table([["", "bytes", "save at step 10", "at step 400", "load", "history of 400"], ...rows]);
+}
+
+function serverTable({ measurements, throughput = [] }: Result): string {
+  const rows = (measurements as readonly Row[]).map((row) => [
+    row.name,
+    kilobytes(row.bytes),
+    String(row.roundTrips?.save),
+    milliseconds(row.saveMs[10]),
+    milliseconds(row.saveMs[400]),
+    milliseconds(row.loadMs),
+    row.historyMs === undefined ? "–" : milliseconds(row.historyMs),
+    `${throughput.find(({ name }) => name === row.name)?.savesPerSecond.toFixed(0)}/s`,
+  ]);
+  const head = ["", "bytes", "round trips a save", "save at step 10", "at step 400", "load", "history of 400"];
+  return table([[...head, "saves, 8 writers"], ...rows]);
+}
+
+function agentTable({ measurements }: Result): string {
+  type AgentRow = { name: string; savesPerIteration: number; msAt10: number; msAt400: number };
+  const rows = (measurements as readonly AgentRow[]).map(({ name, savesPerIteration, msAt10, msAt400 }) => [
+    name,
+    String(savesPerIteration),
+    milliseconds(msAt10),
+    milliseconds(msAt400),
+    times(msAt400 / msAt10),
+  ]);
+  return table([["", "saves an iteration", "iteration 10", "iteration 400", "growth"], ...rows]);
+}
+
+const PARTS: readonly { readonly file: string; readonly title: string; readonly render: (result: Result) => string }[] =
+  [
+    { file: "checkpointers", title: "Without a server", render: localTable },
+    { file: "postgres", title: "PostgreSQL", render: serverTable },
+    { file: "redis", title: "Redis", render: serverTable },
+    { file: "agent", title: "One iteration of the agent, with a model that takes no time", render: agentTable },
+  ];
+
+async function part({ file, title, render }: (typeof PARTS)[number]): Promise<string> {
+  const path = new URL(`../bench/results/${file}-node20.json`, import.meta.url);
+  const result = JSON.parse(await readFile(path, "utf8")) as Result;
+  const run = `\`npm run bench -- --only=${file} --rounds=${result.rounds}\`, ${result.date.slice(0, 10)}, Node ${result.node}, ${result.load.toFixed(1)} waiting processes for each of two processors.`;
+  const verdicts = result.verdicts.map(({ target, shown, met }) => [target, shown, met ? "yes" : "**no**"]);
+  return [`### ${title}`, run, render(result), table([["target", "measured", "met"], ...verdicts])].join("\n\n");
+}
+
+const text = await readFile(FILE, "utf8");
+const [before, rest] = text.split(START);
+const after = rest?.split(END)[1];
+if (before === undefined || after === undefined) throw new Error(`docs/speed.md lacks the lines ${START} and ${END}`);
+const wanted = `${before}${START}\n${(await Promise.all(PARTS.map(part))).join("\n\n")}\n${END}${after}`;
+if (text === wanted) console.log("docs/speed.md is in step with bench/results");
+else if (process.argv.includes("--check")) {
+  console.error("docs/speed.md is out of step with bench/results: run `npm run sync`");
+  process.exitCode = 1;
+} else {
+  await writeFile(FILE, wanted);
+  console.log("docs/speed.md written");
+}

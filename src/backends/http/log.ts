@@ -1,0 +1,176 @@
+import { setMaxListeners } from "node:events";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  ThreadEntry,
+  ThreadLog,
+} from "../../checkpoint/thread-log.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import {
+  COPY_OUTCOMES,
+  decodeChain,
+  encodeAppend,
+  REMOVE_OUTCOMES,
+  readCapabilities,
+  readEntries,
+  readFoundEntry,
+  readFoundTail,
+  readHits,
+  readOutcome,
+  readPage,
+  type Tail,
+} from "../../wire/messages.ts";
+import { entityTag, idempotencyKey } from "../../wire/names.ts";
+import type { Operation } from "../../wire/routes.ts";
+import { classify } from "./classify.ts";
+import { ask, type Connection, fieldsOf, type Question, type ServiceAnswer } from "./requests.ts";
+import { watchRemote } from "./watching.ts";
+
+/** The least that is sure of a service that was not asked yet. */
+const BEFORE_CONTACT: LogCapabilities = {
+  durability: "memory",
+  conditionalAppend: false,
+  listThreads: false,
+  ttl: false,
+  maxRecordBytes: 64 * 1024,
+  maxChainRecords: Number.POSITIVE_INFINITY,
+};
+
+/** The log of a service: every operation is one request, and what it can is what the storage behind the service can. */
+export class HttpLog implements ThreadLog {
+  readonly name = "http";
+  readonly secrets: readonly string[];
+  /** There when the service's storage has an index; the service brings that up to date itself. */
+  search?: NonNullable<ThreadLog["search"]>;
+  /** Nothing to do here. It says that the index is made from stored bodies, so that no append carries words. */
+  catchUp?: NonNullable<ThreadLog["catchUp"]>;
+  queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
+  readonly #connection: Connection;
+  readonly #closing = new AbortController();
+  #capabilities = BEFORE_CONTACT;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.secrets = connection.token === undefined ? [] : [connection.token];
+    // Every request that is under way listens to it, and any number of them may be.
+    setMaxListeners(0, this.#closing.signal);
+  }
+
+  get capabilities(): LogCapabilities {
+    return this.#capabilities;
+  }
+
+  async connect(): Promise<void> {
+    const { log, search, metadataQuery } = readCapabilities(fieldsOf(await this.#ask("capabilities")));
+    if (search !== "none") this.search = (words, options) => this.#search(words, options);
+    if (search === "deferred") this.catchUp = async () => undefined;
+    if (metadataQuery) this.queryMetadata = (key, value, options) => this.#queryMetadata(key, value, options);
+    this.#capabilities = log;
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    const { generation, expected, record } = request;
+    const condition =
+      expected === 0 ? { "if-none-match": "*" } : { "if-match": entityTag({ generation, seq: expected }) };
+    const headers = { ...condition, "idempotency-key": idempotencyKey(record.writeId) };
+    const body = encodeAppend(request);
+    return readOutcome(fieldsOf(await this.#ask("append", { ids: { thread: threadId }, headers, body })));
+  }
+
+  async readTail(threadId: string): Promise<LogChain | undefined> {
+    return chainIn(await this.#ask("readTail", { ids: { thread: threadId } }));
+  }
+
+  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    return chainIn(await this.#ask("readCheckpoint", { ids: { thread: threadId, checkpoint: checkpointId } }));
+  }
+
+  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    const answer = await this.#ask("entry", { ids: { thread: threadId, checkpoint: checkpointId } });
+    return readFoundEntry(fieldsOf(answer));
+  }
+
+  async tail(threadId: string): Promise<Tail | undefined> {
+    return readFoundTail(fieldsOf(await this.#ask("tail", { ids: { thread: threadId } })));
+  }
+
+  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    const { before, limit } = options;
+    return readEntries(fieldsOf(await this.#ask("list", { ids: { thread: threadId }, query: { before, limit } })));
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { generation: string; seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    const headers = ifTail === undefined ? {} : { "if-match": entityTag(ifTail) };
+    return fieldsOf(await this.#ask("remove", { ids: { thread: threadId }, headers })).oneOf(
+      "outcome",
+      REMOVE_OUTCOMES,
+    );
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    const answer = await this.#ask("copy", { ids: { thread: source }, body: { target, generation } });
+    return fieldsOf(answer).oneOf("outcome", COPY_OUTCOMES);
+  }
+
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    const { prefix, cursor, limit } = options;
+    // No id begins with half a character, and a URL cannot hold one.
+    if (!prefix.isWellFormed()) return { items: [], cursor: undefined };
+    const query = { prefix: prefix === "" ? undefined : prefix, cursor, limit };
+    return readPage(fieldsOf(await this.#ask("listThreads", { query })));
+  }
+
+  subscribe(threadId: string, onChange: () => void): () => void {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
+    void watchRemote(this.#connection, threadId, onChange, signal);
+    return () => stop.abort();
+  }
+
+  async now(): Promise<number> {
+    return fieldsOf(await this.#ask("now")).number("now");
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+  }
+
+  async #search(
+    words: readonly string[],
+    { limit, prefix }: { limit: number; prefix?: string },
+  ): ReturnType<NonNullable<ThreadLog["search"]>> {
+    return readHits(fieldsOf(await this.#ask("search", { body: { words, limit, prefix } })));
+  }
+
+  async #queryMetadata(
+    key: string,
+    valueJson: string,
+    { cursor, limit, prefix }: { cursor?: string; limit: number; prefix?: string },
+  ): Promise<LogPage<ThreadEntry>> {
+    const body = { key, valueJson, cursor, limit, prefix };
+    return readPage(fieldsOf(await this.#ask("queryMetadata", { body })));
+  }
+
+  async #ask(operation: Operation, question: Question = {}): Promise<ServiceAnswer> {
+    if (this.#closing.signal.aborted) throw new StateError("CLOSED", "the connection to the service was closed");
+    return ask(this.#connection, operation, question, this.#closing.signal);
+  }
+}
+
+/** A frame, or the explicit word that there is nothing. */
+function chainIn(answer: ServiceAnswer): LogChain | undefined {
+  if (answer.isFrame) return decodeChain(answer.bytes);
+  if (fieldsOf(answer).flag("found")) throw new StateError("UNAVAILABLE", "the answer holds no records");
+  return undefined;
+}

@@ -1,0 +1,134 @@
+import { StateError } from "../../errors.ts";
+import { withDeadline } from "../../internal/deadline.ts";
+import { reasonOf } from "../../internal/reason-of.ts";
+import { Fields, MalformedMessage } from "../../wire/fields.ts";
+import { codeOfForeignStatus, errorFromProblem } from "../../wire/problems.ts";
+import { FRAME_TYPE, JSON_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../wire/protocol.ts";
+import { type Operation, type PathIds, pathOf, ROUTES } from "../../wire/routes.ts";
+import { classify } from "./classify.ts";
+
+export interface Connection {
+  /** Without a slash at the end. */
+  readonly baseUrl: string;
+  readonly token: string | undefined;
+  readonly timeoutMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+export interface Question {
+  readonly ids?: PathIds;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object travels as JSON. */
+  readonly body?: Uint8Array<ArrayBuffer> | object;
+}
+
+/** An answer of the service: it carries the service's mark, and one of the statuses that the route table lists. */
+export interface ServiceAnswer {
+  readonly status: number;
+  readonly isFrame: boolean;
+  readonly bytes: Buffer;
+}
+
+/** Asks, and waits for the whole answer, both within the deadline. Everything that is not an answer of the service throws. */
+export async function ask(
+  connection: Connection,
+  operation: Operation,
+  question: Question,
+  closing: AbortSignal,
+): Promise<ServiceAnswer> {
+  try {
+    return await withDeadline(connection.timeoutMs, closing, async (signal) => {
+      const response = await send(connection, operation, question, signal);
+      const bytes = Buffer.from(await response.arrayBuffer());
+      assertOurs(response, operation, bytes);
+      return { status: response.status, isFrame: typeOf(response) === FRAME_TYPE, bytes };
+    });
+  } catch (error) {
+    if (closing.aborted) throw new StateError("CLOSED", "the connection was closed while the service was asked");
+    if (StateError.is(error)) throw error;
+    throw new StateError(classify(error) ?? "UNKNOWN", reasonIn(error, connection.timeoutMs), { cause: error });
+  }
+}
+
+/** fetch says "fetch failed"; what did is further inside, the deeper the more exactly. */
+function reasonIn(error: unknown, timeoutMs: number): string {
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return `no whole answer within ${timeoutMs} ms; the option timeoutMs sets the deadline`;
+  }
+  let reason = reasonOf(error);
+  for (let inner = error, depth = 0; inner instanceof Error && depth < 5; inner = inner.cause, depth++) {
+    const { errors } = inner as Partial<AggregateError>;
+    reason = reasonOf(errors?.[0] ?? inner) || reason;
+  }
+  return `the service cannot be reached: ${reason}`;
+}
+
+/** The response to a request, as soon as its headers are there. */
+export function send(
+  { baseUrl, token, headers, fetch }: Connection,
+  operation: Operation,
+  { ids, query = {}, headers: own = {}, body }: Question,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { method, request } = ROUTES[operation];
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  const suffix = search.size === 0 ? "" : `?${search}`;
+  return fetch(`${baseUrl}${pathOf(operation, ids)}${suffix}`, {
+    method,
+    headers: {
+      ...headers,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(request !== undefined && { "content-type": request.type }),
+      ...own,
+    },
+    ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
+    // A redirect would carry the token, and a write, to wherever it points.
+    redirect: "manual",
+    signal,
+  });
+}
+
+/** Throws unless this is one of the answers that the route table lists, from the service itself. */
+export function assertOurs(response: Response, operation: Operation, bytes: Uint8Array): void {
+  const { status } = response;
+  const version = response.headers.get(PROTOCOL_HEADER);
+  if (version === null) throw foreign(status);
+  if (version !== PROTOCOL_VERSION) {
+    throw new StateError(
+      "INCOMPATIBLE",
+      `the service speaks protocol ${version.slice(0, 20)}; this build speaks ${PROTOCOL_VERSION}`,
+    );
+  }
+  const type = typeOf(response);
+  if (ROUTES[operation].answers.some((answer) => answer.status === status && answer.type === type)) return;
+  throw problemIn(bytes) ?? foreign(status);
+}
+
+function problemIn(bytes: Uint8Array): StateError | undefined {
+  try {
+    return errorFromProblem(JSON.parse(Buffer.from(bytes).toString("utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Something else answered: a proxy, a login page, another service. What it says is not repeated. */
+function foreign(status: number): StateError {
+  const hint = status === 401 || status === 403 ? "check the token" : "check baseUrl and what stands in between";
+  return new StateError(
+    codeOfForeignStatus(status),
+    `status ${status} came back, and not from a holdfast service; ${hint}`,
+  );
+}
+
+const typeOf = (response: Response): string =>
+  response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+
+/** The fields of a JSON answer. */
+export function fieldsOf({ isFrame, bytes }: ServiceAnswer): Fields {
+  if (isFrame) throw new MalformedMessage(`the answer should be ${JSON_TYPE}`);
+  return Fields.parse(bytes.toString("utf8"), "the answer");
+}

@@ -1,0 +1,69 @@
+import { sleep } from "../../internal/sleep.ts";
+import { HEARTBEAT_MS } from "../../wire/protocol.ts";
+import { assertOurs, type Connection, send } from "./requests.ts";
+
+/** So much silence means that the line is dead: the service says something every few seconds. */
+const SILENCE_MS = HEARTBEAT_MS * 3;
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5_000];
+
+/**
+ * Calls `onChange` for every event of a thread until the signal aborts, and
+ * connects again as often as it takes. It also calls when the line broke:
+ * something may have happened meanwhile, and whoever watches then asks for
+ * himself and meets a failure as an error.
+ */
+export async function watchRemote(
+  connection: Connection,
+  thread: string,
+  onChange: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let pause = FIRST_PAUSE_MS; !signal.aborted; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      await readEvents(connection, thread, signal, () => {
+        pause = FIRST_PAUSE_MS;
+        onChange();
+      });
+    } catch {
+      // Reported by the next question that the watcher asks.
+    }
+    if (signal.aborted) return;
+    onChange();
+    await sleep(pause, signal).catch(() => undefined);
+  }
+}
+
+async function readEvents(
+  connection: Connection,
+  thread: string,
+  signal: AbortSignal,
+  onEvent: () => void,
+): Promise<void> {
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), connection.timeoutMs);
+  const heard = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  };
+  try {
+    const response = await send(
+      connection,
+      "subscribe",
+      { ids: { thread } },
+      AbortSignal.any([signal, silence.signal]),
+    );
+    if (!response.ok) await response.body?.cancel();
+    assertOurs(response, "subscribe", new Uint8Array());
+    const decoder = new TextDecoder();
+    let unread = "";
+    for await (const chunk of response.body ?? []) {
+      heard();
+      unread += decoder.decode(chunk, { stream: true });
+      const lines = unread.split("\n");
+      unread = lines.pop() ?? "";
+      if (lines.some((line) => line === "event: change")) onEvent();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,90 @@
+import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
+import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
+import { type PlannedAppend, planAppend, planFirst } from "./plan-append.ts";
+import { discardOutdated, settle, settledDocument } from "./settling.ts";
+import { documentOf, isSettled, type StoredThread, tailOf } from "./thread-document.ts";
+import { ThreadReader } from "./thread-reader.ts";
+import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
+
+/** First what an earlier change left undone, then what this one pushes out of the document, then the document: that commits. */
+export function append(store: ThreadStore, threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+  let expected = expectedDocument(store, threadId, request);
+  const load = async (): Promise<FoundDocument> => {
+    const found = expected ?? (await store.load(threadId));
+    expected = undefined;
+    return found;
+  };
+  return untilNotOvertaken(load, (found) => appendTo(store, threadId, found, request));
+}
+
+/**
+ * What the caller believes to be there, where this process knows it without
+ * asking. If it is not so, the commit is refused, and looking at the document
+ * says why.
+ */
+function expectedDocument(store: ThreadStore, threadId: string, request: AppendRequest): FoundDocument | undefined {
+  const written = store.takeWritten(threadId);
+  if (request.expected === 0) return NOTHING;
+  return fits(written?.document?.thread, request) ? written : undefined;
+}
+
+async function appendTo(
+  store: ThreadStore,
+  threadId: string,
+  found: FoundDocument,
+  request: AppendRequest,
+): Promise<AppendOutcome | typeof OVERTAKEN> {
+  const { document } = found;
+  const thread = document?.thread;
+  if (!fits(thread, request)) return refusal(store, threadId, thread, request);
+  const { parts, next } = await plan(store, threadId, thread, request);
+  if (document !== undefined && !isSettled(document)) await settle(store, document);
+  const life = { threadId, life: next.life };
+  await inParallel(parts, (part) => store.writePart(life, part));
+  const committed = await store.commit(found, documentOf(threadId, { thread: next, over: document?.copying ?? [] }));
+  if (committed === undefined) {
+    // Whatever becomes of this, nothing was appended; and what is left lies where a deletion of the thread finds it.
+    await discardOutdated(store, life, parts).catch(() => undefined);
+    return OVERTAKEN;
+  }
+  await settleCommitted(store, threadId, committed);
+  return { appended: true };
+}
+
+const plan = async (
+  store: ThreadStore,
+  threadId: string,
+  thread: StoredThread | undefined,
+  request: AppendRequest,
+): Promise<PlannedAppend> =>
+  thread === undefined
+    ? { parts: [], next: planFirst(request) }
+    : planAppend(store, { threadId, life: thread.life }, thread, request);
+
+const fits = (thread: StoredThread | undefined, { generation, expected }: AppendRequest): boolean =>
+  thread === undefined ? expected === 0 : tailOf(thread).seq === expected && thread.generation === generation;
+
+/** The commit is made, whatever becomes of the tidying up; the next one does it otherwise. */
+export async function settleCommitted(store: ThreadStore, threadId: string, committed: FoundDocument): Promise<void> {
+  const { document } = committed;
+  if (document === undefined || isSettled(document)) return store.remember(threadId, committed);
+  try {
+    await settle(store, document);
+    store.remember(threadId, { ...committed, document: settledDocument(document) });
+  } catch {
+    store.remember(threadId, committed);
+  }
+}
+
+async function refusal(
+  store: ThreadStore,
+  threadId: string,
+  thread: StoredThread | undefined,
+  { generation, expected }: AppendRequest,
+): Promise<AppendOutcome> {
+  if (thread === undefined) return { appended: false, tail: undefined, generation: undefined, occupant: undefined };
+  const reader = new ThreadReader(store, threadId, thread);
+  const occupant = thread.generation === generation ? await reader.entryAt(expected + 1) : undefined;
+  return { appended: false, tail: reader.tail, generation: thread.generation, occupant };
+}

@@ -1,0 +1,38 @@
+import { StateError } from "../../errors.ts";
+import { reasonOf } from "../../internal/reason-of.ts";
+import type { CommonModule, OciConnection } from "./connect.ts";
+
+/**
+ * Who the requests are signed by: a user's key from the config file, a session
+ * token that `oci session authenticate` put there, the machine, the function or
+ * container; or a provider of the SDK of your own.
+ */
+export type OciAuth = (typeof AUTH_KINDS)[number] | OciAuthenticationProvider;
+
+export const AUTH_KINDS = ["config-file", "session-token", "instance-principal", "resource-principal"] as const;
+
+/** What every `AuthenticationDetailsProvider` of the SDK has. */
+export interface OciAuthenticationProvider {
+  getKeyId(): Promise<string>;
+  getPrivateKey(): string;
+  getPassphrase(): string | null;
+}
+
+export async function authenticationProvider(common: CommonModule, connection: OciConnection): Promise<object> {
+  const { auth = "config-file", configFile, profile } = connection;
+  if (typeof auth === "object") return auth;
+  try {
+    switch (auth) {
+      case "config-file":
+        return new common.ConfigFileAuthenticationDetailsProvider(configFile, profile);
+      case "session-token":
+        return new common.SessionAuthDetailProvider(configFile, profile);
+      case "instance-principal":
+        return await new common.InstancePrincipalsAuthenticationDetailsProviderBuilder().build();
+      case "resource-principal":
+        return common.ResourcePrincipalAuthenticationDetailsProvider.builder();
+    }
+  } catch (cause) {
+    throw new StateError("PERMISSION_DENIED", `no credentials of the kind "${auth}": ${reasonOf(cause)}`, { cause });
+  }
+}

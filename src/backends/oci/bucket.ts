@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+import { StateError } from "../../errors.ts";
+import { isBucketAbsent, isObjectAbsent, isRefused, OciFailure } from "./classify.ts";
+import type { ObjectListing, ObjectStorageClientShape } from "./connect.ts";
+import type { OciTransport } from "./transport.ts";
+
+export interface BucketPlace {
+  readonly bucketName: string;
+  /** The tenancy's Object Storage namespace; asked for where it is not given. */
+  readonly namespace: string | undefined;
+  /** Where the bucket is made if it is not there. Without it, it is not made. */
+  readonly compartmentId: string | undefined;
+}
+
+export interface FoundObject {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+/** When a PUT is to take place. */
+export type Condition = { readonly ifMatch: string } | { readonly ifNoneMatch: "*" };
+
+export interface ListOptions {
+  readonly prefix: string;
+  readonly startAfter?: string;
+  /** Names from here on are left out. */
+  readonly end?: string;
+  /** Gives what the names have in common up to this, instead of the names. */
+  readonly delimiter?: "/";
+  readonly limit?: number;
+}
+
+/** One bucket, in the few operations that are needed. Only a missing object is an answer; all else that fails is thrown. */
+export class Bucket {
+  readonly #client: ObjectStorageClientShape;
+  readonly #transport: OciTransport;
+  readonly #place: BucketPlace;
+  #namespace: Promise<string> | undefined;
+
+  constructor(client: ObjectStorageClientShape, transport: OciTransport, place: BucketPlace) {
+    this.#client = client;
+    this.#transport = transport;
+    this.#place = place;
+    if (place.namespace !== undefined) this.#namespace = Promise.resolve(place.namespace);
+  }
+
+  async get(objectName: string): Promise<FoundObject | undefined> {
+    try {
+      return await this.#request(async (place) => {
+        const { value, eTag } = await this.#client.getObject({ ...place, objectName });
+        return { bytes: await bytesOf(value), etag: etagOf(eTag) };
+      });
+    } catch (error) {
+      if (isObjectAbsent(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** The new ETag; `undefined` when the condition is not so. */
+  async put(objectName: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
+    const contentMD5 = createHash("md5").update(bytes).digest("base64");
+    const body = { putObjectBody: bytes, contentLength: bytes.byteLength, contentMD5 };
+    try {
+      const type = { contentType: "application/octet-stream" };
+      const request = { objectName, ...body, ...type, ...condition };
+      return await this.#request(async (place) =>
+        etagOf((await this.#client.putObject({ ...place, ...request })).eTag),
+      );
+    } catch (error) {
+      // With `If-Match`, an object that is not there is as good as another one.
+      if (isRefused(error) || ("ifMatch" in condition && isObjectAbsent(error))) return undefined;
+      throw error;
+    }
+  }
+
+  /** An object that is not there is deleted already; one with another ETag stays. */
+  async delete(objectName: string, ifMatch?: string): Promise<void> {
+    try {
+      const condition = ifMatch === undefined ? {} : { ifMatch };
+      await this.#request((place) => this.#client.deleteObject({ ...place, objectName, ...condition }));
+    } catch (error) {
+      if (!isObjectAbsent(error) && !isRefused(error)) throw error;
+    }
+  }
+
+  /** Page by page to the end, in the order of the names' bytes. */
+  async *list(options: ListOptions): AsyncGenerator<readonly string[], void, undefined> {
+    const { startAfter, ...always } = options;
+    let from: object = startAfter === undefined ? {} : { startAfter };
+    for (;;) {
+      const request = { ...always, ...from, fields: "name" };
+      const page: ObjectListing = await this.#request(
+        async (place) => (await this.#client.listObjects({ ...place, ...request })).listObjects,
+      );
+      yield options.delimiter === undefined ? page.objects.map(({ name }) => name) : (page.prefixes ?? []);
+      const next = page.nextStartWith;
+      if (next === undefined || next === null || next === "") return;
+      from = { start: next };
+    }
+  }
+
+  async #request<T>(call: (place: object) => Promise<T>): Promise<T> {
+    const namespaceName = await this.#namespaceName();
+    const { bucketName } = this.#place;
+    const send = (): Promise<T> =>
+      this.#transport.request((retryConfiguration) => call({ namespaceName, bucketName, retryConfiguration }));
+    try {
+      return await send();
+    } catch (error) {
+      if (!isBucketAbsent(error)) throw error;
+      await this.#createBucket(namespaceName, error);
+      return send();
+    }
+  }
+
+  #namespaceName(): Promise<string> {
+    this.#namespace ??= this.#transport
+      .request(async (retryConfiguration) => (await this.#client.getNamespace({ retryConfiguration })).value)
+      .catch((error: unknown) => {
+        this.#namespace = undefined;
+        throw error;
+      });
+    return this.#namespace;
+  }
+
+  async #createBucket(namespaceName: string, cause: unknown): Promise<void> {
+    const { bucketName: name, compartmentId } = this.#place;
+    if (compartmentId === undefined) {
+      const what = `there is no bucket ${JSON.stringify(name)} in the namespace ${JSON.stringify(namespaceName)}`;
+      throw new StateError("INVALID_ARGUMENT", `${what}; create it, or say in which compartmentId it shall be made`, {
+        cause,
+      });
+    }
+    const createBucketDetails = { name, compartmentId, publicAccessType: "NoPublicAccess", storageTier: "Standard" };
+    try {
+      await this.#transport.request((retryConfiguration) =>
+        this.#client.createBucket({ namespaceName, createBucketDetails, retryConfiguration }),
+      );
+    } catch (error) {
+      const isThere = error instanceof OciFailure && error.code === "BucketAlreadyExists";
+      if (!isThere) throw error;
+    }
+  }
+}
+
+async function bytesOf(value: unknown): Promise<Buffer> {
+  if (value === undefined || value === null) return Buffer.alloc(0);
+  return Buffer.from(await new Response(value as ReadableStream).arrayBuffer());
+}
+
+function etagOf(etag: string | undefined): string {
+  if (etag !== undefined && etag !== "") return etag;
+  throw new StateError("UNAVAILABLE", "the storage answered without an ETag: something on the way takes headers out");
+}

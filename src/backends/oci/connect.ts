@@ -1,0 +1,89 @@
+import { StateError } from "../../errors.ts";
+import { importPeer } from "../../internal/import-peer.ts";
+import { authenticationProvider, type OciAuth } from "./auth.ts";
+import type { HttpClientShape, OciTransport } from "./transport.ts";
+
+/** The part of the SDK's `ObjectStorageClient` that is used here. */
+export interface ObjectStorageClientShape {
+  getNamespace(request: object): Promise<{ readonly value: string }>;
+  createBucket(request: object): Promise<unknown>;
+  getObject(request: object): Promise<{ readonly value?: unknown; readonly eTag?: string }>;
+  putObject(request: object): Promise<{ readonly eTag?: string }>;
+  deleteObject(request: object): Promise<unknown>;
+  listObjects(request: object): Promise<{ readonly listObjects: ObjectListing }>;
+  close?(): void;
+}
+
+export interface ObjectListing {
+  readonly objects: readonly { readonly name: string }[];
+  readonly prefixes?: readonly string[];
+  readonly nextStartWith?: string | null;
+}
+
+export interface OciConnection {
+  /** Where the requests go, like `eu-frankfurt-1`. What the credentials say where it is not given. */
+  readonly region?: string;
+  /** A whole address instead, for a private endpoint. */
+  readonly endpoint?: string;
+  readonly auth?: OciAuth;
+  /** The OCI config file. @default "~/.oci/config" */
+  readonly configFile?: string;
+  /** The profile in it. @default "DEFAULT" */
+  readonly profile?: string;
+}
+
+export const SDK_VERSIONS = ">=2.90 <3";
+
+/** The SDK's own client with the SDK's own signer, over a transport that keeps deadlines and is silent. */
+export async function createClient(
+  connection: OciConnection,
+  transport: OciTransport,
+): Promise<ObjectStorageClientShape> {
+  // Variables, so that a type check does not need packages that most users do not have.
+  const [objectStorage, common] = ["oci-objectstorage", "oci-common"];
+  const load =
+    (name: string): (() => Promise<unknown>) =>
+    () =>
+      import(name) as Promise<unknown>;
+  const sdk = (await importPeer(objectStorage, SDK_VERSIONS, load(objectStorage))) as ObjectStorageModule;
+  const shared = (await importPeer(common, SDK_VERSIONS, load(common))) as CommonModule;
+  const provider = await authenticationProvider(shared, connection);
+  transport.signer = signerOf(shared, provider);
+  const client = new sdk.ObjectStorageClient(
+    { authenticationDetailsProvider: provider, httpClient: transport },
+    // Its circuit breaker would go on refusing requests after the storage is back.
+    { circuitBreaker: { noCircuit: true, circuit: null } },
+  );
+  if (connection.region !== undefined) client.regionId = connection.region;
+  if (connection.endpoint !== undefined) client.endpoint = connection.endpoint;
+  if (client.endpoint === "") {
+    throw new StateError("INVALID_ARGUMENT", 'the credentials name no region; give the option "region"');
+  }
+  return client;
+}
+
+/** The cause is left out: it may quote the key. */
+function signerOf(common: CommonModule, provider: object): NonNullable<OciTransport["signer"]> {
+  try {
+    return new common.DefaultRequestSigner(provider);
+  } catch {
+    const what = "the private key of the credentials cannot be used";
+    throw new StateError("INVALID_ARGUMENT", `${what}: it must be an RSA key in PEM form, with the right pass phrase`);
+  }
+}
+
+interface ObjectStorageModule {
+  readonly ObjectStorageClient: new (
+    parameters: { readonly authenticationDetailsProvider: unknown; readonly httpClient: HttpClientShape },
+    configuration: object,
+  ) => ObjectStorageClientShape & { regionId: string; endpoint: string };
+}
+
+/** The part of `oci-common` that is used here. */
+export interface CommonModule {
+  readonly DefaultRequestSigner: new (provider: unknown) => NonNullable<OciTransport["signer"]>;
+  readonly ConfigFileAuthenticationDetailsProvider: new (file?: string, profile?: string) => object;
+  readonly SessionAuthDetailProvider: new (file?: string, profile?: string) => object;
+  readonly InstancePrincipalsAuthenticationDetailsProviderBuilder: new () => { build(): Promise<object> };
+  readonly ResourcePrincipalAuthenticationDetailsProvider: { builder(): object };
+}

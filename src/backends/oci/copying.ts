@@ -1,0 +1,151 @@
+import { inParallel } from "../../internal/in-parallel.ts";
+import { settleCommitted } from "./appending.ts";
+import { newRandomName, pageOf } from "./layout.ts";
+import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
+import { sweepLife } from "./settling.ts";
+import type { StoredRecord } from "./stored-object.ts";
+import { documentOf, isSettled, type StoredThread, tailOf } from "./thread-document.ts";
+import { NO_RECORD_LEFT, range, ThreadReader } from "./thread-reader.ts";
+import { bodyPart, type FoundDocument, type Life, NOTHING, pagePart, type ThreadStore } from "./thread-store.ts";
+
+type CopyOutcome = "copied" | "no source" | "target exists";
+
+/**
+ * Copies a thread. A copy that has objects of its own is announced in the
+ * target's document before any of them is written, so that those of a copy that
+ * never finished are found; it becomes the thread by one more write of the
+ * document, if it is still announced and no thread has come meanwhile.
+ */
+export function copyThread(
+  store: ThreadStore,
+  source: string,
+  target: string,
+  generation: string,
+): Promise<CopyOutcome> {
+  return untilNotOvertaken<CopyOutcome>(
+    () => store.load(source),
+    async ({ document }) => {
+      if (document?.thread === undefined) return "no source";
+      const { thread } = document;
+      const life = { threadId: target, life: newRandomName() };
+      if (isWithinDocument(thread)) {
+        return becomeThread(store, NOTHING, life, { ...thread, life: life.life, generation });
+      }
+      const announced = await announce(store, life, generation);
+      if (typeof announced === "string") return announced;
+      try {
+        const copy = { ...(await copyParts(store, source, thread, life)), generation };
+        // The source may have been deleted while it was read: then nothing of it must come back under another name.
+        const isThere = (await store.load(source)).document?.thread?.life === thread.life;
+        const outcome = isThere ? await becomeThread(store, announced, life, copy) : OVERTAKEN;
+        if (outcome === "copied") return outcome;
+        await withdraw(store, life);
+        return outcome;
+      } catch (error) {
+        await withdraw(store, life).catch(() => undefined);
+        throw error;
+      }
+    },
+  );
+}
+
+/** Whether a thread has nothing but its document. */
+const isWithinDocument = (thread: StoredThread): boolean =>
+  isSettled({ thread, over: [] }) &&
+  pageOf(thread.floor) === pageOf(tailOf(thread).seq) &&
+  thread.recent.every(({ body }) => body.inline !== undefined);
+
+function announce(
+  store: ThreadStore,
+  { threadId, life }: Life,
+  generation: string,
+): Promise<FoundDocument | "copied" | "target exists"> {
+  return untilNotOvertaken<FoundDocument | "copied" | "target exists">(
+    () => store.load(threadId),
+    async (found) => {
+      const { document } = found;
+      if (document?.thread !== undefined) return outcomeAt(document.thread, generation);
+      const copying = [...(document?.copying ?? []), life];
+      const next = documentOf(threadId, { thread: undefined, copying, over: document?.over ?? [] });
+      return (await store.commit(found, next)) ?? OVERTAKEN;
+    },
+  );
+}
+
+/** The same generation: an earlier attempt at this very copy, whose answer was lost. */
+const outcomeAt = (thread: StoredThread, generation: string): "copied" | "target exists" =>
+  thread.generation === generation ? "copied" : "target exists";
+
+/** Written anew, not copied by the storage: each object says whose it is, and the storage copies in its own time. */
+async function copyParts(store: ThreadStore, source: string, thread: StoredThread, life: Life): Promise<StoredThread> {
+  const reader = new ThreadReader(store, source, thread);
+  const copied = async (record: StoredRecord): Promise<StoredRecord> => {
+    const { entry, body } = record;
+    if (body.inline !== undefined) return record;
+    await store.writePart(life, bodyPart(life, entry.seq, "", await reader.bodyOf(record)));
+    return { entry, body: { ...body, suffix: "" } };
+  };
+  await inParallel(range(pageOf(thread.floor), pageOf(tailOf(thread).seq) - 1), async (page) => {
+    const records: StoredRecord[] = [];
+    for (const record of await reader.onPage(page)) records.push(await copied(record));
+    if (records.length > 0) await store.writePart(life, pagePart(life, page, "", records));
+  });
+  const emptyPages = [...thread.changedPages].filter(([, suffix]) => suffix === NO_RECORD_LEFT);
+  return {
+    ...thread,
+    life: life.life,
+    swept: thread.floor,
+    changedPages: new Map(emptyPages),
+    recent: await inParallel(thread.recent, copied),
+    toDelete: [],
+  };
+}
+
+/** Overtaken when somebody gave the announced copy up for lost. `known` is what is believed to be there. */
+function becomeThread(
+  store: ThreadStore,
+  known: FoundDocument,
+  { threadId, life }: Life,
+  copy: StoredThread,
+): Promise<"copied" | "target exists" | typeof OVERTAKEN> {
+  const mustBeAnnounced = known.document !== undefined;
+  let expected: FoundDocument | undefined = known;
+  const load = async (): Promise<FoundDocument> => {
+    const found = expected ?? (await store.load(threadId));
+    expected = undefined;
+    return found;
+  };
+  return untilNotOvertaken<"copied" | "target exists" | { readonly givenUp: true }>(load, async (found) => {
+    const { document } = found;
+    if (document?.thread !== undefined) return outcomeAt(document.thread, copy.generation);
+    const { copying = [], over = [] } = document ?? {};
+    if (mustBeAnnounced && !copying.includes(life)) return { givenUp: true };
+    const others = copying.filter((other) => other !== life);
+    const committed = await store.commit(found, documentOf(threadId, { thread: copy, over: [...over, ...others] }));
+    if (committed === undefined) return OVERTAKEN;
+    await settleCommitted(store, threadId, committed);
+    return "copied";
+  }).then((outcome) => (typeof outcome === "string" ? outcome : OVERTAKEN));
+}
+
+/** Takes a copy back that must not appear. Until its objects are gone, the document leads to them. */
+async function withdraw(store: ThreadStore, life: Life): Promise<void> {
+  const { threadId } = life;
+  const isThread = await untilNotOvertaken<boolean>(
+    () => store.load(threadId),
+    async (found) => {
+      const { document } = found;
+      if (document?.thread?.life === life.life) return true;
+      if (document === undefined || !document.copying.includes(life.life)) return false;
+      const copying = document.copying.filter((other) => other !== life.life);
+      const next = documentOf(threadId, { ...document, copying, over: [...document.over, life.life] });
+      return (await store.commit(found, next)) === undefined ? OVERTAKEN : false;
+    },
+  );
+  if (isThread) return;
+  await sweepLife(store, life);
+  const found = await store.load(threadId);
+  const { thread, copying = [], over = [] } = found.document ?? {};
+  const saysNothing = thread === undefined && copying.length === 0 && over.every((other) => other === life.life);
+  if (saysNothing) await store.discard(threadId, found);
+}

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { filledLog, sampleRecord } from "../../../test/oci-stand-in/filled-log.ts";
+import { OciStandIn } from "../../../test/oci-stand-in/stand-in.ts";
+import { logOptions, placeOn, type TestPlace } from "../../../test/oci-stand-in/test-bucket.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import { OCIBucketBackend, OciLog } from "./index.ts";
+
+let standIn: OciStandIn;
+let place: TestPlace;
+beforeEach(async () => {
+  standIn = await OciStandIn.start({ mostListed: 100 });
+  place = placeOn(standIn, "prod/");
+});
+afterEach(() => standIn.close());
+
+const open = (options: object = {}): OCIBucketBackend => new OCIBucketBackend({ ...place, ...options });
+const names = (): readonly string[] => [...standIn.objects().keys()].sort();
+describe("deleting", () => {
+  test("a thread of 2,500 checkpoints leaves no object behind, though a listing shows a hundred at a time", async () => {
+    const log = await filledLog(place, "t", 2500);
+    expect(names().length).toBe(1 + Math.floor(2499 / 16));
+    expect(await log.remove("t")).toBe("removed");
+    expect(names()).toEqual([]);
+  }, 240_000);
+
+  test("`org`, `org/alice`, `..` and `%2e%2e` never touch each other", async () => {
+    const ids = ["org", "org/", "org/alice", "org~2Falice", "..", ".", "%2e%2e", "%2E%2E", "../org", "org%2Falice"];
+    const log = new OciLog(logOptions(place));
+    for (const id of ids)
+      for (let seq = 1; seq <= 17; seq++)
+        await log.append(id, { generation: id, expected: seq - 1, record: sampleRecord(seq) });
+    for (const [index, id] of ids.entries()) {
+      expect(await log.remove(id)).toBe("removed");
+      for (const other of ids.slice(index + 1)) expect((await log.readTail(other))?.records).toHaveLength(11);
+    }
+    expect(names()).toEqual([]);
+  }, 120_000);
+
+  test("a deleted checkpoint is gone from the bucket, byte for byte", async () => {
+    const subject = open();
+    const ids: string[] = [];
+    let state = AgentState.create();
+    for (let count = 0; count < 20; count++) {
+      state = state.withMetadata({ secret: count === 7 ? "canary-in-a-coal-mine" : `nothing ${count}` });
+      ids.push(await subject.save(state, "t"));
+    }
+    const holdsCanary = (): boolean => [...standIn.objects().values()].some(({ bytes }) => bytes.includes("canary-in"));
+    expect(holdsCanary()).toBe(true);
+    await subject.delete("t", { checkpointId: ids[7]! });
+    expect(holdsCanary()).toBe(false);
+    expect(await subject.listCheckpoints("t", { limit: 100 })).toHaveLength(19);
+  });
+
+  test("of several that remove one thread at once, one says that it did", async () => {
+    const log = await filledLog(place, "t", 20);
+    const other = new OciLog(logOptions(place));
+    const outcomes = await Promise.all([log, log, other, other].map((remover) => remover.remove("t")));
+    expect(outcomes.toSorted()).toEqual(["absent", "absent", "absent", "removed"]);
+    expect(names()).toEqual([]);
+  });
+
+  test("a writer that comes after the deletion is refused and leaves nothing", async () => {
+    const late = await filledLog(place, "t", 16);
+    const other = new OciLog(logOptions(place));
+    expect(await other.remove("t")).toBe("removed");
+    const request = { generation: "g", expected: 16, record: { ...sampleRecord(17), body: Buffer.alloc(50_000) } };
+    expect(await late.append("t", request)).toMatchObject({ appended: false, tail: undefined });
+    expect(names()).toEqual([]);
+  });
+
+  test("what a process left that died in the middle goes with removeLeftovers, and nothing else does", async () => {
+    await filledLog(place, "kept", 40);
+    const log = await filledLog(place, "ended", 40);
+    const before = new Map(standIn.objects());
+    await log.remove("ended");
+    const kept = names();
+    for (const [name, object] of before) if (name.includes("records/ended/")) standIn.objects().set(name, object);
+    expect(names().length).toBeGreaterThan(kept.length);
+    const subject = open();
+    await subject.removeLeftovers();
+    expect(names()).toEqual(kept);
+  });
+});

@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { failureOf } from "../../../test/failure-of.ts";
+import { filledLog } from "../../../test/oci-stand-in/filled-log.ts";
+import { OciStandIn } from "../../../test/oci-stand-in/stand-in.ts";
+import { logOptions, placeOn, type TestPlace } from "../../../test/oci-stand-in/test-bucket.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import { userMessage } from "../../state/message.ts";
+import { OCIBucketBackend, OciLog } from "./index.ts";
+
+let standIn: OciStandIn;
+let place: TestPlace;
+beforeEach(async () => {
+  standIn = await OciStandIn.start({ mostListed: 100 });
+  place = placeOn(standIn, "prod/");
+});
+afterEach(() => standIn.close());
+
+const ONCE = { retry: { attempts: 1 } };
+const open = (options: object = {}): OCIBucketBackend => new OCIBucketBackend({ ...place, ...options });
+const saying = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
+const names = (): readonly string[] => [...standIn.objects().keys()].sort();
+describe("errors", () => {
+  test.each([
+    [503, "ServiceUnavailable", "UNAVAILABLE"],
+    [500, "InternalServerError", "UNAVAILABLE"],
+    [409, "ConcurrentObjectUpdate", "UNAVAILABLE"],
+    [429, "TooManyRequests", "RATE_LIMITED"],
+    [401, "NotAuthenticated", "PERMISSION_DENIED"],
+    [403, "NotAllowed", "PERMISSION_DENIED"],
+    [404, "NotAuthorizedOrNotFound", "PERMISSION_DENIED"],
+    [404, "NamespaceNotFound", "INVALID_ARGUMENT"],
+    [404, "BucketNotFound", "INVALID_ARGUMENT"],
+    [400, "QuotaExceeded", "STORAGE_FULL"],
+    [413, "RequestEntityTooLarge", "TOO_LARGE"],
+  ])('%i %s is %s, for a load as for a save, and never "no state"', async (status, code, expected) => {
+    const subject = open(ONCE);
+    await subject.save(saying("hello"), "t");
+    standIn.faultAt = () => ({ when: "before", answer: { status, code } });
+    for (const call of [
+      () => subject.load("t"),
+      () => subject.exists("t"),
+      () => subject.listThreads(),
+      () => subject.save(saying("x"), "u"),
+    ]) {
+      expect(await failureOf(call)).toMatchObject({ code: expected, context: { backend: "oci" } });
+    }
+    expect((await failureOf(() => subject.load("t"))).message).toMatch(/^oci: load failed for thread "t": /);
+  });
+
+  test("a server that is not there is UNAVAILABLE, and the message says why", async () => {
+    const gone = await OciStandIn.start();
+    const { endpoint } = gone;
+    await gone.close();
+    const subject = open({ ...ONCE, endpoint });
+    expect(await failureOf(() => subject.load("t"))).toMatchObject({
+      code: "UNAVAILABLE",
+      message: 'oci: load failed for thread "t": the connection failed: ECONNREFUSED',
+    });
+  });
+
+  test("a server that does not answer is TIMEOUT after the time that was given", async () => {
+    const subject = open({ ...ONCE, requestTimeoutMs: 50 });
+    standIn.faultAt = () => ({ when: "before", answer: "silence" });
+    expect(await failureOf(() => subject.load("t"))).toMatchObject({
+      code: "TIMEOUT",
+      message: 'oci: load failed for thread "t": no answer within 50 ms',
+    });
+  });
+
+  test("a wrong signature is refused by the stand-in, as PERMISSION_DENIED", async () => {
+    const other = await OciStandIn.start();
+    await other.close();
+    const { auth } = other;
+    expect(await failureOf(() => open({ ...ONCE, auth }).load("t"))).toMatchObject({
+      code: "PERMISSION_DENIED",
+      message: expect.stringContaining("the signature is not that of the request"),
+    });
+  });
+
+  test("nothing is written to the console, also where the service refuses", async () => {
+    const spies = (["warn", "error", "log"] as const).map((method) => vi.spyOn(console, method));
+    const [one, other] = [open(), open()];
+    await one.load("absent");
+    await one.save(saying("1"), "t");
+    expect(await failureOf(() => other.save(saying("2"), "t"))).toMatchObject({ code: "CONFLICT" });
+    for (const spy of spies) {
+      expect(spy).not.toHaveBeenCalled();
+      spy.mockRestore();
+    }
+  });
+
+  test("an object that was changed is CORRUPT and named; one of a newer version INCOMPATIBLE", async () => {
+    const subject = open();
+    await subject.save(saying("hello"), "t");
+    const [name = ""] = names();
+    const { bytes, etag } = standIn.objects().get(name)!;
+    const at = bytes.indexOf('"threadId"') + 3;
+    const changed = Buffer.from(bytes);
+    changed[at] = 0x58;
+    standIn.objects().set(name, { etag, bytes: changed });
+    expect(await failureOf(() => subject.load("t"))).toMatchObject({ code: "CORRUPT", context: { location: name } });
+    standIn.objects().set(name, {
+      etag,
+      bytes: Buffer.from(bytes.toString("latin1").replace("holdfast-oci 1", "holdfast-oci 2"), "latin1"),
+    });
+    expect(await failureOf(() => subject.load("t"))).toMatchObject({
+      code: "INCOMPATIBLE",
+      context: { location: name },
+    });
+    standIn.objects().set(name.replace(/t$/, "u"), { etag, bytes });
+    expect(await failureOf(() => subject.load("u"))).toMatchObject({ code: "CORRUPT" });
+    standIn.objects().set(name, { etag, bytes: changed });
+    for (const threadId of ["t", "u"]) expect(await subject.delete(threadId)).toBe(true);
+    expect(names()).toEqual([]);
+  });
+
+  test("a page that is missing is CORRUPT and named, and not a shorter history", async () => {
+    const log = await filledLog(place, "t", 40);
+    const page = names().find((name) => name.endsWith("0000000001.page"))!;
+    standIn.objects().delete(page);
+    const fresh = new OciLog(logOptions(place));
+    const failure = await fresh.list("t", { limit: 100 }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "CORRUPT", context: { location: page } });
+    await log.close();
+  });
+});

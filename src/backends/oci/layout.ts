@@ -1,0 +1,127 @@
+import { createHash, randomBytes } from "node:crypto";
+import { StateError } from "../../errors.ts";
+
+/**
+ * How threads lie in a bucket.
+ *
+ *   <prefix>threads/user-42                                  one object for each thread, its "document"
+ *   <prefix>records/user-42/6b1f22c09d7e4a31/                one life of that thread; the name is random
+ *                                            0000000001.page       records 1 to 16
+ *                                            0000000017.page       records 17 to 32
+ *                                            0000000017-9c02….page the same after one of them was deleted
+ *                                            0000000021-51be….body the body of record 21, which is large
+ *
+ * A document holds the records that are not on a full page yet, small bodies
+ * included: a save writes one object, and a load of a short thread reads one.
+ *
+ * Five rules make this safe between processes, without any lock:
+ *
+ * 1. Only documents ever change, and only by a PUT that carries `If-Match` with
+ *    the ETag that was read, or `If-None-Match: *`. That PUT is the commit: of
+ *    two writers one is refused, and nothing of its write can be seen. Unlike
+ *    the creation of a numbered object, it is refused also after the number was
+ *    deleted, or the whole thread: whoever comes late finds another ETag or none.
+ * 2. Everything else is written once, before the commit that speaks of it, and
+ *    never changed. So a reader that has a document has one moment of the thread.
+ * 3. What a commit makes superfluous is named in the document and deleted after
+ *    the commit; where that was interrupted, the next writer does it.
+ * 4. A name without a suffix has one possible content in a life. Anything else
+ *    ends in a random suffix, so that two attempts never meet in one object.
+ * 5. Nothing lies in a life that no document has spoken of. So a life that is
+ *    seen first, and that the document read *afterwards* does not speak of, is
+ *    over for ever and may be deleted.
+ */
+
+/** Written into every object. Older ones load for ever; a newer one is refused. */
+export const OBJECT_FORMAT = 1;
+
+/** How many records lie in one page: a long history is read sixteen at a time. */
+export const RECORDS_PER_PAGE = 16;
+
+export const pageOf = (seq: number): number => Math.floor((seq - 1) / RECORDS_PER_PAGE);
+export const firstOfPage = (page: number): number => page * RECORDS_PER_PAGE + 1;
+export const lastOfPage = (page: number): number => (page + 1) * RECORDS_PER_PAGE;
+
+/** A larger body gets an object of its own: documents are written at every save, pages read for a listing. */
+export const INLINE_BODY_BYTES: number = 16 * 1024;
+
+/** A name may have 1024 bytes; what comes after the prefix needs up to 420. */
+const MAX_PREFIX_BYTES = 400;
+const PREFIX = /^(?:[A-Za-z0-9._~-]+\/)*$/;
+
+/** What the names of all objects begin with: empty, or folders, each followed by a slash. */
+export function checkedPrefix(prefix: string): string {
+  const closed = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`;
+  if (closed.length <= MAX_PREFIX_BYTES && PREFIX.test(closed)) return closed;
+  const rule = `letters, digits and . _ ~ - between slashes, at most ${MAX_PREFIX_BYTES} in all`;
+  throw new StateError("INVALID_ARGUMENT", `the option "prefix" takes ${rule}, as in "prod/"`);
+}
+
+const LONGEST_PLAIN_NAME = 300;
+
+/**
+ * The name of a thread's document and folder: the id itself where its characters
+ * are harmless, the others as `~2F`. Of a long id, the beginning and a hash: no
+ * plain name holds `~~`, and each object holds the id, so that even a collision
+ * would be noticed.
+ */
+export function threadName(threadId: string): string {
+  const plain = escaped(threadId);
+  if (plain.length <= LONGEST_PLAIN_NAME) return plain;
+  const hash = createHash("sha256").update(threadId, "utf8").digest("hex");
+  return `${beginning(plain)}~~${hash}`;
+}
+
+/** What the names of all threads begin with whose ids begin with `prefix`. */
+export const namePrefix = (prefix: string): string => beginning(escaped(prefix));
+
+/** Short enough to begin every name, and not cut within a `~2F`. */
+const beginning = (plain: string): string => plain.slice(0, 200).replace(/~[0-9A-F]?$/, "");
+
+function escaped(text: string): string {
+  // Half of a surrogate pair at the end of a prefix stands for nothing yet.
+  const whole = text.isWellFormed() ? text : text.slice(0, -1);
+  return whole.replace(/[^A-Za-z0-9_-]/gu, (character) =>
+    Array.from(Buffer.from(character), (byte) => `~${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
+  );
+}
+
+const THREAD_NAME = /^(?:[A-Za-z0-9_-]|~[0-9A-F]{2})+(?:~~[0-9a-f]{64})?$/;
+export const isThreadName = (name: string): boolean => THREAD_NAME.test(name);
+
+/** Never used again: whoever is late with a name finds nothing that counts. */
+export const newRandomName = (): string => randomBytes(8).toString("hex");
+
+/** Ten digits, so that the order of the names is that of the records. */
+export const numberName = (seq: number): string => String(seq).padStart(10, "0");
+const withSuffix = (stem: string, suffix: string): string => (suffix === "" ? stem : `${stem}-${suffix}`);
+
+export const pageName = (page: number, suffix: string): string =>
+  `${withSuffix(numberName(firstOfPage(page)), suffix)}.page`;
+export const bodyName = (seq: number, suffix: string): string => `${withSuffix(numberName(seq), suffix)}.body`;
+
+/** The record that a part of a life begins with. */
+export const firstRecordOf = (part: string): number => Number.parseInt(part, 10);
+
+/** Full names of objects, below one prefix. */
+export class Layout {
+  readonly documents: string;
+  readonly records: string;
+
+  constructor(prefix: string) {
+    this.documents = `${prefix}threads/`;
+    this.records = `${prefix}records/`;
+  }
+
+  document(name: string): string {
+    return `${this.documents}${name}`;
+  }
+
+  folder(name: string): string {
+    return `${this.records}${name}/`;
+  }
+
+  life(name: string, life: string): string {
+    return `${this.folder(name)}${life}/`;
+  }
+}

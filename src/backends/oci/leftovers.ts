@@ -1,0 +1,29 @@
+import { inParallel } from "../../internal/in-parallel.ts";
+import { isThreadName } from "./layout.ts";
+import { sweepFolder } from "./settling.ts";
+import type { ThreadStore } from "./thread-store.ts";
+
+/**
+ * Goes through the whole prefix: first through folders, whose objects may belong
+ * to no document any more; then through documents that only say what was to be
+ * deleted. Copies that are announced are left alone: they may be under way.
+ */
+export async function removeLeftovers(store: ThreadStore): Promise<void> {
+  const { records, documents } = store.layout;
+  for await (const folders of store.bucket.list({ prefix: records, delimiter: "/" })) {
+    const names = folders.map((folder) => folder.slice(records.length, -1)).filter(isThreadName);
+    for (const name of names) await sweepFolder(store, name);
+  }
+  for await (const objects of store.bucket.list({ prefix: documents })) {
+    const names = objects.map((object) => object.slice(documents.length)).filter(isThreadName);
+    await inParallel(names, (name) => discardEmpty(store, name));
+  }
+}
+
+async function discardEmpty(store: ThreadStore, name: string): Promise<void> {
+  const found = await store.loadNamed(name);
+  const { document } = found;
+  if (document === undefined || document.thread !== undefined || document.copying.length > 0) return;
+  await sweepFolder(store, name);
+  await store.discard(document.threadId, found);
+}

@@ -1,0 +1,46 @@
+import { StateError } from "../../errors.ts";
+import { checkedPrefix, Layout } from "./layout.ts";
+
+/** What `putObjectLifecyclePolicy` takes as `putObjectLifecyclePolicyDetails`. */
+export interface OciLifecyclePolicy {
+  readonly items: readonly {
+    readonly name: string;
+    readonly action: "DELETE";
+    readonly timeAmount: number;
+    readonly timeUnit: "DAYS";
+    readonly isEnabled: true;
+    readonly target: "objects";
+    readonly objectNameFilter: { readonly inclusionPrefixes: readonly string[] };
+  }[];
+}
+
+/**
+ * A rule that ends threads nobody saved for so many days. It names the threads'
+ * documents alone, which every save writes anew: a rule over all objects would
+ * take old pages from under threads that are in use. What lies in the folders of
+ * ended threads goes with the next `removeLeftovers`.
+ */
+export function ociLifecyclePolicy(options: {
+  readonly deleteAfterIdleDays: number;
+  readonly prefix?: string;
+}): OciLifecyclePolicy {
+  const { deleteAfterIdleDays, prefix = DEFAULT_PREFIX } = options;
+  if (!(Number.isInteger(deleteAfterIdleDays) && deleteAfterIdleDays >= 1)) {
+    throw new StateError("INVALID_ARGUMENT", "deleteAfterIdleDays must be a whole number from 1 on");
+  }
+  return {
+    items: [
+      {
+        name: "holdfast-idle-threads",
+        action: "DELETE",
+        timeAmount: deleteAfterIdleDays,
+        timeUnit: "DAYS",
+        isEnabled: true,
+        target: "objects",
+        objectNameFilter: { inclusionPrefixes: [new Layout(checkedPrefix(prefix)).documents] },
+      },
+    ],
+  };
+}
+
+export const DEFAULT_PREFIX = "holdfast/";

@@ -1,0 +1,31 @@
+import { StateError } from "../../errors.ts";
+import { damaged } from "./stored-object.ts";
+import { type FoundDocument, MissingPart } from "./thread-store.ts";
+
+/** Returned by an attempt that was overtaken and has to be made again, on the document as it is then. */
+export const OVERTAKEN: unique symbol = Symbol("holdfast.oci.overtaken");
+
+const MOST_ATTEMPTS = 100;
+
+/**
+ * Works on the newest document until it was not overtaken. A part that is
+ * missing is damage only if the document still speaks of it.
+ */
+export async function untilNotOvertaken<T>(
+  load: () => Promise<FoundDocument>,
+  work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>,
+): Promise<T> {
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    const found = await load();
+    try {
+      const result = await work(found);
+      if (result !== OVERTAKEN) return result;
+    } catch (error) {
+      if (!(error instanceof MissingPart)) throw error;
+      const now = await load();
+      if (now.document?.revision === found.document?.revision) throw damaged(error.part, "is missing");
+    }
+  }
+  const message = `the thread did not hold still in ${MOST_ATTEMPTS} attempts: other processes change it all the time`;
+  throw new StateError("UNAVAILABLE", message);
+}

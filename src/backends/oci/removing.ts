@@ -1,0 +1,96 @@
+import { StateError } from "../../errors.ts";
+import { Recent } from "../../internal/recent.ts";
+import { threadName } from "./layout.ts";
+import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
+import { sweepFolder } from "./settling.ts";
+import { documentOf, type ThreadDocument, tailOf } from "./thread-document.ts";
+import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
+
+type Removal = "removed" | "absent" | "moved";
+
+/**
+ * The thread is gone with one write of its document, which then only says what
+ * is to be deleted; so a removal that was interrupted is finished by whoever
+ * writes or removes next. Copies to the thread that are under way are given up.
+ */
+export class Removals {
+  readonly #store: ThreadStore;
+  /** Threads that a removal ended, or may have ended, before it failed: made again, it says what it did. */
+  readonly #unanswered = new Recent<true>(1000);
+
+  constructor(store: ThreadStore) {
+    this.#store = store;
+  }
+
+  async remove(threadId: string, ifTail?: { readonly generation: string; readonly seq: number }): Promise<Removal> {
+    this.#store.takeWritten(threadId);
+    const removal = new OneRemoval(this.#store, threadId, this.#unanswered.get(threadId) === true);
+    try {
+      const outcome = await removal.make(ifTail);
+      if (outcome !== "moved") this.#unanswered.delete(threadId);
+      return outcome;
+    } catch (error) {
+      if (removal.mayHaveEnded) this.#unanswered.set(threadId, true);
+      throw error;
+    }
+  }
+}
+
+class OneRemoval {
+  /** Whether this removal, or an earlier attempt at it, wrote that the thread is over. */
+  mayHaveEnded: boolean;
+  readonly #store: ThreadStore;
+  readonly #threadId: string;
+  /** What was written, by a request that was then refused: a gateway may have sent it twice. */
+  #refused: ThreadDocument | undefined;
+
+  constructor(store: ThreadStore, threadId: string, mayHaveEnded: boolean) {
+    this.#store = store;
+    this.#threadId = threadId;
+    this.mayHaveEnded = mayHaveEnded;
+  }
+
+  make(ifTail: { readonly generation: string; readonly seq: number } | undefined): Promise<Removal> {
+    const load = (): Promise<FoundDocument> =>
+      ifTail === undefined ? this.#loadSound() : this.#store.load(this.#threadId);
+    return untilNotOvertaken<Removal>(load, async (found) => {
+      const { document } = found;
+      const thread = document?.thread;
+      if (document === undefined || thread === undefined) return this.#finish(found);
+      const isTail = thread.generation === ifTail?.generation && tailOf(thread).seq === ifTail.seq;
+      if (ifTail !== undefined && !isTail) return "moved";
+      const over = [...document.over, ...document.copying, thread.life];
+      return this.#end(found, documentOf(this.#threadId, { thread: undefined, over }));
+    });
+  }
+
+  async #end(found: FoundDocument, next: ThreadDocument): Promise<Removal | typeof OVERTAKEN> {
+    this.mayHaveEnded = true;
+    const ended = await this.#store.commit(found, next);
+    if (ended !== undefined) return this.#finish(ended);
+    this.mayHaveEnded = false;
+    this.#refused = next;
+    return OVERTAKEN;
+  }
+
+  /** There is no thread. Takes away what is left of one. */
+  async #finish(found: FoundDocument): Promise<Removal> {
+    const { document } = found;
+    if (document !== undefined && document.revision === this.#refused?.revision) this.mayHaveEnded = true;
+    await sweepFolder(this.#store, threadName(this.#threadId));
+    if (document?.copying.length === 0) await this.#store.discard(this.#threadId, found);
+    return this.mayHaveEnded ? "removed" : "absent";
+  }
+
+  /** A damaged document goes at once: it is how one gets rid of the thread, and nobody can write on from it. */
+  async #loadSound(): Promise<FoundDocument> {
+    try {
+      return await this.#store.load(this.#threadId);
+    } catch (error) {
+      if (!StateError.is(error, "CORRUPT")) throw error;
+      this.mayHaveEnded = true;
+      await this.#store.deleteObjects([this.#store.layout.document(threadName(this.#threadId))]);
+      return NOTHING;
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { createHash } from "node:crypto";
+import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
+import { OBJECT_FORMAT } from "./layout.ts";
+
+/**
+ * The form of every object: a line with the version, a checksum and a length;
+ * that many bytes of JSON; then bodies, one after another, whose lengths the
+ * JSON gives. The checksum covers the JSON; each record has one of its own over
+ * its body, which is checked where a state is rebuilt.
+ */
+const FIRST_LINE = /^holdfast-oci (\d+) ([\w-]{43}) (\d+)\n/;
+const LONGEST_FIRST_LINE = 96;
+
+export function packObject(content: object, bodies: readonly Uint8Array[] = []): Buffer {
+  const json = Buffer.from(JSON.stringify(content));
+  const firstLine = `holdfast-oci ${OBJECT_FORMAT} ${checksum(json)} ${json.byteLength}\n`;
+  return Buffer.concat([Buffer.from(firstLine), json, ...bodies]);
+}
+
+export interface UnpackedObject {
+  readonly content: Record<string, unknown>;
+  /** All bodies, one after another. */
+  readonly bodies: Buffer;
+}
+
+export function unpackObject(name: string, bytes: Buffer): UnpackedObject {
+  const [firstLine, version, sum, length] =
+    FIRST_LINE.exec(bytes.subarray(0, LONGEST_FIRST_LINE).toString("latin1")) ?? [];
+  if (firstLine === undefined) throw damaged(name, "does not begin as an object of holdfast does");
+  if (Number(version) > OBJECT_FORMAT) throw tooNew(name, Number(version));
+  const end = firstLine.length + Number(length);
+  const json = bytes.subarray(firstLine.length, end);
+  if (checksum(json) !== sum) throw damaged(name, "does not have the checksum it was written with");
+  return { content: JSON.parse(json.toString()) as Record<string, unknown>, bodies: bytes.subarray(end) };
+}
+
+const checksum = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("base64url");
+
+/** Where the body of a record is: with it, or in an object of its own whose name ends in `suffix`. */
+export type StoredBody =
+  | { readonly inline: Uint8Array }
+  | { readonly inline: undefined; readonly suffix: string; readonly bytes: number };
+
+export interface StoredRecord {
+  readonly entry: LogEntry;
+  readonly body: StoredBody;
+}
+
+export const entryOf = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogRecord): LogEntry => ({
+  seq,
+  writeId,
+  base,
+  head,
+  checkpointId,
+  header,
+  metadata,
+});
+
+/** Records for the JSON part. The inline bodies go behind it, in the same order. */
+export const recordsToJson = (records: readonly StoredRecord[]): readonly object[] =>
+  records.map(({ entry, body }) => ({
+    ...entry,
+    body: body.inline === undefined ? { suffix: body.suffix, bytes: body.bytes } : body.inline.byteLength,
+  }));
+
+export const inlineBodies = (records: readonly StoredRecord[]): readonly Uint8Array[] =>
+  records.map(({ body }) => body.inline).filter((inline) => inline !== undefined);
+
+type RecordJson = Omit<LogEntry, "checkpointId" | "metadata"> & {
+  readonly checkpointId?: string;
+  readonly metadata?: string;
+  readonly body: number | { readonly suffix: string; readonly bytes: number };
+};
+
+export function recordsFromJson(name: string, json: unknown, bodies: Buffer): readonly StoredRecord[] {
+  let at = 0;
+  const records = (json as readonly RecordJson[]).map(({ body, ...given }): StoredRecord => {
+    const entry = { ...given, checkpointId: given.checkpointId, metadata: given.metadata };
+    if (typeof body !== "number") return { entry, body: { inline: undefined, ...body } };
+    const inline = bodies.subarray(at, at + body);
+    at += body;
+    return { entry, body: { inline } };
+  });
+  if (at !== bodies.byteLength) throw damaged(name, "is not as long as it was written");
+  return records;
+}
+
+const WHAT_TO_DO = "Restore it from a copy of the bucket, or delete the thread";
+
+export const damaged = (name: string, what: string): StateError =>
+  new StateError("CORRUPT", `the object ${name} ${what}. ${WHAT_TO_DO}`, { location: name });
+
+const tooNew = (name: string, version: number): StateError =>
+  new StateError(
+    "INCOMPATIBLE",
+    `the object ${name} was written in format ${version}; this build reads up to ${OBJECT_FORMAT}. Upgrade holdfast to read it`,
+    { location: name },
+  );

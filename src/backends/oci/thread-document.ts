@@ -1,0 +1,84 @@
+import type { LogEntry } from "../../checkpoint/thread-log.ts";
+import { newRandomName, pageOf } from "./layout.ts";
+import {
+  damaged,
+  inlineBodies,
+  packObject,
+  recordsFromJson,
+  recordsToJson,
+  type StoredRecord,
+  unpackObject,
+} from "./stored-object.ts";
+
+/** What `threads/<name>` holds. */
+export interface ThreadDocument {
+  readonly threadId: string;
+  /** Another one in every document that is written: an attempt whose answer was lost finds itself by it. */
+  readonly revision: string;
+  /** Missing when there is no thread and only something to tidy up. */
+  readonly thread: StoredThread | undefined;
+  /** Lives of copies to this thread that may be under way. The first to finish becomes the thread. */
+  readonly copying: readonly string[];
+  /** Lives that are over and whose objects are to be deleted. */
+  readonly over: readonly string[];
+}
+
+export interface StoredThread {
+  readonly life: string;
+  readonly generation: string;
+  /** No record is below this position. */
+  readonly floor: number;
+  /** Nothing of a page that ends below this position is in the bucket any more. */
+  readonly swept: number;
+  /** Pages that were changed after they were full, with the suffix of their object; `NO_RECORD_LEFT` where there is none. */
+  readonly changedPages: ReadonlyMap<number, string>;
+  /** The records on the newest page, ascending. Never empty: the last one is the tail. */
+  readonly recent: readonly StoredRecord[];
+  /** Parts of this life that no longer count. */
+  readonly toDelete: readonly string[];
+}
+
+export function tailOf({ recent }: Pick<StoredThread, "recent">): LogEntry {
+  const tail = recent.at(-1);
+  if (tail === undefined) throw new Error("a thread without a tail");
+  return tail.entry;
+}
+
+export const documentOf = (
+  threadId: string,
+  parts: Pick<ThreadDocument, "thread"> & Partial<Pick<ThreadDocument, "copying" | "over">>,
+): ThreadDocument => ({ threadId, revision: newRandomName(), copying: [], over: [], ...parts });
+
+/** Whether nothing is left to delete. */
+export const isSettled = ({ thread, over }: Pick<ThreadDocument, "thread" | "over">): boolean =>
+  over.length === 0 && (thread === undefined || (thread.toDelete.length === 0 && !hasUnsweptPages(thread)));
+
+export const hasUnsweptPages = ({ swept, floor }: StoredThread): boolean => pageOf(swept) < pageOf(floor);
+
+/** The same thread once its deletions were carried out. */
+export const settledThread = (thread: StoredThread): StoredThread => ({
+  ...thread,
+  swept: thread.floor,
+  toDelete: [],
+});
+
+export function packDocument({ thread, ...document }: ThreadDocument): Buffer {
+  if (thread === undefined) return packObject(document);
+  const { recent, changedPages, ...rest } = thread;
+  const content = { ...rest, changedPages: [...changedPages], recent: recordsToJson(recent) };
+  return packObject({ ...document, thread: content }, inlineBodies(recent));
+}
+
+type ThreadJson = Omit<StoredThread, "recent" | "changedPages"> & {
+  readonly recent: unknown;
+  readonly changedPages: readonly (readonly [number, string])[];
+};
+
+export function unpackDocument(name: string, bytes: Buffer): ThreadDocument {
+  const { content, bodies } = unpackObject(name, bytes);
+  const { thread, ...document } = content as unknown as Omit<ThreadDocument, "thread"> & { thread?: ThreadJson };
+  if (thread === undefined) return { ...document, thread: undefined };
+  const recent = recordsFromJson(name, thread.recent, bodies);
+  if (recent.length === 0) throw damaged(name, "holds no record");
+  return { ...document, thread: { ...thread, recent, changedPages: new Map(thread.changedPages) } };
+}

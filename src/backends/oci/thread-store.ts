@@ -1,0 +1,174 @@
+import { inParallel } from "../../internal/in-parallel.ts";
+import { Recent } from "../../internal/recent.ts";
+import type { Bucket, Condition } from "./bucket.ts";
+import { isAmbiguous } from "./classify.ts";
+import { bodyName, Layout, pageName, threadName } from "./layout.ts";
+import {
+  damaged,
+  inlineBodies,
+  packObject,
+  recordsFromJson,
+  recordsToJson,
+  type StoredRecord,
+  type UnpackedObject,
+  unpackObject,
+} from "./stored-object.ts";
+import { packDocument, type ThreadDocument, unpackDocument } from "./thread-document.ts";
+
+/** A thread's document at one moment. Without one, there is no thread and nothing of one. */
+export interface FoundDocument {
+  readonly document: ThreadDocument | undefined;
+  readonly etag: string | undefined;
+}
+
+export const NOTHING: FoundDocument = { document: undefined, etag: undefined };
+
+/** A page or body that the document speaks of and that is not there: the document has changed since, or it is lost. */
+export class MissingPart extends Error {
+  readonly part: string;
+
+  constructor(part: string) {
+    super(`${part} is missing`);
+    this.part = part;
+  }
+}
+
+/** Which life of which thread a part belongs to. */
+export interface Life {
+  readonly threadId: string;
+  readonly life: string;
+}
+
+/** An object to write below a life. */
+export interface Part {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+/** Enough for a thread of two thousand checkpoints: a save under a name looks through all of them. */
+const PAGES_KEPT = 128;
+const DOCUMENTS_KEPT = 256;
+/** A larger one is read again before the next append: hundreds of them would fill the memory. */
+const LARGEST_KEPT_BYTES = 1024 * 1024;
+
+/** The bucket, in terms of the layout. */
+export class ThreadStore {
+  readonly bucket: Bucket;
+  readonly layout: Layout;
+  /** What this process wrote last: its next append to the same thread needs no look at it. */
+  readonly #written = new Recent<FoundDocument>(DOCUMENTS_KEPT);
+  /** What lies under a page's name never changes, so none of them is outdated. */
+  readonly #pages = new Recent<readonly StoredRecord[]>(PAGES_KEPT);
+
+  constructor(bucket: Bucket, prefix: string) {
+    this.bucket = bucket;
+    this.layout = new Layout(prefix);
+  }
+
+  async load(threadId: string): Promise<FoundDocument> {
+    const name = threadName(threadId);
+    const found = await this.loadNamed(name);
+    const { threadId: inside = threadId } = found.document ?? {};
+    if (inside === threadId) return found;
+    throw damaged(this.layout.document(name), `holds the thread ${JSON.stringify(inside)}`);
+  }
+
+  /** For a walk, where the id is not known before. */
+  async loadNamed(name: string): Promise<FoundDocument> {
+    const object = this.layout.document(name);
+    const found = await this.bucket.get(object);
+    return found === undefined ? NOTHING : { document: unpackDocument(object, found.bytes), etag: found.etag };
+  }
+
+  /** What this process wrote last, once. It may be outdated; a commit on it is then refused. */
+  takeWritten(threadId: string): FoundDocument | undefined {
+    const known = this.#written.get(threadId);
+    this.#written.delete(threadId);
+    return known;
+  }
+
+  remember(threadId: string, found: FoundDocument): void {
+    const bodies = inlineBodies(found.document?.thread?.recent ?? []);
+    const bytes = bodies.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    if (bytes <= LARGEST_KEPT_BYTES) this.#written.set(threadId, found);
+  }
+
+  /** Puts `next` in place of what was found; `undefined` when another came first. */
+  async commit({ etag }: FoundDocument, next: ThreadDocument): Promise<FoundDocument | undefined> {
+    const object = this.layout.document(threadName(next.threadId));
+    const condition: Condition = etag === undefined ? { ifNoneMatch: "*" } : { ifMatch: etag };
+    try {
+      const written = await this.bucket.put(object, packDocument(next), condition);
+      return written === undefined ? undefined : { document: next, etag: written };
+    } catch (error) {
+      if (!isAmbiguous(error)) throw error;
+      const now = await this.load(next.threadId).catch(() => NOTHING);
+      if (now.document?.revision === next.revision) return now;
+      throw error;
+    }
+  }
+
+  /** Takes a document away that says nothing any more. One that has changed stays. */
+  async discard(threadId: string, { etag }: FoundDocument): Promise<void> {
+    if (etag !== undefined) await this.bucket.delete(this.layout.document(threadName(threadId)), etag);
+  }
+
+  /** Where a name is taken, an earlier attempt wrote the very same: see rule 4 of the layout. */
+  async writePart(life: Life, { name, bytes }: Part): Promise<void> {
+    await this.bucket.put(this.#nameOf(life, name), bytes, { ifNoneMatch: "*" });
+  }
+
+  deleteParts(life: Life, names: readonly string[]): Promise<void> {
+    return this.deleteObjects(names.map((name) => this.#nameOf(life, name)));
+  }
+
+  async deleteObjects(names: readonly string[]): Promise<void> {
+    await inParallel(names, (name) => this.bucket.delete(name));
+  }
+
+  async readPage(life: Life, page: number, suffix: string): Promise<readonly StoredRecord[]> {
+    const name = this.#nameOf(life, pageName(page, suffix));
+    const known = this.#pages.get(name);
+    if (known !== undefined) return known;
+    const { content, bodies } = await this.#readPart(life, name);
+    const records = recordsFromJson(name, content["records"], bodies);
+    this.#pages.set(name, records);
+    return records;
+  }
+
+  async readBody(life: Life, { entry, body }: StoredRecord): Promise<Uint8Array> {
+    if (body.inline !== undefined) return body.inline;
+    const name = this.#nameOf(life, bodyName(entry.seq, body.suffix));
+    const { bodies } = await this.#readPart(life, name);
+    if (bodies.byteLength !== body.bytes) throw damaged(name, "is not as long as it was written");
+    return bodies;
+  }
+
+  async #readPart(life: Life, name: string): Promise<UnpackedObject> {
+    const found = await this.bucket.get(name);
+    if (found === undefined) throw new MissingPart(name);
+    const unpacked = unpackObject(name, found.bytes);
+    const { threadId, life: inside } = unpacked.content;
+    if (threadId !== life.threadId || inside !== life.life) throw damaged(name, "belongs to another thread");
+    return unpacked;
+  }
+
+  #nameOf({ threadId, life }: Life, part: string): string {
+    return `${this.layout.life(threadName(threadId), life)}${part}`;
+  }
+}
+
+export const pagePart = (
+  { threadId, life }: Life,
+  page: number,
+  suffix: string,
+  records: readonly StoredRecord[],
+): Part => ({
+  name: pageName(page, suffix),
+  bytes: packObject({ threadId, life, page, records: recordsToJson(records) }, inlineBodies(records)),
+});
+
+export const bodyPart = ({ threadId, life }: Life, seq: number, suffix: string, body: Uint8Array): Part => ({
+  name: bodyName(seq, suffix),
+  bytes: packObject({ threadId, life, seq }, [body]),
+});

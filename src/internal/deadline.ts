@@ -1,0 +1,22 @@
+/**
+ * Runs `work` with a signal that aborts after `ms` with a TimeoutError, or when
+ * `outer` aborts. Unlike `AbortSignal.timeout`, nothing of it is left when the
+ * work is done: a busy program would keep thousands of timers.
+ */
+export async function withDeadline<T>(
+  ms: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const onOuter = (): void => controller.abort(outer?.reason);
+  const timer = setTimeout(() => controller.abort(new DOMException(`not done within ${ms} ms`, "TimeoutError")), ms);
+  if (outer?.aborted) onOuter();
+  outer?.addEventListener("abort", onOuter, { once: true });
+  try {
+    return await work(controller.signal);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", onOuter);
+  }
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { StateError } from "../errors.ts";
+import { MalformedMessage } from "../wire/fields.ts";
+import { problemOf, STATUS_OF } from "../wire/problems.ts";
+import { FRAME_TYPE, JSON_TYPE, PROBLEM_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../wire/protocol.ts";
+import type { ReportedFailure } from "./options.ts";
+import { Refusal } from "./refusal.ts";
+
+/** What an operation answers, before it is put on the wire. */
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export const jsonAnswer = (value: object, status = 200, headers: Readonly<Record<string, string>> = {}): Answer => ({
+  status,
+  type: JSON_TYPE,
+  body: JSON.stringify(value),
+  headers,
+});
+
+export const frameAnswer = (frame: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>): Answer => ({
+  status: 200,
+  type: FRAME_TYPE,
+  body: frame,
+  headers,
+});
+
+/** On everything: nobody may keep it, guess its type, frame it or run it. */
+const ALWAYS = {
+  [PROTOCOL_HEADER]: PROTOCOL_VERSION,
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** Below this, packing costs more than it saves. */
+const WORTH_PACKING = 4096;
+const pack = promisify(gzip);
+
+export async function respond({ status, type, body, headers = {} }: Answer, asked: Headers): Promise<Response> {
+  const all = { ...ALWAYS, "content-type": type, ...headers };
+  if (body instanceof ReadableStream) return new Response(body, { status, headers: all });
+  const bytes = typeof body === "string" ? Buffer.from(body, "utf8") : body;
+  if (bytes.byteLength < WORTH_PACKING || !acceptsGzip(asked)) {
+    return new Response(bytes, { status, headers: { ...all, "content-length": String(bytes.byteLength) } });
+  }
+  const packed = await pack(bytes, { level: 1 });
+  const packing = { "content-encoding": "gzip", vary: "accept-encoding", "content-length": String(packed.length) };
+  return new Response(packed, { status, headers: { ...all, ...packing } });
+}
+
+const acceptsGzip = (asked: Headers): boolean =>
+  (asked.get("accept-encoding") ?? "")
+    .split(",")
+    .some((part) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(part));
+
+/**
+ * A failure as the client may see it. Refusals are about the request and speak
+ * for themselves; of everything else only the code goes out, and an id under
+ * which the operator finds the rest.
+ */
+export function failureAnswer(error: unknown, operation: string, report: (failure: ReportedFailure) => void): Answer {
+  if (error instanceof Refusal) {
+    const { code, message, status = STATUS_OF[code] } = error;
+    return problemAnswer(problemOf(code, { status, detail: message }), error.headers);
+  }
+  if (error instanceof MalformedMessage) {
+    return problemAnswer(problemOf("INVALID_ARGUMENT", { detail: error.message }));
+  }
+  const instance = `urn:uuid:${randomUUID()}`;
+  try {
+    report({ instance, operation, error });
+  } catch {
+    // A reporter that fails must not take the answer with it.
+  }
+  if (!StateError.is(error)) return problemAnswer(problemOf("UNKNOWN", { instance }));
+  return problemAnswer(problemOf(error.code, { instance, context: error.context }));
+}
+
+const problemAnswer = (
+  problem: ReturnType<typeof problemOf>,
+  headers: Readonly<Record<string, string>> = {},
+): Answer => ({
+  status: problem.status,
+  type: PROBLEM_TYPE,
+  body: JSON.stringify(problem),
+  headers,
+});

@@ -1,0 +1,47 @@
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { Refusal } from "./refusal.ts";
+
+/** A body as it arrives: a web stream's, or that of a Node request. */
+export type BodySource = AsyncIterable<Uint8Array>;
+
+/**
+ * Reads a whole body and stops as soon as it is longer than allowed: before
+ * anything is done with it, and whatever Content-Length promised.
+ */
+export async function readBody(source: BodySource | null, headers: Headers, limit: number): Promise<Uint8Array> {
+  const declared = Number(headers.get("content-length") ?? 0);
+  if (declared > limit) throw tooLarge(limit);
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+  if (source === null) return new Uint8Array();
+  if (encoding === "identity") return collect(source, limit);
+  if (encoding === "gzip") return inflate(await collect(source, limit), limit);
+  throw new Refusal("INVALID_ARGUMENT", "this Content-Encoding is not taken; send gzip or none", { status: 415 });
+}
+
+async function collect(source: BodySource, limit: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of source) {
+    size += chunk.byteLength;
+    if (size > limit) throw tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/** Counts what comes out: a few kilobytes may claim to be gigabytes. */
+async function inflate(packed: Buffer, limit: number): Promise<Buffer> {
+  const gunzip = createGunzip();
+  gunzip.end(packed);
+  try {
+    return await collect(gunzip as Readable & BodySource, limit);
+  } catch (error) {
+    gunzip.destroy();
+    if (error instanceof Refusal) throw error;
+    throw new Refusal("INVALID_ARGUMENT", "the body is no whole gzip");
+  }
+}
+
+const tooLarge = (limit: number): Refusal =>
+  new Refusal("TOO_LARGE", `the body is larger than ${limit} bytes`, { headers: { connection: "close" } });

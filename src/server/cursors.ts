@@ -1,0 +1,44 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { TokenEntry } from "./authentication.ts";
+import { Refusal } from "./refusal.ts";
+
+/**
+ * Cursors are a driver's own words and may name things of the whole store. They
+ * go out sealed for one tenant and one kind of listing, and only what was sealed
+ * so comes back in.
+ */
+export class CursorSeal {
+  readonly #key: Buffer;
+
+  /**
+   * The key comes from the digests of all tokens: the same after a restart and on
+   * every replica with the same list, and known to no tenant, who has not seen
+   * the tokens of the others.
+   */
+  constructor(tokens: readonly TokenEntry[] = []) {
+    const digests = tokens.map(({ sha256 }) => sha256).sort();
+    this.#key = createHmac("sha256", "holdfast cursors").update(digests.join(" ")).digest();
+  }
+
+  seal(cursor: string, purpose: string): string {
+    return `${this.#mark(cursor, purpose)}${Buffer.from(cursor, "utf8").toString("base64url")}`;
+  }
+
+  open(sealed: string, purpose: string): string {
+    const cursor = Buffer.from(sealed.slice(MARK_LETTERS), "base64url").toString("utf8");
+    const [given, wanted] = [Buffer.from(sealed), Buffer.from(this.seal(cursor, purpose))];
+    if (given.length === wanted.length && timingSafeEqual(given, wanted)) return cursor;
+    throw new Refusal(
+      "INVALID_ARGUMENT",
+      "this cursor was not made here; hand back the page's cursor as it is, or begin anew",
+    );
+  }
+
+  #mark(cursor: string, purpose: string): string {
+    const parts = JSON.stringify([purpose, cursor]);
+    return createHmac("sha256", this.#key).update(parts, "utf8").digest().subarray(0, 15).toString("base64url");
+  }
+}
+
+/** 120 bits, which is a whole number of letters. */
+const MARK_LETTERS = 20;

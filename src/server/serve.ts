@@ -1,0 +1,131 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, isIP } from "node:net";
+import { importPeer } from "../internal/import-peer.ts";
+import { assertPlainTarget, assertWelcome } from "./admission.ts";
+import { failureAnswer, respond } from "./answers.ts";
+import { type App, createAppWith } from "./app.ts";
+import { Connections } from "./connections.ts";
+import { invalid, LOOPBACK_HOSTS, type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";
+import { NODE_SERVER_RANGE } from "./peers.ts";
+import { Refusal } from "./refusal.ts";
+
+export interface ServeOptions extends ServiceOptions {
+  /** The address to listen on. Any other than loopback needs `auth`, and TLS in front. @default "127.0.0.1" */
+  readonly host?: string;
+  /** 0 for any that is free. @default 8420 */
+  readonly port?: number;
+  readonly timeouts?: {
+    /** For the headers of a request to arrive. @default 10000 */
+    readonly headersMs?: number;
+    /** For a whole request to arrive. @default 60000 */
+    readonly requestMs?: number;
+    /** How long an idle connection is kept. @default 65000 */
+    readonly idleMs?: number;
+    /** How long `close()` waits for what runs. @default 10000 */
+    readonly closeMs?: number;
+  };
+  /** @default 1000 */
+  readonly maxConnections?: number;
+}
+
+export interface RunningService {
+  /** `http://127.0.0.1:8420` */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new requests, finishes those that run, ends the watches. The checkpointer stays open. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Headers that a request may have once: a second one is an attempt to be read in two ways. */
+const SINGLE_HEADERS = ["authorization", "host", "content-length", "transfer-encoding", "if-match", "idempotency-key"];
+
+/** Puts a checkpointer on HTTP: on loopback unless told otherwise, and never in public without tokens. */
+export async function serve(options: ServeOptions): Promise<RunningService> {
+  const { host = "127.0.0.1", port = 8420, timeouts = {}, maxConnections = 1000 } = options;
+  const { headersMs = 10_000, requestMs = 60_000, idleMs = 65_000, closeMs = 10_000 } = timeouts;
+  const known = ["host", "port", "timeouts", "maxConnections"];
+  const settings = settingsOf({ ...options, allowedHosts: allowedHostsFor(host, options) }, known);
+  const app = await createAppWith(settings);
+  const { getRequestListener } = await importPeer(
+    "@hono/node-server",
+    NODE_SERVER_RANGE,
+    () => import("@hono/node-server"),
+  );
+  // The adapter would otherwise put its own Request and Response in place of the program's.
+  const handle = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const limits = { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs };
+  const server = createServer({
+    ...limits,
+    connectionsCheckingInterval: Math.min(headersMs, 5000),
+    noDelay: true,
+    maxHeaderSize: 16 * 1024,
+  });
+  server.maxHeadersCount = 100;
+  server.maxConnections = maxConnections;
+  const connections = new Connections(server);
+  server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const refusal = refusalOf(incoming, settings);
+    if (refusal === undefined) void handle(incoming, outgoing);
+    else void refuse(refusal, outgoing);
+  });
+  server.listen(port, host);
+  await once(server, "listening");
+  const bound = server.address() as AddressInfo;
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= shutDown(server, connections, app, closeMs);
+    return closed;
+  };
+  return { url: `http://${nameOf(host)}:${bound.port}`, port: bound.port, close, [Symbol.asyncDispose]: close };
+}
+
+function allowedHostsFor(host: string, { auth, allowedHosts }: ServeOptions): readonly string[] {
+  if (typeof host !== "string" || host === "") throw invalid("host must be an address or a name");
+  const isLoopback = host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+  if (!isLoopback && auth === undefined) {
+    throw invalid(`${host} can be reached from elsewhere, and there is no auth: give tokens, or listen on 127.0.0.1`);
+  }
+  if (allowedHosts !== undefined) return allowedHosts;
+  if (isLoopback) return [...LOOPBACK_HOSTS, host];
+  if (host === "0.0.0.0" || host === "::") {
+    throw invalid("allowedHosts must list the names that clients use, because this listens on every address");
+  }
+  return [nameOf(host)];
+}
+
+const nameOf = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);
+
+/** Looks at the request as it came, before any library has made it prettier. */
+function refusalOf({ url = "", headers, rawHeaders }: IncomingMessage, settings: ServiceSettings): Refusal | undefined {
+  try {
+    assertPlainTarget(url);
+    assertWelcome({ get: (name) => headers[name]?.toString() ?? null }, settings);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const twice = SINGLE_HEADERS.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  return twice === undefined ? undefined : new Refusal("INVALID_ARGUMENT", `the header ${twice} must stand once`);
+}
+
+async function refuse(refusal: Refusal, outgoing: ServerResponse): Promise<void> {
+  const answer = await respond(
+    failureAnswer(refusal, "unknown", () => undefined),
+    new Headers(),
+  );
+  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), connection: "close" });
+  outgoing.end(await answer.text());
+}
+
+async function shutDown(server: Server, connections: Connections, app: App, closeMs: number): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  app.close();
+  connections.drain();
+  const tooLong = setTimeout(() => server.closeAllConnections(), closeMs);
+  await closed;
+  clearTimeout(tooLong);
+}

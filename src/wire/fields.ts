@@ -1,0 +1,113 @@
+/** A message that is not what the protocol says: cut off, garbled, or from somebody else. */
+export class MalformedMessage extends Error {
+  override readonly name = "MalformedMessage";
+}
+
+/** Reads a JSON object field by field; what is missing or of another type is named. */
+export class Fields {
+  readonly #values: Readonly<Record<string, unknown>>;
+  readonly #what: string;
+
+  constructor(value: unknown, what: string) {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw new MalformedMessage(`${what} must be an object`);
+    }
+    this.#values = value as Record<string, unknown>;
+    this.#what = what;
+  }
+
+  static parse(text: string, what: string): Fields {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      throw new MalformedMessage(`${what} is no whole JSON text`);
+    }
+    return new Fields(value, what);
+  }
+
+  text(name: string): string {
+    const value = this.#own(name);
+    if (typeof value !== "string") throw this.#fault(name, "a text");
+    return value;
+  }
+
+  optionalText(name: string): string | undefined {
+    return this.#own(name) === undefined ? undefined : this.text(name);
+  }
+
+  flag(name: string): boolean {
+    const value = this.#own(name);
+    if (typeof value !== "boolean") throw this.#fault(name, "true or false");
+    return value;
+  }
+
+  /** A whole number from 0 on. */
+  count(name: string): number {
+    const value = this.#own(name);
+    if (!isCount(value)) throw this.#fault(name, "a whole number from 0 on");
+    return value;
+  }
+
+  optionalCount(name: string): number | undefined {
+    return this.#own(name) === undefined ? undefined : this.count(name);
+  }
+
+  number(name: string): number {
+    const value = this.#own(name);
+    if (typeof value !== "number" || !Number.isFinite(value)) throw this.#fault(name, "a number");
+    return value;
+  }
+
+  oneOf<Word extends string>(name: string, words: readonly Word[]): Word {
+    const value = this.#own(name);
+    const found = words.find((word) => word === value);
+    if (found === undefined) throw this.#fault(name, `one of ${words.join(", ")}`);
+    return found;
+  }
+
+  object(name: string): Fields {
+    return new Fields(this.#own(name), `${this.#what}.${name}`);
+  }
+
+  optionalObject(name: string): Fields | undefined {
+    return this.#own(name) === undefined ? undefined : this.object(name);
+  }
+
+  objects(name: string): readonly Fields[] {
+    return this.#list(name).map((item, index) => new Fields(item, `${this.#what}.${name}[${index}]`));
+  }
+
+  texts(name: string): readonly string[] {
+    const items = this.#list(name);
+    if (!items.every((item) => typeof item === "string")) throw this.#fault(name, "a list of texts");
+    return items;
+  }
+
+  counts(name: string): readonly number[] {
+    const items = this.#list(name);
+    if (!items.every(isCount)) throw this.#fault(name, "a list of whole numbers");
+    return items;
+  }
+
+  has(name: string): boolean {
+    return this.#own(name) !== undefined;
+  }
+
+  #list(name: string): readonly unknown[] {
+    const value = this.#own(name);
+    if (!Array.isArray(value)) throw this.#fault(name, "a list");
+    return value;
+  }
+
+  /** Own fields alone: a message must not find its answers on a prototype. */
+  #own(name: string): unknown {
+    return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
+  }
+
+  #fault(name: string, wanted: string): MalformedMessage {
+    return new MalformedMessage(`${this.#what}.${name} must be ${wanted}`);
+  }
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -1,0 +1,189 @@
+import type {
+  AppendOutcome,
+  AppendRequest,
+  Durability,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  LogRecord,
+  SearchHit,
+  ThreadEntry,
+} from "../checkpoint/thread-log.ts";
+import type { Fields } from "./fields.ts";
+import { type BodyReader, decodeFrame, encodeFrame } from "./frame.ts";
+
+/** Fields that are `undefined` are left out: `JSON.stringify` does that. */
+const entryJson = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogEntry): LogEntry => ({
+  seq,
+  writeId,
+  base,
+  head,
+  checkpointId,
+  header,
+  metadata,
+});
+
+const recordJson = (record: LogRecord): object => ({
+  ...entryJson(record),
+  words: record.words,
+  bytes: record.body.byteLength,
+});
+
+const readEntry = (fields: Fields): LogEntry => ({
+  seq: fields.count("seq"),
+  writeId: fields.text("writeId"),
+  base: fields.count("base"),
+  head: fields.count("head"),
+  checkpointId: fields.optionalText("checkpointId"),
+  header: fields.text("header"),
+  metadata: fields.optionalText("metadata"),
+});
+
+const readRecord = (fields: Fields, bodies: BodyReader): LogRecord => ({
+  ...readEntry(fields),
+  words: fields.optionalText("words"),
+  body: bodies.next(fields.count("bytes")),
+});
+
+export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): Uint8Array<ArrayBuffer> {
+  const head = { ...rest, record: recordJson(record), replace: replace.map(recordJson) };
+  return encodeFrame(
+    head,
+    [record, ...replace].map(({ body }) => body),
+  );
+}
+
+export const decodeAppend = (bytes: Uint8Array): AppendRequest =>
+  decodeFrame(bytes, "the append", (head, bodies) => {
+    const dropBelow = head.optionalCount("dropBelow");
+    const expiresAt = head.has("expiresAt") ? head.number("expiresAt") : undefined;
+    return {
+      generation: head.text("generation"),
+      expected: head.count("expected"),
+      record: readRecord(head.object("record"), bodies),
+      replace: head.objects("replace").map((fields) => readRecord(fields, bodies)),
+      ...(head.has("drop") && { drop: head.counts("drop") }),
+      ...(dropBelow !== undefined && { dropBelow }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    };
+  });
+
+export function encodeChain({ generation, tail, records }: LogChain): Uint8Array<ArrayBuffer> {
+  const head = { generation, tail: entryJson(tail), records: records.map(recordJson) };
+  return encodeFrame(
+    head,
+    records.map(({ body }) => body),
+  );
+}
+
+export const decodeChain = (bytes: Uint8Array): LogChain =>
+  decodeFrame(bytes, "the answer", (head, bodies) => ({
+    generation: head.text("generation"),
+    tail: readEntry(head.object("tail")),
+    records: head.objects("records").map((fields) => readRecord(fields, bodies)),
+  }));
+
+export const outcomeJson = (outcome: AppendOutcome): object =>
+  outcome.appended
+    ? { appended: true }
+    : {
+        appended: false,
+        tail: outcome.tail && entryJson(outcome.tail),
+        generation: outcome.generation,
+        occupant: outcome.occupant && entryJson(outcome.occupant),
+      };
+
+export function readOutcome(fields: Fields): AppendOutcome {
+  if (fields.flag("appended")) return { appended: true };
+  const [tail, occupant] = [fields.optionalObject("tail"), fields.optionalObject("occupant")];
+  return {
+    appended: false,
+    tail: tail && readEntry(tail),
+    generation: fields.optionalText("generation"),
+    occupant: occupant && readEntry(occupant),
+  };
+}
+
+/** The explicit word for "not there". Nothing else reads as absent: no status, no empty body. */
+export const ABSENT = { found: false } as const;
+
+export const foundEntryJson = (entry: LogEntry | undefined): object =>
+  entry === undefined ? ABSENT : { found: true, entry: entryJson(entry) };
+
+export const readFoundEntry = (fields: Fields): LogEntry | undefined =>
+  fields.flag("found") ? readEntry(fields.object("entry")) : undefined;
+
+export interface Tail {
+  readonly generation: string;
+  readonly entry: LogEntry;
+}
+
+export const foundTailJson = (tail: Tail | undefined): object =>
+  tail === undefined ? ABSENT : { found: true, generation: tail.generation, entry: entryJson(tail.entry) };
+
+export const readFoundTail = (fields: Fields): Tail | undefined =>
+  fields.flag("found")
+    ? { generation: fields.text("generation"), entry: readEntry(fields.object("entry")) }
+    : undefined;
+
+export const entriesJson = (entries: readonly LogEntry[]): object => ({ entries: entries.map(entryJson) });
+export const readEntries = (fields: Fields): readonly LogEntry[] => fields.objects("entries").map(readEntry);
+
+export const pageJson = ({ items, cursor }: LogPage<ThreadEntry>): object => ({
+  items: items.map(({ threadId, head }) => ({ threadId, head: entryJson(head) })),
+  cursor,
+});
+
+export const readPage = (fields: Fields): LogPage<ThreadEntry> => ({
+  items: fields
+    .objects("items")
+    .map((item) => ({ threadId: item.text("threadId"), head: readEntry(item.object("head")) })),
+  cursor: fields.optionalText("cursor"),
+});
+
+export const hitsJson = (hits: readonly SearchHit[]): object => ({
+  hits: hits.map(({ threadId, entry, score }) => ({ threadId, entry: entryJson(entry), score })),
+});
+
+export const readHits = (fields: Fields): readonly SearchHit[] =>
+  fields.objects("hits").map((hit) => ({
+    threadId: hit.text("threadId"),
+    entry: readEntry(hit.object("entry")),
+    score: hit.number("score"),
+  }));
+
+const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
+const SEARCHES = ["none", "deferred", "with words"] as const;
+
+/** What the storage behind a service can, as its clients need to know it. */
+export interface RemoteCapabilities {
+  readonly log: LogCapabilities;
+  /** "deferred": the index is made from stored bodies. "with words": every append brings the words to index. */
+  readonly search: (typeof SEARCHES)[number];
+  readonly metadataQuery: boolean;
+}
+
+/** JSON has no Infinity: a chain without a limit has none here. */
+export const capabilitiesJson = ({ log, search, metadataQuery }: RemoteCapabilities): object => ({
+  ...log,
+  maxChainRecords: Number.isFinite(log.maxChainRecords) ? log.maxChainRecords : undefined,
+  search,
+  metadataQuery,
+});
+
+export const readCapabilities = (fields: Fields): RemoteCapabilities => ({
+  log: {
+    durability: fields.oneOf("durability", DURABILITIES),
+    conditionalAppend: fields.flag("conditionalAppend"),
+    listThreads: fields.flag("listThreads"),
+    ttl: fields.flag("ttl"),
+    maxRecordBytes: fields.count("maxRecordBytes"),
+    maxChainRecords: fields.optionalCount("maxChainRecords") ?? Number.POSITIVE_INFINITY,
+  },
+  search: fields.oneOf("search", SEARCHES),
+  metadataQuery: fields.flag("metadataQuery"),
+});
+
+export const REMOVE_OUTCOMES = ["removed", "absent", "moved"] as const;
+export const COPY_OUTCOMES = ["copied", "no source", "target exists"] as const;

@@ -1,0 +1,217 @@
+import { encodeSegment } from "./names.ts";
+import { EVENTS_TYPE, FRAME_TYPE, JSON_TYPE, type Scope } from "./protocol.ts";
+import type { SchemaName } from "./schemas.ts";
+
+export interface QueryParameter {
+  readonly name: string;
+  readonly means: string;
+  readonly schema: "text" | "count";
+  readonly required?: boolean;
+}
+
+/**
+ * One operation of the service. Everything that is true of it stands here and
+ * nowhere else: the server routes and authorises by it, the client asks by it,
+ * the tests try every way in that it does not open, and OpenAPI is written from it.
+ */
+export interface Route {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** `{thread}` and `{checkpoint}` are ids in base64url; see names.ts. */
+  readonly path: string;
+  /** Who may: anybody; whoever has a token, whatever its scopes; or only with that scope. */
+  readonly access: "public" | "any token" | Scope;
+  readonly means: string;
+  readonly query?: readonly QueryParameter[];
+  /** "required" asks for If-Match, or If-None-Match: *; "optional" takes an If-Match. */
+  readonly precondition?: "required" | "optional";
+  readonly request?: { readonly type: string; readonly schema: SchemaName };
+  readonly answers: readonly RouteAnswer[];
+}
+
+export interface RouteAnswer {
+  readonly status: number;
+  readonly means: string;
+  readonly type: string;
+  readonly schema: SchemaName;
+}
+
+const json = (schema: SchemaName, means: string, status = 200): RouteAnswer => ({
+  status,
+  means,
+  type: JSON_TYPE,
+  schema,
+});
+
+const absent: RouteAnswer = json("Absent", "It is not there");
+const chain: RouteAnswer = { status: 200, means: "The records of one state", type: FRAME_TYPE, schema: "Chain" };
+const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "count", required: true };
+const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "text" };
+
+export type Operation =
+  | "health"
+  | "readiness"
+  | "description"
+  | "capabilities"
+  | "now"
+  | "listThreads"
+  | "tail"
+  | "remove"
+  | "readTail"
+  | "append"
+  | "list"
+  | "entry"
+  | "readCheckpoint"
+  | "copy"
+  | "subscribe"
+  | "search"
+  | "queryMetadata";
+
+export const ROUTES: Readonly<Record<Operation, Route>> = {
+  health: {
+    method: "GET",
+    path: "/healthz",
+    access: "public",
+    means: "Whether the process runs",
+    answers: [json("Status", "It does")],
+  },
+  readiness: {
+    method: "GET",
+    path: "/readyz",
+    access: "public",
+    means: "Whether the storage answers and the service is not shutting down",
+    answers: [json("Status", "Both"), json("Status", "One of them is not so", 503)],
+  },
+  description: {
+    method: "GET",
+    path: "/v1/openapi.json",
+    access: "any token",
+    means: "This description",
+    answers: [json("OpenApi", "OpenAPI 3.1")],
+  },
+  capabilities: {
+    method: "GET",
+    path: "/v1/capabilities",
+    access: "any token",
+    means: "What the storage behind the service can",
+    answers: [json("Capabilities", "Its capabilities")],
+  },
+  now: {
+    method: "GET",
+    path: "/v1/clock",
+    access: "any token",
+    means: "The storage's clock, which all holders of leases share",
+    answers: [json("Clock", "Milliseconds since 1970")],
+  },
+  listThreads: {
+    method: "GET",
+    path: "/v1/threads",
+    access: "threads:read",
+    means: "Threads that have a checkpoint, in a stable order",
+    query: [{ name: "prefix", means: "What their ids begin with, literally", schema: "text" }, cursor, limit],
+    answers: [json("ThreadPage", "A page")],
+  },
+  tail: {
+    method: "GET",
+    path: "/v1/threads/{thread}",
+    access: "threads:read",
+    means: "The newest record of a thread without its body; its place is the ETag",
+    answers: [json("FoundTail", "The tail"), absent],
+  },
+  remove: {
+    method: "DELETE",
+    path: "/v1/threads/{thread}",
+    access: "threads:delete",
+    means: "Takes a whole thread away",
+    precondition: "optional",
+    answers: [
+      json("Removal", "It is gone, or was not there"),
+      json("Removal", "It is not at that place any more", 412),
+    ],
+  },
+  readTail: {
+    method: "GET",
+    path: "/v1/threads/{thread}/state",
+    access: "threads:read",
+    means: "The newest record and every record it builds on",
+    answers: [chain, absent],
+  },
+  append: {
+    method: "POST",
+    path: "/v1/threads/{thread}/records",
+    access: "threads:write",
+    means:
+      "Adds one record at the place named by If-Match, or makes the thread. To take checkpoints out, or to let the thread expire, needs threads:delete too",
+    precondition: "required",
+    request: { type: FRAME_TYPE, schema: "Append" },
+    answers: [
+      json("AppendOutcome", "It was added", 201),
+      json("AppendOutcome", "Nothing was written: the thread is elsewhere", 412),
+    ],
+  },
+  list: {
+    method: "GET",
+    path: "/v1/threads/{thread}/checkpoints",
+    access: "threads:read",
+    means: "Checkpoints without their bodies, newest first; none where there is no thread",
+    query: [{ name: "before", means: "Only those below this position", schema: "count" }, limit],
+    answers: [json("Entries", "Their entries")],
+  },
+  entry: {
+    method: "GET",
+    path: "/v1/threads/{thread}/checkpoints/{checkpoint}",
+    access: "threads:read",
+    means: "One checkpoint without its body",
+    answers: [json("FoundEntry", "Its entry"), absent],
+  },
+  readCheckpoint: {
+    method: "GET",
+    path: "/v1/threads/{thread}/checkpoints/{checkpoint}/state",
+    access: "threads:read",
+    means: "One checkpoint and every record it builds on",
+    answers: [chain, absent],
+  },
+  copy: {
+    method: "POST",
+    path: "/v1/threads/{thread}/copy",
+    access: "threads:write",
+    means: "Makes another thread with the same records",
+    request: { type: JSON_TYPE, schema: "Copy" },
+    answers: [json("CopyOutcome", "What came of it")],
+  },
+  subscribe: {
+    method: "GET",
+    path: "/v1/threads/{thread}/events",
+    access: "threads:read",
+    means: 'An event "change" now and some time after every change of the thread',
+    answers: [{ status: 200, means: "A stream that does not end", type: EVENTS_TYPE, schema: "Events" }],
+  },
+  search: {
+    method: "POST",
+    path: "/v1/search",
+    access: "threads:read",
+    means: "Checkpoints whose words hold all of these, best first",
+    request: { type: JSON_TYPE, schema: "Search" },
+    answers: [json("Hits", "What was found")],
+  },
+  queryMetadata: {
+    method: "POST",
+    path: "/v1/metadata-query",
+    access: "threads:read",
+    means: "Threads whose newest checkpoint has this metadata",
+    request: { type: JSON_TYPE, schema: "MetadataQuery" },
+    answers: [json("ThreadPage", "A page")],
+  },
+};
+
+export const OPERATIONS: readonly Operation[] = Object.keys(ROUTES) as Operation[];
+
+export interface PathIds {
+  readonly thread?: string;
+  readonly checkpoint?: string;
+}
+
+/** The path of an operation on these ids. */
+export const pathOf = (operation: Operation, ids: PathIds = {}): string =>
+  ROUTES[operation].path
+    .replace("{thread}", () => encodeSegment(ids.thread ?? ""))
+    .replace("{checkpoint}", () => encodeSegment(ids.checkpoint ?? ""));

@@ -1,0 +1,36 @@
+import { afterAll, describe, test } from "vitest";
+import { MemoryLog } from "../../src/backends/memory/index.ts";
+import { manualClock } from "../../src/testing/manual-clock.ts";
+import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
+import { testThreadLog } from "../../src/testing/test-thread-log.ts";
+import { behindProxy, logOn } from "./behind-proxy.ts";
+import { served } from "./served.ts";
+
+const retry = { attempts: 4, baseDelayMs: 1 };
+
+describe("HTTP in front of memory", () => {
+  testThreadLog({
+    name: "http to memory",
+    test,
+    afterAll,
+    create: async () => {
+      const clock = manualClock();
+      const there = await served(new MemoryLog(clock), { now: clock.now });
+      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      return { subject: logOn(there, baseUrl), clock, reopen: async () => logOn(there, baseUrl), outage, cleanup };
+    },
+  });
+
+  testCheckpointer({
+    name: "http to memory",
+    test,
+    afterAll,
+    create: async () => {
+      const clock = manualClock();
+      const there = await served(new MemoryLog(clock), { now: clock.now });
+      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      const open = () => there.client({ now: clock.now, baseUrl, retry });
+      return { subject: open(), clock, reopen: async () => open(), outage, cleanup };
+    },
+  });
+});

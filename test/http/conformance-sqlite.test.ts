@@ -1,0 +1,57 @@
+import { afterAll, describe, test } from "vitest";
+import type { SqliteLog } from "../../src/backends/sqlite/log.ts";
+import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import { manualClock } from "../../src/testing/manual-clock.ts";
+import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
+import { testThreadLog } from "../../src/testing/test-thread-log.ts";
+import { wordsOf } from "../../src/testing/thread-log-cases/searching.ts";
+import { behindProxy, logOn } from "./behind-proxy.ts";
+import { served, sqliteFolder } from "./served.ts";
+
+/** The cases of a driver store bodies that are no states; the words of those are known to the cases alone. */
+function withTheCasesWords(log: SqliteLog): ThreadLog {
+  const catchUp = log.catchUp.bind(log);
+  log.catchUp = () => catchUp(wordsOf);
+  return log;
+}
+
+const retry = { attempts: 4, baseDelayMs: 1 };
+
+describe("HTTP in front of SQLite", () => {
+  testThreadLog({
+    name: "http to sqlite",
+    test,
+    afterAll,
+    create: async () => {
+      const { open, remove } = await sqliteFolder();
+      const there = await served(withTheCasesWords(open()));
+      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      return {
+        subject: logOn(there, baseUrl),
+        reopen: async () => logOn(there, baseUrl),
+        outage,
+        cleanup: () => cleanup().then(remove),
+      };
+    },
+  });
+
+  testCheckpointer({
+    name: "http to sqlite",
+    test,
+    afterAll,
+    create: async () => {
+      const { open, remove } = await sqliteFolder();
+      const clock = manualClock();
+      const there = await served(open(), { now: clock.now });
+      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      const client = () => there.client({ now: clock.now, baseUrl, retry });
+      return {
+        subject: client(),
+        reopen: async () => client(),
+        clock,
+        outage,
+        cleanup: () => cleanup().then(remove),
+      };
+    },
+  });
+});

@@ -1,0 +1,30 @@
+import { recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
+import { encodeAppend } from "../../src/wire/messages.ts";
+import { entityTag, idempotencyKey } from "../../src/wire/names.ts";
+import { type Operation, pathOf, ROUTES } from "../../src/wire/routes.ts";
+import type { RawRequest } from "./raw-requests.ts";
+
+/** A request of each operation that a service with the thread "t" of one record answers with success. */
+export function sampleRequest(
+  operation: Operation,
+): RawRequest & { readonly headers: Readonly<Record<string, string>> } {
+  const { method, request } = ROUTES[operation];
+  const path = pathOf(operation, { thread: "t", checkpoint: "checkpoint-1" });
+  const append = requestFor(recordAt(2));
+  const query = ROUTES[operation].query?.some(({ name }) => name === "limit") ? "?limit=5" : "";
+  const bodies: Partial<Record<Operation, string | Uint8Array>> = {
+    append: encodeAppend(append),
+    copy: JSON.stringify({ target: "copy", generation: "second" }),
+    search: JSON.stringify({ words: ["word"], limit: 5 }),
+    queryMetadata: JSON.stringify({ key: "a", valueJson: "1", limit: 5 }),
+  };
+  const body = bodies[operation];
+  const headers = {
+    ...(request !== undefined && { "content-type": request.type }),
+    ...(operation === "append" && {
+      "if-match": entityTag({ generation: "first", seq: 1 }),
+      "idempotency-key": idempotencyKey(append.record.writeId),
+    }),
+  };
+  return { method, path: `${path}${query}`, headers, ...(body !== undefined && { body }) };
+}

@@ -1,0 +1,45 @@
+import { randomBytes } from "node:crypto";
+import { Pool } from "pg";
+
+/** A schema of a suite's own on a shared server, and a superuser's view of it. */
+export interface PostgresPlace {
+  readonly url: string;
+  readonly schema: string;
+  /** Fresh each time: tables of another prefix are another store. */
+  readonly prefix: () => string;
+  readonly sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+  /** A role of this suite's own that may connect; its URL. `settings` as after ALTER ROLE: `SET work_mem = '1MB'`. */
+  readonly role: (...settings: readonly string[]) => Promise<{ readonly name: string; readonly url: string }>;
+  /** Removes the schema with everything in it, and the roles. */
+  readonly dispose: () => Promise<void>;
+}
+
+export function postgresPlace(url: string): PostgresPlace {
+  const schema = `suite_${randomBytes(6).toString("hex")}`;
+  const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
+  const roles: string[] = [];
+  let prefixes = 0;
+  const sql = async (text: string, values: unknown[] = []) =>
+    (await pool.query<Record<string, unknown>>(text, values)).rows;
+  return {
+    url,
+    schema,
+    prefix: () => `p${++prefixes}_`,
+    sql,
+    role: async (...settings) => {
+      const name = `${schema}_role_${roles.length + 1}`;
+      const password = randomBytes(12).toString("hex");
+      roles.push(name);
+      await sql(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`);
+      for (const setting of settings) await sql(`ALTER ROLE ${name} ${setting}`);
+      const own = new URL(url);
+      [own.username, own.password] = [name, password];
+      return { name, url: own.href };
+    },
+    dispose: async () => {
+      await sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+      for (const role of roles) await sql(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
+      await pool.end();
+    },
+  };
+}
