@@ -69,10 +69,16 @@ export class Appending {
     const isEdited = seq < next.floor || [...(next.edits?.drop ?? []), ...seqsOf(next.edits)].includes(seq);
     const pushedOut = isEdited ? [] : [putRecord(thread, thread.tail, seq)];
     const answers = await this.#requests.bulk([...pushedOut, commitHead(next, revision)]);
-    const commit = answers.at(-1);
-    if (commit !== undefined && commit.status !== 409) return this.#committed(next, commit.revision);
-    if (answers.length === 2 && answers[0]?.status !== 409) await this.#takeBack(thread);
-    return OVERTAKEN;
+    const [pushing, commit] = answers.length === 2 ? answers : [undefined, answers[0]];
+    if (commit?.failure !== undefined) throw commit.failure;
+    if (commit === undefined || commit.status === 409) {
+      if (pushing?.status === 201) await this.#takeBack(thread);
+      return OVERTAKEN;
+    }
+    if (pushing?.failure === undefined) return this.#committed(next, commit.revision);
+    // The head alone was written, and the record before it is nowhere else: back to what was.
+    await this.#requests.write(commitHead(thread, commit.revision));
+    throw pushing.failure;
   }
 
   async #footing(): Promise<Footing | undefined> {
@@ -124,7 +130,7 @@ export class Appending {
   async #takeBack({ life, tail }: Thread): Promise<void> {
     const found = await findThread(this.#requests, this.#name, "entries");
     if (found?.thread?.life === life) return;
-    await this.#requests.bulk([deleteRecord(this.#name.key, life, tail.seq)]);
+    await this.#requests.bulkAll([deleteRecord(this.#name.key, life, tail.seq)]);
   }
 
   async #refusal(found: Located): Attempt {

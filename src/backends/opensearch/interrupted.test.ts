@@ -201,6 +201,40 @@ await describeWithService("opensearch", (url) => {
     await writer.remove("t");
   });
 
+  test("a write that arrives late brings no dropped record back", async () => {
+    const namespace = index.namespace();
+    const [writer, late] = [open(namespace), open(namespace)];
+    await grow(writer, "t", 3, "first");
+    await late.readTail("t");
+    await writer.append("t", { generation: "first", expected: 3, record: recordAt(4, { head: 4 }), drop: [3] });
+    expect((await late.append("t", { generation: "first", expected: 3, record: recordAt(4) })).appended).toBe(false);
+    await writer.append("t", { generation: "first", expected: 4, record: recordAt(5) });
+    expect((await writer.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 4, 5]);
+    expect((await writer.list("t", { limit: 9 })).map(({ seq }) => seq)).toEqual([5, 4, 2, 1]);
+    await writer.remove("t");
+    expect(await index.documents()).toBe(0);
+  });
+
+  test("an append whose older record the server refuses to take puts the head back, and nothing is lost", async () => {
+    const namespace = index.namespace();
+    await grow(open(namespace), "t", 3, "first");
+    let isRefused = true;
+    const request: OpenSearchClient["transport"]["request"] = (what, options) => {
+      const lines = what.bulkBody?.split("\n") ?? [];
+      // The mapping is strict: one more field, and the server refuses this item alone.
+      if (lines.length === 5 && isRefused) lines[1] = lines[1]!.replace("{", '{"strange":1,');
+      return client.transport.request({ ...what, ...(lines.length > 0 && { bulkBody: lines.join("\n") }) }, options);
+    };
+    const log = open(namespace, { transport: { request }, close: async () => undefined });
+    const append = { generation: "first", expected: 3, record: recordAt(4) };
+    await expect(log.append("t", append)).rejects.toThrow("strict_dynamic_mapping_exception");
+    expect((await log.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    isRefused = false;
+    expect((await log.append("t", append)).appended).toBe(true);
+    expect((await log.readTail("t"))?.records.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    await log.remove("t");
+  });
+
   test("a thread of 2,500 checkpoints is deleted to the last document", { timeout: 300_000 }, async () => {
     const log = open(index.namespace());
     await grow(log, "org", 2500, "first");

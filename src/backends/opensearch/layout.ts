@@ -26,7 +26,8 @@ import { createHash, randomBytes } from "node:crypto";
  *    and the new one into the head. Both travel in one bulk request to one shard,
  *    which carries it out in order, in one translog and with one sync. What the
  *    first item writes has been accepted in the head document before, field by
- *    field, so it is not refused alone; and it is the same whoever writes it.
+ *    field, so it is hardly ever refused alone (where it is, the head is put
+ *    back); and it is the same whoever writes it.
  * 3. Edits travel in the head document that commits them. They are carried out
  *    afterwards, and again if that was interrupted, before the next append
  *    replaces the head; readers see through them. Documents of records carry the

@@ -33,6 +33,8 @@ export interface BulkItem {
 export interface BulkAnswer {
   readonly status: number;
   readonly revision: Revision;
+  /** Where it failed for another reason than its condition. */
+  readonly failure: ServerFailure | undefined;
 }
 
 export interface RequestSettings {
@@ -130,7 +132,7 @@ export class Requests {
         );
   }
 
-  /** Carried out in order within one shard. Fails as a whole where an item failed for another reason than its condition. */
+  /** Carried out in order within one shard. The caller looks at what failed. */
   async bulk(items: readonly BulkItem[]): Promise<readonly BulkAnswer[]> {
     return this.#bulk(items.map(textOf));
   }
@@ -144,11 +146,11 @@ export class Requests {
       portion.push(text);
       size += text.length;
       if (size < PORTION_CHARACTERS && portion.length < ITEMS_AT_ONCE) continue;
-      await this.#bulk(portion);
+      throwFailures(await this.#bulk(portion));
       portion = [];
       size = 0;
     }
-    if (portion.length > 0) await this.#bulk(portion);
+    if (portion.length > 0) throwFailures(await this.#bulk(portion));
   }
 
   async #bulk(items: readonly string[]): Promise<readonly BulkAnswer[]> {
@@ -169,7 +171,9 @@ export class Requests {
 
   /** One conditional write of one document, or `undefined` where the condition does not hold. */
   async write(item: BulkItem): Promise<Revision | undefined> {
-    const [answer] = await this.bulk([item]);
+    const answers = await this.bulk([item]);
+    throwFailures(answers);
+    const [answer] = answers;
     return answer === undefined || answer.status === 409 || answer.status === 404 ? undefined : answer.revision;
   }
 
@@ -230,9 +234,17 @@ const revisionOf = (answer: Json): Revision => ({
 /** 409: its condition does not hold. 404: there was nothing to delete. */
 function toBulkAnswer(answer: Json): BulkAnswer {
   const status = Number(answer["status"]);
+  if (Number.isNaN(status)) throw incomplete();
   const fails = answer["error"] !== undefined && status !== 409;
-  if (fails || Number.isNaN(status)) throw new ServerFailure(Number.isNaN(status) ? 503 : status, answer["error"]);
-  return { status, revision: revisionOf(answer) };
+  return {
+    status,
+    revision: revisionOf(answer),
+    failure: fails ? new ServerFailure(status, answer["error"]) : undefined,
+  };
+}
+
+function throwFailures(answers: readonly BulkAnswer[]): void {
+  for (const { failure } of answers) if (failure !== undefined) throw failure;
 }
 
 const incomplete = (): StateError => new StateError("UNAVAILABLE", "the answer of OpenSearch is incomplete");
