@@ -4,6 +4,7 @@
  * and fails when the page is out of step.
  */
 import { readFile, writeFile } from "node:fs/promises";
+import type { HttpResult } from "../bench/http.ts";
 import { kilobytes, milliseconds, times } from "../bench/table.ts";
 import type { Verdict } from "../bench/targets.ts";
 
@@ -25,7 +26,7 @@ interface Result {
   readonly load: number;
   readonly rounds: number;
   readonly verdicts: readonly Verdict[];
-  readonly measurements: readonly unknown[];
+  readonly measurements?: readonly unknown[];
   readonly throughput?: readonly { readonly name: string; readonly savesPerSecond: number }[];
 }
 
@@ -33,7 +34,7 @@ const table = (rows: readonly (readonly string[])[]): string =>
   rows.flatMap((row, index) => [line(row), ...(index === 0 ? [line(row.map(() => "---"))] : [])]).join("\n");
 const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
 
-function localTable({ measurements }: Result): string {
+function localTable({ measurements = [] }: Result): string {
   const rows = (measurements as readonly Row[]).map((row) => [
     row.name,
     kilobytes(row.bytes),
@@ -45,7 +46,7 @@ function localTable({ measurements }: Result): string {
   return table([["", "bytes", "save at step 10", "at step 400", "load", "history of 400"], ...rows]);
 }
 
-function serverTable({ measurements, throughput = [] }: Result): string {
+function serverTable({ measurements = [], throughput = [] }: Result): string {
   const rows = (measurements as readonly Row[]).map((row) => [
     row.name,
     kilobytes(row.bytes),
@@ -60,7 +61,7 @@ function serverTable({ measurements, throughput = [] }: Result): string {
   return table([[...head, "saves, 8 writers"], ...rows]);
 }
 
-function agentTable({ measurements }: Result): string {
+function agentTable({ measurements = [] }: Result): string {
   type AgentRow = { name: string; savesPerIteration: number; msAt10: number; msAt400: number };
   const rows = (measurements as readonly AgentRow[]).map(({ name, savesPerIteration, msAt10, msAt400 }) => [
     name,
@@ -72,11 +73,24 @@ function agentTable({ measurements }: Result): string {
   return table([["", "saves an iteration", "iteration 10", "iteration 400", "growth"], ...rows]);
 }
 
+function httpTable(result: Result): string {
+  const { overheads, requestsPerSecond } = result as Result & HttpResult;
+  const rows = overheads.map(({ storage, operation, directMs, httpMs, addedMs }) => [
+    `${operation}, ${storage}`,
+    ...[directMs, httpMs, addedMs].flatMap(({ p50, p99 }) => [milliseconds(p50), milliseconds(p99)]),
+  ]);
+  const head = ["", "direct p50", "p99", "over HTTP p50", "p99", "added p50", "p99"];
+  const { oneAtATime, sixteenAtOnce } = requestsPerSecond;
+  const rate = `${oneAtATime.toFixed(0)} requests a second one at a time, ${sixteenAtOnce.toFixed(0)} sixteen at once, on kept connections; client and service share the two processors.`;
+  return `${table([head, ...rows])}\n\n${rate}`;
+}
+
 const PARTS: readonly { readonly file: string; readonly title: string; readonly render: (result: Result) => string }[] =
   [
     { file: "checkpointers", title: "Without a server", render: localTable },
     { file: "postgres", title: "PostgreSQL", render: serverTable },
     { file: "redis", title: "Redis", render: serverTable },
+    { file: "http", title: "HTTP, over what is behind it", render: httpTable },
     { file: "agent", title: "One iteration of the agent, with a model that takes no time", render: agentTable },
   ];
 
