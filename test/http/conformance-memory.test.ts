@@ -3,7 +3,7 @@ import { MemoryLog } from "../../src/backends/memory/index.ts";
 import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
-import { behindProxy, logOn } from "./behind-proxy.ts";
+import { logOn, servedBehindProxy } from "./behind-proxy.ts";
 import { served } from "./served.ts";
 
 const retry = { attempts: 4, baseDelayMs: 1 };
@@ -16,7 +16,7 @@ describe("HTTP in front of memory", () => {
     create: async () => {
       const clock = manualClock();
       const there = await served(new MemoryLog(clock), { now: clock.now });
-      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      const { baseUrl, outage, cleanup } = await servedBehindProxy(there);
       return { subject: logOn(there, baseUrl), clock, reopen: async () => logOn(there, baseUrl), outage, cleanup };
     },
   });
@@ -28,7 +28,7 @@ describe("HTTP in front of memory", () => {
     create: async () => {
       const clock = manualClock();
       const there = await served(new MemoryLog(clock), { now: clock.now });
-      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      const { baseUrl, outage, cleanup } = await servedBehindProxy(there);
       const open = () => there.client({ now: clock.now, baseUrl, retry });
       return { subject: open(), clock, reopen: async () => open(), outage, cleanup };
     },

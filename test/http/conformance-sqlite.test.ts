@@ -5,7 +5,7 @@ import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
 import { wordsOf } from "../../src/testing/thread-log-cases/searching.ts";
-import { behindProxy, logOn } from "./behind-proxy.ts";
+import { logOn, servedBehindProxy } from "./behind-proxy.ts";
 import { served, sqliteFolder } from "./served.ts";
 
 /** The cases of a driver store bodies that are no states; the words of those are known to the cases alone. */
@@ -25,7 +25,7 @@ describe("HTTP in front of SQLite", () => {
     create: async () => {
       const { open, remove } = await sqliteFolder();
       const there = await served(withTheCasesWords(open()));
-      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      const { baseUrl, outage, cleanup } = await servedBehindProxy(there);
       return {
         subject: logOn(there, baseUrl),
         reopen: async () => logOn(there, baseUrl),
@@ -43,7 +43,7 @@ describe("HTTP in front of SQLite", () => {
       const { open, remove } = await sqliteFolder();
       const clock = manualClock();
       const there = await served(open(), { now: clock.now });
-      const { baseUrl, outage, cleanup } = await behindProxy(there);
+      const { baseUrl, outage, cleanup } = await servedBehindProxy(there);
       const client = () => there.client({ now: clock.now, baseUrl, retry });
       return {
         subject: client(),

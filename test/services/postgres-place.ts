@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Pool } from "pg";
+import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 
 /** A schema of a suite's own on a shared server, and a superuser's view of it. */
 export interface PostgresPlace {
@@ -8,9 +10,13 @@ export interface PostgresPlace {
   /** Fresh each time: tables of another prefix are another store. */
   readonly prefix: () => string;
   readonly sql: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>;
+  /** A checkpointer in the schema; closed when the place is disposed of. */
+  readonly open: (options: PostgresqlCheckpointerOptions) => Checkpointer;
+  /** How many rows a table of the schema has. */
+  readonly count: (table: string) => Promise<number>;
   /** A role of this suite's own that may connect; its URL. `settings` as after ALTER ROLE: `SET work_mem = '1MB'`. */
   readonly role: (...settings: readonly string[]) => Promise<{ readonly name: string; readonly url: string }>;
-  /** Removes the schema with everything in it, and the roles. */
+  /** Closes what was opened, and removes the schema with everything in it, and the roles. */
   readonly dispose: () => Promise<void>;
 }
 
@@ -18,6 +24,7 @@ export function postgresPlace(url: string): PostgresPlace {
   const schema = `suite_${randomBytes(6).toString("hex")}`;
   const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
   const roles: string[] = [];
+  const opened: Checkpointer[] = [];
   let prefixes = 0;
   const sql = async (text: string, values: unknown[] = []) =>
     (await pool.query<Record<string, unknown>>(text, values)).rows;
@@ -26,6 +33,12 @@ export function postgresPlace(url: string): PostgresPlace {
     schema,
     prefix: () => `p${++prefixes}_`,
     sql,
+    open: (options) => {
+      const checkpointer = postgresqlCheckpointer({ schema, ...options });
+      opened.push(checkpointer);
+      return checkpointer;
+    },
+    count: async (table) => Number((await sql(`SELECT count(*) AS n FROM ${schema}.${table}`))[0]?.["n"]),
     role: async (...settings) => {
       const name = `${schema}_role_${roles.length + 1}`;
       const password = randomBytes(12).toString("hex");
@@ -37,6 +50,7 @@ export function postgresPlace(url: string): PostgresPlace {
       return { name, url: own.href };
     },
     dispose: async () => {
+      await Promise.all(opened.map((checkpointer) => checkpointer.close()));
       await sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
       for (const role of roles) await sql(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
       await pool.end();

@@ -19,6 +19,7 @@ const ONCE = { retry: { attempts: 1 } };
 const open = (options: object = {}): OCIBucketBackend => new OCIBucketBackend({ ...place, ...options });
 const saying = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const names = (): readonly string[] => [...standIn.objects().keys()].sort();
+
 describe("errors", () => {
   test.each([
     [503, "ServiceUnavailable", "UNAVAILABLE"],

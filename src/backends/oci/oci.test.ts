@@ -26,6 +26,7 @@ const ONCE = { retry: { attempts: 1 } };
 const open = (options: object = {}): OCIBucketBackend => new OCIBucketBackend({ ...place, ...options });
 const saying = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const names = (): readonly string[] => [...standIn.objects().keys()].sort();
+
 describe("the bucket", () => {
   test("is made in the compartment that is given, when it is first needed", async () => {
     const subject = open({ bucketName: "fresh", compartmentId: standIn.compartmentId });

@@ -1,6 +1,6 @@
 import { afterAll, test, vi } from "vitest";
+import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { ownIndex } from "../../../test/services/opensearch-index.ts";
-import { startProxy } from "../../../test/services/tcp-proxy.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
@@ -16,8 +16,8 @@ await describeWithService("opensearch", (url) => {
   afterAll(index.remove);
 
   const place = async () => {
-    const proxy = await startProxy(index.namespace());
-    return { options: optionsOfUrl(proxy.url), outage: proxy.outage, cleanup: proxy.stop };
+    const { url: proxied, ...rest } = await behindProxy(index.namespace());
+    return { options: optionsOfUrl(proxied), ...rest };
   };
 
   testThreadLog({

@@ -1,6 +1,6 @@
 import { afterAll, test } from "vitest";
+import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
-import { startProxy } from "../../../test/services/tcp-proxy.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
@@ -16,10 +16,10 @@ await describeWithService("postgres", (url) => {
     test,
     afterAll,
     create: async () => {
-      const proxy = await startProxy(url);
-      const options = { dsn: proxy.url, schema, tablePrefix: prefix() };
+      const { url: dsn, ...rest } = await behindProxy(url);
+      const options = { dsn, schema, tablePrefix: prefix() };
       const open = (): Checkpointer => postgresqlCheckpointer(options);
-      return { subject: open(), reopen: async () => open(), outage: proxy.outage, cleanup: proxy.stop };
+      return { subject: open(), reopen: async () => open(), ...rest };
     },
   });
 });

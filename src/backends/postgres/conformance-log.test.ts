@@ -1,6 +1,6 @@
 import { afterAll, test } from "vitest";
+import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
-import { startProxy } from "../../../test/services/tcp-proxy.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { postgresLogOptions } from "./index.ts";
@@ -15,10 +15,10 @@ await describeWithService("postgres", (url) => {
     test,
     afterAll,
     create: async () => {
-      const proxy = await startProxy(url);
-      const options = postgresLogOptions({ dsn: proxy.url, schema, tablePrefix: prefix() });
+      const { url: dsn, ...rest } = await behindProxy(url);
+      const options = postgresLogOptions({ dsn, schema, tablePrefix: prefix() });
       const open = (): PostgresLog => new PostgresLog(options);
-      return { subject: open(), reopen: async () => open(), outage: proxy.outage, cleanup: proxy.stop };
+      return { subject: open(), reopen: async () => open(), ...rest };
     },
   });
 });

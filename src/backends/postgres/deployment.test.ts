@@ -1,27 +1,16 @@
 import { afterAll, expect, test } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer, postgresqlDdl } from "./index.ts";
+import { postgresqlDdl } from "./index.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
 await describeWithService("postgres", (url) => {
   const place = postgresPlace(url);
-  const { schema, sql } = place;
+  const { schema, sql, open, count } = place;
   afterAll(place.dispose);
-
-  const opened: Checkpointer[] = [];
-  afterAll(() => Promise.all(opened.map((checkpointer) => checkpointer.close())));
-  const open = (options: PostgresqlCheckpointerOptions): Checkpointer => {
-    const checkpointer = postgresqlCheckpointer({ schema, ...options });
-    opened.push(checkpointer);
-    return checkpointer;
-  };
-  const count = async (table: string): Promise<number> =>
-    Number((await sql(`SELECT count(*) AS n FROM ${schema}.${table}`))[0]?.["n"]);
 
   test("a role that may only read and write rows is enough for everything", async () => {
     const tablePrefix = place.prefix();

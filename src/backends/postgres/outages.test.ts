@@ -11,7 +11,7 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { classify } from "./classify.ts";
-import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./index.ts";
+import type { PostgresqlCheckpointerOptions } from "./index.ts";
 
 /** How long to wait for what comes at its own pace: a loaded machine is slow, and nothing here is about speed. */
 const PATIENCE = { timeout: 20_000 };
@@ -24,13 +24,7 @@ await describeWithService("postgres", (url) => {
   const { schema, sql } = place;
   afterAll(place.dispose);
 
-  const opened: Checkpointer[] = [];
-  afterAll(() => Promise.all(opened.map((checkpointer) => checkpointer.close())));
-  const open = (options: PostgresqlCheckpointerOptions): Checkpointer => {
-    const checkpointer = postgresqlCheckpointer({ schema, retry: ONCE, ...options });
-    opened.push(checkpointer);
-    return checkpointer;
-  };
+  const open = (options: PostgresqlCheckpointerOptions): Checkpointer => place.open({ retry: ONCE, ...options });
 
   /** Tables with one thread in them, as their owner made them. */
   async function filled(): Promise<{ readonly tablePrefix: string; readonly owner: Checkpointer }> {

@@ -6,7 +6,7 @@ import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { textOf, userMessage } from "../../state/message.ts";
-import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./index.ts";
+import type { PostgresqlCheckpointerOptions } from "./index.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const textsOf = (state: AgentState | undefined): readonly string[] | undefined => state?.messages.map(textOf);
@@ -16,13 +16,8 @@ await describeWithService("postgres", (url) => {
   const { schema, sql } = place;
   afterAll(place.dispose);
 
-  const opened: Checkpointer[] = [];
-  afterAll(() => Promise.all(opened.map((checkpointer) => checkpointer.close())));
-  const open = (options: Partial<PostgresqlCheckpointerOptions> = {}): Checkpointer => {
-    const checkpointer = postgresqlCheckpointer({ dsn: url, schema, tablePrefix: place.prefix(), ...options });
-    opened.push(checkpointer);
-    return checkpointer;
-  };
+  const open = (options: Partial<PostgresqlCheckpointerOptions> = {}): Checkpointer =>
+    place.open({ dsn: url, tablePrefix: place.prefix(), ...options });
 
   test("two forks of one checkpoint keep their own values, and the base keeps its own", async () => {
     const checkpointer = open();

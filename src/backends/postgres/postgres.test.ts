@@ -2,13 +2,12 @@ import { Client, Pool } from "pg";
 import { afterAll, expect, test, vi } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { openCheckpointer } from "../open.ts";
 import type { PostgresPool } from "./connect.ts";
 import { durabilityOf } from "./durability.ts";
-import { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./index.ts";
+import { postgresqlCheckpointer } from "./index.ts";
 import { tableNames } from "./layout.ts";
 
 /** How long to wait for what comes at its own pace: a loaded machine is slow, and nothing here is about speed. */
@@ -18,18 +17,8 @@ const said = (text: string): AgentState => AgentState.create().withMessage(userM
 
 await describeWithService("postgres", (url) => {
   const place = postgresPlace(url);
-  const { schema, sql } = place;
+  const { schema, sql, open, count } = place;
   afterAll(place.dispose);
-
-  const opened: Checkpointer[] = [];
-  afterAll(() => Promise.all(opened.map((checkpointer) => checkpointer.close())));
-  const open = (options: PostgresqlCheckpointerOptions): Checkpointer => {
-    const checkpointer = postgresqlCheckpointer({ schema, ...options });
-    opened.push(checkpointer);
-    return checkpointer;
-  };
-  const count = async (table: string): Promise<number> =>
-    Number((await sql(`SELECT count(*) AS n FROM ${schema}.${table}`))[0]?.["n"]);
 
   test("a URL says the schema and the prefix of the tables, and hands the rest to the client", async () => {
     const tablePrefix = place.prefix();

@@ -1,7 +1,6 @@
 import type {
   AppendOutcome,
   AppendRequest,
-  Durability,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -39,7 +38,15 @@ export class RedisLog implements ThreadLog {
   readonly secrets: readonly string[];
   readonly #options: RedisLogOptions;
   readonly #keys: KeyNames;
-  #durability: Durability = "memory";
+  #capabilities: LogCapabilities = {
+    durability: "memory",
+    conditionalAppend: true,
+    listThreads: true,
+    ttl: true,
+    // A string may have 512 MB, but the server does nothing else while it takes one in.
+    maxRecordBytes: 64 * 1024 * 1024,
+    maxChainRecords: Number.POSITIVE_INFINITY,
+  };
   #connecting: Promise<Connection> | undefined;
   #closed = false;
 
@@ -51,15 +58,7 @@ export class RedisLog implements ThreadLog {
   }
 
   get capabilities(): LogCapabilities {
-    return {
-      durability: this.#durability,
-      conditionalAppend: true,
-      listThreads: true,
-      ttl: true,
-      // A string may have 512 MB, but the server does nothing else while it takes one in.
-      maxRecordBytes: 64 * 1024 * 1024,
-      maxChainRecords: Number.POSITIVE_INFINITY,
-    };
+    return this.#capabilities;
   }
 
   async connect(): Promise<void> {
@@ -191,7 +190,7 @@ export class RedisLog implements ThreadLog {
     if (this.#closed) throw new StateError("CLOSED", "the connection was closed");
     this.#connecting ??= connect(this.#options).then(
       (connection) => {
-        this.#durability = connection.durability;
+        this.#capabilities = { ...this.#capabilities, durability: connection.durability };
         return connection;
       },
       (error: unknown) => {
