@@ -1,4 +1,4 @@
-import { StateError } from "../errors.ts";
+import { ERROR_CODES, StateError } from "../errors.ts";
 import { redact, redactCause } from "../internal/redact.ts";
 import { sleep } from "../internal/sleep.ts";
 import type { ThreadLog } from "./thread-log.ts";
@@ -27,17 +27,31 @@ export async function callDriver<T>(
   place: CallPlace,
   call: (log: ThreadLog) => Promise<T>,
 ): Promise<T> {
-  const { attempts = 4, baseDelayMs = 50 } = retry;
+  try {
+    return await persist(log, retry, call);
+  } catch (error) {
+    throw asStateError(log, place, error);
+  }
+}
+
+/** Tries again what may pass; throws what the driver threw. For work that several callers share, each with a place of its own. */
+export async function persist<T>(
+  log: ThreadLog,
+  { attempts = 4, baseDelayMs = 50 }: RetryPolicy,
+  call: (log: ThreadLog) => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await call(log);
     } catch (error) {
-      const failure = asStateError(log, place, error);
-      if (!failure.retryable || attempt >= attempts) throw failure;
+      if (!isRetryable(log, error) || attempt >= attempts) throw error;
       await sleep(Math.random() * baseDelayMs * 2 ** (attempt - 1));
     }
   }
 }
+
+const isRetryable = (log: ThreadLog, error: unknown): boolean =>
+  StateError.is(error) ? error.retryable : ERROR_CODES[log.classify(error) ?? "UNKNOWN"].retryable;
 
 /** `redis: load failed for thread "t1": NOAUTH Authentication required.` */
 export function asStateError(

@@ -83,6 +83,17 @@ test("no contact is an error of every call until there is contact, and never an 
   expect(await checkpointer.load("t")).toBeUndefined();
 });
 
+test("of several calls that find no contact, each error names its own thread", async () => {
+  const log = unsureLog();
+  log.reachable = false;
+  const checkpointer = new Checkpointer(log, fast);
+  const failures = await Promise.allSettled(["a", "b"].map((threadId) => checkpointer.load(threadId)));
+  expect(failures.map((one) => (one.status === "rejected" ? String(one.reason) : "loaded"))).toEqual([
+    'StateError: memory: load failed for thread "a": no answer for user a with ***',
+    'StateError: memory: load failed for thread "b": no answer for user a with ***',
+  ]);
+});
+
 test("a secret that the driver names is in no error", async () => {
   const log = unsureLog();
   log.reachable = false;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { StateError } from "../errors.ts";
 import type { StateSchema } from "../state/state-schema.ts";
-import { asStateError, type CallPlace, callDriver, type RetryPolicy } from "./call.ts";
+import { asStateError, type CallPlace, callDriver, persist, type RetryPolicy } from "./call.ts";
 import { assertDurability, warnOfWeaker } from "./durability.ts";
 import type { Durability, ThreadLog } from "./thread-log.ts";
 
@@ -44,16 +44,20 @@ export class CheckpointContext {
   }
 
   /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */
-  connect(place: CallPlace): Promise<void> {
-    this.#contact ??= this.#makeContact(place).catch((error: unknown) => {
+  async connect(place: CallPlace): Promise<void> {
+    this.#contact ??= this.#makeContact().catch((error: unknown) => {
       this.#contact = undefined;
       throw error;
     });
-    return this.#contact;
+    try {
+      await this.#contact;
+    } catch (error) {
+      throw asStateError(this.log, place, error);
+    }
   }
 
-  async #makeContact(place: CallPlace): Promise<void> {
-    await callDriver(this.log, this.#retry, place, async (log) => log.connect?.());
+  async #makeContact(): Promise<void> {
+    await persist(this.log, this.#retry, async (log) => log.connect?.());
     warnOfWeaker(this.log, this.#wanted);
   }
 
