@@ -1,6 +1,7 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { findOrigin } from "../state/lineage.ts";
+import { LONGEST_TTL_MS } from "./append-rules.ts";
 import { type Attempt, appliedBefore, attemptFor, findWrite, leaveUnsettled, settled } from "./attempt.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import { type CheckpointContext, newId } from "./context.ts";
@@ -219,7 +220,7 @@ async function planAppend(
     expected: expected?.tail ?? 0,
     record,
     ...removal,
-    ...(options.ttlSeconds !== undefined && { expiresAt: context.now() + options.ttlSeconds * 1000 }),
+    ...(options.ttlSeconds !== undefined && { ttlMs: Math.min(options.ttlSeconds * 1000, LONGEST_TTL_MS) }),
   };
   return { request, fields };
 }

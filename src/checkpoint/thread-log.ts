@@ -53,6 +53,7 @@ export interface LogRecord extends LogEntry {
   readonly words: string | undefined;
 }
 
+/** Numbers that point outside the thread's own history are refused by `assertAppend`, which every driver asks first. */
 export interface AppendRequest {
   /** Made at random when the thread is created. A thread that was deleted and made anew has another one. */
   readonly generation: string;
@@ -60,14 +61,14 @@ export interface AppendRequest {
   readonly expected: number;
   /** `record.seq` is `expected + 1`. */
   readonly record: LogRecord;
-  /** Records to put in place of those with the same `seq`; they are all there. */
+  /** Records to put in place of those with the same `seq`, all of them older than `record`; they are all there. */
   readonly replace?: readonly LogRecord[];
-  /** Records to take out. */
+  /** Records to take out, older than `record`. */
   readonly drop?: readonly number[];
-  /** Takes out every record below this position. */
+  /** Takes out every record below this position, which is at most `record.seq`. */
   readonly dropBelow?: number;
-  /** Only with `capabilities.ttl`: the whole thread is gone after this time (ms since 1970). */
-  readonly expiresAt?: number;
+  /** Only with `capabilities.ttl`: the whole thread is gone this long after the append, by the storage's clock. */
+  readonly ttlMs?: number;
 }
 
 export type AppendOutcome =
@@ -117,7 +118,7 @@ export interface LogCapabilities {
   readonly conditionalAppend: boolean;
   /** Whether `listThreads` works; false for a storage that can only be asked by key. */
   readonly listThreads: boolean;
-  /** Whether `expiresAt` is honoured. */
+  /** Whether `ttlMs` is honoured. */
   readonly ttl: boolean;
   /** The largest body one append takes. */
   readonly maxRecordBytes: number;
@@ -151,7 +152,9 @@ export interface ThreadLog {
    * crash at any moment all of it is visible to every reader, or none. When it
    * returned, it is as durable as `capabilities.durability` says. Refuses
    * (without throwing) when the tail is not `expected` or the generation is
-   * another one.
+   * another one. Throws `INVALID_ARGUMENT` and writes nothing when `assertAppend`
+   * refuses the request; and whatever numbers it is given, here or in any other
+   * operation, it never reads or touches another thread.
    */
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome>;
 

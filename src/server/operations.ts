@@ -180,8 +180,8 @@ const MARKS_AT_ONCE = 16;
 
 /** Whoever may only write may add, and tidy up after a lease; to take checkpoints out, now or at a set time, is to delete. */
 async function assertKeepsHistory(log: TenantLog, thread: string, request: AppendRequest): Promise<void> {
-  const { replace = [], drop = [], dropBelow, expiresAt } = request;
-  if (expiresAt !== undefined) {
+  const { replace = [], drop = [], dropBelow, ttlMs } = request;
+  if (ttlMs !== undefined) {
     throw new Refusal("PERMISSION_DENIED", "to let a thread expire, the token needs the scope threads:delete");
   }
   const isHarmless = replace.length === 0 && dropBelow === undefined && drop.length <= MARKS_AT_ONCE;

@@ -75,13 +75,13 @@ export class TenantLog {
     return outcome;
   }
 
-  async #assertAcceptable({ record, replace = [], expiresAt }: AppendRequest): Promise<void> {
+  async #assertAcceptable({ record, replace = [], ttlMs }: AppendRequest): Promise<void> {
     const { log } = await this.capabilities();
     for (const { seq, body } of [record, ...replace]) {
       if (body.byteLength <= log.maxRecordBytes) continue;
       throw new StateError("TOO_LARGE", `record ${seq} is ${body.byteLength} bytes; at most ${log.maxRecordBytes}`);
     }
-    if (expiresAt !== undefined && !log.ttl) {
+    if (ttlMs !== undefined && !log.ttl) {
       throw new StateError("UNSUPPORTED", "the storage has no expiry", { capability: "ttl" });
     }
   }

@@ -6,6 +6,7 @@ import { appendFaults } from "./broken-drivers/append-faults.ts";
 import { contentFaults } from "./broken-drivers/content-faults.ts";
 import type { DriverFault } from "./broken-drivers/fault.ts";
 import { findingFaults } from "./broken-drivers/finding-faults.ts";
+import { positionFaults } from "./broken-drivers/position-faults.ts";
 import { readingFaults } from "./broken-drivers/reading-faults.ts";
 import { ReferenceLog } from "./broken-drivers/reference-log.ts";
 import { threadFaults } from "./broken-drivers/thread-faults.ts";
@@ -18,6 +19,7 @@ import type { ThreadLogCase } from "./thread-log-cases/thread-log-case.ts";
 const FAULTS: readonly DriverFault[] = [
   ...appendFaults,
   ...contentFaults,
+  ...positionFaults,
   ...readingFaults,
   ...threadFaults,
   ...findingFaults,

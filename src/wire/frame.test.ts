@@ -52,7 +52,7 @@ describe("records come back as they were", () => {
       replace: [recordAt(3)],
       drop: [1, 2],
       dropBelow: 1,
-      expiresAt: 1.5,
+      ttlMs: 1.5,
     };
     const again = decodeAppend(encodeAppend(request));
     expect({ ...again, record: { ...again.record, body: [...again.record.body] } }).toMatchObject({
@@ -60,7 +60,7 @@ describe("records come back as they were", () => {
       expected: 4,
       drop: [1, 2],
       dropBelow: 1,
-      expiresAt: 1.5,
+      ttlMs: 1.5,
       record: { ...record, body: [...record.body] },
     });
     expect(Buffer.from(again.replace?.[0]?.body ?? []).toString()).toBe("body of 3");

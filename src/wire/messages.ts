@@ -57,7 +57,7 @@ export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): 
 export const decodeAppend = (bytes: Uint8Array): AppendRequest =>
   decodeFrame(bytes, "the append", (head, bodies) => {
     const dropBelow = head.optionalCount("dropBelow");
-    const expiresAt = head.has("expiresAt") ? head.number("expiresAt") : undefined;
+    const ttlMs = head.has("ttlMs") ? head.number("ttlMs") : undefined;
     return {
       generation: head.text("generation"),
       expected: head.count("expected"),
@@ -65,7 +65,7 @@ export const decodeAppend = (bytes: Uint8Array): AppendRequest =>
       replace: head.objects("replace").map((fields) => readRecord(fields, bodies)),
       ...(head.has("drop") && { drop: head.counts("drop") }),
       ...(dropBelow !== undefined && { dropBelow }),
-      ...(expiresAt !== undefined && { expiresAt }),
+      ...(ttlMs !== undefined && { ttlMs }),
     };
   });
 

@@ -66,7 +66,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   Append: {
     ...object(
       { generation: text, expected: count, record: ref("Record"), replace: list(ref("Record")) },
-      { drop: list(count), dropBelow: count, expiresAt: { type: "number" } },
+      { drop: list(count), dropBelow: count, ttlMs: { type: "number", exclusiveMinimum: 0 } },
     ),
     description: "The head of a frame: 4 bytes length of the head, the head, the records' bodies, 4 bytes CRC-32",
   },

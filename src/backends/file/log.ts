@@ -1,3 +1,4 @@
+import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -44,6 +45,7 @@ export class FileLog implements ThreadLog {
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     await this.#openForWriting();
     return this.#writer.append(threadId, request);
   }

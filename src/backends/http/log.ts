@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -73,6 +74,7 @@ export class HttpLog implements ThreadLog {
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     const { generation, expected, record } = request;
     const condition =
       expected === 0 ? { "if-none-match": "*" } : { "if-match": entityTag({ generation, seq: expected }) };

@@ -1,3 +1,4 @@
+import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -43,6 +44,7 @@ export class MemoryLog implements ThreadLog {
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     this.#assertOpen();
     const { generation, expected, record } = request;
     const thread = this.#thread(threadId);
@@ -54,7 +56,8 @@ export class MemoryLog implements ThreadLog {
     }
     const records = edited(thread?.records ?? [], request);
     records.push(copyOf(record));
-    const expiresAt = request.expiresAt ?? thread?.expiresAt ?? Number.POSITIVE_INFINITY;
+    const { ttlMs } = request;
+    const expiresAt = ttlMs === undefined ? (thread?.expiresAt ?? Number.POSITIVE_INFINITY) : this.#now() + ttlMs;
     this.#threads.set(threadId, { generation, records, expiresAt });
     this.#announce(threadId);
     return { appended: true };

@@ -1,3 +1,4 @@
+import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -63,6 +64,7 @@ export class OciLog implements ThreadLog {
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     const { store } = await this.#open();
     return append(store, threadId, request);
   }

@@ -1,3 +1,4 @@
+import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -70,6 +71,7 @@ export class OpenSearchLog implements ThreadLog {
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     return new Appending(await this.#open(), this.#footings, this.#name(threadId), request).run();
   }
 

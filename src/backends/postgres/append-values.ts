@@ -4,10 +4,10 @@ import { storedWords } from "./words.ts";
 
 /** In the order of the function's parameters. */
 export function appendValues(threadId: string, request: AppendRequest): readonly unknown[] {
-  const { generation, expected, record, expiresAt } = request;
+  const { generation, expected, record, ttlMs } = request;
   const { seq, base, head, checkpointId, header, metadata, body } = record;
   const names = [storedWriteId(record), checkpointId ?? null, header, metadata ?? null];
-  return [threadId, generation, expected, seq, base, head, ...names, body, expiresAt ?? null];
+  return [threadId, generation, expected, seq, base, head, ...names, body, ttlMs ?? null];
 }
 
 /** The same and what is to be edited; records that are replaced travel as columns. */

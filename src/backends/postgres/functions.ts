@@ -24,7 +24,7 @@ const RECORD = [
   ["header", "text"],
   ["metadata", "text"],
   ["body", "bytea"],
-  ["ends", "double precision"],
+  ["ttl_ms", "double precision"],
 ] as const;
 
 const EDITS = [
@@ -71,17 +71,17 @@ export function createAppend({ append, threads, records, watchers, channel }: Ta
       IF p_expected = 0 THEN
         INSERT INTO ${threads} (thread_id, generation, tail, head, metadata, unindexed, expires_at)
         VALUES (p_thread, p_generation, p_seq, p_head, ${jsonb("own_metadata")}, ${unindexed("own_metadata")},
-                to_timestamp(p_ends / 1000))
+                now() + p_ttl_ms * interval '1 millisecond')
         ON CONFLICT (thread_id) DO NOTHING;
       ELSIF p_head = p_seq THEN
         UPDATE ${threads} SET tail = p_seq, head = p_head, stale = true,
           metadata = ${jsonb("own_metadata")}, unindexed = ${unindexed("own_metadata")},
-          expires_at = coalesce(to_timestamp(p_ends / 1000), expires_at)
+          expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', expires_at)
         WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
           AND (expires_at IS NULL OR expires_at > now());
       ELSE
         UPDATE ${threads} SET tail = p_seq, head = p_head,
-          expires_at = coalesce(to_timestamp(p_ends / 1000), expires_at)
+          expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', expires_at)
         WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
           AND (expires_at IS NULL OR expires_at > now());
       END IF;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -87,6 +88,7 @@ export class PostgresLog implements ThreadLog {
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     for (let round = 1; ; round++) {
       const [row] = await this.#append(threadId, request);
       if (row?.["appended"] === "t") return this.#appended(request);
@@ -100,8 +102,8 @@ export class PostgresLog implements ThreadLog {
     return this.#ask("appendWithEdits", ...editingValues(threadId, request));
   }
 
-  #appended({ expiresAt }: AppendRequest): AppendOutcome {
-    if (expiresAt !== undefined && this.#savesWithAnEnd++ % SAVES_PER_SWEEP === 0) {
+  #appended({ ttlMs }: AppendRequest): AppendOutcome {
+    if (ttlMs !== undefined && this.#savesWithAnEnd++ % SAVES_PER_SWEEP === 0) {
       // Nobody waits for it or for its failure: what has expired is invisible already.
       this.#sweeping = this.#sweeping.then(() => this.#ask("sweep")).catch(() => undefined);
     }

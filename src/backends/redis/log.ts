@@ -1,3 +1,4 @@
+import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -66,6 +67,7 @@ export class RedisLog implements ThreadLog {
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     const creates = request.expected === 0;
     const reply = await this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
       const keys = [this.#keys.thread(threadId), ...(creates && createBefore === undefined ? [this.#keys.ids] : [])];

@@ -1,3 +1,4 @@
+import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -71,7 +72,8 @@ export class SqliteLog implements ThreadLog {
     };
   }
 
-  append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     const { record, generation, expected } = request;
     if (record.seq >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
     return this.#transaction((statements) => {

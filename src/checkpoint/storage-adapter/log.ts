@@ -1,5 +1,6 @@
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
+import { assertAppend } from "../append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -49,7 +50,8 @@ export class DictLog implements ThreadLog {
     this.#documents = new Documents(storage);
   }
 
-  append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
     return this.#change(threadId, (documents) => append(documents, threadId, request));
   }
 

@@ -1,3 +1,4 @@
+import { LONGEST_TTL_MS } from "../../checkpoint/append-rules.ts";
 import type { AppendOutcome, AppendRequest, LogChain } from "../../checkpoint/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
@@ -205,8 +206,8 @@ export const appendFaults: readonly DriverFault[] = [
           const outcome = await super.append(threadId, request);
           const { drop, replace } = request;
           if (outcome.appended || (drop === undefined && replace === undefined)) return outcome;
-          const mark = await forced(this, threadId, request);
-          await super.append(threadId, { ...mark, record: { ...mark.record, checkpointId: undefined } });
+          const mark = { ...request, record: { ...request.record, checkpointId: undefined } };
+          await super.append(threadId, await forced(this, threadId, mark));
           return outcome;
         }
       })(inner),
@@ -216,7 +217,7 @@ export const appendFaults: readonly DriverFault[] = [
     fault: "never expires anything",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override append(threadId: string, { expiresAt: _, ...request }: AppendRequest): Promise<AppendOutcome> {
+        override append(threadId: string, { ttlMs: _, ...request }: AppendRequest): Promise<AppendOutcome> {
           return super.append(threadId, request);
         }
       })(inner),
@@ -227,7 +228,7 @@ export const appendFaults: readonly DriverFault[] = [
     driver: (inner) =>
       new (class extends ReferenceLog {
         override append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-          return super.append(threadId, { expiresAt: Number.POSITIVE_INFINITY, ...request });
+          return super.append(threadId, { ttlMs: LONGEST_TTL_MS, ...request });
         }
       })(inner),
     caughtBy: ["an append moves the end of its thread, and one that names none leaves it"],

@@ -75,7 +75,8 @@ export const threadFaults: readonly DriverFault[] = [
           const records = (await this.readTail(source))?.records.toReversed();
           if (records === undefined) return "no source";
           for (const [index, record] of records.entries()) {
-            const moved = { ...record, seq: index + 1, head: index + 1 };
+            const head = record.checkpointId === undefined ? index : index + 1;
+            const moved = { ...record, seq: index + 1, head, base: 1 };
             const outcome = await this.append(target, { generation, expected: index, record: moved });
             if (!outcome.appended) return "target exists";
           }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ThreadLog } from "../../checkpoint/thread-log.ts";
 import type { Fixture } from "../conformance-case.ts";
-import { passTime, timeOf } from "../manual-clock.ts";
+import { passTime } from "../manual-clock.ts";
 import { assertAbsent, assertThread, grow, put, recordAt, refused, requestFor } from "./sample-records.ts";
 import { wordsOf } from "./searching.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
@@ -25,7 +25,7 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
     needs: ["ttl"],
     run: async (fixture) => {
       const { subject } = fixture;
-      const record = await put(subject, "t", recordAt(1), { expiresAt: timeOf(fixture) + SECOND });
+      const record = await put(subject, "t", recordAt(1), { ttlMs: SECOND });
       await grow(subject, "stays", 1);
       await assertThread(subject, "t", [record], "before its time");
       await untilExpired(fixture, "t", SECOND + 1);
@@ -41,7 +41,7 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
     run: async (fixture) => {
       const { subject } = fixture;
       await grow(subject, "t", 2);
-      await put(subject, "t", recordAt(3), { expiresAt: timeOf(fixture) + SECOND });
+      await put(subject, "t", recordAt(3), { ttlMs: SECOND });
       await untilExpired(fixture, "t", SECOND + 1);
       refused(await subject.append("t", requestFor(recordAt(4))), "an append to an expired thread");
       await assertAbsent(subject, "t", "after the late append");
@@ -56,8 +56,8 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
     needs: ["ttl", "clock"],
     run: async (fixture) => {
       const { subject } = fixture;
-      await put(subject, "t", recordAt(1), { expiresAt: timeOf(fixture) + SECOND });
-      await put(subject, "t", recordAt(2), { expiresAt: timeOf(fixture) + 10 * SECOND });
+      await put(subject, "t", recordAt(1), { ttlMs: SECOND });
+      await put(subject, "t", recordAt(2), { ttlMs: 10 * SECOND });
       await put(subject, "t", recordAt(3));
       await passTime(fixture, 5 * SECOND);
       await assertThread(
@@ -77,7 +77,7 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
       const { subject } = fixture;
       const body = Buffer.from("says: word");
       const record = recordAt(1, { words: "word", body, metadata: '{"a":1}' });
-      await put(subject, "t", record, { expiresAt: timeOf(fixture) + SECOND });
+      await put(subject, "t", record, { ttlMs: SECOND });
       await untilExpired(fixture, "t", SECOND + 1);
       await subject.catchUp?.(wordsOf);
       assert.deepEqual(await subject.search?.(["word"], { limit: 9 }), []);

@@ -9,6 +9,7 @@ import { isolationCases } from "./isolation.ts";
 import { livingCases } from "./living.ts";
 import { longThreadCases } from "./long-threads.ts";
 import { metadataQueryCases } from "./metadata-query.ts";
+import { positionCases } from "./positions.ts";
 import { racingCases } from "./racing.ts";
 import { readingCases } from "./reading.ts";
 import { removingCases } from "./removing.ts";
@@ -27,6 +28,7 @@ export const threadLogCases: readonly ThreadLogCase[] = [
   ...copyingCases,
   ...threadListingCases,
   ...isolationCases,
+  ...positionCases,
   ...longThreadCases,
   ...racingCases,
   ...searchingCases,

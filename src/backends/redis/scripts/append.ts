@@ -21,9 +21,10 @@ if thread and (thread.tail ~= expected or thread.generation ~= generation) then
 end
 
 local entry, body, base, head, checkpoint = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local threadId, createBefore, expiresAt, lifetime = ARGV[8], ARGV[9], ARGV[10], ARGV[11]
-local dropBelow, replaced = tonumber(ARGV[12]), tonumber(ARGV[13])
-local firstDrop = 14 + replaced * 4
+local threadId, createBefore, lifetime = ARGV[8], ARGV[9], ARGV[10]
+local dropBelow, replaced = tonumber(ARGV[11]), tonumber(ARGV[12])
+local firstReplacement = 13
+local firstDrop = firstReplacement + replaced * 4
 if not thread and createBefore ~= '' and milliseconds() > tonumber(createBefore) then return {'late'} end
 
 -- A right that is missing must be found out before the first write: a script that fails is not undone.
@@ -34,7 +35,6 @@ local function mustBeAllowed(...)
 end
 local forbidden
 if replaced > 0 or dropBelow > 0 or #ARGV >= firstDrop then forbidden = mustBeAllowed('hdel', key, '-') end
-if expiresAt ~= '' then forbidden = forbidden or mustBeAllowed('pexpireat', key, expiresAt) end
 if lifetime ~= '' then forbidden = forbidden or mustBeAllowed('pexpire', key, lifetime) end
 if forbidden then return forbidden end
 
@@ -62,7 +62,7 @@ local function drop(position)
   redis.call('HDEL', key, 'e:' .. position, 'b:' .. position)
 end
 
-for at = 14, firstDrop - 1, 4 do
+for at = firstReplacement, firstDrop - 1, 4 do
   local position, id = ARGV[at], ARGV[at + 3]
   forgetCheckpoint(position, redis.call('HGET', key, 'e:' .. position))
   redis.call('HSET', key, 'e:' .. position, ARGV[at + 1], 'b:' .. position, ARGV[at + 2])
@@ -71,11 +71,7 @@ end
 for at = firstDrop, #ARGV do drop(ARGV[at]) end
 for position = first, keepFrom - 1 do drop(position) end
 
-if expiresAt ~= '' then
-  redis.call('PEXPIREAT', key, expiresAt)
-elseif lifetime ~= '' then
-  redis.call('PEXPIRE', key, lifetime)
-end
+if lifetime ~= '' then redis.call('PEXPIRE', key, lifetime) end
 return {'appended'}
 `);
 
@@ -83,12 +79,12 @@ export interface AppendTerms {
   readonly threadId: string;
   /** In a cluster: until when, by the servers' clocks, the announcement lets this create. */
   readonly createBefore: number | undefined;
-  /** How long the thread lives after this append, unless the request says until when. */
+  /** How long the thread lives after this append, unless the request says how long. */
   readonly lifetimeMs: number | undefined;
 }
 
 export function appendArguments(request: AppendRequest, terms: AppendTerms): readonly Argument[] {
-  const { generation, expected, record, replace = [], drop = [], dropBelow = 0, expiresAt } = request;
+  const { generation, expected, record, replace = [], drop = [], dropBelow = 0, ttlMs } = request;
   const { threadId, createBefore = "", lifetimeMs = "" } = terms;
   return [
     generation,
@@ -100,16 +96,13 @@ export function appendArguments(request: AppendRequest, terms: AppendTerms): rea
     record.checkpointId ?? "",
     threadId,
     String(createBefore),
-    expiresAt === undefined ? "" : String(Math.min(Math.ceil(expiresAt), LATEST)),
-    expiresAt === undefined ? String(lifetimeMs) : "",
+    // Redis takes whole milliseconds.
+    ttlMs === undefined ? String(lifetimeMs) : String(Math.ceil(ttlMs)),
     String(dropBelow),
     String(replace.length),
     ...replace.flatMap((other) => [String(other.seq), encodeEntry(other), bytesOf(other), other.checkpointId ?? ""]),
     ...drop.map(String),
   ];
 }
-
-/** Redis takes whole milliseconds; a time that is later than any is as good as this one. */
-const LATEST = 2 ** 52;
 
 const bytesOf = ({ body }: LogRecord): Buffer => Buffer.from(body.buffer, body.byteOffset, body.byteLength);
