@@ -19,7 +19,7 @@ import type { CallPlace } from "./call.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { headOf } from "./chain.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
-import { deleteCheckpoint } from "./editing.ts";
+import { deleteCheckpoint, removeThread } from "./editing.ts";
 import { catchUpIndex, checkedLimit, findByMetadata, findThreads, searchThreads } from "./finding.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
@@ -147,7 +147,7 @@ export class Checkpointer extends BaseCheckpointer {
     if (checkpointId !== undefined) {
       return this.#context.guard(place, () => deleteCheckpoint(this.#context, threadId, checkpointId));
     }
-    return (await this.#context.call(place, (log) => log.remove(threadId))) === "removed";
+    return (await removeThread(this.#context, place)) === "removed";
   }
 
   override async search(query: string, options: FindOptions = {}): Promise<Page<ThreadSearchHit>> {
@@ -253,6 +253,7 @@ export class Checkpointer extends BaseCheckpointer {
   override async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#context.beginClosing();
     await this.#indexing;
     await this.#context.log.close();
   }
