@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { StateError } from "../errors.ts";
 import type { StateSchema } from "../state/state-schema.ts";
 import { asStateError, type CallPlace, callDriver, persist, policyFor, type RetryPolicy } from "./call.ts";
@@ -29,6 +30,8 @@ export class CheckpointContext {
 
   constructor(log: ThreadLog, options: CheckpointerOptions) {
     assertDurability(options.durability);
+    // Every call that waits is one.
+    setMaxListeners(0, this.#closing.signal);
     this.log = log;
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;

@@ -1,3 +1,4 @@
+import { assertAddress } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 
@@ -105,7 +106,9 @@ function decoded(text: string): string {
 }
 
 export function assertDsn(dsn: string): void {
-  if (/^postgres(ql)?:\/\//.test(dsn)) return;
   // The text itself is not repeated: what is not understood may hold a password anywhere.
-  throw new StateError("INVALID_ARGUMENT", "dsn must look like postgres://user:password@host:5432/database");
+  if (!/^postgres(ql)?:\/\//.test(dsn)) {
+    throw new StateError("INVALID_ARGUMENT", "dsn must look like postgres://user:password@host:5432/database");
+  }
+  assertAddress(dsn);
 }
