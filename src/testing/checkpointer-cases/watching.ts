@@ -67,7 +67,7 @@ export const watchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("w
       // Long enough that both wait, and are not only about to.
       await sleep(100);
       await subject.close();
-      const late = sleep(10_000, "still waiting", { ref: false });
+      const late = sleep(5_000, "still waiting", { ref: false });
       for (const next of waiting) {
         const ended = await Promise.race([next, late]);
         assert.ok(typeof ended !== "string", "a watch still waits after close()");
