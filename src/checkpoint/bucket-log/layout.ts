@@ -45,7 +45,7 @@ export const lastOfPage = (page: number): number => (page + 1) * RECORDS_PER_PAG
 /** A larger body gets an object of its own: documents are written at every save, pages read for a listing. */
 export const INLINE_BODY_BYTES: number = 16 * 1024;
 
-/** A name may have 1024 bytes; what comes after the prefix needs up to 420. */
+/** A name may have 1024 bytes; what comes after the prefix needs up to 320. */
 const MAX_PREFIX_BYTES = 400;
 const PREFIX = /^(?:[A-Za-z0-9._~-]+\/)*$/;
 
@@ -57,7 +57,9 @@ export function checkedPrefix(prefix: string): string {
   throw new StateError("INVALID_ARGUMENT", `the option "prefix" takes ${rule}, as in "prod/"`);
 }
 
-const LONGEST_PLAIN_NAME = 300;
+/** With the hash below 255: stores that keep objects as files take no longer name between two slashes. */
+const LONGEST_PLAIN_NAME = 240;
+const KEPT_OF_A_LONG_NAME = 150;
 
 /**
  * The name of a thread's document and folder: the id itself where its characters
@@ -76,7 +78,7 @@ export function threadName(threadId: string): string {
 export const namePrefix = (prefix: string): string => beginning(escaped(prefix));
 
 /** Short enough to begin every name, and not cut within a `~2F`. */
-const beginning = (plain: string): string => plain.slice(0, 200).replace(/~[0-9A-F]?$/, "");
+const beginning = (plain: string): string => plain.slice(0, KEPT_OF_A_LONG_NAME).replace(/~[0-9A-F]?$/, "");
 
 function escaped(text: string): string {
   // Half of a surrogate pair at the end of a prefix stands for nothing yet.

@@ -1,4 +1,4 @@
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest, LogRecord } from "../thread-log.ts";
 import { bodyName, firstOfPage, INLINE_BODY_BYTES, lastOfPage, newRandomName, pageName, pageOf } from "./layout.ts";
 import { entryOf, type StoredRecord } from "./stored-object.ts";
 import { type StoredThread, settledThread, tailOf } from "./thread-document.ts";

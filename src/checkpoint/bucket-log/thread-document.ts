@@ -1,4 +1,4 @@
-import type { LogEntry } from "../../checkpoint/thread-log.ts";
+import type { LogEntry } from "../thread-log.ts";
 import { newRandomName, pageOf } from "./layout.ts";
 import {
   damaged,

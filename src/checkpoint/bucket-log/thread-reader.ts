@@ -1,5 +1,5 @@
-import type { LogChain, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import type { LogChain, LogEntry, LogRecord } from "../thread-log.ts";
 import { pageOf, RECORDS_PER_PAGE } from "./layout.ts";
 import type { StoredRecord } from "./stored-object.ts";
 import { type StoredThread, tailOf } from "./thread-document.ts";

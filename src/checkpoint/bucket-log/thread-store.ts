@@ -1,8 +1,7 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "../../internal/recent.ts";
-import type { Bucket, Condition } from "./bucket.ts";
-import { isAmbiguous } from "./classify.ts";
 import { bodyName, Layout, pageName, threadName } from "./layout.ts";
+import type { Condition, ObjectBucket } from "./object-bucket.ts";
 import {
   damaged,
   inlineBodies,
@@ -53,14 +52,14 @@ const LARGEST_KEPT_BYTES = 1024 * 1024;
 
 /** The bucket, in terms of the layout. */
 export class ThreadStore {
-  readonly bucket: Bucket;
+  readonly bucket: ObjectBucket;
   readonly layout: Layout;
   /** What this process wrote last: its next append to the same thread needs no look at it. */
   readonly #written = new Recent<FoundDocument>(DOCUMENTS_KEPT);
   /** What lies under a page's name never changes, so none of them is outdated. */
   readonly #pages = new Recent<readonly StoredRecord[]>(PAGES_KEPT);
 
-  constructor(bucket: Bucket, prefix: string) {
+  constructor(bucket: ObjectBucket, prefix: string) {
     this.bucket = bucket;
     this.layout = new Layout(prefix);
   }
@@ -101,16 +100,20 @@ export class ThreadStore {
       const written = await this.bucket.put(object, packDocument(next), condition);
       return written === undefined ? undefined : { document: next, etag: written };
     } catch (error) {
-      if (!isAmbiguous(error)) throw error;
+      if (!this.bucket.mayHaveWritten(error)) throw error;
       const now = await this.load(next.threadId).catch(() => NOTHING);
       if (now.document?.revision === next.revision) return now;
       throw error;
     }
   }
 
-  /** Takes a document away that says nothing any more. One that has changed stays. */
+  /**
+   * Takes a document away that says nothing any more. One that has changed stays;
+   * and so does every one where the store has no conditional delete: an empty
+   * document is a few bytes, and deleting it could take a new thread with it.
+   */
   async discard(threadId: string, { etag }: FoundDocument): Promise<void> {
-    if (etag !== undefined) await this.bucket.delete(this.layout.document(threadName(threadId)), etag);
+    if (etag !== undefined) await this.bucket.deleteIf(this.layout.document(threadName(threadId)), etag);
   }
 
   /** Where a name is taken, an earlier attempt wrote the very same: see rule 4 of the layout. */
