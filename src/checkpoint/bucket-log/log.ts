@@ -65,8 +65,8 @@ export class BucketLog implements ThreadLog {
       // Lifecycle rules know ages of objects, and not a time for each thread.
       ttl: false,
       maxRecordBytes: 64 * 1024 * 1024,
-      // Four or five pages, read at once.
-      maxChainRecords: 64,
+      // However long a chain is, its pages are few and are read at once.
+      maxChainRecords: Number.POSITIVE_INFINITY,
     };
     this.#provider = provider;
     this.#prefix = checkedPrefix(prefix);

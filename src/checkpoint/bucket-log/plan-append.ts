@@ -1,9 +1,10 @@
 import type { AppendRequest, LogRecord } from "../thread-log.ts";
-import { bodyName, firstOfPage, INLINE_BODY_BYTES, lastOfPage, newRandomName, pageName, pageOf } from "./layout.ts";
+import { bodyName, INLINE_BODY_BYTES, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
+import { pagesToMerge } from "./merging.ts";
 import { entryOf, type StoredRecord } from "./stored-object.ts";
-import { type StoredThread, settledThread, tailOf } from "./thread-document.ts";
-import { NO_RECORD_LEFT, ThreadReader } from "./thread-reader.ts";
-import { bodyPart, type Life, type Part, pagePart, type ThreadStore } from "./thread-store.ts";
+import { type StoredPage, type StoredThread, settledThread } from "./thread-document.ts";
+import { ThreadReader } from "./thread-reader.ts";
+import { bodyPart, type Life, type PagePart, type Part, pagePart, type ThreadStore } from "./thread-store.ts";
 
 export interface PlannedAppend {
   /** To be written before the commit. */
@@ -19,7 +20,7 @@ export const planFirst = ({ generation, record }: AppendRequest): StoredThread =
   generation,
   floor: 1,
   swept: 1,
-  changedPages: new Map(),
+  pages: [],
   recent: [{ entry: entryOf(record), body: { inline: Buffer.from(record.body) } }],
   toDelete: [],
 });
@@ -42,9 +43,10 @@ class AppendPlan {
   readonly #floor: number;
   readonly #drop: ReadonlySet<number>;
   readonly #replace: ReadonlyMap<number, LogRecord>;
-  readonly #changedPages: Map<number, string>;
   readonly #parts: Part[] = [];
   readonly #toDelete: string[] = [];
+  /** Pages that are still to be written, and what is on them. One that is merged before that never is. */
+  readonly #unwritten = new Map<StoredPage, PagePart>();
 
   constructor(life: Life, reader: ThreadReader, thread: StoredThread, request: AppendRequest) {
     const { record, drop = [], replace = [], dropBelow = 0 } = request;
@@ -55,76 +57,89 @@ class AppendPlan {
     this.#floor = Math.max(thread.floor, dropBelow);
     this.#drop = new Set(drop);
     this.#replace = new Map(replace.map((other) => [other.seq, other]));
-    this.#changedPages = new Map(thread.changedPages);
   }
 
   async make(): Promise<PlannedAppend> {
-    const tail = tailOf(this.#thread);
-    const newestPage = pageOf(tail.seq);
-    for (const page of this.#touchedPages(newestPage)) await this.#changePage(page);
-    let recent = this.#edited(this.#thread.recent).map((record) => this.#pushedOut(record));
-    if (tail.seq === lastOfPage(newestPage)) {
-      this.#closePage(newestPage, recent);
+    const { pages: before, recent: held } = this.#thread;
+    const kept = before.filter(({ last }) => last >= this.#floor);
+    let pages = (await this.#edited(kept)).filter((page) => page !== undefined);
+    let recent = this.#editedRecords(held).map((record) => this.#pushedOut(record));
+    if (held.length >= RECORDS_IN_DOCUMENT && hasRecords(recent)) {
+      pages = await this.#merged([...pages, this.#closed(recent)]);
       recent = [];
     }
-    const [oldest, changed] = [pageOf(this.#floor), [...this.#changedPages]];
+    for (const page of pages) {
+      const planned = this.#unwritten.get(page);
+      if (planned !== undefined) this.#parts.push(planned);
+    }
     const next: StoredThread = {
       ...settledThread(this.#thread),
       floor: this.#floor,
-      changedPages: new Map(changed.filter(([page]) => page >= oldest)),
+      // Which large bodies lie below the floor is known only to pages that go as a whole: a sweep finds them.
+      swept: kept.length < before.length ? this.#thread.swept : this.#floor,
+      pages,
       recent: [...recent, this.#stored(this.#record)],
       toDelete: this.#toDelete,
     };
     return { parts: this.#parts, next };
   }
 
-  /** Full pages on which something changes. Those that lie below the floor are swept as a whole. */
-  #touchedPages(newestPage: number): readonly number[] {
-    const touched = [...this.#drop, ...this.#replace.keys()].filter((seq) => seq >= this.#floor).map(pageOf);
-    const atFloor = pageOf(this.#floor);
-    if (this.#floor > Math.max(this.#thread.floor, firstOfPage(atFloor))) touched.push(atFloor);
-    return [...new Set(touched)].filter((page) => page < newestPage);
+  async #edited(pages: readonly StoredPage[]): Promise<readonly (StoredPage | undefined)[]> {
+    const changed: (StoredPage | undefined)[] = [];
+    for (const page of pages) changed.push(this.#isTouched(page) ? await this.#changedPage(page) : page);
+    return changed;
   }
 
-  async #changePage(page: number): Promise<void> {
-    const before = await this.#reader.onPage(page);
-    if (before.length === 0) return;
-    this.#toDelete.push(pageName(page, this.#thread.changedPages.get(page) ?? ""));
-    this.#writeChanged(page, this.#edited(before));
+  #isTouched({ first, last }: Pick<StoredPage, "first" | "last">): boolean {
+    if (first < this.#floor) return true;
+    return [...this.#drop, ...this.#replace.keys()].some((seq) => seq >= first && seq <= last);
   }
 
-  /** The newest page is full: it goes out of the document. */
-  #closePage(page: number, records: readonly StoredRecord[]): void {
-    if (records.length === 0 || this.#isTouched(this.#thread.recent)) this.#writeChanged(page, records);
-    else this.#parts.push(pagePart(this.#life, page, "", records));
+  async #changedPage(page: StoredPage): Promise<StoredPage | undefined> {
+    const records = this.#editedRecords(await this.#reader.onPage(page));
+    this.#toDelete.push(pageName(page));
+    return hasRecords(records) ? this.#planned(newRandomName(), records) : undefined;
   }
 
-  #isTouched(records: readonly StoredRecord[]): boolean {
-    return records.some(({ entry: { seq } }) => this.#isDropped(seq) || this.#replace.has(seq));
+  /** The document is full: its records go to a page. What was edited just now has more than one possible content. */
+  #closed(records: readonly [StoredRecord, ...StoredRecord[]]): StoredPage {
+    const { recent } = this.#thread;
+    const [first, last] = [recent[0]?.entry.seq ?? 0, recent.at(-1)?.entry.seq ?? 0];
+    return this.#planned(this.#isTouched({ first, last }) ? newRandomName() : "", records);
   }
 
-  #writeChanged(page: number, records: readonly StoredRecord[]): void {
-    const suffix = records.length === 0 ? NO_RECORD_LEFT : newRandomName();
-    this.#changedPages.set(page, suffix);
-    if (records.length > 0) this.#parts.push(pagePart(this.#life, page, suffix, records));
+  async #merged(pages: readonly StoredPage[]): Promise<StoredPage[]> {
+    const count = pagesToMerge(pages);
+    if (count === 0) return [...pages];
+    const together = pages.slice(-count);
+    const records: StoredRecord[] = [];
+    for (const page of together) {
+      const planned = this.#unwritten.get(page);
+      records.push(...(planned?.records ?? (await this.#reader.onPage(page))));
+      if (planned === undefined) this.#toDelete.push(pageName(page));
+    }
+    const rest = pages.slice(0, -count);
+    return hasRecords(records) ? [...rest, this.#planned(newRandomName(), records)] : rest;
   }
 
-  #edited(records: readonly StoredRecord[]): readonly StoredRecord[] {
+  #planned(suffix: string, records: readonly [StoredRecord, ...StoredRecord[]]): StoredPage {
+    const part = pagePart(this.#life, suffix, records);
+    this.#unwritten.set(part.page, part);
+    return part.page;
+  }
+
+  #editedRecords(records: readonly StoredRecord[]): readonly StoredRecord[] {
     const kept: StoredRecord[] = [];
     for (const record of records) {
       const { seq } = record.entry;
       const replacement = this.#replace.get(seq);
-      const goes = this.#isDropped(seq);
+      const goes = seq < this.#floor || this.#drop.has(seq);
       if ((goes || replacement !== undefined) && record.body.inline === undefined) {
         this.#toDelete.push(bodyName(seq, record.body.suffix));
       }
       if (!goes) kept.push(replacement === undefined ? record : this.#stored(replacement));
     }
     return kept;
-  }
-
-  #isDropped(seq: number): boolean {
-    return seq < this.#floor || this.#drop.has(seq);
   }
 
   /** A record that is new: its content is not sure before the commit, so the name of a large body is used once. */
@@ -145,3 +160,6 @@ class AppendPlan {
     return { entry, body: { inline: undefined, suffix: "", bytes: body.inline.byteLength } };
   }
 }
+
+const hasRecords = (records: readonly StoredRecord[]): records is readonly [StoredRecord, ...StoredRecord[]] =>
+  records.length > 0;

@@ -12,7 +12,7 @@ import {
   type UnpackedObject,
   unpackObject,
 } from "./stored-object.ts";
-import { packDocument, type ThreadDocument, unpackDocument } from "./thread-document.ts";
+import { packDocument, type StoredPage, type ThreadDocument, unpackDocument } from "./thread-document.ts";
 
 /** A thread's document at one moment. Without one, there is no thread and nothing of one. */
 export interface FoundDocument {
@@ -44,8 +44,13 @@ export interface Part {
   readonly bytes: Buffer;
 }
 
-/** Enough for a thread of two thousand checkpoints: a save under a name looks through all of them. */
-const PAGES_KEPT = 128;
+export interface PagePart extends Part {
+  readonly page: StoredPage;
+  readonly records: readonly StoredRecord[];
+}
+
+/** A save under a name looks through all pages of its thread, and merging reads what was written before. */
+const BYTES_OF_PAGES_KEPT = 16 * 1024 * 1024;
 const DOCUMENTS_KEPT = 256;
 /** A larger one is read again before the next append: hundreds of them would fill the memory. */
 const LARGEST_KEPT_BYTES = 1024 * 1024;
@@ -57,7 +62,7 @@ export class ThreadStore {
   /** What this process wrote last: its next append to the same thread needs no look at it. */
   readonly #written = new Recent<FoundDocument>(DOCUMENTS_KEPT);
   /** What lies under a page's name never changes, so none of them is outdated. */
-  readonly #pages = new Recent<readonly StoredRecord[]>(PAGES_KEPT);
+  readonly #pages = new Recent<readonly StoredRecord[]>(BYTES_OF_PAGES_KEPT);
 
   constructor(bucket: ObjectBucket, prefix: string) {
     this.bucket = bucket;
@@ -117,8 +122,10 @@ export class ThreadStore {
   }
 
   /** Where a name is taken, an earlier attempt wrote the very same: see rule 4 of the layout. */
-  async writePart(life: Life, { name, bytes }: Part): Promise<void> {
-    await this.bucket.put(this.#nameOf(life, name), bytes, { ifNoneMatch: "*" });
+  async writePart(life: Life, part: Part | PagePart): Promise<void> {
+    const name = this.#nameOf(life, part.name);
+    await this.bucket.put(name, part.bytes, { ifNoneMatch: "*" });
+    if ("page" in part) this.#pages.set(name, part.records, part.page.bytes);
   }
 
   deleteParts(life: Life, names: readonly string[]): Promise<void> {
@@ -129,13 +136,14 @@ export class ThreadStore {
     await inParallel(names, (name) => this.bucket.delete(name));
   }
 
-  async readPage(life: Life, page: number, suffix: string): Promise<readonly StoredRecord[]> {
-    const name = this.#nameOf(life, pageName(page, suffix));
+  async readPage(life: Life, page: StoredPage): Promise<readonly StoredRecord[]> {
+    const name = this.#nameOf(life, pageName(page));
     const known = this.#pages.get(name);
     if (known !== undefined) return known;
     const { content, bodies } = await this.#readPart(life, name);
     const records = recordsFromJson(name, content["records"], bodies);
-    this.#pages.set(name, records);
+    if (records.length !== page.records) throw damaged(name, "holds another number of records than its thread says");
+    this.#pages.set(name, records, page.bytes);
     return records;
   }
 
@@ -163,13 +171,15 @@ export class ThreadStore {
 
 export const pagePart = (
   { threadId, life }: Life,
-  page: number,
   suffix: string,
-  records: readonly StoredRecord[],
-): Part => ({
-  name: pageName(page, suffix),
-  bytes: packObject({ threadId, life, page, records: recordsToJson(records) }, inlineBodies(records)),
-});
+  records: readonly [StoredRecord, ...StoredRecord[]],
+): PagePart => {
+  const [{ entry: first }] = records;
+  const bytes = packObject({ threadId, life, records: recordsToJson(records) }, inlineBodies(records));
+  const last = records.at(-1)?.entry.seq ?? first.seq;
+  const page = { first: first.seq, last, suffix, records: records.length, bytes: bytes.byteLength };
+  return { name: pageName(page), bytes, page, records };
+};
 
 export const bodyPart = ({ threadId, life }: Life, seq: number, suffix: string, body: Uint8Array): Part => ({
   name: bodyName(seq, suffix),
