@@ -45,7 +45,6 @@ export class Checkpointer extends BaseCheckpointer {
   #capabilities: CheckpointerCapabilities;
   /** What `#capabilities` was made from. */
   #logCapabilities: LogCapabilities;
-  #closed = false;
   #unindexedSaves = 0;
   #indexing: Promise<void> = Promise.resolve();
 
@@ -96,7 +95,7 @@ export class Checkpointer extends BaseCheckpointer {
     if (this.#context.log.catchUp === undefined || this.#unindexedSaves < SAVES_PER_INDEXING) return;
     this.#unindexedSaves = 0;
     this.#indexing = this.#indexing
-      .then(() => (this.#closed ? undefined : catchUpIndex(this.#context)))
+      .then(() => (this.#context.closing.aborted ? undefined : catchUpIndex(this.#context)))
       .catch(() => undefined);
   }
 
@@ -251,8 +250,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   override async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.#context.closing.aborted) return;
     this.#context.beginClosing();
     await this.#indexing;
     await this.#context.log.close();
@@ -275,7 +273,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   #assertOpen(operation: string): void {
-    if (!this.#closed) return;
+    if (!this.#context.closing.aborted) return;
     const { name } = this.#context.log;
     throw new StateError("CLOSED", `${name}: ${operation} after close(); open the checkpointer again`, {
       backend: name,
