@@ -1,5 +1,7 @@
 import type { LogEntry, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { statusOf } from "./classify.ts";
 import { entryOf, type Thread, toEntry, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
+import { assertStillOurs } from "./index-mark.ts";
 import { hasMember, tagOf } from "./metadata.ts";
 import type { Hit, Json, Requests } from "./requests.ts";
 import { wordQuery } from "./words.ts";
@@ -36,7 +38,7 @@ export async function findThreads(requests: Requests, query: ThreadQuery): Promi
   const limit = Math.min(query.limit, PAGE - 1);
   const tags = member === undefined ? [] : [{ term: { tags: tagOf(member.key, member.valueJson) } }];
   await requests.refresh();
-  const hits = await requests.search({
+  const hits = await searchOurs(requests, {
     query: { bool: { filter: [{ term: { kind: "head" } }, { term: { listed: true } }, ...within(query), ...tags] } },
     sort: [{ thread: "asc" }],
     size: limit + 1,
@@ -58,6 +60,16 @@ const toThreadEntry = ({ source }: Hit): ThreadEntry => {
   return { threadId: String(source["thread"]), head: toEntry(headEntry) };
 };
 
+/** A search that finds nothing, or cannot be carried out, was perhaps made in an index that is no longer ours. */
+async function searchOurs(requests: Requests, body: Json): Promise<readonly Hit[]> {
+  const hits = await requests.search(body).catch(async (error: unknown) => {
+    if (statusOf(error) === 400) await assertStillOurs(requests);
+    throw error;
+  });
+  if (hits.length === 0) await assertStillOurs(requests);
+  return hits;
+}
+
 /** The best first. Documents that are about to be deleted are found too: the threads' own documents tell. */
 export async function searchRecords(
   requests: Requests,
@@ -69,7 +81,7 @@ export async function searchRecords(
   const found = new Map<string, SearchHit>();
   for (let after: readonly unknown[] | undefined; ; ) {
     const size = Math.min(limit + 10, PAGE);
-    const hits = await requests.search({
+    const hits = await searchOurs(requests, {
       query: { bool: { must: wordQuery(words), filter: [{ exists: { field: "checkpoint" } }, ...within(options)] } },
       sort: [{ _score: "desc" }, { thread: "asc" }, { seq: "asc" }],
       size,
