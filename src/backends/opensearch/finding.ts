@@ -39,20 +39,37 @@ export async function findThreads(requests: Requests, query: ThreadQuery): Promi
   const tags = member === undefined ? [] : [{ term: { tags: tagOf(member.key, member.valueJson) } }];
   await requests.refresh();
   const hits = await searchOurs(requests, {
-    query: { bool: { filter: [{ term: { kind: "head" } }, { term: { listed: true } }, ...within(query), ...tags] } },
+    query: {
+      bool: {
+        filter: [
+          ...[{ term: { kind: "head" } }, { term: { listed: true } }, { exists: { field: "thread" } }],
+          ...[...within(query), ...tags],
+        ],
+      },
+    },
     sort: [{ thread: "asc" }],
     size: limit + 1,
     ...(cursor !== undefined && { search_after: [cursor] }),
     _source: ["thread", "log.headEntry"],
   });
-  const found = hits.map(toThreadEntry);
-  const page = found.slice(0, limit);
-  const items = page.filter(
-    ({ threadId, head }) =>
-      threadId.startsWith(query.prefix) &&
-      (member === undefined || hasMember(head.metadata, member.key, member.valueJson)),
-  );
-  return { items, cursor: found.length > limit ? page.at(-1)?.threadId : undefined };
+  const page = hits.slice(0, limit);
+  const items = readable(page, (hit) => {
+    const entry = toThreadEntry(hit);
+    const isWanted = member === undefined || hasMember(entry.head.metadata, member.key, member.valueJson);
+    return isWanted && entry.threadId.startsWith(query.prefix) ? [entry] : [];
+  });
+  return { items, cursor: hits.length > limit ? String(page.at(-1)?.sort[0]) : undefined };
+}
+
+/** One thread's damage is not another's: what cannot be understood is passed over, and whoever loads it is told. */
+function readable<Item, Result>(items: readonly Item[], read: (item: Item) => readonly Result[]): readonly Result[] {
+  return items.flatMap((item) => {
+    try {
+      return read(item);
+    } catch {
+      return [];
+    }
+  });
 }
 
 const toThreadEntry = ({ source }: Hit): ThreadEntry => {
@@ -99,12 +116,13 @@ export async function searchRecords(
 async function liveOnes(requests: Requests, hits: readonly Hit[]): Promise<readonly SearchHit[]> {
   const keys = [...new Set(hits.filter(isOlderRecord).map(({ id }) => keyIn(id)))];
   const documents = await requests.getThreads(keys, WITHOUT_BODIES);
-  const threads = new Map<string, Thread>();
-  for (const [index, key] of keys.entries()) {
-    const source = documents[index]?.source;
-    if (source?.["kind"] === "head") threads.set(key, toThread(source));
-  }
-  return hits.filter((hit) => !isOlderRecord(hit) || isLive(hit, threads)).map(toSearchHit);
+  const threads = new Map(
+    readable([...keys.entries()], ([index, key]): readonly [string, Thread][] => {
+      const source = documents[index]?.source;
+      return source?.["kind"] === "head" ? [[key, toThread(source)]] : [];
+    }),
+  );
+  return readable(hits, (hit) => (!isOlderRecord(hit) || isLive(hit, threads) ? [toSearchHit(hit)] : []));
 }
 
 const keyIn = (id: string): string => id.split(".", 1)[0] ?? "";
