@@ -9,7 +9,7 @@ import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type UserMessage, userMessage } from "../state/message.ts";
-import { assertPrompt, assertResumeOptions, assertRunOptions } from "./assert-options.ts";
+import { assertPrompt, assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
 import { assertTools } from "./assert-tools.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";

@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
+import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import { nearestName } from "../internal/nearest-name.ts";
 import type { AnySchema } from "../models/schema.ts";
-import { assertKnownOptions, described, type OptionKinds } from "./assert-options.ts";
 import type { ToolOptions } from "./tool.ts";
 
 const OPTIONS: OptionKinds<ToolOptions<AnySchema>> = {

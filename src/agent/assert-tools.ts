@@ -1,4 +1,4 @@
-import { described } from "./assert-options.ts";
+import { described } from "../internal/known-options.ts";
 import type { Tool } from "./tool.ts";
 import { READ_RESULT } from "./tool-result.ts";
 

@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import { readySchema } from "../models/schema.ts";
 import type { CoreAgentOptions } from "./agent.ts";
-import { assertHooks, assertMethods } from "./assert-options.ts";
+import { assertHooks, assertMethods } from "./assert-run-options.ts";
 import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
 import type { AgentParts } from "./run-context.ts";
 

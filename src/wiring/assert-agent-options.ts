@@ -1,4 +1,4 @@
-import { assertKnownOptions, described, type OptionKinds } from "../agent/assert-options.ts";
+import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import { isAiSdkModel } from "../providers/ai-sdk/index.ts";
 import type { AgentOptions } from "./agent.ts";
 

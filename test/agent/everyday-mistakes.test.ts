@@ -5,6 +5,7 @@ import { mcpTools } from "../../src/agent/mcp-tools.ts";
 import { tool } from "../../src/agent/tool.ts";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { type AnySchema, readySchema } from "../../src/models/schema.ts";
+import { modelFromString } from "../../src/providers/strings.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { Agent, type AgentOptions } from "../../src/wiring/agent.ts";
@@ -129,6 +130,22 @@ describe("C4: tools that are given wrongly say what to write instead", () => {
 
   test("a tool that carries more members than ours is taken", () => {
     expect(() => agentWith({ tools: [{ ...charge, toModelOutput: execute, type: "function" }] })).not.toThrow();
+  });
+});
+
+describe("C4: a misspelt option of a model or of an MCP server is not ignored", () => {
+  test("a key under another name", async () => {
+    await expect(modelFromString("openai:gpt-5", { apikey: "k" } as object)).rejects.toThrow(
+      /modelFromString\(\) has no option "apikey"; did you mean "apiKey"\?/,
+    );
+  });
+
+  test("mcpTools() without a client, or with an effect that is misspelt", async () => {
+    const client = { listTools: async () => ({ tools: [] }), callTool: async () => ({}) };
+    await expect(mcpTools("http://localhost" as unknown as typeof client)).rejects.toThrow(
+      /a connected MCP client.*not a string/,
+    );
+    await expect(mcpTools(client, { efect: "trust" } as object)).rejects.toThrow(/did you mean "effect"\?/);
   });
 });
 

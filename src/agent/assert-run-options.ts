@@ -1,37 +1,6 @@
-import { StateError } from "../errors.ts";
-import { nearestName } from "../internal/nearest-name.ts";
+import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import type { ResumeOptions, RunOptions } from "./agent.ts";
 import type { AgentHooks } from "./hooks.ts";
-
-/** "anything" is for what is looked at elsewhere, with words of its own. */
-type Kind = "string" | "number" | "boolean" | "object" | "function" | "anything";
-
-/** Every option with what it may be, so that the compiler finds one that was forgotten here. */
-export type OptionKinds<Options> = Readonly<Record<keyof Options, Kind | readonly Kind[]>>;
-
-/**
- * Refuses an option that does not exist or is of another kind: a misspelt
- * `threadId` would save nothing, a misspelt `lease` would protect nothing.
- */
-export function assertKnownOptions(where: string, options: object, kinds: OptionKinds<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(options)) {
-    const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-    if (kind === undefined) throw unknownOption(where, name, Object.keys(kinds));
-    const allowed = [kind].flat();
-    if (value === undefined || allowed.includes("anything")) continue;
-    if (value !== null && allowed.includes(typeof value as Kind)) continue;
-    const found = value === null ? "null" : `a ${typeof value}`;
-    throw new TypeError(`${where}: ${name} must be ${allowed.map(withArticle).join(" or ")}, not ${found}`);
-  }
-}
-
-const withArticle = (kind: Kind): string => (kind === "object" ? "an object" : `a ${kind}`);
-
-function unknownOption(where: string, name: string, names: readonly string[]): StateError {
-  const meant = nearestName(name, names);
-  const instead = meant === undefined ? `it takes ${names.join(", ")}` : `did you mean ${JSON.stringify(meant)}?`;
-  return new StateError("INVALID_ARGUMENT", `${where} has no option ${JSON.stringify(name)}; ${instead}`);
-}
 
 const RUN: OptionKinds<RunOptions> = { threadId: "string", signal: "object", metadata: "object" };
 const RESUME: OptionKinds<ResumeOptions> = { ...RUN, interruptId: "string", response: "anything" };
@@ -96,13 +65,4 @@ export function assertMethods(where: string, value: object, methods: readonly st
   throw new TypeError(
     `${where} must be an object with ${methods.map((name) => `${name}()`).join(" and ")}; ${missing}() is missing`,
   );
-}
-
-/** What a value is, and nothing of what is in it. */
-export function described(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "a list";
-  if (typeof value !== "object") return `a ${typeof value}`;
-  const name: unknown = value.constructor?.name;
-  return typeof name === "string" && name !== "" && name !== "Object" ? `an object of class ${name}` : "an object";
 }
