@@ -246,7 +246,9 @@ describe("the pages in docs/", () => {
 
   test("every error code is in the table of errors.md, with what it means", async () => {
     const text = await readFile(new URL("errors.md", docs), "utf8");
-    const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (yes|no|it depends) \| (.*) \|$/gm)].map(([, ...cells]) => cells);
+    const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (yes|no|it depends) \| (.*) \|$/gm)].map(
+      ([, ...cells]) => cells,
+    );
     const codes = Object.entries(ERROR_CODES).map(([code, { retryable, means }]) => [
       code,
       // A provider's failure says itself whether it may pass.
