@@ -25,8 +25,12 @@ async function make(connection: Connection, names: TableNames): Promise<void> {
   const found = await versionOf(connection, names);
   assertKnown(found);
   if (found === 0) await makeSchema(connection, names);
-  for (const statement of found < SCHEMA_VERSION ? migrationsFrom(found, names) : []) await connection.ask(statement);
+  if (found < SCHEMA_VERSION) await connection.ask(inOneBlock(migrationsFrom(found, names)));
 }
+
+/** One round trip for all of them: others wait for the lock meanwhile. */
+const inOneBlock = (statements: readonly string[]): string =>
+  `DO $holdfast$ BEGIN\n${statements.map((statement) => `${statement};\n`).join("")}END $holdfast$`;
 
 /**
  * A connection remembers names that were not there, and hears of new ones only
