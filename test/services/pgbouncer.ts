@@ -14,7 +14,10 @@ export const HOW_TO_GET_PGBOUNCER = "put pgbouncer on PATH, or run as root on a 
 export const canHavePgbouncer = async (): Promise<boolean> =>
   (await onPath("pgbouncer")) !== undefined || (await canUnpack(PACKAGE));
 
-/** A PgBouncer as Debian configures it, in front of the server at `behind`; its URL is of the same user and database. */
+/**
+ * A PgBouncer in front of the server at `behind`; its URL is of the same user and
+ * database. It has room for every session of a suite, so that nobody queues.
+ */
 export async function startPgbouncer(behind: string, mode: PoolMode): Promise<TestServer> {
   const own = await onPath("pgbouncer");
   const found = own === undefined ? await unpacked(PACKAGE) : { program: own, environment: {} };
@@ -34,7 +37,7 @@ unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = ${join(folder, "users.txt")}
 pool_mode = ${mode}
-default_pool_size = 10
+default_pool_size = 50
 max_client_conn = 500
 `;
   await writeFile(join(folder, "users.txt"), `"${username}" "${password}"\n`);

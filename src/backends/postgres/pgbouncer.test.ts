@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithPgbouncer } from "../../../test/services/with-pgbouncer.ts";
 import { AgentState } from "../../state/agent-state.ts";
@@ -76,6 +76,7 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     const hasty = place.open({ dsn: pooledUrl, tablePrefix, statementTimeoutMs: 400, retry: { attempts: 1 } });
     const state = (await hasty.load("t1"))!.withMessage(userMessage("late"));
     const holder = new Client({ connectionString: url });
+    onTestFinished(() => holder.end());
     await holder.connect();
     await holder.query(`BEGIN; SELECT FROM ${schema}.${tablePrefix}threads FOR UPDATE`);
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%${schema}%${tablePrefix}%'`;
