@@ -8,7 +8,7 @@ import { RedisLog, type RedisLogOptions } from "./log.ts";
 import { parseUrl } from "./url.ts";
 
 export type { RedisClient, RedisLibrary } from "./connect.ts";
-export type { IoredisClient } from "./ioredis.ts";
+export type { IoredisClient, IoredisCluster, IoredisRedis } from "./ioredis.ts";
 export { RedisLog, type RedisLogOptions } from "./log.ts";
 export type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";
 
