@@ -1,3 +1,4 @@
+import { LONGEST_TTL_MS } from "../../checkpoint/append-rules.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../checkpoint/options.ts";
@@ -76,7 +77,7 @@ export function logOptions(options: RedisCheckpointerOptions): RedisLogOptions {
       throw invalid(`${name} must be a number greater than 0`);
     }
   }
-  const lifetimeMs = ttlSeconds === undefined ? undefined : Math.ceil(ttlSeconds * 1000);
+  const lifetimeMs = ttlSeconds === undefined ? undefined : Math.min(Math.ceil(ttlSeconds * 1000), LONGEST_TTL_MS);
   const { place } = parseUrl(url);
   const given = client && portOf(client, { connectTimeoutMs, commandTimeoutMs });
   return { place, given, library, prefix, lifetimeMs, connectTimeoutMs, commandTimeoutMs };

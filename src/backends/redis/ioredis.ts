@@ -7,6 +7,7 @@ import {
   type Origin,
   Reconnecting,
   type RedisPort,
+  type Renew,
   type Send,
   type Waiting,
   within,
@@ -90,7 +91,7 @@ export class IoredisPort implements RedisPort {
   }
 
   async successor(): Promise<RedisPort> {
-    return this.#origin.renew(isCluster(this.#client) ? await aliveNodes(this.#client) : []);
+    return this.#origin.renew(isCluster(this.#client) ? await usableNodes(this.#client) : []);
   }
 
   abandon(): void {
@@ -115,21 +116,22 @@ export class IoredisPort implements RedisPort {
 
 const ignore = (): void => undefined;
 
+/** Version 5 finds the key of a command, and so its node, by a name in small letters only. */
 const sendTo =
   (client: IoredisConnectable): Send =>
   ([name, ...args]) =>
-    client.callBuffer(name, args);
+    client.callBuffer(name.toLowerCase(), args);
 
 function unrefSockets(client: IoredisRedis): void {
   client.on("connect", () => client.stream?.unref());
 }
 
-/** Where nodes are that answer. The others may be the reason why a successor is needed. */
-async function aliveNodes(cluster: IoredisCluster): Promise<readonly Address[]> {
-  const nodes = cluster.nodes("all").filter(({ status }) => status === "ready");
-  const alive = await Promise.all(nodes.map((node) => isAlive(sendTo(node))));
+/** Where the nodes are that answer, or were not needed yet. The others may be the reason why a successor is needed. */
+async function usableNodes(cluster: IoredisCluster): Promise<readonly Address[]> {
+  const nodes = cluster.nodes("all").filter(({ status }) => status === "ready" || status === "wait");
+  const usable = await Promise.all(nodes.map((node) => node.status === "wait" || isAlive(sendTo(node))));
   return nodes.flatMap(({ options: { host, port } }, at) =>
-    alive[at] && host !== undefined && port !== undefined ? [{ host, port }] : [],
+    usable[at] && host !== undefined && port !== undefined ? [{ host, port }] : [],
   );
 }
 
@@ -171,10 +173,10 @@ const clusterOptions = (own: Reconnecting, waiting: Waiting, more: object = {}):
   };
 };
 
-const ownPort = (make: (own: Reconnecting) => IoredisClient, renew: Origin["renew"], waiting: Waiting): IoredisPort => {
+function ownPort(make: (own: Reconnecting) => IoredisClient, renew: Renew, waiting: Waiting): RedisPort {
   const own = new Reconnecting();
   return new IoredisPort(make(own), { own, renew }, waiting);
-};
+}
 
 /** Over a client that was handed in. Where that no longer answers, over duplicates of it: it stays as it is. */
 export function ioredisPortOf(client: IoredisClient, waiting: Waiting): RedisPort {
@@ -182,8 +184,13 @@ export function ioredisPortOf(client: IoredisClient, waiting: Waiting): RedisPor
     isCluster(client)
       ? client.duplicate([...nodes], clusterOptions(own, waiting, client.options.redisOptions))
       : client.duplicate(options(own, waiting));
-  const renew: Origin["renew"] = async (nodes) => ownPort((own) => duplicate(own, nodes), renew, waiting);
-  return new IoredisPort(client, { renew }, waiting);
+  const renewing =
+    (before: readonly Address[]): Renew =>
+    async (usable) => {
+      const nodes = usable.length > 0 ? usable : before;
+      return ownPort((own) => duplicate(own, nodes), renewing(nodes), waiting);
+    };
+  return new IoredisPort(client, { renew: renewing([]) }, waiting);
 }
 
 export async function openIoredis(place: Place, waiting: Waiting): Promise<RedisPort> {
@@ -205,7 +212,7 @@ export async function openIoredisCluster(
   const access = { username, password, ...(tls && { tls: {} }) };
   return ownPort(
     (own) => new Cluster(known, clusterOptions(own, waiting, access)),
-    (alive) => openIoredisCluster(place, waiting, alive.length > 0 ? alive : nodes),
+    (usable) => openIoredisCluster(place, waiting, usable.length > 0 ? usable : nodes),
     waiting,
   );
 }

@@ -14,7 +14,7 @@ import { classify } from "./classify.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
 import { Link } from "./link.ts";
-import type { RedisPort } from "./port.ts";
+import type { RedisPort, Send } from "./port.ts";
 import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
 import { type RunScript, run } from "./run-script.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
@@ -77,7 +77,9 @@ export class RedisLog implements ThreadLog {
       const { lifetimeMs } = this.#options;
       return asReply(await run(APPEND, keys, appendArguments(request, { threadId, createBefore, lifetimeMs }))) ?? [];
     });
-    return asText(reply[0]) === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+    const answer = asText(reply[0]);
+    if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
+    return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
   }
 
   async readTail(threadId: string): Promise<LogChain | undefined> {
@@ -131,19 +133,18 @@ export class RedisLog implements ThreadLog {
     if (!isCluster) return asText(await run(COPY, [from, to, this.#keys.ids], [target, generation])) as "copied";
     const exported = asReply(await run(EXPORT, [from]));
     if (exported === undefined) return "no source";
-    const [payload, expiresAt] = exported;
+    const [payload, leftMs] = exported;
     const [answer] = await this.#creating(target, async (_, createBefore) => [
-      await run(IMPORT, [to], [payload ?? "", expiresAt ?? "0", generation, String(createBefore)]),
+      await run(IMPORT, [to], [payload ?? "", leftMs ?? "0", generation, String(createBefore)]),
     ]);
     return asText(answer) as "copied" | "target exists";
   }
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
-    const {
-      run,
-      port: { isCluster },
-    } = await this.#server();
-    return walkThreads({ run, keys: this.#keys, isCluster }, options);
+    const { run, port } = await this.#server();
+    const scanners = async (): Promise<readonly Send[]> =>
+      (await port.primaries()).map((send) => (command) => this.#link.answer(port, send(command)));
+    return walkThreads({ run, scanners, keys: this.#keys, isCluster: port.isCluster }, options);
   }
 
   async now(): Promise<number> {

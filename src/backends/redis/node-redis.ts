@@ -9,6 +9,7 @@ import {
   type Origin,
   Reconnecting,
   type RedisPort,
+  type Renew,
   type Send,
   type Waiting,
   within,
@@ -128,7 +129,7 @@ export class NodeRedisPort implements RedisPort {
   }
 
   async successor(): Promise<RedisPort> {
-    return this.#origin.renew(isCluster(this.#client) ? await aliveNodes(this.#client) : []);
+    return this.#origin.renew(isCluster(this.#client) ? await usableNodes(this.#client) : []);
   }
 
   abandon(): void {
@@ -160,11 +161,13 @@ const isUnserved = (error: unknown): boolean => error instanceof TypeError && er
 const unserved = (cause: unknown): StateError =>
   new StateError("UNAVAILABLE", "no node of the cluster serves this slot; look at CLUSTER SLOTS", { cause });
 
-/** Where nodes are that answer. The others may be the reason why a successor is needed. */
-async function aliveNodes(cluster: NodeRedisCluster): Promise<readonly Address[]> {
-  const nodes = nodesOf(cluster).filter(({ client }) => client?.isReady === true);
-  const alive = await Promise.all(nodes.map(({ client }) => client !== undefined && isAlive(sendTo(client))));
-  return nodes.flatMap(({ host, port }, at) => (alive[at] ? [{ host, port }] : []));
+/** Where the nodes are that answer, or were not needed yet. The others may be the reason why a successor is needed. */
+async function usableNodes(cluster: NodeRedisCluster): Promise<readonly Address[]> {
+  const nodes = nodesOf(cluster);
+  const usable = await Promise.all(
+    nodes.map(({ client }) => client === undefined || (client.isReady === true && isAlive(sendTo(client)))),
+  );
+  return nodes.flatMap(({ host, port }, at) => (usable[at] ? [{ host, port }] : []));
 }
 
 interface NodeRedisModule {
@@ -199,14 +202,14 @@ const rootsAt = (nodes: readonly Address[]): object => ({
   rootNodes: nodes.map(({ host, port }) => ({ socket: { host, port } })),
 });
 
-const ownPort = (
+function ownPort(
   make: (own: Reconnecting) => NodeRedisClient | NodeRedisCluster,
-  renew: Origin["renew"],
+  renew: Renew,
   waiting: Waiting,
-): NodeRedisPort => {
+): RedisPort {
   const own = new Reconnecting();
   return new NodeRedisPort(make(own), { own, renew }, waiting);
-};
+}
 
 /** Over a client that was handed in. Where that no longer answers, over duplicates of it: it stays as it is. */
 export function nodeRedisPortOf(client: NodeRedisClient | NodeRedisCluster, waiting: Waiting): RedisPort {
@@ -214,8 +217,13 @@ export function nodeRedisPortOf(client: NodeRedisClient | NodeRedisCluster, wait
     isCluster(client)
       ? client.duplicate({ minimizeConnections: true, ...(nodes.length > 0 && rootsAt(nodes)) })
       : client.duplicate(options(own, waiting, client.options?.socket));
-  const renew: Origin["renew"] = async (nodes) => ownPort((own) => duplicate(own, nodes), renew, waiting);
-  return new NodeRedisPort(client, { renew }, waiting);
+  const renewing =
+    (before: readonly Address[]): Renew =>
+    async (usable) => {
+      const nodes = usable.length > 0 ? usable : before;
+      return ownPort((own) => duplicate(own, nodes), renewing(nodes), waiting);
+    };
+  return new NodeRedisPort(client, { renew: renewing([]) }, waiting);
 }
 
 export async function openNodeRedis(place: Place, waiting: Waiting): Promise<RedisPort> {
@@ -240,6 +248,6 @@ export async function openNodeRedisCluster(
       minimizeConnections: true,
       defaults: { ...options(own, waiting, place.tls ? { tls: true } : {}), ...access(place) },
     });
-  const renew: Origin["renew"] = (alive) => openNodeRedisCluster(place, waiting, alive.length > 0 ? alive : nodes);
+  const renew: Renew = (usable) => openNodeRedisCluster(place, waiting, usable.length > 0 ? usable : nodes);
   return ownPort(make, renew, waiting);
 }

@@ -56,9 +56,11 @@ export class Reconnecting {
 export interface Origin {
   /** What a client that was made here looks at; absent for one that was handed in. */
   readonly own?: Reconnecting;
-  /** `nodes` of a cluster that answered lately, perhaps not one. */
-  readonly renew: (nodes: readonly Address[]) => Promise<RedisPort>;
+  readonly renew: Renew;
 }
+
+/** Makes a port to the same place. `usable` are nodes of a cluster to begin with; without any, those it began with before. */
+export type Renew = (usable: readonly Address[]) => Promise<RedisPort>;
 
 /**
  * Keeps an `error` listener on a client for as long as it is used here: without
