@@ -168,6 +168,8 @@ const clusterOptions = (own: Reconnecting, waiting: Waiting, more: object = {}):
     enableReadyCheck: false,
     // A timer; what moved is told by the node that was asked.
     slotsRefreshInterval: 0,
+    // Enough to follow a slot that moved; what takes longer is for the retries above, which know when to stop.
+    maxRedirections: 4,
     clusterRetryStrategy: (attempt: number) => own.delayMs(attempt),
     redisOptions: { ...more, ...redisOptions },
   };
