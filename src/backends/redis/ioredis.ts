@@ -1,3 +1,4 @@
+import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 import {
   type Command,
@@ -140,13 +141,16 @@ interface IoredisModule {
   readonly Cluster: new (nodes: readonly object[], options: object) => IoredisCluster;
 }
 
-/** Before 5.2.6 the package has no `Redis` for those who import it. */
-export const IOREDIS_RANGE = ">=5.2.6 <7";
+const RANGE = ">=5.2.6 <7";
 
-const load = (): Promise<IoredisModule> => {
+const load = async (): Promise<IoredisModule> => {
   // A variable, so that a type check does not need a package that not every user has.
   const name = "ioredis";
-  return importPeer(name, IOREDIS_RANGE, () => import(name) as Promise<IoredisModule>);
+  const module = await importPeer(name, RANGE, () => import(name) as Promise<Partial<IoredisModule>>);
+  const { Redis, Cluster } = module;
+  if (Redis !== undefined && Cluster !== undefined) return { Redis, Cluster };
+  const what = `the package "ioredis" that is installed is too old to open a URL`;
+  throw new StateError("MISSING_DEPENDENCY", `${what}: npm install "ioredis@${RANGE}"`);
 };
 
 /** Waiting for a connection is done here, with a limit, and not in the client's queue, which has none. */

@@ -175,12 +175,10 @@ interface NodeRedisModule {
   createCluster(options: object): NodeRedisCluster;
 }
 
-export const NODE_REDIS_RANGE = ">=5 <7";
-
 const load = (): Promise<NodeRedisModule> => {
   // A variable, so that a type check does not need a package that not every user has.
   const name = "redis";
-  return importPeer(name, NODE_REDIS_RANGE, () => import(name) as Promise<NodeRedisModule>);
+  return importPeer(name, ">=5 <7", () => import(name) as Promise<NodeRedisModule>);
 };
 
 /** Waiting for a connection is done here, with a limit, and not in the client's queue, which has none. */
