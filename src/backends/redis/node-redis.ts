@@ -133,22 +133,26 @@ export class NodeRedisPort implements RedisPort {
   }
 
   abandon(): void {
-    if (this.#origin.own !== undefined && this.#client.isOpen) this.#client.destroy();
+    if (this.#origin.own === undefined) return;
+    try {
+      this.#client.destroy();
+    } catch {
+      // Version 5 says so when there is nothing left to end.
+    }
   }
 
   async close(): Promise<void> {
     if (this.#origin.own === undefined) return this.#listening.stop();
     const { isReady, isOpen } = this.#client;
-    if (!isOpen) return;
-    const closing = isReady === false ? undefined : Promise.resolve(this.#client.close());
-    try {
-      if (closing === undefined) this.#client.destroy();
-      else await within(this.#waiting.connectTimeoutMs, closing);
-    } catch {
-      this.#client.destroy();
+    // What is under way is answered first, where a server is there to answer.
+    if (isOpen && isReady !== false) {
+      await within(this.#waiting.connectTimeoutMs, Promise.resolve(this.#client.close())).catch(ignore);
     }
+    this.abandon();
   }
 }
+
+const ignore = (): void => undefined;
 
 const sendTo =
   (client: NodeRedisClient): Send =>
