@@ -98,9 +98,10 @@ export class IoredisPort implements RedisPort {
   abandon(): void {
     if (this.#origin.own === undefined) return;
     const client = this.#client;
+    const connections = isCluster(client) ? client.nodes() : [client];
     client.disconnect();
     // Beyond that the client would wait for the other side to say goodbye.
-    for (const one of isCluster(client) ? client.nodes() : [client]) one.stream?.destroy();
+    for (const { stream } of connections) stream?.destroy();
   }
 
   async close(): Promise<void> {
