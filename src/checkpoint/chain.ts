@@ -27,6 +27,10 @@ export function rebuild(chain: LogChain, seq: number): RebuiltCheckpoint {
   return { ...last, fields: deltas.length === 0 ? base : applyDeltas(base, deltas), bytes };
 }
 
+/** The records that the state at `seq` is made of, from its base on; each is proven. */
+export const recordsOf = (chain: LogChain, seq: number): readonly LogRecord[] =>
+  unfold(chain, seq).links.map(({ record }) => record);
+
 /** The position of the newest checkpoint, as the tail says it; proven, since all else depends on it. 0 when there is none. */
 export function headOf({ tail, records }: LogChain): number {
   const last = records.at(-1);
@@ -97,12 +101,15 @@ function linksTo(chain: LogChain, seq: number): Link[] {
   return links.at(-1)?.record.seq === seq ? links : [];
 }
 
-/** The messages a checkpoint record brought into its thread: what the index of a backend that has one holds of it. */
-export function newMessagesOf(record: LogRecord): readonly Message[] {
+/**
+ * The messages a record brought into its thread: what the index of a backend that
+ * has one holds of it. `isFirst`: nothing came before, so that all it holds is new.
+ */
+export function newMessagesOf(record: LogRecord, isFirst = false): readonly Message[] {
   const { freshMessages } = openRecord(record);
   const { base, delta } = bodyOf(record, []);
   const held = delta === undefined ? base.messages : (addedItems(delta, "messages") as readonly Message[]);
-  return freshMessages === undefined ? held : freshMessages.flatMap((index) => held[index] ?? []);
+  return freshMessages === undefined || isFirst ? held : freshMessages.flatMap((index) => held[index] ?? []);
 }
 
 function bodyOf(record: LogRecord, bytes: Uint8Array[]): RecordBody {

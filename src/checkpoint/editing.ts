@@ -135,7 +135,7 @@ export async function messagesBroughtBy(
   const last = entries.at(-1);
   const chain = last && (await readChain(context, threadId, last));
   const wanted = new Set(entries.map(({ seq }) => seq));
-  return (chain?.records ?? []).filter(({ seq }) => wanted.has(seq)).flatMap(newMessagesOf);
+  return (chain?.records ?? []).filter(({ seq }) => wanted.has(seq)).flatMap((record) => newMessagesOf(record));
 }
 
 function readChain(context: CheckpointContext, threadId: string, entry: LogEntry): Promise<LogChain | undefined> {
@@ -174,8 +174,8 @@ export async function* entries(
 }
 
 /** Whether these were planned for a thread that has grown beyond this tail: an append there would be refused. */
-export const isOvertaken = ({ replace = [], drop = [] }: Edits, tail: number): boolean =>
-  drop.some((seq) => seq > tail) || replace.some(({ seq }) => seq > tail);
+export const isOvertaken = ({ replace = [], drop = [], dropBelow = 0 }: Edits, tail: number): boolean =>
+  dropBelow > tail + 1 || drop.some((seq) => seq > tail) || replace.some(({ seq }) => seq > tail);
 
 /** Writes an edit behind the tail. `head` is the new newest checkpoint where that changes. False when the thread moved meanwhile. */
 export async function appendEdit(

@@ -149,7 +149,7 @@ export const catchUpIndex = (context: CheckpointContext): Promise<void> =>
 /** Whoever loads a damaged record hears of it; it must not keep everything else from being found. */
 function wordsToIndex(record: LogRecord): string | undefined {
   try {
-    return wordsOf(newMessagesOf(record));
+    return isContent(record) ? wordsOf(newMessagesOf(record)) : undefined;
   } catch (error) {
     if (StateError.is(error, "CORRUPT")) return undefined;
     throw error;

@@ -206,9 +206,9 @@ export interface ThreadLog {
   }): Promise<LogPage<ThreadEntry>>;
 
   /**
-   * Checkpoint records whose words contain all of `words`, each as a whole word
-   * or as the beginning of one, in threads whose ids begin with `prefix`. Best
-   * first. Without it, threads are scanned.
+   * Records whose words contain all of `words`, each as a whole word or as the
+   * beginning of one, in threads whose ids begin with `prefix`; whether or not
+   * they carry a checkpoint id. Best first. Without it, threads are scanned.
    */
   search?(
     words: readonly string[],
@@ -218,7 +218,8 @@ export interface ThreadLog {
   /**
    * Brings the index that `search` uses up to date, for a driver that does not
    * index within `append` so that saves do not pay for searches. Called before
-   * every search and now and then after saves. `wordsOf` gives a record's words.
+   * every search and now and then after saves. `wordsOf` gives any record's words,
+   * and nothing for those that have none.
    */
   catchUp?(wordsOf: (record: LogRecord) => string | undefined): Promise<void>;
 

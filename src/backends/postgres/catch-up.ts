@@ -27,7 +27,7 @@ async function indexSome(
   const { thread_id: threadId, generation, indexed, edits, tail } = thread;
   const rows = await run("unindexed", threadId, indexed, tail, RECORDS_PER_INDEXING);
   const found = rows.map(toRecord).flatMap((record) => {
-    const words = record.checkpointId === undefined ? null : storedWords(wordsOf(record));
+    const words = storedWords(wordsOf(record));
     return words === null ? [] : [[record.seq, words] as const];
   });
   const reached = rows.length < RECORDS_PER_INDEXING ? tail : rows.at(-1)?.["seq"];
