@@ -21,7 +21,9 @@ export async function vacuumThread(
     for await (const entry of entries(context, threadId)) all.unshift(entry);
     const wanted = countToRemove(context, all, options);
     const whole = wanted === all.length;
-    const { cut, edits } = whole ? { cut: wanted, edits: undefined } : await planCut(context, threadId, all, wanted);
+    const { cut, edits } = whole
+      ? { cut: wanted, edits: undefined }
+      : await planCut(context, threadId, all, wanted, dryRun);
     const report = { checkpoints: cut, threads: whole && cut > 0 ? 1 : 0, dryRun };
     if (dryRun || (cut === 0 && edits === undefined)) return report;
     if (whole) {
@@ -50,19 +52,22 @@ async function planCut(
   threadId: string,
   all: readonly LogEntry[],
   wanted: number,
+  dryRun: boolean,
 ): Promise<Cut> {
   const first = all[wanted];
   if (first === undefined) return { cut: 0, edits: undefined };
-  const { kind, freshMessages } = openHeader(first);
+  const { kind, freshMessages, chain } = openHeader(first);
   if (kind === "base" && wanted === 0) return { cut: 0, edits: undefined };
   if (kind === "base" && freshMessages === undefined) return { cut: wanted, edits: { dropBelow: first.seq } };
-  const replacement = await rebuiltOn(context, threadId, first, undefined);
-  if (replacement === undefined) return { cut: wanted, edits: { dropBelow: first.seq } };
-  if (fits(replacement, context.log.capabilities)) {
+  const { capabilities } = context.log;
+  // A dry run reads no state: the headers tell about how large it is.
+  if (dryRun && chain.liveBytes <= capabilities.maxRecordBytes) return { cut: wanted, edits: undefined };
+  const replacement = dryRun ? undefined : await rebuiltOn(context, threadId, first, undefined);
+  if (replacement !== undefined && fits(replacement, capabilities)) {
     return { cut: wanted, edits: { dropBelow: first.seq, replace: [replacement] } };
   }
   const below = all.filter(({ seq }) => seq < first.base).length;
-  if (below < wanted) return planCut(context, threadId, all, below);
+  if (below < wanted) return planCut(context, threadId, all, below, dryRun);
   return { cut: below, edits: below === 0 ? undefined : { dropBelow: first.base } };
 }
 

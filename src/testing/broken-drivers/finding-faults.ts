@@ -53,6 +53,16 @@ export const findingFaults: readonly DriverFault[] = [
     caughtBy: ["a word is found by its beginning and not by its middle"],
   },
   {
+    fault: "finds only records that carry a checkpoint id",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
+          return (await super.search(words, options)).filter(({ entry }) => entry.checkpointId !== undefined);
+        }
+      })(inner),
+    caughtBy: ["a record without a checkpoint id is found by its words, also when it lost its id"],
+  },
+  {
     fault: "finds what was dropped or removed",
     driver: (inner) =>
       new (class extends ReferenceLog {
