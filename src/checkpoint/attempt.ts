@@ -21,10 +21,11 @@ export interface Attempt {
 
 export type CreationSeen = "made" | "absent" | "unknown";
 
-/** Attempts whose outcome nobody knows: repeating the same save takes the same name, so that it is applied once. */
 const keyOf = (context: CheckpointContext, threadId: string): string => `${context.id} ${threadId}`;
 /** A larger record is read again when it is needed: a state should not be in memory twice. */
 const MAX_KEPT_BYTES = 1024 * 1024;
+
+/** Attempts whose outcome nobody knows: repeating the same save takes the same name, so that it is applied once. */
 const unsettled = new WeakMap<AgentState, Map<string, Attempt>>();
 
 /**

@@ -68,6 +68,29 @@ describe("B10: what a name was moved from", () => {
     expect(await log.readCheckpoint("t", "latest")).toBeDefined();
   });
 
+  test("is taken as it is now, not as it was saved: a vacuum or a deletion in between does no harm", async () => {
+    const log = new MemoryLog();
+    const [checkpointer, other] = [new Checkpointer(log), new Checkpointer(log)];
+    let state = AgentState.create();
+    await checkpointer.save(state, "t", { checkpointId: "first" });
+    const between = [
+      () => other.vacuum({ keepLast: 1 }),
+      () => other.withLease("t", async () => undefined),
+      () => other.delete("t", { checkpointId: "first" }),
+      () => other.vacuum({ keepLast: 1 }),
+    ];
+    for (const [index, act] of between.entries()) {
+      for (let step = 0; step < 3; step++) {
+        state = state.withMessage(kilobyte(index * 3 + step));
+        await checkpointer.save(state, "t", name);
+      }
+      await act();
+      state = state.withMessage(userMessage(`after ${index}`));
+      await checkpointer.save(state, "t", name);
+      expect(exactForm((await other.load("t", name))?.fields)).toBe(exactForm(state.fields));
+    }
+  });
+
   test("stays found by a search while a checkpoint holds it, also after the name's record became a base", async () => {
     const checkpointer = new Checkpointer(new MemoryLog());
     let state = AgentState.create();

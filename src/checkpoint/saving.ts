@@ -205,7 +205,7 @@ async function planAppend(
   const { planned, edits } =
     options.checkpointId === undefined || expected === undefined
       ? { planned: whole, edits: {} }
-      : await freeName(context, threadId, options.checkpointId, state.fields, whole, builtOn);
+      : await freeName(context, threadId, options.checkpointId, state.fields, whole, asOf(builtOn, expected.tail));
   const seq = (expected?.tail ?? 0) + 1;
   const lease = leaseAfterWrite(context, expected?.thread?.lease, options.lease);
   const thread = { ...expected?.thread, ...(lease !== undefined && { lease }) };
@@ -242,6 +242,13 @@ async function planAppend(
   };
   const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
   return { request, made: { ...fields, bytes, ...(options.checkpointId !== undefined && { record }) } };
+}
+
+/** A record that is kept in memory is the stored one only while nothing came after it: an edit may have replaced it. */
+function asOf(position: Position | undefined, tail: number): Position | undefined {
+  if (position === undefined || position.seq === tail) return position;
+  const { record: _, ...rest } = position;
+  return rest;
 }
 
 /** The checkpoint a delta may build on: the head itself. */
