@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
-import { userMessage } from "../../state/message.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { openDatabase, type SqliteDatabase } from "./connect.ts";
 import { sqliteCheckpointer } from "./index.ts";
