@@ -144,7 +144,7 @@ export const catchUpIndex = (context: CheckpointContext): Promise<void> =>
   context.call({ operation: "search" }, async (log) => log.catchUp?.(wordsToIndex));
 
 /** Whoever loads a damaged record hears of it; it must not keep everything else from being found. */
-export function wordsToIndex(record: LogRecord): string | undefined {
+function wordsToIndex(record: LogRecord): string | undefined {
   try {
     return wordsOf(newMessagesOf(record));
   } catch (error) {

@@ -153,7 +153,7 @@ export interface ThreadLog {
    * returned, it is as durable as `capabilities.durability` says. Refuses
    * (without throwing) when the tail is not `expected` or the generation is
    * another one. Throws `INVALID_ARGUMENT` and writes nothing when `assertAppend`
-   * refuses the request; and whatever numbers it is given, here or in any other
+   * refuses the request, or when a record that is to be replaced is not there; and whatever numbers it is given, here or in any other
    * operation, it never reads or touches another thread.
    */
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome>;
@@ -237,6 +237,9 @@ export interface ThreadLog {
 
   /** What kind of failure a client's error is, or `undefined` when it cannot tell. */
   classify(error: unknown): ErrorCode | undefined;
+
+  /** Whether a failed write was surely not made: the storage said so, or was never asked. Without it, the code decides. */
+  declined?(error: unknown): boolean;
 
   /** Frees what the driver opened itself; what was handed in stays open. Later calls reject. May be called twice. */
   close(): Promise<void>;

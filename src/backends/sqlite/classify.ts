@@ -51,6 +51,19 @@ export const isCannotOpen = (error: unknown): boolean => hasResult(error, 14, "S
 export const isInsideTransaction = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("cannot start a transaction within a transaction");
 
+/** Locked, full, or not to be opened: a transaction that met one of these was rolled back, or never began. */
+export function isDeclined(error: unknown): boolean {
+  const original = StateError.is(error) ? error.cause : error;
+  return (
+    isBusy(original) || isCannotOpen(original) || DECLINED.some(([result, name]) => hasResult(original, result, name))
+  );
+}
+
+const DECLINED = [
+  [13, "SQLITE_FULL"],
+  [26, "SQLITE_NOTADB"],
+] as const;
+
 function hasResult(error: unknown, result: number, name: string): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   if (typeof errcode === "number") return (errcode & 0xff) === result;
@@ -63,7 +76,7 @@ export function openingFailure(path: string, error: unknown): unknown {
   const code = classify(error);
   if (code === undefined || isBusy(error)) return error;
   const message = `${JSON.stringify(path)} cannot be opened: ${reasonOf(error)}${openingHint(code, error)}`;
-  return new StateError(code, message, { location: path, written: "no", cause: error });
+  return new StateError(code, message, { location: path, cause: error });
 }
 
 function openingHint(code: ErrorCode, error: unknown): string {
@@ -73,15 +86,11 @@ function openingHint(code: ErrorCode, error: unknown): string {
   return "";
 }
 
-/**
- * A write's failure, where its code alone would leave the caller guessing. A
- * transaction that met one of these was rolled back, or never began.
- */
+/** A write's failure, where its code alone would leave the caller guessing. */
 export function writingFailure(error: unknown): unknown {
   const hint = StateError.is(error) ? undefined : writingHint(error);
   if (hint === undefined) return error;
-  const message = `${reasonOf(error)}${hint}. Nothing was written`;
-  return new StateError(classify(error) ?? "UNKNOWN", message, { written: "no", cause: error });
+  return new StateError(classify(error) ?? "UNKNOWN", `${reasonOf(error)}${hint}`, { cause: error });
 }
 
 function writingHint(error: unknown): string | undefined {

@@ -129,20 +129,19 @@ describe("B2: long work beside a writer that never stops", () => {
   });
 });
 
-test("B3: a record whose words cannot be told keeps no other thread from being searched", async () => {
+test("B3: a record whose words cannot be told keeps no other record from being found", async () => {
   const log = new SqliteLog(logOptions({ path: ":memory:" }));
   for (const threadId of ["a", "newer", "z"]) {
     for (let seq = 1; seq <= 3; seq++) await log.append(threadId, requestFor(recordAt(seq, { header: threadId })));
   }
   const wordsOf = ({ header, seq }: { header: string; seq: number }): string => {
     if (header === "newer" && seq === 2) throw new StateError("INCOMPATIBLE", "written by a newer version");
+    if (header === "a" && seq === 1) throw new RangeError("too long");
     return "apple";
   };
   await log.catchUp(wordsOf);
   const found = async (): Promise<readonly string[]> =>
     (await log.search(["apple"], { limit: 50 })).map(({ threadId, entry }) => `${threadId}/${entry.seq}`).sort();
-  expect(await found()).toEqual(["a/1", "a/2", "a/3", "newer/1", "z/1", "z/2", "z/3"]);
-  await log.catchUp(() => "apple");
-  expect(await found(), "a build that can read it").toHaveLength(9);
+  expect(await found()).toEqual(["a/2", "a/3", "newer/1", "newer/3", "z/1", "z/2", "z/3"]);
   await log.close();
 });

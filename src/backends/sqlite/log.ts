@@ -1,5 +1,4 @@
 import { assertAppend } from "../../checkpoint/append-rules.ts";
-import { wordsToIndex } from "../../checkpoint/finding.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -13,7 +12,7 @@ import type {
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { classify } from "./classify.ts";
+import { classify, isDeclined } from "./classify.ts";
 import { durabilityOf, durabilityOfConnection } from "./connect.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
@@ -31,7 +30,7 @@ import {
   type ThreadHeadRow,
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
-import { indexSome, type WordsOf } from "./words-index.ts";
+import { indexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
 export interface SqliteLogOptions extends ConnectionOptions {
@@ -56,7 +55,7 @@ export class SqliteLog implements ThreadLog {
   readonly capabilities: LogCapabilities;
   readonly #connection: Connection;
   /** Whoever indexed last knows best which words a record brought. */
-  #wordsOf: WordsOf = wordsToIndex;
+  #wordsOf: WordsOf = wordsOfRecord;
 
   constructor(options: SqliteLogOptions) {
     this.#connection = new Connection(options, tableNames(options.tablePrefix));
@@ -233,25 +232,28 @@ export class SqliteLog implements ThreadLog {
    * its turn comes, in short transactions: neither a writer that never stops nor
    * one bad thread keeps it from ending.
    */
-  async catchUp(wordsOf: WordsOf): Promise<void> {
+  async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
     this.#wordsOf = wordsOf;
     const { thread_no: last } = await this.#connection.read(
       ({ lastThread }) => lastThread.get() as { thread_no: number | null },
     );
-    for (let after = 0; after < (last ?? 0); ) {
+    for (let after = 0; after < (last ?? 0) && !signal?.aborted; ) {
       const from = after;
       const found = await this.#connection.read(
         ({ toIndex }) => toIndex.all(from, last, THREADS_PER_STEP) as Pick<ThreadRow, "thread_no" | "tail">[],
       );
       if (found.length > 0 && (await this.#connection.isReadOnly())) throw cannotIndex();
-      for (const { thread_no: threadNo, tail } of found) await this.#indexThread(threadNo, tail, wordsOf);
+      for (const { thread_no: threadNo, tail } of found) await this.#indexThread(threadNo, tail, wordsOf, signal);
       after = found.length < THREADS_PER_STEP ? (last ?? 0) : (found.at(-1)?.thread_no ?? 0);
     }
   }
 
-  async #indexThread(threadNo: number, target: number, wordsOf: WordsOf): Promise<void> {
+  async #indexThread(threadNo: number, target: number, wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
     try {
-      while (await this.#connection.write((statements) => indexSome(statements, threadNo, target, wordsOf)));
+      let more = true;
+      while (more && !signal?.aborted) {
+        more = await this.#connection.write((statements) => indexSome(statements, threadNo, target, wordsOf));
+      }
     } catch (error) {
       // Whoever loads the thread hears that it is damaged; the others are searched all the same.
       if (!StateError.is(error, "CORRUPT")) throw error;
@@ -260,6 +262,10 @@ export class SqliteLog implements ThreadLog {
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
+  }
+
+  declined(error: unknown): boolean {
+    return isDeclined(error);
   }
 
   close(): Promise<void> {

@@ -163,8 +163,8 @@ describe("B12: a connection that was handed in", () => {
     await checkpointer.save(said("hello"), "t");
     database.exec("BEGIN");
     const failure = await failureOf(() => checkpointer.save(said("more"), "u"));
-    expect(failure).toMatchObject({ code: "INVALID_ARGUMENT", context: { written: "no" } });
-    expect(failure.message).toMatch(/in a transaction of its owner. Commit that first.*Nothing was written$/);
+    expect(failure.code).toBe("INVALID_ARGUMENT");
+    expect(failure.message).toMatch(/in a transaction of its owner. Commit that first, or hand in a connection/);
     expect((await checkpointer.load("t"))?.messages).toHaveLength(1);
     database.exec("COMMIT");
     await checkpointer.save(said("more"), "u");

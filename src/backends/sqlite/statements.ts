@@ -32,8 +32,9 @@ const STATEMENTS = {
 
   drop: ({ records }: TableNames) => `DELETE FROM ${records} WHERE id BETWEEN ? AND ?`,
 
-  anyCheckpoint: ({ records }: TableNames) =>
-    `SELECT 1 FROM ${records} WHERE id BETWEEN ? AND ? AND checkpoint_id IS NOT NULL LIMIT 1`,
+  /** A mark's body is "{}". */
+  anyContent: ({ records }: TableNames) =>
+    `SELECT 1 FROM ${records} WHERE id BETWEEN ? AND ? AND (checkpoint_id IS NOT NULL OR length(body) > 2) LIMIT 1`,
 
   copy: ({ records }: TableNames) =>
     `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body)

@@ -76,7 +76,7 @@ export function insert(statements: Statements, threadNo: number, record: LogReco
   statements.insert.run(id, base, head, write_id, checkpoint_id, header, metadata, sum, record.body);
 }
 
-/** Says whether there was a checkpoint among them: marks of leases and deletions hold nothing that was said. */
+/** Says whether there was more among them than marks of leases and deletions, which hold nothing that was said. */
 export function dropRange(
   statements: Statements,
   threadNo: number,
@@ -85,8 +85,8 @@ export function dropRange(
   wordsOf: WordsOf,
 ): boolean {
   const range = [rowId(threadNo, first), rowId(threadNo, last)] as const;
-  const erases = statements.anyCheckpoint.get(...range) !== undefined;
-  if (erases) forgetWords(statements, ...range, wordsOf);
+  const erases = statements.anyContent.get(...range) !== undefined;
+  forgetWords(statements, ...range, wordsOf);
   statements.drop.run(...range);
   return erases;
 }
