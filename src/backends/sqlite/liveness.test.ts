@@ -114,6 +114,17 @@ describe("B2: long work beside a writer that never stops", () => {
     }
   });
 
+  test("B2: timers fire while a thread of 10,000 indexed records is deleted, and no word of it is left", async () => {
+    await log.catchUp(({ seq }) => `word${seq % 100} number${seq}`);
+    const { fired, ms } = await timersDuring(() => log.remove("long"));
+    expect(fired).toBeGreaterThan(ms / 200);
+    expect(await log.search(["number9999"], { limit: 10 })).toEqual([]);
+    const database = await openDatabase(path);
+    const words = "SELECT count(*) AS n FROM holdfast_terms WHERE term LIKE 'number%' AND doc < 2 * 67108864";
+    expect(database.prepare(words).get()).toMatchObject({ n: 0 });
+    database.close();
+  });
+
   test("B2: timers fire while another process holds the write lock", async () => {
     const other = new SqliteLog(logOptions({ path, busyTimeoutMs: 500 }));
     await other.tail("long");

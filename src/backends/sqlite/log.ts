@@ -19,6 +19,7 @@ import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
 import {
   findThread,
+  isProvenThread,
   listed,
   pageOf,
   provenEntry,
@@ -30,7 +31,7 @@ import {
   type ThreadHeadRow,
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
-import { indexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
+import { indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
 export interface SqliteLogOptions extends ConnectionOptions {
@@ -142,6 +143,7 @@ export class SqliteLog implements ThreadLog {
     threadId: string,
     ifTail?: { generation: string; seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
+    await this.#forgetMostWords(threadId, ifTail);
     const outcome = await this.#connection.write((statements) => {
       const found = ifTail === undefined ? statements.thread.get(threadId) : findThread(statements, threadId);
       const thread = found as ThreadRow | undefined;
@@ -153,6 +155,20 @@ export class SqliteLog implements ThreadLog {
     });
     if (outcome === "removed") await this.#connection.erased();
     return outcome;
+  }
+
+  /** What takes longest about a removal, in short steps before it. As many as there are records for at the start: somebody may index meanwhile. */
+  async #forgetMostWords(threadId: string, ifTail?: { generation: string; seq: number }): Promise<void> {
+    for (let steps = 0, most = 1; steps < most; steps++) {
+      const more = await this.#connection.write((statements) => {
+        const thread = statements.thread.get(threadId) as ThreadRow | undefined;
+        if (thread === undefined || !isProvenThread(thread)) return false;
+        if (ifTail !== undefined && thread.tail !== ifTail.seq) return false;
+        if (steps === 0) most = thread.tail;
+        return unindexSome(statements, thread, this.#wordsOf);
+      });
+      if (!more) return;
+    }
   }
 
   copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {

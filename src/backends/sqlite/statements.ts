@@ -92,6 +92,10 @@ const STATEMENTS = {
 
   indexedRows: ({ indexed }: TableNames) => `SELECT id, sum FROM ${indexed} WHERE id BETWEEN ? AND ?`,
 
+  /** The n-th of them from the end. */
+  indexedBefore: ({ indexed }: TableNames) =>
+    `SELECT id FROM ${indexed} WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1 OFFSET ?`,
+
   /** Reads the whole index. */
   terms: ({ terms }: TableNames) => `SELECT doc AS id, term FROM ${terms} WHERE doc BETWEEN ? AND ? ORDER BY doc`,
 

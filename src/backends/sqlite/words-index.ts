@@ -39,6 +39,25 @@ export function forgetWords(statements: Statements, first: number, last: number,
   statements.unindexed.run(first, last);
 }
 
+const RECORDS_TO_FORGET = 64;
+
+/**
+ * Takes some records of a thread out of the index again, the newest first: the
+ * mark of how far it is indexed stays true, so that a search after a removal
+ * that came to nothing finds all of it. Says whether there are more.
+ */
+export function unindexSome(statements: Statements, thread: ThreadRow, wordsOf: WordsOf): boolean {
+  const first = rowId(thread.thread_no, 1);
+  if (thread.indexed === 0) return false;
+  const last = rowId(thread.thread_no, thread.indexed);
+  const found = statements.indexedBefore.get(first, last, RECORDS_TO_FORGET) as { id: number } | undefined;
+  if (found === undefined) return false;
+  forgetWords(statements, found.id + 1, last, wordsOf);
+  const next = { ...thread, indexed: seqOf(found) };
+  statements.advance.run(next.tail, next.head, next.indexed, sumOfThread(next), thread.thread_no);
+  return true;
+}
+
 const RECORDS_PER_BATCH = 256;
 /** So that a batch neither holds the lock nor fills the memory for long, however large the records. */
 const BYTES_PER_BATCH = 4 * 1024 * 1024;
