@@ -1,4 +1,4 @@
-import { link, open, rename, unlink } from "node:fs/promises";
+import { link, open, rename, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { StateError } from "../../errors.ts";
 import { codeOf } from "./classify.ts";
@@ -37,15 +37,28 @@ export async function syncDirectory(path: string): Promise<void> {
 
 /** Puts bytes under a name that must be free: false when it is not. The whole file appears at once; sync the directory next. */
 export async function createAt(path: string, bytes: Uint8Array, staging: string): Promise<boolean> {
-  return staged(bytes, staging, async (draft) => {
-    try {
-      await link(draft, path);
-      return true;
-    } catch (error) {
-      if (codeOf(error) === "EEXIST") return false;
-      throw asUnsupported(error) ?? error;
-    }
-  });
+  return staged(bytes, staging, (draft) => linkToFree(draft, path));
+}
+
+/** The same for a symbolic link, which needs no space for bytes. Only where `link` does not follow one: on Linux. */
+export async function createMarkAt(path: string, mark: string, staging: string): Promise<boolean> {
+  const draft = join(staging, newTemporaryName());
+  try {
+    await symlink(mark, draft);
+    return await linkToFree(draft, path);
+  } finally {
+    await unlink(draft).catch(() => undefined);
+  }
+}
+
+async function linkToFree(draft: string, path: string): Promise<boolean> {
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw asUnsupported(error) ?? error;
+  }
 }
 
 /** Puts bytes in place of what is under a name. A reader sees the old file or the new one. */

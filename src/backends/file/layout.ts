@@ -69,6 +69,13 @@ export function positionOfFile(name: string): number | undefined {
   return RECORD_FILE.test(name) ? Number.parseInt(name, 10) : undefined;
 }
 
+/**
+ * Where a symbolic link to this stands in place of the newest record, the thread
+ * was removed. It is made where the disk is too full for a record that says so:
+ * a short link takes no space.
+ */
+export const REMOVAL_MARK = "removed";
+
 const STAGING = /^\.staging-[0-9a-f]{16}$/;
 export const newStagingName = (): string => `.staging-${randomName()}`;
 export const isStagingName = (name: string): boolean => STAGING.test(name);

@@ -81,7 +81,8 @@ export class FileLog implements ThreadLog {
     threadId: string,
     ifTail?: { readonly generation: string; readonly seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
-    await this.#openForWriting();
+    // Not `#openForWriting`: it writes a file to try the directory, and on a full disk deleting is what helps.
+    await this.#open();
     return ifTail === undefined ? removeThread(this.#root, threadId) : removeThreadAt(this.#root, threadId, ifTail);
   }
 

@@ -1,11 +1,11 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { isGone } from "./classify.ts";
 import { brokenLog } from "./damage.ts";
-import { isStagingName, type LogPlace, locationOf, positionOfFile } from "./layout.ts";
+import { isStagingName, type LogPlace, locationOf, positionOfFile, REMOVAL_MARK, recordPath } from "./layout.ts";
 import { type RecordEdits, type StoredEntry, type StoredRecord, withoutBody } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
 import { AGAIN, untilSettled } from "./settling.ts";
@@ -56,10 +56,30 @@ export async function takeSnapshot(place: LogPlace): Promise<Snapshot> {
   const last = first.at(-1);
   if (last === undefined) throw brokenLog(locationOf(place), "holds no record");
   const seqs = hasGap(first) ? await namesUpTo(place, first, last) : first;
-  const tail = await readEntry(place, last);
+  const tail = await readTailEntry(place, last);
   const pending = tail.editing ? await readRecord(place, last) : undefined;
   return new Snapshot(place, { seqs, stagings }, tail, pending?.edits === undefined ? undefined : pending);
 }
+
+async function readTailEntry(place: LogPlace, seq: number): Promise<StoredEntry> {
+  try {
+    return await readEntry(place, seq);
+  } catch (error) {
+    if (isGone(error) && (await isRemovalMark(recordPath(place, seq)))) return removedTail(place, seq);
+    throw error;
+  }
+}
+
+const isRemovalMark = (path: string): Promise<boolean> =>
+  readlink(path).then(
+    (target) => target === REMOVAL_MARK,
+    () => false,
+  );
+
+const removedTail = ({ log }: LogPlace, seq: number): StoredEntry => {
+  const entry = { seq, writeId: "", base: seq, head: 0, checkpointId: undefined, header: "{}", metadata: undefined };
+  return { threadId: "", generation: "", log, entry, removed: true, editing: false };
+};
 
 const hasGap = (seqs: readonly number[]): boolean => (seqs.at(-1) ?? 0) - (seqs[0] ?? 0) + 1 > seqs.length;
 
