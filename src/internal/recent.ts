@@ -18,6 +18,10 @@ export class Recent<Value> {
     if (this.#values.size > this.#capacity && oldest !== undefined) this.#values.delete(oldest);
   }
 
+  values(): Value[] {
+    return [...this.#values.values()];
+  }
+
   delete(key: string): void {
     this.#values.delete(key);
   }

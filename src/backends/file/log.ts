@@ -10,7 +10,6 @@ import type {
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { CheckpointIndex } from "./checkpoint-index.ts";
 import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
@@ -20,6 +19,14 @@ import { RootDirectory } from "./root.ts";
 import { readThread, type Snapshot } from "./snapshot.ts";
 import { walkThreads } from "./thread-walk.ts";
 import { ThreadWriter } from "./writing.ts";
+
+export interface FileLogOptions {
+  readonly directory: string;
+  /** How many of the newest records stand as files of their own before they are folded into the history. */
+  readonly foldEvery?: number;
+}
+
+const FOLD_EVERY = 64;
 
 /** Threads as directories of readable files, shared by any number of processes. How: see `layout.ts`. */
 export class FileLog implements ThreadLog {
@@ -39,9 +46,9 @@ export class FileLog implements ThreadLog {
   readonly #index = new CheckpointIndex();
   #isClosed = false;
 
-  constructor({ directory }: { readonly directory: string }) {
+  constructor({ directory, foldEvery = FOLD_EVERY }: FileLogOptions) {
     this.#root = new RootDirectory(directory);
-    this.#writer = new ThreadWriter(this.#root);
+    this.#writer = new ThreadWriter(this.#root, foldEvery);
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -74,7 +81,7 @@ export class FileLog implements ThreadLog {
     options: { readonly before?: number; readonly limit: number },
   ): Promise<readonly LogEntry[]> {
     const { before = Number.POSITIVE_INFINITY, limit } = options;
-    return (await this.#read(threadId, (snapshot) => newestCheckpoints(snapshot, before, limit))) ?? [];
+    return (await this.#read(threadId, (snapshot) => snapshot.checkpoints(before, limit))) ?? [];
   }
 
   async remove(
@@ -105,7 +112,9 @@ export class FileLog implements ThreadLog {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.#writer.foldAll();
   }
 
   async #read<T>(threadId: string, read: (snapshot: Snapshot) => Promise<T>): Promise<T | undefined> {
@@ -132,15 +141,4 @@ export class FileLog implements ThreadLog {
 async function chainTo(snapshot: Snapshot, target: LogEntry): Promise<LogChain> {
   const { generation, entry: tail } = snapshot.tail;
   return { generation, tail, records: await snapshot.records(target.base, target.seq) };
-}
-
-async function newestCheckpoints(snapshot: Snapshot, before: number, limit: number): Promise<readonly LogEntry[]> {
-  const found: LogEntry[] = [];
-  const seqs = snapshot.seqs.filter((seq) => seq < before);
-  while (seqs.length > 0 && found.length < limit) {
-    const some = seqs.splice(-Math.min(AT_ONCE, limit - found.length)).reverse();
-    const entries = await inParallel(some, (seq) => snapshot.entry(seq));
-    found.push(...entries.filter((entry) => entry.checkpointId !== undefined));
-  }
-  return found;
 }

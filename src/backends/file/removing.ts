@@ -16,7 +16,7 @@ type Removal = "removed" | "absent" | "moved";
 export async function openThread(root: RootDirectory, threadDirectory: string): Promise<Snapshot | undefined> {
   const place = await findLog(root, threadDirectory);
   if (place === undefined) return undefined;
-  const snapshot = await takeSnapshot(place);
+  const snapshot = await takeSnapshot(root, place);
   if (!snapshot.tail.removed) return snapshot;
   await retireLog(root, place);
   return undefined;
@@ -29,7 +29,7 @@ export function removeThread(root: RootDirectory, threadId: string): Promise<Rem
     if (logs.length === 0) return "absent";
     let outcome: Removal | typeof AGAIN = AGAIN;
     for (const place of logs) {
-      const wasThere = !(await isEnded(place));
+      const wasThere = !(await isEnded(root, place));
       if (await retireLog(root, place)) outcome = wasThere ? "removed" : "absent";
     }
     return outcome;
@@ -79,9 +79,9 @@ const lastRecord = (seq: number): LogRecord => ({
 });
 
 /** Whether a conditional removal was committed and not cleared away. A damaged thread is one that is there. */
-async function isEnded(place: LogPlace): Promise<boolean> {
+async function isEnded(root: RootDirectory, place: LogPlace): Promise<boolean> {
   try {
-    return (await takeSnapshot(place)).tail.removed;
+    return (await takeSnapshot(root, place)).tail.removed;
   } catch (error) {
     if (StateError.is(error)) return false;
     throw error;

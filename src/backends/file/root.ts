@@ -4,6 +4,7 @@ import { StateError } from "../../errors.ts";
 import { codeOf, isGone } from "./classify.ts";
 import { asUnsupported, syncDirectory, writeNewFile } from "./durable-write.ts";
 import { isLeftoverName, newTemporaryName, newTrashName } from "./layout.ts";
+import { SegmentIndexes } from "./segment-indexes.ts";
 
 /** A live writer may own anything younger. */
 export const LEFTOVER_AGE_MS: number = 60 * 60 * 1000;
@@ -11,6 +12,8 @@ export const LEFTOVER_AGE_MS: number = 60 * 60 * 1000;
 /** The directory that holds all threads. */
 export class RootDirectory {
   readonly path: string;
+  /** What was read of the threads in it. */
+  readonly indexes: SegmentIndexes = new SegmentIndexes();
   #ready: Promise<void> | undefined;
   #writable: Promise<void> | undefined;
 
