@@ -39,7 +39,7 @@ async function copyRecords(snapshot: Snapshot, draft: LogPlace, target: Target):
   const range = { from: 1, to: snapshot.tail.entry.seq };
   const owner = { ...target, log: draft.log };
   const lines = async function* (): AsyncGenerator<RawLines, void, undefined> {
-    for await (const some of snapshot.eachRecord(range)) yield rawLines(some.map((one) => renderLine(one, owner)));
+    for await (const some of snapshot.eachRecord(range)) yield rawLines(some.map(renderLine));
   };
   await writeNewFile(segmentPath(draft, range), segmentText({ ...owner, ...range }, lines()));
 }

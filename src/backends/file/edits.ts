@@ -100,7 +100,7 @@ class Editing {
         await segment.close();
       }
     }
-    yield rawLines(records.map((record) => renderLine(record, this.#tail)));
+    yield rawLines(records.map(renderLine));
   }
 
   async #editSegment(range: Range): Promise<void> {
@@ -123,7 +123,7 @@ class Editing {
       else {
         yield* segment.lines(asTheyAre);
         asTheyAre = [];
-        yield rawLines([renderLine(replacement, this.#tail)]);
+        yield rawLines([renderLine(replacement)]);
       }
     }
     yield* segment.lines(asTheyAre);

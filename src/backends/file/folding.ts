@@ -31,7 +31,7 @@ export async function fold(root: RootDirectory, place: LogPlace): Promise<void> 
 }
 
 async function looseLines({ place, loose, tail }: Snapshot): Promise<RawLines> {
-  const lines = await inParallel(loose, async (seq) => renderLine((await readRecord(place, seq, tail)).record, tail));
+  const lines = await inParallel(loose, async (seq) => renderLine((await readRecord(place, seq, tail)).record));
   return rawLines(lines);
 }
 

@@ -149,7 +149,7 @@ export class Segment {
   }
 
   #known({ seq, entryBytes, bytes }: Row): KnownLine {
-    return { seq, entryBytes, bytes, owner: this.index.head, location: this.#location };
+    return { seq, entryBytes, bytes, location: this.#location };
   }
 
   /** A sound segment may still be one that was copied or renamed to where it is. */

@@ -54,7 +54,11 @@ const steps = vi.hoisted(async () => {
 });
 
 vi.mock("node:fs/promises", async (original) => (await steps).stepwiseModule(await original()));
-vi.mock("./read-file.ts", async (original) => (await steps).stepwiseModule(await original()));
+vi.mock("./read-file.ts", async (original) => {
+  const { closeFile, ...others } = await original<typeof import("./read-file.ts")>();
+  // Also here the system closes the files of a process that is killed.
+  return { ...(await steps).stepwiseModule(others), closeFile };
+});
 
 const { actors } = await steps;
 
