@@ -92,6 +92,9 @@ function slug(threadId: string): string {
 const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 const LOG = /^[0-9a-f]{16}$/;
+/** Of the threads in the directory, as a cursor names it. */
+export const newListingName = (): string => randomName();
+export const isListingName = (name: string): boolean => LOG.test(name);
 export const newLogName = (): string => randomName();
 export const isLogName = (name: string): boolean => LOG.test(name);
 

@@ -17,7 +17,7 @@ import { threadDirectoryName } from "./layout.ts";
 import { removeThread, removeThreadAt } from "./removing.ts";
 import { RootDirectory } from "./root.ts";
 import { readThread, type Snapshot } from "./snapshot.ts";
-import { walkThreads } from "./thread-walk.ts";
+import { ThreadWalk } from "./thread-walk.ts";
 import { ThreadWriter } from "./writing.ts";
 
 export interface FileLogOptions {
@@ -43,12 +43,14 @@ export class FileLog implements ThreadLog {
   };
   readonly #root: RootDirectory;
   readonly #writer: ThreadWriter;
+  readonly #walk: ThreadWalk;
   readonly #index = new CheckpointIndex();
   #isClosed = false;
 
   constructor({ directory, foldEvery = FOLD_EVERY }: FileLogOptions) {
     this.#root = new RootDirectory(directory);
     this.#writer = new ThreadWriter(this.#root, foldEvery);
+    this.#walk = new ThreadWalk(this.#root);
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -104,7 +106,7 @@ export class FileLog implements ThreadLog {
     readonly limit: number;
   }): Promise<LogPage<ThreadEntry>> {
     await this.#open();
-    return walkThreads(this.#root, options);
+    return this.#walk.page(options);
   }
 
   classify(error: unknown): ErrorCode | undefined {

@@ -151,28 +151,30 @@ export function parseHead(
 ): SegmentHead | undefined {
   const text = head.toString("utf8");
   if (checksumOf(text, index) !== checksum) return undefined;
-  return headFrom(parseObject(Buffer.from(`${text}]}`), location), location);
+  const document = parseObject(Buffer.from(`${text}]}`), location);
+  if (document["format"] !== FILE_FORMAT) throw damagedRecord(location, { format: document["format"] });
+  return headFrom(document);
 }
 
-function headFrom(document: Document, location: string): SegmentHead {
-  const { format, thread, generation, log, from, to } = document;
-  if (format !== FILE_FORMAT) throw damagedRecord(location, { format });
-  return { threadId: thread, generation, log, from, to } as SegmentHead;
-}
+const headFrom = ({ thread, generation, log, from, to }: Document): SegmentHead =>
+  ({ threadId: thread, generation, log, from, to }) as SegmentHead;
 
 /** The text as it was written, of one whose white space an editor or git changed. `CORRUPT` where anything else was. */
 export function restoredText(bytes: Buffer, location: string): Buffer {
   const document = parseObject(bytes, location);
-  const { records } = document;
-  const head = headFrom(document, location);
-  if (!Array.isArray(records)) throw damagedRecord(location);
-  const start = renderHead(head);
-  const lines = (records as readonly Document[]).map((value) => ({ ...restoredLine(value), ...named(value) }));
+  const { records, format } = document;
+  if (!Array.isArray(records) || !records.every(isDocument)) throw damagedRecord(location, { format });
+  const start = renderHead(headFrom(document));
+  const lines = records.map((value) => ({ ...restoredLine(value), ...named(value) }));
   const body = Buffer.concat([Buffer.from(start, "utf8"), rawLines(lines).text]);
   const end = renderEnd(start, lines, body.byteLength);
-  if (document["checksum"] !== LAST_LINE.exec(end)?.[1]) throw damagedRecord(location);
+  const isProven = document["checksum"] === LAST_LINE.exec(end)?.[1];
+  // Where everything else is proven to be of this format, another number is damage and not a newer version.
+  if (!isProven || format !== FILE_FORMAT) throw damagedRecord(location, { format: isProven ? undefined : format });
   return Buffer.concat([body, Buffer.from(end, "utf8")]);
 }
+
+const isDocument = (value: unknown): value is Document => typeof value === "object" && value !== null;
 
 const named = ({ seq, checkpointId }: Document): Pick<Row, "seq" | "checkpointId"> =>
   ({ seq, checkpointId }) as Pick<Row, "seq" | "checkpointId">;
