@@ -11,6 +11,7 @@ import { benchAgent } from "./agent.ts";
 import { type Plan, STEPS } from "./checkpointers.ts";
 import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
+import { benchLongFiles } from "./long-files.ts";
 import { benchServer } from "./servers.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
@@ -23,6 +24,7 @@ interface PartResult {
 /** Each prints its own table. `undefined` where it could not be measured, and says why. */
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   checkpointers: benchLocal,
+  files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),

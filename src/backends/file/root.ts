@@ -1,4 +1,4 @@
-import { access, constants, link, mkdir, readdir, rename, rm, stat, unlink } from "node:fs/promises";
+import { access, constants, link, lstat, mkdir, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { StateError } from "../../errors.ts";
 import { codeOf, isGone } from "./classify.ts";
@@ -122,7 +122,8 @@ export class RootDirectory {
   async #sweep(): Promise<void> {
     for (const name of await this.list()) {
       const path = join(this.path, name);
-      if (!isLeftoverName(name) || !(await isOld(path))) continue;
+      // One that somebody else removes at this moment must not keep the others.
+      if (!isLeftoverName(name) || !(await isOld(path).catch(() => false))) continue;
       // By way of the trash: whoever still works on it must lose all of it at once, not file by file.
       const trash = await this.moveToTrash(path);
       if (trash !== undefined) await rm(trash, { recursive: true, force: true });
@@ -148,6 +149,6 @@ export async function erase(trash: string): Promise<void> {
 /** A thread being copied is a directory in a directory: either may have been touched last. */
 async function isOld(path: string): Promise<boolean> {
   const inside = await readdir(path).catch(() => []);
-  const all = await Promise.all([path, ...inside.map((name) => join(path, name))].map((one) => stat(one)));
+  const all = await Promise.all([path, ...inside.map((name) => join(path, name))].map((one) => lstat(one)));
   return all.every(({ mtimeMs }) => Date.now() - mtimeMs > LEFTOVER_AGE_MS);
 }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rmdir, stat, unlink } from "node:fs/promises";
+import { lstat, mkdir, readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ignoreIfGone, isGone } from "./classify.ts";
 import { isLeftoverName, type LogPlace, newEditionName, newStagingName } from "./layout.ts";
@@ -51,7 +51,7 @@ async function sweep(staging: string): Promise<void> {
   for (const name of (await readdir(staging)).filter(isLeftoverName)) {
     const path = join(staging, name);
     try {
-      const age = Date.now() - (await stat(path)).mtimeMs;
+      const age = Date.now() - (await lstat(path)).mtimeMs;
       if (age > LEFTOVER_AGE_MS) await unlink(path);
     } catch (error) {
       // Its writer has just finished.

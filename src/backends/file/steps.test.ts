@@ -6,7 +6,7 @@
  */
 
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
+import { lutimes, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -245,7 +245,7 @@ test.for(eachWay(crashes))(
 
 async function letAnHourPass(directory: string): Promise<void> {
   const then = new Date(Date.now() - 61 * 60 * 1000);
-  for (const name of await readdir(directory, { recursive: true })) await utimes(join(directory, name), then, then);
+  for (const name of await readdir(directory, { recursive: true })) await lutimes(join(directory, name), then, then);
 }
 
 async function leftovers(directory: string): Promise<readonly string[]> {
