@@ -6,6 +6,7 @@ import { ignoreIfGone } from "./classify.ts";
 import { replaceAt, syncDirectory } from "./durable-write.ts";
 import { type LogPlace, type Range, recordPath, segmentPath } from "./layout.ts";
 import { isThere, listLog } from "./listing.ts";
+import { looseFiles, looseLines } from "./loose-lines.ts";
 import { type RecordEdits, renderRecord, type StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
 import { Segment } from "./segment.ts";
@@ -87,10 +88,6 @@ class Editing {
   async *#allLines(segments: readonly Range[]): AsyncGenerator<RawLines, void, undefined> {
     const { place, loose } = this.#snapshot;
     const older = loose.filter((seq) => seq < this.#tail.record.seq);
-    const records = await inParallel(
-      older,
-      async (seq) => this.#replaced.get(seq) ?? (await readRecord(place, seq, this.#tail)).record,
-    );
     for (const [index, range] of segments.entries()) {
       const part = within(range, range, segments[index - 1]);
       const segment = await this.#open(range);
@@ -100,7 +97,9 @@ class Editing {
         await segment.close();
       }
     }
-    yield rawLines(records.map(renderLine));
+    const read = async (seq: number): Promise<LogRecord> =>
+      this.#replaced.get(seq) ?? (await readRecord(place, seq, this.#tail)).record;
+    yield* looseLines(await looseFiles(place, older), read);
   }
 
   async #editSegment(range: Range): Promise<void> {

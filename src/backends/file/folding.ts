@@ -5,10 +5,10 @@ import { ignoreIfGone } from "./classify.ts";
 import { createAt, syncDirectory } from "./durable-write.ts";
 import { type LogPlace, type Range, segmentPath } from "./layout.ts";
 import { foldedTo, listLog } from "./listing.ts";
+import { type LooseFile, looseFiles, looseLines } from "./loose-lines.ts";
 import type { RootDirectory } from "./root.ts";
 import { Segment } from "./segment.ts";
-import { type RawLines, rawLines, segmentText } from "./segment-file.ts";
-import { renderLine } from "./segment-line.ts";
+import { type RawLines, segmentText } from "./segment-file.ts";
 import { type Snapshot, takeSnapshot, within } from "./snapshot.ts";
 import { renewStaging, takeStaging } from "./staging.ts";
 import { readRecord } from "./stored-record.ts";
@@ -23,16 +23,12 @@ export async function fold(root: RootDirectory, place: LogPlace): Promise<void> 
   const staging = await takeStaging(place);
   const snapshot = await takeSnapshot(root, place);
   if (snapshot.tail.removed || snapshot.pending !== undefined) return;
-  const newest = await looseLines(snapshot);
-  const joined = await segmentsToJoin(place, snapshot.listing.segments, newest.text.byteLength);
-  const isWorthIt = newest.rows.length + joined.length > 1;
+  const newest = await looseFiles(place, snapshot.loose);
+  const newestBytes = newest.reduce((sum, { size }) => sum + size, 0);
+  const joined = await segmentsToJoin(place, snapshot.listing.segments, newestBytes);
+  const isWorthIt = newest.length + joined.length > 1;
   if (isWorthIt) await publish(root, snapshot, { joined, newest, staging });
   if (isWorthIt || snapshot.listing.covered.length > 0) await removeCovered(root, place);
-}
-
-async function looseLines({ place, loose, tail }: Snapshot): Promise<RawLines> {
-  const lines = await inParallel(loose, async (seq) => renderLine((await readRecord(place, seq, tail)).record));
-  return rawLines(lines);
 }
 
 /** The last segments that are not large compared with what comes behind them. */
@@ -55,7 +51,7 @@ async function segmentsToJoin(
 async function publish(
   root: RootDirectory,
   { place, tail, listing }: Snapshot,
-  parts: { readonly joined: readonly Range[]; readonly newest: RawLines; readonly staging: string },
+  parts: { readonly joined: readonly Range[]; readonly newest: readonly LooseFile[]; readonly staging: string },
 ): Promise<void> {
   const { joined, newest, staging } = parts;
   const { threadId, generation, log, entry } = tail;
@@ -70,7 +66,7 @@ async function publish(
         await segment.close();
       }
     }
-    yield newest;
+    yield* looseLines(newest, async (seq) => (await readRecord(place, seq, tail)).record);
   };
   // Where somebody else was faster, the same is there already.
   await createAt(segmentPath(place, range), segmentText({ threadId, generation, log, ...range }, lines()), staging);

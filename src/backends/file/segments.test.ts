@@ -1,14 +1,14 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rm, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { recordAt, requestFor, seqsOf, ThreadOnDisk } from "../../../test/file/thread-on-disk.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
-import { StateError } from "../../errors.ts";
+import type { LogRecord } from "../../checkpoint/thread-log.ts";
 import { AgentState } from "../../state/agent-state.ts";
-import { FileCheckpointer, FileLog } from "./index.ts";
-import { segmentFileName, threadDirectoryName } from "./layout.ts";
+import { FileCheckpointer } from "./index.ts";
+import { segmentFileName } from "./layout.ts";
 import { rawLines, segmentText } from "./segment-file.ts";
 import { renderLine } from "./segment-line.ts";
 
@@ -37,65 +37,28 @@ vi.mock("./read-file.ts", async (original) => {
 });
 
 let directory: string;
+let thread: ThreadOnDisk;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "holdfast-file-"));
+  thread = new ThreadOnDisk(directory);
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
 });
 
-const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({
-  seq,
-  writeId: `write-${seq}`,
-  base: 1,
-  head: seq,
-  checkpointId: `checkpoint-${seq}`,
-  header: `{"record":${seq}}`,
-  metadata: undefined,
-  body: Buffer.from(`{"of":${seq}}`),
-  words: undefined,
-  ...fields,
-});
-
-const requestFor = (record: LogRecord, fields: Partial<AppendRequest> = {}): AppendRequest => ({
-  generation: "first",
-  expected: record.seq - 1,
-  record,
-  ...fields,
-});
-
-const openLog = (foldEvery = 64): FileLog => new FileLog({ directory, foldEvery });
-
-async function fill(log: FileLog, count: number, fields: Partial<LogRecord> = {}): Promise<void> {
-  for (let seq = 1; seq <= count; seq++) await log.append("t", requestFor(recordAt(seq, fields)));
-}
-
-const logPath = (threadId = "t"): string => {
-  const thread = join(directory, threadDirectoryName(threadId));
-  return join(thread, readdirSync(thread)[0] ?? "");
-};
-const filesOf = (threadId = "t"): readonly string[] =>
-  readdirSync(logPath(threadId))
-    .filter((name) => name.endsWith(".json"))
-    .sort();
-const segmentOf = (threadId = "t"): string =>
-  join(logPath(threadId), filesOf(threadId).find((name) => name.includes("-")) ?? "");
-
-const seqsOf = (entries: readonly { readonly seq: number }[] = []): number[] => entries.map(({ seq }) => seq);
-
 test("after 64 records the newest are folded into one file, a JSON document with a line for each", async () => {
-  const log = openLog();
-  await fill(log, 70);
-  expect(filesOf()).toEqual([
+  const log = thread.open();
+  await thread.fill(log, 70);
+  expect(thread.files()).toEqual([
     "0000000001-0000000064.json",
     ...[65, 66, 67, 68, 69, 70].map((seq) => `00000000${seq}.json`),
   ]);
-  const text = await readFile(segmentOf(), "utf8");
+  const text = await readFile(thread.segment(), "utf8");
   expect(JSON.parse(text)).toMatchObject({ format: 1, thread: "t", from: 1, to: 64 });
   const lines = text.split("\n").filter((line) => line.startsWith('{"seq"'));
   expect(lines.map((line) => (JSON.parse(line.replace(/,$/, "")) as { body: unknown }).body)).toEqual(
     Array.from({ length: 64 }, (_, index) => ({ of: index + 1 })),
   );
-  expect(statSync(segmentOf()).mode & 0o777).toBe(0o600);
+  expect(statSync(thread.segment()).mode & 0o777).toBe(0o600);
 });
 
 test("after close() a thread is one file, and it goes on from there", async () => {
@@ -106,23 +69,23 @@ test("after close() a thread is one file, and it goes on from there", async () =
     await checkpointer.save(state, "t");
   }
   await checkpointer.close();
-  expect(filesOf()).toEqual(["0000000001-0000000010.json"]);
+  expect(thread.files()).toEqual(["0000000001-0000000010.json"]);
   const later = new FileCheckpointer({ directory });
   const loaded = await later.load("t");
   expect(loaded?.fields).toEqual(state.fields);
   await later.save((loaded ?? state).withMessage({ role: "user", content: "more" }), "t");
   expect(await later.listCheckpoints("t", { limit: 100 })).toHaveLength(11);
   await later.close();
-  expect(filesOf()).toEqual(["0000000001-0000000011.json"]);
+  expect(thread.files()).toEqual(["0000000001-0000000011.json"]);
 });
 
 test("a long history is a few files, and adding to it rewrites no large one", async () => {
-  const log = openLog(4);
+  const log = thread.open(4);
   let written = 0;
   let before = new Map<string, number>();
   for (let seq = 1; seq <= 200; seq++) {
     await log.append("t", requestFor(recordAt(seq, { base: seq, body: Buffer.from(`"${"x".repeat(20_000)}"`) })));
-    const now = new Map(filesOf().map((name) => [name, statSync(join(logPath(), name)).size]));
+    const now = new Map(thread.files().map((name) => [name, statSync(join(thread.path(), name)).size]));
     for (const [name, size] of now) if (name.includes("-") && !before.has(name)) written += size;
     before = now;
   }
@@ -130,14 +93,14 @@ test("a long history is a few files, and adding to it rewrites no large one", as
   expect(before.size).toBeLessThan(12);
   // Each byte is copied about as often as the history doubled.
   expect(written / total).toBeLessThan(6);
-  expect(seqsOf(await openLog().list("t", { limit: 1000 }))).toHaveLength(200);
+  expect(seqsOf(await thread.open().list("t", { limit: 1000 }))).toHaveLength(200);
 });
 
 /** A thread of 20,000 checkpoints as folding leaves it, made in a moment. */
 async function longThread(count: number): Promise<void> {
-  const log = openLog();
-  await fill(log, 1);
-  const owner = JSON.parse(await readFile(join(logPath(), "0000000001.json"), "utf8")) as Record<string, string>;
+  const log = thread.open();
+  await thread.fill(log, 1);
+  const owner = JSON.parse(await readFile(join(thread.path(), "0000000001.json"), "utf8")) as Record<string, string>;
   const { thread: threadId = "", generation = "", log: name = "" } = owner;
   const header = JSON.stringify({ kind: "delta", createdAt: 1794712839643, bytes: 69, note: "x".repeat(200) });
   const body = Buffer.from(JSON.stringify({ delta: { append: { messages: ["x".repeat(500)] } } }));
@@ -146,8 +109,8 @@ async function longThread(count: number): Promise<void> {
   );
   const range = { from: 1, to: count };
   const text = segmentText({ threadId, generation, log: name, ...range }, parts(rawLines(lines)));
-  await writeFile(join(logPath(), segmentFileName(range)), text, { mode: 0o600 });
-  await unlink(join(logPath(), "0000000001.json"));
+  await writeFile(join(thread.path(), segmentFileName(range)), text, { mode: 0o600 });
+  await unlink(join(thread.path(), "0000000001.json"));
 }
 
 async function* parts<T>(...all: T[]): AsyncGenerator<T, void, undefined> {
@@ -156,7 +119,7 @@ async function* parts<T>(...all: T[]): AsyncGenerator<T, void, undefined> {
 
 test("20,000 checkpoints are two files of at most twice their bytes; each page opens them once and reads what it gives", async () => {
   await longThread(20_000);
-  const log = openLog();
+  const log = thread.open();
   await log.append("t", requestFor(recordAt(20_001)));
   expect(await log.tail("t")).toMatchObject({ entry: { seq: 20_001 } });
   const sizes = readdirSync(directory, { recursive: true }).map((name) => statSync(join(directory, String(name))));
@@ -165,7 +128,7 @@ test("20,000 checkpoints are two files of at most twice their bytes; each page o
   expect(sizes.filter((file) => file.isFile())).toHaveLength(2);
   expect(blocks).toBeLessThan(2 * bytes);
 
-  const fresh = openLog();
+  const fresh = thread.open();
   Object.assign(reads, { files: 0, bytes: 0 });
   await fresh.list("t", { limit: 10 });
   // The newest record, the index, and ten lines.
@@ -182,7 +145,7 @@ test("20,000 checkpoints are two files of at most twice their bytes; each page o
   expect(reads.bytes).toBeLessThan(bytes * 1.1);
 
   Object.assign(reads, { files: 0, bytes: 0 });
-  expect(seqsOf((await openLog().readTail("t"))?.records)).toHaveLength(20_001);
+  expect(seqsOf((await thread.open().readTail("t"))?.records)).toHaveLength(20_001);
   expect(reads.files).toBeLessThan(5);
   expect(await log.entry("t", "checkpoint-7")).toMatchObject({ seq: 7 });
   expect(await log.entry("t", "not there")).toBeUndefined();
@@ -190,7 +153,7 @@ test("20,000 checkpoints are two files of at most twice their bytes; each page o
 });
 
 test("what was deleted, replaced or vacuumed is gone from every file of the directory", async () => {
-  const log = openLog(4);
+  const log = thread.open(4);
   const secret = (name: string): Partial<LogRecord> => ({ body: Buffer.from(`{"secret":"${name}"}`) });
   for (let seq = 1; seq <= 10; seq++) await log.append("t", requestFor(recordAt(seq, secret(`number-${seq}-`))));
   expect(await bytesWith("number-2-")).toBe(1);
@@ -202,7 +165,7 @@ test("what was deleted, replaced or vacuumed is gone from every file of the dire
   await log.append("t", requestFor(recordAt(12), { dropBelow: 9, replace: [recordAt(9, secret("kept-"))] }));
   for (const name of ["changed-", "number-4-", "number-8-", "number-9-"]) expect(await bytesWith(name)).toBe(0);
   expect(await bytesWith("kept-")).toBe(1);
-  expect(filesOf()).toEqual(["0000000001-0000000012.json"]);
+  expect(thread.files()).toEqual(["0000000001-0000000012.json"]);
   expect(seqsOf(await log.list("t", { limit: 100 }))).toEqual([12, 11, 10, 9]);
 });
 
@@ -216,32 +179,32 @@ async function bytesWith(text: string): Promise<number> {
 }
 
 test("what a killed folder left twice counts once, and goes with the next edit", async () => {
-  const log = openLog();
-  await fill(log, 3);
-  const loose = await readFile(join(logPath(), "0000000002.json"));
+  const log = thread.open();
+  await thread.fill(log, 3);
+  const loose = await readFile(join(thread.path(), "0000000002.json"));
   await log.close();
-  expect(filesOf()).toEqual(["0000000001-0000000003.json"]);
-  await writeFile(join(logPath(), "0000000002.json"), loose);
-  const later = openLog();
+  expect(thread.files()).toEqual(["0000000001-0000000003.json"]);
+  await writeFile(join(thread.path(), "0000000002.json"), loose);
+  const later = thread.open();
   expect(seqsOf(await later.list("t", { limit: 10 }))).toEqual([3, 2, 1]);
   await later.append("t", requestFor(recordAt(4), { drop: [2] }));
-  expect(filesOf()).toEqual(["0000000001-0000000003.json", "0000000004.json"]);
+  expect(thread.files()).toEqual(["0000000001-0000000003.json", "0000000004.json"]);
   expect(seqsOf(await later.list("t", { limit: 10 }))).toEqual([4, 3, 1]);
 });
 
 test("segments that overlap are read, copied, edited and joined as one history", async () => {
-  await fill(openLog(), 6);
-  const owner = { threadId: "t", generation: "first", log: logPath().slice(-16) };
+  await thread.fill(thread.open(), 6);
+  const owner = { threadId: "t", generation: "first", log: thread.path().slice(-16) };
   for (const range of [
     { from: 1, to: 4 },
     { from: 3, to: 6 },
   ]) {
     const seqs = [1, 2, 3, 4, 5, 6].filter((seq) => seq >= range.from && seq <= range.to);
     const text = segmentText({ ...owner, ...range }, parts(rawLines(seqs.map((seq) => renderLine(recordAt(seq))))));
-    await writeFile(join(logPath(), segmentFileName(range)), text);
+    await writeFile(join(thread.path(), segmentFileName(range)), text);
   }
-  for (const name of filesOf().filter((one) => !one.includes("-"))) await unlink(join(logPath(), name));
-  const log = openLog();
+  for (const name of thread.files().filter((one) => !one.includes("-"))) await unlink(join(thread.path(), name));
+  const log = thread.open();
   expect(seqsOf(await log.list("t", { limit: 10 }))).toEqual([6, 5, 4, 3, 2, 1]);
   expect(seqsOf((await log.readTail("t"))?.records)).toEqual([1, 2, 3, 4, 5, 6]);
   await log.copy("t", "copied", "copied");
@@ -256,137 +219,12 @@ test("segments that overlap are read, copied, edited and joined as one history",
     "write-7",
   ]);
   await log.close();
-  expect(filesOf()).toEqual(["0000000001-0000000007.json"]);
-  expect(seqsOf(await openLog().list("t", { limit: 10 }))).toEqual([7, 6, 5, 3, 2, 1]);
-});
-
-const damagedWith = async (act: () => Promise<unknown>): Promise<StateError | "the same"> => {
-  try {
-    await act();
-    return "the same";
-  } catch (error) {
-    if (StateError.is(error)) return error;
-    throw error;
-  }
-};
-
-test("a segment that is cut off, or has any bit flipped, is named as damaged or says the same", {
-  timeout: 60_000,
-}, async () => {
-  const log = openLog();
-  await fill(log, 2);
-  await log.close();
-  const path = segmentOf();
-  const bytes = readFileSync(path);
-  const read = async (): Promise<unknown> => {
-    const fresh = openLog();
-    const chain = await fresh.readTail("t");
-    return [await fresh.list("t", { limit: 10 }), { ...chain, records: chain?.records.map(shown) }];
-  };
-  const shown = ({ body, ...entry }: LogRecord): unknown => ({ ...entry, body: Buffer.from(body).toString() });
-  const intact = await read();
-  const location = path.slice(directory.length + 1).replaceAll("\\", "/");
-  const provesDamage = async (changed: Buffer): Promise<boolean> => {
-    writeFileSync(path, changed);
-    const outcome = await damagedWith(async () => expect(await read()).toEqual(intact));
-    if (outcome === "the same") return false;
-    expect(outcome).toMatchObject({ code: "CORRUPT", context: { location } });
-    return true;
-  };
-  let detected = 0;
-  for (let length = 0; length < bytes.length; length++) {
-    if (await provesDamage(bytes.subarray(0, length))) detected++;
-  }
-  // Without the newline at its end a file says the same.
-  expect(detected).toBe(bytes.length - 1);
-  const harmless: number[] = [];
-  for (let place = 0; place < bytes.length; place++) {
-    const changed = Buffer.from(bytes);
-    changed[place]! ^= 1 << (place % 8);
-    if (!(await provesDamage(changed))) harmless.push(place);
-  }
-  // What stands between two lines is never read, and the index can be told from the records.
-  const inRecords = harmless.filter((place) => place < bytes.indexOf('],"index"'));
-  for (const place of inRecords) expect(String.fromCharCode(bytes[place]!)).toMatch(/[\s,]/);
-});
-
-test("a segment that an editor or git reformatted still loads, and can be added to and edited", async () => {
-  for (const reformat of [
-    (text: string): string => text.replaceAll("\n", "\r\n"),
-    (text: string): string => JSON.stringify(JSON.parse(text), undefined, 2),
-    (text: string): string => JSON.stringify(JSON.parse(text)),
-  ]) {
-    const log = openLog();
-    await fill(log, 3, { metadata: '{"a":1,"header":{"b":2}}' });
-    await log.close();
-    const path = segmentOf();
-    await writeFile(path, reformat(await readFile(path, "utf8")));
-    const later = openLog();
-    expect((await later.readTail("t"))?.records.map(({ body }) => Buffer.from(body).toString())).toEqual([
-      '{"of":1}',
-      '{"of":2}',
-      '{"of":3}',
-    ]);
-    await later.append("t", requestFor(recordAt(4), { drop: [2] }));
-    await later.append("t", requestFor(recordAt(5)));
-    await later.close();
-    expect(seqsOf(await openLog().list("t", { limit: 10 }))).toEqual([5, 4, 3, 1]);
-    await openLog().remove("t");
-  }
-});
-
-test("a segment of another thread, of an earlier one, of another range or of a newer version is named", async () => {
-  for (const id of ["t", "other"]) {
-    const log = openLog();
-    for (const seq of [1, 2]) await log.append(id, requestFor(recordAt(seq)));
-    await log.close();
-  }
-  const path = segmentOf();
-  const own = await readFile(path);
-  const location = path.slice(directory.length + 1).replaceAll("\\", "/");
-  await writeFile(path, await readFile(segmentOf("other")));
-  await expect(openLog().readTail("t")).rejects.toMatchObject({ code: "CORRUPT", context: { location } });
-  await writeFile(path, own.toString().replace('"format":1,"thread"', '"format":2,"threadName"'));
-  await expect(openLog().readTail("t")).rejects.toMatchObject({ code: "INCOMPATIBLE" });
-  await writeFile(path, own);
-  await rename(path, join(logPath(), "0000000001-0000000003.json"));
-  await expect(openLog().readTail("t")).rejects.toThrow(/the segment of 1 to 2/);
-  await rename(join(logPath(), "0000000001-0000000003.json"), join(logPath(), "0000000002-0000000003.json"));
-  await expect(openLog().readTail("t")).rejects.toThrow(/misses the records from 1 to 1/);
-  expect(await openLog().remove("t")).toBe("removed");
-  await openLog().append("t", requestFor(recordAt(1), { generation: "second" }));
-  await writeFile(join(logPath(), "0000000001-0000000002.json"), own);
-  await expect(openLog().readTail("t")).rejects.toThrow(/earlier thread of the same id/);
-});
-
-test("a store that git brought back, without the empty directories, is read and written", async () => {
-  const log = openLog();
-  await fill(log, 3);
-  for (const name of readdirSync(logPath()).filter((one) => one.startsWith("."))) {
-    await rm(join(logPath(), name), { recursive: true });
-  }
-  const later = openLog();
-  expect(seqsOf(await later.list("t", { limit: 10 }))).toEqual([3, 2, 1]);
-  await later.append("t", requestFor(recordAt(4), { drop: [2] }));
-  await later.close();
-  expect(seqsOf(await openLog().list("t", { limit: 10 }))).toEqual([4, 3, 1]);
-});
-
-test("a history that cannot be folded is kept as it is, and goes on", async () => {
-  const log = openLog(4);
-  await fill(log, 3);
-  await writeFile(join(logPath(), "0000000002.json"), "damaged");
-  for (let seq = 4; seq <= 9; seq++) {
-    expect(await log.append("t", requestFor(recordAt(seq, { base: seq })))).toEqual({ appended: true });
-  }
-  expect(filesOf()).toHaveLength(9);
-  await expect(log.list("t", { limit: 10 })).rejects.toMatchObject({ code: "CORRUPT" });
-  await log.close();
-  expect((await openLog().readTail("t"))?.tail.seq).toBe(9);
+  expect(thread.files()).toEqual(["0000000001-0000000007.json"]);
+  expect(seqsOf(await thread.open().list("t", { limit: 10 }))).toEqual([7, 6, 5, 3, 2, 1]);
 });
 
 test("a checkpointer over short folds keeps a conversation through vacuum, deletion and forks", async () => {
-  const checkpointer = new Checkpointer(openLog(3));
+  const checkpointer = new Checkpointer(thread.open(3));
   let state = AgentState.create();
   for (let step = 1; step <= 20; step++) {
     state = state.withMessage({ role: "user", content: `step ${step}` });

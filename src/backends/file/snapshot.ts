@@ -155,22 +155,24 @@ export class Snapshot {
     return found;
   }
 
-  /** The same, some at a time. */
+  /** The same, some at a time. Every file is open before the first is read: however long that takes, folding does not disturb it. */
   async *eachRecord(wanted: Range): AsyncGenerator<readonly LogRecord[], void, undefined> {
     const loose = await inParallel(
       this.loose.filter((seq) => isIn(wanted, seq)),
       async (seq) => this.#replaced.get(seq) ?? (await readRecord(this.place, seq, this.tail)).record,
     );
-    for (const [index, range] of this.listing.segments.entries()) {
-      const part = within(wanted, range, this.listing.segments[index - 1]);
-      if (part === undefined) continue;
-      const segment = await Segment.open(this.place, range, { owner: this.tail, indexes: this.#indexes });
-      try {
+    const opened: { readonly segment: Segment; readonly part: Range }[] = [];
+    try {
+      for (const [index, range] of this.listing.segments.entries()) {
+        const part = within(wanted, range, this.listing.segments[index - 1]);
+        if (part !== undefined) opened.push({ segment: await this.#open(range), part });
+      }
+      for (const { segment, part } of opened) {
         const rows = segment.rows(part).filter(({ seq }) => this.#counts(seq));
         for await (const some of segment.records(rows)) yield some.map((one) => this.#replaced.get(one.seq) ?? one);
-      } finally {
-        await segment.close();
       }
+    } finally {
+      for (const { segment } of opened) await segment.close();
     }
     yield loose;
   }
@@ -229,7 +231,11 @@ export class Snapshot {
     return (await listLog(this.place.path)).editions.length === 0;
   }
 
-  #use<T>(range: Range, use: (segment: Segment) => Promise<T>): Promise<T> {
+  #open(range: Range): Promise<Segment> {
+    return Segment.open(this.place, range, { owner: this.tail, indexes: this.#indexes });
+  }
+
+  async #use<T>(range: Range, use: (segment: Segment) => Promise<T>): Promise<T> {
     return Segment.use(this.place, range, { owner: this.tail, indexes: this.#indexes }, use);
   }
 

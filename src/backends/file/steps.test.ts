@@ -10,57 +10,24 @@ import { lutimes, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { AppendRequest, LogEntry, LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { actors } from "../../../test/file/stepwise.ts";
+import type { AppendRequest, LogEntry, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { threadDirectoryName } from "./layout.ts";
 import { FileLog } from "./log.ts";
 import { RootDirectory } from "./root.ts";
 import { readThread } from "./snapshot.ts";
 
-const steps = vi.hoisted(async () => {
-  const { AsyncLocalStorage } = await import("node:async_hooks");
-  const actors = new AsyncLocalStorage<{
-    before(call: string, path?: unknown): Promise<void>;
-    after?(call: string, result: unknown): unknown;
-  }>();
-  type Call = (...args: unknown[]) => Promise<unknown>;
-  const stepwise =
-    (name: string, call: Call): Call =>
-    async (...args) => {
-      await actors.getStore()?.before(name, args[0]);
-      const result = await call(...args);
-      if (isFileHandle(result)) return stepwiseHandle(result);
-      const { after } = actors.getStore() ?? {};
-      return after === undefined ? result : after(name, result);
-    };
-  const isFileHandle = (value: unknown): value is object =>
-    typeof value === "object" && value !== null && "datasync" in value;
-  const stepwiseHandle = (handle: object): object =>
-    new Proxy(handle, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        // The system closes the files of a process that is killed.
-        return name === "close" ? value.bind(target) : stepwise(String(name), value.bind(target) as Call);
-      },
-    });
-  const stepwiseModule = (module: object): object =>
-    Object.fromEntries(
-      Object.entries(module).map(([name, value]) => [
-        name,
-        typeof value === "function" ? stepwise(name, value as Call) : value,
-      ]),
-    );
-  return { actors, stepwiseModule };
+vi.mock("node:fs/promises", async (original) => {
+  const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
+  return stepwiseModule(await original());
 });
-
-vi.mock("node:fs/promises", async (original) => (await steps).stepwiseModule(await original()));
 vi.mock("./read-file.ts", async (original) => {
+  const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
   const { closeFile, ...others } = await original<typeof import("./read-file.ts")>();
   // Also here the system closes the files of a process that is killed.
-  return { ...(await steps).stepwiseModule(others), closeFile };
+  return { ...stepwiseModule(others), closeFile };
 });
-
-const { actors } = await steps;
 
 interface Actor {
   before(): Promise<void>;
@@ -93,19 +60,6 @@ function gate(): { readonly promise: Promise<void>; resolve(): void } {
 }
 
 type Act = (log: ThreadLog) => Promise<unknown>;
-
-const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({
-  seq,
-  writeId: `write-${seq}`,
-  base: 1,
-  head: seq,
-  checkpointId: `checkpoint-${seq}`,
-  header: `{"record":${seq}}`,
-  metadata: undefined,
-  body: Buffer.from(`body of ${seq}`),
-  words: undefined,
-  ...fields,
-});
 
 const append =
   (seq: number, writeId: string, fields: Partial<AppendRequest> = {}): Act =>

@@ -14,13 +14,12 @@ import { AGAIN, untilSettled } from "./settling.ts";
 import { publishThread } from "./thread-directory.ts";
 
 /** So that closing takes no longer the more threads there were. */
-const MOST_FOLDED_AT_THE_END = 100;
+const MOST_FOLDED_AT_THE_END = 32;
 
 export class ThreadWriter {
   readonly #root: RootDirectory;
   /** Where this process appended last: its next append to the same thread needs no look at the log. */
   readonly #footings = new Recent<Footing>(1000);
-
   readonly #foldEvery: number;
   /** The logs that were appended to, to be folded at the end. */
   readonly #written = new Recent<LogPlace>(MOST_FOLDED_AT_THE_END);
