@@ -14,7 +14,7 @@ import { type RawLines, type Row, rawLines, segmentText } from "./segment-file.t
 import { renderLine } from "./segment-line.ts";
 import { untilSettled } from "./settling.ts";
 import { isDropped, type Snapshot, takeSnapshot, within } from "./snapshot.ts";
-import { changeEdition, moveStagingsAway, newStaging } from "./staging.ts";
+import { changeEdition, renewStaging } from "./staging.ts";
 import { readRecord } from "./stored-record.ts";
 
 /** The edits of an append, if it makes any. */
@@ -30,8 +30,7 @@ export function editsOf({ replace = [], drop = [], dropBelow = 0 }: AppendReques
  */
 export async function finishEdits(root: RootDirectory, place: LogPlace): Promise<void> {
   await changeEdition(place);
-  await moveStagingsAway(root, place);
-  const staging = await newStaging(place);
+  const staging = await renewStaging(root, place);
   const snapshot = await takeSnapshot(root, place);
   const { pending } = snapshot;
   if (pending?.edits === undefined) return;

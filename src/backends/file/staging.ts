@@ -14,29 +14,25 @@ export async function takeStaging(place: LogPlace): Promise<string> {
   return staging;
 }
 
-export async function newStaging(place: LogPlace): Promise<string> {
+async function newStaging(place: LogPlace): Promise<string> {
   const staging = join(place.path, newStagingName());
   await mkdir(staging, { mode: 0o700 });
   return staging;
 }
 
-/** From here on no writer that looked at the log before can change it. */
-export async function moveStagingsAway(root: RootDirectory, place: LogPlace): Promise<void> {
-  await moveAway(root, place, (await listLog(place.path)).stagings);
-}
-
-/** The same, and a staging directory stands all the time: it tells who lists the log that nothing was removed. */
-export async function renewStaging(root: RootDirectory, place: LogPlace): Promise<void> {
+/**
+ * A new staging directory; from here on no writer that looked at the log before
+ * can change it. One stands all the time: it tells who lists the log that
+ * nothing was removed meanwhile.
+ */
+export async function renewStaging(root: RootDirectory, place: LogPlace): Promise<string> {
   const { stagings } = await listLog(place.path);
-  await newStaging(place);
-  await moveAway(root, place, stagings);
-}
-
-async function moveAway(root: RootDirectory, place: LogPlace, stagings: readonly string[]): Promise<void> {
+  const staging = await newStaging(place);
   for (const name of stagings) {
     const trash = await root.moveToTrash(join(place.path, name));
     if (trash !== undefined) await erase(trash);
   }
+  return staging;
 }
 
 /** From here on whoever read anything before knows that it may be of another edition. One stands all the time. */
