@@ -23,7 +23,7 @@ export class Recent<Value> {
   }
 
   values(): Value[] {
-    return [...this.#values.values()];
+    return [...this.#values.values()].map(({ value }) => value);
   }
 
   delete(key: string): void {

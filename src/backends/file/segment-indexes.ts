@@ -1,12 +1,12 @@
+import { Recent } from "../../internal/recent.ts";
 import type { SegmentIndex } from "./segment-file.ts";
 
 /** About fifty bytes each. */
 const MOST_ROWS = 500_000;
 
-/** Indexes of segments that were read, so that paging through a history reads each once. Forgetting one costs time and nothing else. */
+/** Indexes of segments that were read, so that paging through a history reads each once. */
 export class SegmentIndexes {
-  readonly #byPath = new Map<string, SegmentIndex>();
-  #rows = 0;
+  readonly #byPath = new Recent<SegmentIndex>(MOST_ROWS);
 
   /** A segment may be written anew under the same name: its checksum tells. */
   get(path: string, checksum: string): SegmentIndex | undefined {
@@ -15,17 +15,6 @@ export class SegmentIndexes {
   }
 
   set(path: string, index: SegmentIndex): void {
-    this.#forget(path);
-    this.#byPath.set(path, index);
-    this.#rows += index.rows.length;
-    for (const oldest of this.#byPath.keys()) {
-      if (this.#rows <= MOST_ROWS || oldest === path) return;
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(path: string): void {
-    this.#rows -= this.#byPath.get(path)?.rows.length ?? 0;
-    this.#byPath.delete(path);
+    this.#byPath.set(path, index, 1 + index.rows.length);
   }
 }
