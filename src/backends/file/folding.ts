@@ -1,5 +1,6 @@
 import { stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { ignoreIfGone } from "./classify.ts";
 import { createAt, syncDirectory } from "./durable-write.ts";
@@ -27,7 +28,13 @@ export async function fold(root: RootDirectory, place: LogPlace): Promise<void> 
   const newestBytes = newest.reduce((sum, { size }) => sum + size, 0);
   const joined = await segmentsToJoin(place, snapshot.listing.segments, newestBytes);
   const isWorthIt = newest.length + joined.length > 1;
-  if (isWorthIt) await publish(root, snapshot, { joined, newest, staging });
+  if (isWorthIt) {
+    await publish(root, snapshot, { joined, newest, staging }).catch(async (error: unknown) => {
+      // A damaged segment stays as it is, and must not keep the newest records from being folded.
+      if (!StateError.is(error) || joined.length === 0) throw error;
+      await publish(root, snapshot, { joined: [], newest, staging });
+    });
+  }
   if (isWorthIt || snapshot.listing.covered.length > 0) await removeCovered(root, place);
 }
 

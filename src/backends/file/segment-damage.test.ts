@@ -140,3 +140,14 @@ test("a history that cannot be folded is kept as it is, and goes on", async () =
   await log.close();
   expect((await thread.open().readTail("t"))?.tail.seq).toBe(9);
 });
+
+test("a damaged segment is kept as it is, and the newest records are folded behind it", async () => {
+  const again = thread.open(4);
+  await thread.fill(again, 5);
+  await writeFile(thread.segment(), "damaged");
+  for (let seq = 6; seq <= 8; seq++) {
+    expect(await again.append("t", requestFor(recordAt(seq, { base: 5 })))).toEqual({ appended: true });
+  }
+  expect(thread.files()).toEqual(["0000000001-0000000004.json", "0000000005-0000000008.json"]);
+  expect(seqsOf((await thread.open().readTail("t"))?.records)).toEqual([5, 6, 7, 8]);
+});

@@ -144,7 +144,10 @@ export class Segment {
   /** The lines of some rows as they are, some at a time, with what stands between them and with nothing of other rows. */
   async *lines(rows: readonly Row[]): AsyncGenerator<RawLines, void, undefined> {
     for (const { rows: some, start, end } of spansOf(rows, wholeLine, SEPARATOR.length)) {
-      yield { rows: some, text: await this.#source.read(start, end - start) };
+      const text = await this.#source.read(start, end - start);
+      // One byte less would move every line behind it.
+      if (text.byteLength !== end - start) throw damagedRecord(this.#location);
+      yield { rows: some, text };
     }
   }
 
