@@ -320,34 +320,6 @@ test.for(eachWay(pairs))(
   },
 );
 
-test("an append answers after its bytes and then its name were synced; a thread's first, after all names above it", async () => {
-  const directory = await newDirectory();
-  const log = new FileLog({ directory });
-  await append(9, "probe")(log);
-  const calls: string[] = [];
-  const before = async (call: string, path?: unknown): Promise<void> => {
-    if (call === "open") calls.push(`open ${kindOf(String(path), directory)}`);
-    if (["write", "sync", "link", "rename"].includes(call)) calls.push(call);
-  };
-  await actors.run({ before }, () => append(1, "write-1")(log));
-  const written = ["open file", "write", "sync"];
-  const synced = ["open directory", "sync"];
-  expect(calls).toEqual([...written, ...synced, ...synced, "rename", "open root", "sync"]);
-
-  calls.length = 0;
-  await actors.run({ before }, () => append(2, "write-2")(log));
-  expect(calls).toEqual([...written, "link", ...synced]);
-
-  calls.length = 0;
-  await actors.run({ before }, () => append(3, "write-3")(new FileLog({ directory })));
-  expect(calls.slice(-10)).toEqual([...synced, "open root", "sync", ...written, "link", ...synced]);
-});
-
-function kindOf(path: string, root: string): "root" | "directory" | "file" {
-  if (path === root) return "root";
-  return /\.json$|staging-\w+.\.tmp-/.test(path) ? "file" : "directory";
-}
-
 test("a listing that shows a name made while it ran, but not the one made before, misleads nobody", async () => {
   const log = new FileLog({ directory: await newDirectory() });
   await fourRecords(log);
