@@ -71,8 +71,7 @@ export function parseObject(bytes: Buffer, location: string): Document {
 /** Types are not looked at one by one: the checksum that follows proves that these are the values that were written. */
 export function entryFrom({ seq, writeId, base, head, checkpointId, metadata, header }: Document): LogEntry {
   const text = metadata === undefined ? undefined : textOf(metadata);
-  const headerText = header === undefined ? "" : textOf(header);
-  return { seq, writeId, base, head, checkpointId, metadata: text, header: headerText } as LogEntry;
+  return { seq, writeId, base, head, checkpointId, metadata: text, header: textOf(header) } as LogEntry;
 }
 
 export function recordFrom(document: Document, entry: LogEntry): LogRecord {

@@ -82,8 +82,9 @@ function parseEntryText(text: string): LogEntry {
   // Only numbers and strings come before it, and no quotation mark stands bare in a string.
   const at = text.indexOf(BEFORE_OPEN_HEADER);
   if (at === -1 || text.includes(BEFORE_METADATA, at)) return entryFrom(JSON.parse(`${text}}`) as Document);
-  const entry = entryFrom(JSON.parse(`${text.slice(0, at)}}`) as Document);
-  return { ...entry, header: text.slice(at + BEFORE_OPEN_HEADER.length - 1) };
+  const header = text.slice(at + BEFORE_OPEN_HEADER.length - 1);
+  const { seq, writeId, base, head, checkpointId } = JSON.parse(`${text.slice(0, at)}}`) as LogEntry;
+  return { seq, writeId, base, head, checkpointId, metadata: undefined, header };
 }
 
 const BEFORE_OPEN_HEADER = ',"header":{';

@@ -11,6 +11,7 @@ import { withoutBody } from "./record-fields.ts";
 import type { RecordEdits, StoredEntry, StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
 import { Segment } from "./segment.ts";
+import type { Row } from "./segment-file.ts";
 import type { SegmentIndexes } from "./segment-indexes.ts";
 import { AGAIN, untilSettled } from "./settling.ts";
 import { readEntry, readRecord } from "./stored-record.ts";
@@ -185,7 +186,7 @@ export class Snapshot {
       const some = loose.splice(-Math.min(AT_ONCE, limit - found.length)).reverse();
       const entries = await inParallel(some, (seq) => this.entry(seq));
       found.push(
-        ...entries.filter((entry) => entry?.checkpointId !== undefined).filter((entry) => entry !== undefined),
+        ...entries.filter((entry) => entry !== undefined).filter(({ checkpointId }) => checkpointId !== undefined),
       );
     }
     for (const [index, range] of [...this.listing.segments.entries()].reverse()) {
@@ -197,15 +198,21 @@ export class Snapshot {
   }
 
   async #newestIn(segment: Segment, part: Range, limit: number): Promise<readonly LogEntry[]> {
-    const rows = segment.rows(part).filter(({ seq }) => this.#counts(seq));
-    const named = rows.filter(({ seq, checkpointId }) => (this.#replaced.get(seq) ?? { checkpointId }).checkpointId);
-    const entries = await segment.entries(named.slice(-limit));
-    return entries
-      .map((entry) => {
-        const replaced = this.#replaced.get(entry.seq);
-        return replaced === undefined ? entry : withoutBody(replaced);
-      })
-      .reverse();
+    const rows = segment.rows(part);
+    const named: Row[] = [];
+    // Backwards, and no further than needed: a history is long, and a page of it short.
+    for (let index = rows.length - 1; index >= 0 && named.length < limit; index--) {
+      const row = rows[index];
+      const isNamed = row !== undefined && (this.#replaced.get(row.seq) ?? row).checkpointId !== undefined;
+      if (isNamed && this.#counts(row.seq)) named.push(row);
+    }
+    const entries = await segment.entries(named.reverse());
+    return entries.map((entry) => this.#asEdited(entry)).reverse();
+  }
+
+  #asEdited(entry: LogEntry): LogEntry {
+    const replaced = this.#replaced.get(entry.seq);
+    return replaced === undefined ? entry : withoutBody(replaced);
   }
 
   /** The position of a checkpoint in the folded part of the history. */
