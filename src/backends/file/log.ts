@@ -22,7 +22,7 @@ import { ThreadWriter } from "./writing.ts";
 
 export interface FileLogOptions {
   readonly directory: string;
-  /** How many of the newest records stand as files of their own before they are folded into the history. */
+  /** How many of the newest records, at least 1, stand as files of their own before they are folded into the history; 64. */
   readonly foldEvery?: number;
 }
 
