@@ -234,7 +234,7 @@ test("a delete that is pipelined behind a request goes through the same door", a
 
 test.each([
   ["no precondition", [`Content-Type: ${FRAME_TYPE}`], 428],
-  ["both preconditions", [...appendLines, 'If-Match: "g:1"'], 428],
+  ["preconditions that contradict each other", [...appendLines, 'If-Match: "g:1"'], 400],
   ["another place than the body", [`Content-Type: ${FRAME_TYPE}`, 'If-Match: "first:7"'], 400],
   ["a tag that is none", [`Content-Type: ${FRAME_TYPE}`, "If-Match: *"], 400],
   ["another key than the write id", [...appendLines, 'Idempotency-Key: "other"'], 400],
