@@ -7,6 +7,7 @@ import { assertPlainTarget, assertWelcome } from "./admission.ts";
 import { failureAnswer, respond } from "./answers.ts";
 import { type App, createAppWith } from "./app.ts";
 import { Connections } from "./connections.ts";
+import { corsHeaders } from "./cors.ts";
 import { assertKnown, invalid } from "./option-rules.ts";
 import {
   LOOPBACK_HOSTS,
@@ -98,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const refusal = refusalOf(incoming, settings);
     if (refusal === undefined) void handle(incoming, outgoing);
-    else void refuse(refusal, outgoing);
+    else void refuse(refusal, outgoing, corsHeaders(headersOf(incoming), settings.allowedOrigins));
   });
   await listening(server, port, host);
   const bound = server.address() as AddressInfo;
@@ -152,7 +153,7 @@ function refusalOf({ url = "", headers, rawHeaders }: IncomingMessage, settings:
   }
   try {
     assertPlainTarget(url);
-    assertWelcome({ get: (name) => headers[name]?.toString() ?? null }, settings);
+    assertWelcome(headersOf({ headers }), settings);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -162,10 +163,19 @@ function refusalOf({ url = "", headers, rawHeaders }: IncomingMessage, settings:
   return twice === undefined ? undefined : new Refusal("INVALID_ARGUMENT", `the header ${twice} must stand once`);
 }
 
-async function refuse(refusal: Refusal, outgoing: ServerResponse): Promise<void> {
+const headersOf = ({ headers }: Pick<IncomingMessage, "headers">): Pick<Headers, "get"> => ({
+  get: (name) => headers[name]?.toString() ?? null,
+});
+
+async function refuse(
+  refusal: Refusal,
+  outgoing: ServerResponse,
+  extra: Readonly<Record<string, string>>,
+): Promise<void> {
   const answer = await respond(
     failureAnswer(refusal, "unknown", () => undefined),
     new Headers(),
+    extra,
   );
   outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), connection: "close" });
   outgoing.end(await answer.text());
