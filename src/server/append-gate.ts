@@ -138,4 +138,5 @@ const taken = (checkpointId: string, seq: number): Refusal =>
   new Refusal(
     "INVALID_ARGUMENT",
     `record ${seq} of the thread carries the checkpoint id ${JSON.stringify(checkpointId)} already; drop it in the same append, or take another id`,
+    { status: 409 },
   );

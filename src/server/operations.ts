@@ -4,7 +4,7 @@ import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
 import type { AppendRequest, LogChain } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import { Fields } from "../wire/fields.ts";
-import type { JsonLimits } from "../wire/json-shape.ts";
+import { faultInShape, type JsonLimits } from "../wire/json-shape.ts";
 import {
   ABSENT,
   capabilitiesJson,
@@ -19,7 +19,7 @@ import {
 } from "../wire/messages.ts";
 import { entityTag, writeIdFromKey } from "../wire/names.ts";
 import { describeProtocol } from "../wire/openapi.ts";
-import { EVENTS_TYPE, MAX_PAGE_ITEMS } from "../wire/protocol.ts";
+import { EVENTS_TYPE, MAX_PAGE_ITEMS, MAX_WORDS } from "../wire/protocol.ts";
 import type { Operation } from "../wire/routes.ts";
 import { type Answer, frameAnswer, jsonAnswer } from "./answers.ts";
 import type { Principal } from "./authentication.ts";
@@ -98,7 +98,7 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
   },
 
   copy: async ({ log, thread, maxThreadIdBytes, body }) => {
-    const fields = fieldsIn(body);
+    const fields = fieldsIn(body).only("target", "generation");
     const [target, generation] = [fields.text("target"), fields.text("generation")];
     asRefusal(() => assertThreadId(target, maxThreadIdBytes));
     asRefusal(() => assertWriteId(generation));
@@ -114,18 +114,23 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
   },
 
   search: async ({ log, body }) => {
-    const fields = fieldsIn(body);
+    const fields = fieldsIn(body).only("words", "limit", "prefix");
     const limit = limitOf(fields.count("limit"));
-    const words = fields.texts("words");
+    const words = fields.texts("words").map((word) => wellFormed(word, "a word"));
     if (words.length > MAX_WORDS) throw new Refusal("INVALID_ARGUMENT", `a search takes at most ${MAX_WORDS} words`);
-    return jsonAnswer(hitsJson(await log.search(words, fields.optionalText("prefix") ?? "", limit)));
+    return jsonAnswer(
+      hitsJson(await log.search(words, wellFormed(fields.optionalText("prefix") ?? "", "prefix"), limit)),
+    );
   },
 
   queryMetadata: async ({ log, body }) => {
-    const fields = fieldsIn(body);
-    const prefix = fields.optionalText("prefix") ?? "";
+    const fields = fieldsIn(body).only("key", "valueJson", "limit", "cursor", "prefix");
+    const prefix = wellFormed(fields.optionalText("prefix") ?? "", "prefix");
+    const key = wellFormed(fields.text("key"), "key");
+    const valueJson = fields.text("valueJson");
+    assertJson(valueJson);
     const page = { prefix, cursor: fields.optionalText("cursor"), limit: limitOf(fields.count("limit")) };
-    return jsonAnswer(pageJson(await log.queryMetadata(fields.text("key"), fields.text("valueJson"), page)));
+    return jsonAnswer(pageJson(await log.queryMetadata(key, valueJson, page)));
   },
 };
 
@@ -134,12 +139,26 @@ const BODY_SHAPE: JsonLimits = { depth: 3, values: 5_000 };
 
 const fieldsIn = (body: Uint8Array): Fields => Fields.parse(Buffer.from(body).toString("utf8"), "the body", BODY_SHAPE);
 
-/** More than anybody searches for; each of them costs the index a lookup. */
-const MAX_WORDS = 1000;
-
 function chainAnswer(chain: LogChain | undefined): Answer {
   if (chain === undefined) return jsonAnswer(ABSENT);
   return frameAnswer(encodeChain(chain), { etag: entityTag({ generation: chain.generation, seq: chain.tail.seq }) });
+}
+
+/** Half of a character is nothing that a storage could compare with anything. */
+function wellFormed(value: string, what: string): string {
+  if (value.isWellFormed()) return value;
+  throw new Refusal("INVALID_ARGUMENT", `${what} must be well-formed text`);
+}
+
+/** A value is compared as the library writes it; what is no JSON would reach a database's own reader. */
+function assertJson(valueJson: string): void {
+  const fault = faultInShape(valueJson, METADATA_SHAPE);
+  if (fault !== undefined) throw new Refusal("INVALID_ARGUMENT", `valueJson ${fault}`);
+  try {
+    JSON.parse(valueJson);
+  } catch {
+    throw new Refusal("INVALID_ARGUMENT", "valueJson must be JSON text");
+  }
 }
 
 function countIn(query: URLSearchParams, name: string): number {

@@ -32,10 +32,16 @@ function tagsIn(headers: Headers, name: string): "*" | readonly Tag[] | undefine
     const found = ELEMENT.exec(value);
     if (found === null) throw new Refusal("INVALID_ARGUMENT", `${name} must be * or a list of entity tags in quotes`);
     const [, weak, text] = found;
-    if (text !== undefined) tags.push({ isWeak: weak !== undefined, text });
+    if (text !== undefined) tags.push({ isWeak: weak !== undefined, text: spelt(text) });
   }
   if (tags.length === 0) throw new Refusal("INVALID_ARGUMENT", `${name} names no entity tag`);
   return tags;
+}
+
+/** A tag of ours in our own spelling: escapes may be written in several ways, and mean the same place. */
+function spelt(text: string): string {
+  const place = placeFromTag(text);
+  return place === undefined ? text : entityTag(place);
 }
 
 /** Whether both hold for what has this tag; `undefined` for what is not there. */

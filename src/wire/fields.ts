@@ -95,6 +95,13 @@ export class Fields {
     return items;
   }
 
+  /** Refuses a field that is not known: one that is misspelt must not be ignored in silence. */
+  only(...names: readonly string[]): this {
+    const stray = Object.keys(this.#values).some((name) => !names.includes(name));
+    if (stray) throw new MalformedMessage(`${this.#what} has a field that is not known; it takes ${names.join(", ")}`);
+    return this;
+  }
+
   has(name: string): boolean {
     return this.#own(name) !== undefined;
   }

@@ -58,14 +58,18 @@ export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): 
 /** More than any edit of a history names; a request of a stranger must not be a tree of millions. */
 const APPEND_SHAPE: JsonLimits = { depth: 4, values: 20_000 };
 
+const RECORD_FIELDS = ["seq", "writeId", "base", "head", "checkpointId", "header", "metadata", "words", "bytes"];
+const APPEND_FIELDS = ["generation", "expected", "record", "replace", "drop", "dropBelow", "ttlMs"];
+
 const readAppend = (head: Fields, bodies: BodyReader): AppendRequest => {
+  head.only(...APPEND_FIELDS);
   const dropBelow = head.optionalCount("dropBelow");
   const ttlMs = head.has("ttlMs") ? head.number("ttlMs") : undefined;
   return {
     generation: head.text("generation"),
     expected: head.count("expected"),
-    record: readRecord(head.object("record"), bodies),
-    replace: head.objects("replace").map((fields) => readRecord(fields, bodies)),
+    record: readRecord(head.object("record").only(...RECORD_FIELDS), bodies),
+    replace: head.objects("replace").map((fields) => readRecord(fields.only(...RECORD_FIELDS), bodies)),
     ...(head.has("drop") && { drop: head.counts("drop") }),
     ...(dropBelow !== undefined && { dropBelow }),
     ...(ttlMs !== undefined && { ttlMs }),

@@ -1,11 +1,11 @@
 import { encodeSegment } from "./names.ts";
 import { EVENTS_TYPE, FRAME_TYPE, JSON_TYPE, type Scope } from "./protocol.ts";
-import type { SchemaName } from "./schemas.ts";
+import type { ParameterKind, SchemaName } from "./schemas.ts";
 
 export interface QueryParameter {
   readonly name: string;
   readonly means: string;
-  readonly schema: "text" | "count";
+  readonly schema: ParameterKind;
   readonly required?: boolean;
 }
 
@@ -47,8 +47,8 @@ const json = (schema: SchemaName, means: string, status = 200): RouteAnswer => (
 
 const absent: RouteAnswer = json("Absent", "It is not there");
 const chain: RouteAnswer = { status: 200, means: "The records of one state", type: FRAME_TYPE, schema: "Chain" };
-const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "count", required: true };
-const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "text" };
+const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "limit", required: true };
+const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "cursor" };
 
 /** Two ids, with every letter of them escaped. */
 const SMALL_BODY = 16 * 1024;
@@ -163,7 +163,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/threads/{thread}/checkpoints",
     access: "threads:read",
     means: "Checkpoints without their bodies, newest first; none where there is no thread",
-    query: [{ name: "before", means: "Only those below this position", schema: "count" }, limit],
+    query: [{ name: "before", means: "Only those below this position", schema: "position" }, limit],
     answers: [json("Entries", "Their entries")],
   },
   entry: {

@@ -71,13 +71,13 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     for (const checkpointId of ["checkpoint-1", "checkpoint-3"]) {
       const answer = await append(id, requestFor(recordAt(4, { checkpointId })));
       expect([answer.status, answer.body]).toEqual([
-        400,
-        expect.stringMatching(/carries the checkpoint id .* already/),
+        409,
+        expect.stringMatching(/"INVALID_ARGUMENT".*carries the checkpoint id .* already/),
       ]);
     }
     expect(await idsOf(id)).toEqual(["checkpoint-3", "checkpoint-2", "checkpoint-1"]);
     expect((await append(id, requestFor(recordAt(4)))).status).toBe(201);
-    expect((await append(id, requestFor(recordAt(5, { checkpointId: "checkpoint-4" })))).status).toBe(400);
+    expect((await append(id, requestFor(recordAt(5, { checkpointId: "checkpoint-4" })))).status).toBe(409);
   });
 
   test("A5: it may be taken over where the same append drops the record that has it", async () => {
@@ -92,7 +92,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     const twice = requestFor(recordAt(4, { checkpointId: "x" }), { replace: [recordAt(2, { checkpointId: "x" })] });
     expect((await append(id, twice, keeper.token)).status).toBe(400);
     const renamed = requestFor(recordAt(4), { replace: [recordAt(2, { checkpointId: "checkpoint-1" })] });
-    expect((await append(id, renamed, keeper.token)).status).toBe(400);
+    expect((await append(id, renamed, keeper.token)).status).toBe(409);
     expect(await idsOf(id)).toEqual(["checkpoint-3", "checkpoint-2", "checkpoint-1"]);
   });
 
@@ -106,7 +106,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
       append(id, ahead),
     ]);
     expect(answers.map(({ status }) => status).filter((status) => status === 201).length).toBeLessThan(3);
-    expect([400, 403, 412]).toContain(answers[1]?.status);
+    expect([403, 409, 412]).toContain(answers[1]?.status);
     expect(new Set(await idsOf(id)).size).toBe((await idsOf(id)).length);
   });
 
@@ -166,7 +166,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     const id = await thread();
     expect((await append(id, requestFor(recordAt(4)))).status).toBe(201);
     await put(place.log, id, recordAt(5, { checkpointId: "elsewhere" }));
-    expect((await append(id, requestFor(recordAt(6, { checkpointId: "elsewhere" })))).status).toBe(400);
+    expect((await append(id, requestFor(recordAt(6, { checkpointId: "elsewhere" })))).status).toBe(409);
     await place.log.remove(id);
     await grow(place.log, id, 4, "second");
     const stale = requestFor(recordAt(6, { checkpointId: "checkpoint-1" }), { generation: "first" });
