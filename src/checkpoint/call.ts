@@ -34,6 +34,9 @@ export async function callDriver<T>(
   }
 }
 
+/** Whoever asks to wait longer than this is told to the caller, and not waited for. */
+const LONGEST_WAIT_MS = 10_000;
+
 /** Tries again what may pass; throws what the driver threw. For work that several callers share, each with a place of its own. */
 export async function persist<T>(
   log: ThreadLog,
@@ -45,7 +48,9 @@ export async function persist<T>(
       return await call(log);
     } catch (error) {
       if (!isRetryable(log, error) || attempt >= attempts) throw error;
-      await sleep(Math.random() * baseDelayMs * 2 ** (attempt - 1));
+      const asked = (StateError.is(error) && error.context.retryAfterMs) || 0;
+      if (asked > LONGEST_WAIT_MS) throw error;
+      await sleep(asked + Math.random() * baseDelayMs * 2 ** (attempt - 1));
     }
   }
 }
