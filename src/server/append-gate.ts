@@ -27,7 +27,7 @@ const MOST_REPLACED = 100;
 export class AppendGate {
   readonly #log: Pick<TenantLog, "tail" | "entry" | "list">;
   /** Places that threads were at: the last append through here saves the next one a question. */
-  readonly #places = new Recent<KnownPlace>(10_000);
+  readonly #places = new Recent<KnownPlace>(1000);
 
   constructor(log: Pick<TenantLog, "tail" | "entry" | "list">) {
     this.#log = log;
