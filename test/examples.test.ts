@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { listExamples, runExample } from "../scripts/run-examples.ts";
 import { ERROR_CODES } from "../src/errors.ts";
 import { OciStandIn } from "./oci-stand-in/stand-in.ts";
+import { s3Url } from "./s3/test-bucket.ts";
 import { describeWithService } from "./services/with-service.ts";
 
 /** A process or two each, and a machine that may be busy. */
@@ -123,12 +124,24 @@ const SHOWN_WITH_SERVICE = {
       "threads left: 0",
     ],
   },
+  "examples/14-s3.ts": {
+    service: "s3",
+    variable: "HOLDFAST_S3_URL",
+    shown: [
+      "durability: os",
+      "another worker knows: A trip to Tokyo.",
+      "the second of two writers: CONFLICT",
+      "deleted: 0 threads left",
+    ],
+  },
 } as const;
 
 for (const [path, { service, variable, shown }] of Object.entries(SHOWN_WITH_SERVICE)) {
   await describeWithService(service, (url) => {
     test(`${path} shows what it says`, PATIENCE, async () => {
-      const output = await outputOf([path as keyof typeof SHOWN_WITH_SERVICE], { [variable]: url });
+      const opened = service === "s3" ? s3Url(url) : { url, environment: {} };
+      const environment = { ...opened.environment, [variable]: opened.url };
+      const output = await outputOf([path as keyof typeof SHOWN_WITH_SERVICE], environment);
       for (const part of shown) expect(output).toMatch(part);
     });
   });

@@ -102,7 +102,7 @@ describe("errors", () => {
     expect(await failureOf(() => subject.load("t"))).toMatchObject({ code: "CORRUPT", context: { location: name } });
     standIn.objects().set(name, {
       etag,
-      bytes: Buffer.from(bytes.toString("latin1").replace("holdfast-oci 1", "holdfast-oci 2"), "latin1"),
+      bytes: Buffer.from(bytes.toString("latin1").replace("holdfast-object 1", "holdfast-object 2"), "latin1"),
     });
     expect(await failureOf(() => subject.load("t"))).toMatchObject({
       code: "INCOMPATIBLE",
