@@ -25,6 +25,7 @@ const LONGEST_MS = 240_000;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const cache = join(root, ".cache");
+const own = join(root, "scripts", "api");
 const description = join(root, "docs", "openapi.json");
 const seed = process.env["HOLDFAST_SEED"] ?? String(Date.now() % 0x7fffffff);
 
@@ -52,7 +53,7 @@ async function lint(): Promise<void> {
     await run("npm", ["install", ...quietly, "--prefix", home, `@redocly/cli@${REDOCLY}`]);
   }
   // A warning of it is a failure here.
-  await run(program, ["lint", description, "--max-problems=20", "--config", join(root, "scripts/api/redocly.yaml")]);
+  await run(program, ["lint", description, "--max-problems=20", "--config", join(own, "redocly.yaml")]);
 }
 
 async function installSchemathesis(): Promise<string> {
@@ -64,7 +65,7 @@ async function installSchemathesis(): Promise<string> {
   return program;
 }
 
-async function probe(program: string, name: string, checkpointer: Checkpointer): Promise<void> {
+async function probe(program: string, name: string, checkpointer: Checkpointer, folder: string): Promise<void> {
   console.log(`\nschemathesis against the service in front of ${name} (HOLDFAST_SEED=${seed})`);
   const { token, sha256 } = createToken();
   const scopes = ["threads:read", "threads:write", "threads:delete"] as const;
@@ -74,8 +75,10 @@ async function probe(program: string, name: string, checkpointer: Checkpointer):
   const choices = ["--seed", seed, "--max-examples", String(EXAMPLES), "--checks", "all", "--continue-on-failure"];
   const manners = ["--no-color", "--generation-database", "none", "--request-timeout", "10"];
   const target = ["run", description, "--url", service.url, "--header", `Authorization: Bearer ${token}`];
-  const config = ["--config-file", join(root, "scripts", "api", "schemathesis.toml")];
-  await run(program, [...config, ...target, ...choices, ...manners], { cwd: join(root, "scripts", "api") });
+  const config = ["--config-file", join(own, "schemathesis.toml")];
+  // It writes beside where it is called, and Python beside what it imports.
+  const env = { ...process.env, PYTHONPATH: own, PYTHONDONTWRITEBYTECODE: "1" };
+  await run(program, [...config, ...target, ...choices, ...manners], { cwd: folder, env });
 }
 
 await lint();
@@ -87,7 +90,7 @@ try {
     ["SQLite", () => sqliteCheckpointer({ path: join(folder, "a.db") })],
   ] as const) {
     await using checkpointer: Checkpointer = open();
-    await probe(program, name, checkpointer);
+    await probe(program, name, checkpointer, folder);
   }
 } finally {
   await rm(folder, { recursive: true });
