@@ -35,7 +35,7 @@ export class Watches {
   watch(log: TenantLog, threadId: string, tenant: string | undefined, asked: AbortSignal): Answer {
     const { maxWatchMs, watchPollMs } = this.#limits;
     this.#assertRoom(tenant);
-    asked.throwIfAborted();
+    if (asked.aborted) throw new Refusal("UNAVAILABLE", "the client is gone");
     const stop = new AbortController();
     const end = (): void => stop.abort();
     this.#enter(end, tenant, stop.signal);
