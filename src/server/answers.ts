@@ -13,7 +13,7 @@ export interface Answer {
   readonly status: number;
   /** Of the body; both are missing where there is nothing to say beyond the status. */
   readonly type: string | undefined;
-  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | undefined;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -24,7 +24,7 @@ export const jsonAnswer = (value: object, status = 200, headers: Readonly<Record
   headers,
 });
 
-export const frameAnswer = (frame: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>): Answer => ({
+export const frameAnswer = (frame: Uint8Array, headers: Readonly<Record<string, string>>): Answer => ({
   status: 200,
   type: FRAME_TYPE,
   body: frame,

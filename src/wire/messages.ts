@@ -47,7 +47,7 @@ const readRecord = (fields: Fields, bodies: BodyReader): LogRecord => ({
   body: bodies.next(fields.count("bytes")),
 });
 
-export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): Uint8Array<ArrayBuffer> {
+export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): Uint8Array {
   const head = { ...rest, record: recordJson(record), replace: replace.map(recordJson) };
   return encodeFrame(
     head,
@@ -79,7 +79,7 @@ const readAppend = (head: Fields, bodies: BodyReader): AppendRequest => {
 export const decodeAppend = (bytes: Uint8Array): AppendRequest =>
   decodeFrame(bytes, "the append", readAppend, APPEND_SHAPE);
 
-export function encodeChain({ generation, tail, records }: LogChain): Uint8Array<ArrayBuffer> {
+export function encodeChain({ generation, tail, records }: LogChain): Uint8Array {
   const head = { generation, tail: entryJson(tail), records: records.map(recordJson) };
   return encodeFrame(
     head,
