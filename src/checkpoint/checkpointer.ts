@@ -19,7 +19,7 @@ import type { CallPlace } from "./call.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { headOf } from "./chain.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
-import { deleteCheckpoint } from "./editing.ts";
+import { deleteCheckpoint, removeThread } from "./editing.ts";
 import { catchUpIndex, checkedLimit, findByMetadata, findThreads, searchThreads } from "./finding.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
@@ -45,7 +45,6 @@ export class Checkpointer extends BaseCheckpointer {
   #capabilities: CheckpointerCapabilities;
   /** What `#capabilities` was made from. */
   #logCapabilities: LogCapabilities;
-  #closed = false;
   #unindexedSaves = 0;
   #indexing: Promise<void> = Promise.resolve();
 
@@ -96,7 +95,7 @@ export class Checkpointer extends BaseCheckpointer {
     if (this.#context.log.catchUp === undefined || this.#unindexedSaves < SAVES_PER_INDEXING) return;
     this.#unindexedSaves = 0;
     this.#indexing = this.#indexing
-      .then(() => (this.#closed ? undefined : catchUpIndex(this.#context)))
+      .then(() => (this.#context.closing.aborted ? undefined : catchUpIndex(this.#context)))
       .catch(() => undefined);
   }
 
@@ -147,7 +146,7 @@ export class Checkpointer extends BaseCheckpointer {
     if (checkpointId !== undefined) {
       return this.#context.guard(place, () => deleteCheckpoint(this.#context, threadId, checkpointId));
     }
-    return (await this.#context.call(place, (log) => log.remove(threadId))) === "removed";
+    return (await removeThread(this.#context, place)) === "removed";
   }
 
   override async search(query: string, options: FindOptions = {}): Promise<Page<ThreadSearchHit>> {
@@ -251,8 +250,8 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   override async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.#context.closing.aborted) return;
+    this.#context.beginClosing();
     await this.#indexing;
     await this.#context.log.close();
   }
@@ -274,7 +273,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   #assertOpen(operation: string): void {
-    if (!this.#closed) return;
+    if (!this.#context.closing.aborted) return;
     const { name } = this.#context.log;
     throw new StateError("CLOSED", `${name}: ${operation} after close(); open the checkpointer again`, {
       backend: name,

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { StateError } from "../errors.ts";
 import type { StateSchema } from "../state/state-schema.ts";
-import { asStateError, type CallPlace, callDriver, persist, type RetryPolicy } from "./call.ts";
+import { asStateError, type CallPlace, callDriver, persist, policyFor, type RetryPolicy } from "./call.ts";
 import { assertDurability, warnOfWeaker } from "./durability.ts";
 import type { Durability, ThreadLog } from "./thread-log.ts";
 
@@ -23,10 +24,14 @@ export class CheckpointContext {
   readonly #retry: RetryPolicy;
   readonly #key: string;
   readonly #wanted: Durability | undefined;
+  readonly #closing = new AbortController();
   #contact: Promise<void> | undefined;
+  #wasReached = false;
 
   constructor(log: ThreadLog, options: CheckpointerOptions) {
     assertDurability(options.durability);
+    // Every call that waits is one.
+    setMaxListeners(0, this.#closing.signal);
     this.log = log;
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
@@ -40,7 +45,23 @@ export class CheckpointContext {
 
   async call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
     await this.connect(place);
-    return callDriver(this.log, this.#retry, place, work);
+    const answer = await callDriver(this.log, this.#policy(), place, work, this.closing);
+    this.#wasReached = true;
+    return answer;
+  }
+
+  /** Aborts when the checkpointer is closed: whatever waits is over then. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Ends what waits: pauses between attempts, watches, an indexing under way. */
+  beginClosing(): void {
+    this.#closing.abort(new StateError("CLOSED", "the checkpointer was closed meanwhile"));
+  }
+
+  #policy(): RetryPolicy {
+    return policyFor(this.#retry, this.#wasReached);
   }
 
   /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */
@@ -57,7 +78,8 @@ export class CheckpointContext {
   }
 
   async #makeContact(): Promise<void> {
-    await persist(this.log, this.#retry, async (log) => log.connect?.());
+    await persist(this.log, this.#policy(), async (log) => log.connect?.(), this.closing);
+    this.#wasReached = true;
     warnOfWeaker(this.log, this.#wanted);
   }
 

@@ -1,9 +1,11 @@
 import type { Message } from "../state/message.ts";
+import type { CallPlace } from "./call.ts";
 import { newMessagesOf, rebuildPair } from "./chain.ts";
 import { type CheckpointContext, newId } from "./context.ts";
 import { planBaseHolding, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
-import type { AppendRequest, LogChain, LogEntry, LogRecord } from "./thread-log.ts";
+import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "./thread-log.ts";
+import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 /**
  * Taking checkpoints out of the middle or off the end of a log. A checkpoint
@@ -17,6 +19,24 @@ type Edits = Pick<AppendRequest, "replace" | "drop" | "dropBelow">;
 interface Tail {
   readonly generation: string;
   readonly entry: LogEntry;
+}
+
+/** Deletes a whole thread. A failure says whether it may be gone all the same. */
+export async function removeThread(
+  context: CheckpointContext,
+  place: CallPlace & { readonly threadId: string },
+): Promise<"removed" | "absent" | "moved"> {
+  let mayBe = false;
+  const remove = (log: ThreadLog): ReturnType<ThreadLog["remove"]> =>
+    log.remove(place.threadId).catch((error: unknown) => {
+      mayBe ||= mayBeWritten(log, error);
+      throw error;
+    });
+  try {
+    return await context.call(place, remove);
+  } catch (error) {
+    throw sayingWhetherWritten(error, mayBe, "It may have been carried out; deleting again is safe");
+  }
 }
 
 /** Deletes one checkpoint. The one before it becomes the head if it was the newest. */

@@ -141,7 +141,7 @@ async function searchIndex(
 
 /** Indexes what was saved since the last time, where the backend leaves that for later. */
 export const catchUpIndex = (context: CheckpointContext): Promise<void> =>
-  context.call({ operation: "search" }, async (log) => log.catchUp?.(wordsToIndex));
+  context.call({ operation: "search" }, async (log) => log.catchUp?.(wordsToIndex, context.closing));
 
 /** Whoever loads a damaged record hears of it; it must not keep everything else from being found. */
 function wordsToIndex(record: LogRecord): string | undefined {

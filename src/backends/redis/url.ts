@@ -1,10 +1,13 @@
+import { assertAddress } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
-import { redact } from "../../internal/redact.ts";
 
-/** Where a server is and how to be let in. */
-export interface Place {
+export interface Address {
   readonly host: string;
   readonly port: number;
+}
+
+/** Where a server is and how to be let in. */
+export interface Place extends Address {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
@@ -20,12 +23,13 @@ const SCHEMES: Readonly<Record<string, boolean>> = {
 
 /** `redis://user:password@host:6379/0`; `rediss` for TLS; `valkey` and `valkeys` are the same. */
 export function parseUrl(url: string): { place: Place; parameters: Readonly<Record<string, string>> } {
+  assertAddress(url);
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const tls = parsed && (Object.hasOwn(SCHEMES, parsed.protocol) ? SCHEMES[parsed.protocol] : undefined);
   const database = /^\/?(\d*)$/.exec(parsed?.pathname ?? "")?.[1];
   if (parsed === undefined || tls === undefined || database === undefined || parsed.hostname === "") {
     const shape = "redis://user:password@host:6379/0, with special characters of the password %-escaped";
-    throw new StateError("INVALID_ARGUMENT", `${JSON.stringify(redact(url))} is no Redis URL; write ${shape}`);
+    throw new StateError("INVALID_ARGUMENT", `this is no Redis URL (it is not shown); write ${shape}`);
   }
   return {
     place: {
