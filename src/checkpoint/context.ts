@@ -21,8 +21,9 @@ export class CheckpointContext {
   readonly log: ThreadLog;
   readonly schema: StateSchema | undefined;
   readonly now: () => number;
+  /** Under which a state remembers who knows its place. */
+  readonly id: string = newId();
   readonly #retry: RetryPolicy;
-  readonly #key: string;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();
   #contact: Promise<void> | undefined;
@@ -36,7 +37,6 @@ export class CheckpointContext {
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
     this.#retry = options.retry ?? {};
-    this.#key = newId();
     this.#wanted = options.durability;
     if (log.connect !== undefined) return;
     this.#contact = Promise.resolve();
@@ -90,11 +90,6 @@ export class CheckpointContext {
     } catch (error) {
       throw StateError.is(error) ? asStateError(this.log, place, error) : error;
     }
-  }
-
-  /** Under which a state remembers its place in one thread of this log. */
-  originKey(threadId: string): string {
-    return `${this.#key} ${threadId}`;
   }
 
   /** The storage's clock, which all holders of a lease share. */

@@ -14,6 +14,8 @@ import type { CheckpointContext } from "./context.ts";
 import { hasMember } from "./metadata.ts";
 import { type Page, page } from "./page.ts";
 import { wordsOf } from "./plan-record.ts";
+import { hitsInCheckpoints } from "./step-hits.ts";
+import { isContent } from "./steps.ts";
 import { metadataOf, summariseThread } from "./summary.ts";
 import type { LogPage, LogRecord, SearchHit, ThreadEntry, ThreadLog } from "./thread-log.ts";
 
@@ -118,7 +120,8 @@ export async function searchThreads(
   const within = { limit: checkedLimit(options.limit, 10), prefix: checkedPrefix(options.threadPrefix) };
   const words = [...new Set(searchWords(query))];
   if (words.length === 0 || within.limit === 0) return page<ThreadSearchHit>([], undefined);
-  const hits = context.log.search ? await searchIndex(context, words, within) : await scan(context, words, within);
+  const find = context.log.search ? searchIndex : scan;
+  const hits = await hitsInCheckpoints(context, within.limit, (limit) => find(context, words, { ...within, limit }));
   return page(
     hits.map(({ threadId, entry, score }) => ({ ...summariseThread({ threadId, head: entry }), score })),
     undefined,
@@ -146,7 +149,7 @@ export const catchUpIndex = (context: CheckpointContext): Promise<void> =>
 /** Whoever loads a damaged record hears of it; it must not keep everything else from being found. */
 function wordsToIndex(record: LogRecord): string | undefined {
   try {
-    return wordsOf(newMessagesOf(record));
+    return isContent(record) ? wordsOf(newMessagesOf(record)) : undefined;
   } catch (error) {
     if (StateError.is(error, "CORRUPT")) return undefined;
     throw error;
@@ -184,7 +187,7 @@ async function scanThread(
   let chain = await context.call(place, (log) => log.readTail(threadId));
   while (chain !== undefined) {
     for (const record of chain.records) {
-      const score = record.checkpointId === undefined ? 0 : scoreOf(wordsOf(newMessagesOf(record)) ?? "", words);
+      const score = !isContent(record) ? 0 : scoreOf(wordsOf(newMessagesOf(record)) ?? "", words);
       if (score > 0) hits.push({ threadId, entry: record, score });
     }
     const before = chain.records[0]?.seq ?? 0;

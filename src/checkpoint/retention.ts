@@ -1,7 +1,8 @@
 import { StateError } from "../errors.ts";
 import type { VacuumOptions, VacuumReport } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { appendEdit, entries, rebuiltOn } from "./editing.ts";
+import { appendEdit, type Edits, entries, rebuiltOn } from "./editing.ts";
+import { fits } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
 import type { LogEntry } from "./thread-log.ts";
 
@@ -18,23 +19,56 @@ export async function vacuumThread(
     if (tail === undefined) return { checkpoints: 0, threads: 0, dryRun };
     const all: LogEntry[] = [];
     for await (const entry of entries(context, threadId)) all.unshift(entry);
-    const cut = countToRemove(context, all, options);
-    const whole = cut === all.length;
+    const wanted = countToRemove(context, all, options);
+    const whole = wanted === all.length;
+    const { cut, edits } = whole
+      ? { cut: wanted, edits: undefined }
+      : await planCut(context, threadId, all, wanted, dryRun);
     const report = { checkpoints: cut, threads: whole && cut > 0 ? 1 : 0, dryRun };
-    if (cut === 0 || dryRun) return report;
+    if (dryRun || (cut === 0 && edits === undefined)) return report;
     if (whole) {
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };
       if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return report;
       continue;
     }
-    const first = all[cut];
-    if (first === undefined) return report;
-    const { kind, freshMessages } = openHeader(first);
-    const standsAlone = kind === "base" && freshMessages === undefined;
-    const replacement = standsAlone ? undefined : await rebuiltOn(context, threadId, first, undefined);
-    const edits = { dropBelow: first.seq, ...(replacement !== undefined && { replace: [replacement] }) };
-    if (await appendEdit(context, threadId, tail, undefined, edits)) return report;
+    if (edits === undefined || (await appendEdit(context, threadId, tail, undefined, edits))) return report;
   }
+}
+
+interface Cut {
+  /** How many checkpoints go. */
+  readonly cut: number;
+  /** Nothing where there is nothing to do. */
+  readonly edits: Edits | undefined;
+}
+
+/**
+ * The checkpoint that becomes the oldest is made a base, and everything below it
+ * goes: also the steps of one whose name was moved on. Where its state does not
+ * fit into one record, what it builds on stays, and only what is older goes.
+ */
+async function planCut(
+  context: CheckpointContext,
+  threadId: string,
+  all: readonly LogEntry[],
+  wanted: number,
+  dryRun: boolean,
+): Promise<Cut> {
+  const first = all[wanted];
+  if (first === undefined) return { cut: 0, edits: undefined };
+  const { kind, freshMessages, chain } = openHeader(first);
+  if (kind === "base" && wanted === 0) return { cut: 0, edits: undefined };
+  if (kind === "base" && freshMessages === undefined) return { cut: wanted, edits: { dropBelow: first.seq } };
+  const { capabilities } = context.log;
+  // A dry run reads no state: the headers tell about how large it is.
+  if (dryRun && chain.liveBytes <= capabilities.maxRecordBytes) return { cut: wanted, edits: undefined };
+  const replacement = dryRun ? undefined : await rebuiltOn(context, threadId, first, undefined);
+  if (replacement !== undefined && fits(replacement, capabilities)) {
+    return { cut: wanted, edits: { dropBelow: first.seq, replace: [replacement] } };
+  }
+  const below = all.filter(({ seq }) => seq < first.base).length;
+  if (below < wanted) return planCut(context, threadId, all, below, dryRun);
+  return { cut: below, edits: below === 0 ? undefined : { dropBelow: first.base } };
 }
 
 /** How many of the oldest go. In the order of the log: a clock that jumped cannot tear a hole into the history. */

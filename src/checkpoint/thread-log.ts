@@ -153,7 +153,7 @@ export interface ThreadLog {
    * returned, it is as durable as `capabilities.durability` says. Refuses
    * (without throwing) when the tail is not `expected` or the generation is
    * another one. Throws `INVALID_ARGUMENT` and writes nothing when `assertAppend`
-   * refuses the request; and whatever numbers it is given, here or in any other
+   * refuses the request, or when a record that is to be replaced is not there; and whatever numbers it is given, here or in any other
    * operation, it never reads or touches another thread.
    */
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome>;
@@ -206,9 +206,9 @@ export interface ThreadLog {
   }): Promise<LogPage<ThreadEntry>>;
 
   /**
-   * Checkpoint records whose words contain all of `words`, each as a whole word
-   * or as the beginning of one, in threads whose ids begin with `prefix`. Best
-   * first. Without it, threads are scanned.
+   * Records whose words contain all of `words`, each as a whole word or as the
+   * beginning of one, in threads whose ids begin with `prefix`; whether or not
+   * they carry a checkpoint id. Best first. Without it, threads are scanned.
    */
   search?(
     words: readonly string[],
@@ -218,8 +218,9 @@ export interface ThreadLog {
   /**
    * Brings the index that `search` uses up to date, for a driver that does not
    * index within `append` so that saves do not pay for searches. Called before
-   * every search and now and then after saves. `wordsOf` gives a record's words;
-   * where it throws, that record alone is left out. Indexes what was there when it
+   * every search and now and then after saves. `wordsOf` gives any
+   * record's words, and nothing for a record that has no words; where it throws,
+   * that record alone is left out. Indexes what was there when it
    * was called, so that it ends however busy the writers are, and keeps what it
    * did when it is stopped: by `signal`, at the latest after its next batch.
    */

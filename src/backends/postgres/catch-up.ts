@@ -64,7 +64,7 @@ async function indexBatch(
 ): Promise<number | undefined> {
   const rows = await run("unindexed", threadId, indexed, tail, RECORDS_PER_BATCH, BYTES_PER_BATCH);
   const found = rows.flatMap((row) => {
-    const words = row["checkpoint_id"] === null ? null : wordsIn(toRecord(row), wordsOf);
+    const words = wordsIn(toRecord(row), wordsOf);
     return words === null ? [] : [{ seq: row["seq"], version: row["version"], words }];
   });
   const reached = rows.at(-1)?.["is_last"] === "f" ? Number(rows.at(-1)?.["seq"]) : tail;

@@ -115,7 +115,7 @@ export function statements(names: TableNames): Statements {
     search: `SELECT t.thread_id, ${entryColumns("r")}, length(w.words) AS length FROM ${words} w
         JOIN ${records} r ON r.thread_id = w.thread_id AND r.seq = w.seq
         JOIN ${threads} t ON t.thread_id = w.thread_id
-      WHERE w.words @@ $1::tsquery AND r.checkpoint_id IS NOT NULL
+      WHERE w.words @@ $1::tsquery
         AND ($3::text IS NULL OR (w.thread_id >= $2 AND w.thread_id <= $3)) AND ${ALIVE}
       ORDER BY length(w.words), w.thread_id, w.seq DESC LIMIT $4`,
 
