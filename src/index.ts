@@ -40,6 +40,8 @@ export {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type FindOptions,
+  type ForkOptions,
   type ListThreadsOptions,
   type PageOptions,
   type SaveOptions,
@@ -77,6 +79,7 @@ export type {
   ThreadEntry,
   ThreadLog,
 } from "./checkpoint/thread-log.ts";
+export type { ThreadWarning } from "./checkpoint/warnings.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "./errors.ts";
 export type {

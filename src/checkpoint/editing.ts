@@ -1,6 +1,7 @@
 import type { Message } from "../state/message.ts";
 import { newMessagesOf, rebuildPair } from "./chain.ts";
 import { type CheckpointContext, newId } from "./context.ts";
+import { LostRaces } from "./lost-races.ts";
 import { planBaseHolding, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
 import type { AppendRequest, LogChain, LogEntry, LogRecord } from "./thread-log.ts";
@@ -14,10 +15,22 @@ import type { AppendRequest, LogChain, LogEntry, LogRecord } from "./thread-log.
 
 type Edits = Pick<AppendRequest, "replace" | "drop" | "dropBelow">;
 
-interface Tail {
+export interface Tail {
   readonly generation: string;
   readonly entry: LogEntry;
 }
+
+/** A change of records that are in the log, which can be appended behind any tail as long as they are what they were. */
+export interface EditPlan {
+  readonly edits: Edits;
+  /** The records that the plan was made from. */
+  readonly restsOn: readonly LogEntry[];
+  /** Where the newest checkpoint goes: that one, and the one that is the newest then. */
+  readonly head?: { readonly before: LogEntry; readonly after: LogEntry };
+}
+
+/** A plan is made anew when its records were changed: by another edit, which is rare. */
+export const MOST_PLANS = 20;
 
 /** Deletes one checkpoint. The one before it becomes the head if it was the newest. */
 export async function deleteCheckpoint(
@@ -26,7 +39,7 @@ export async function deleteCheckpoint(
   checkpointId: string,
 ): Promise<boolean> {
   const place = { operation: "delete", threadId, checkpointId };
-  for (;;) {
+  for (const plans = new LostRaces(context, "delete", threadId, MOST_PLANS); ; plans.lost()) {
     const tail = await context.call(place, (log) => log.tail(threadId));
     const entry = await context.call(place, (log) => log.entry(threadId, checkpointId));
     if (tail === undefined || entry === undefined) return false;
@@ -38,18 +51,28 @@ export async function deleteCheckpoint(
       continue;
     }
     const edits = await planRemovalOf(context, threadId, entry, newer, older);
-    const head = newer === undefined ? older : undefined;
-    if (await appendEdit(context, threadId, tail, head, edits)) return true;
+    const restsOn = [entry, newer, older].filter((each) => each !== undefined);
+    const head = newer === undefined && older !== undefined ? { before: entry, after: older } : undefined;
+    if (await appendEdit(context, threadId, tail, { edits, restsOn, ...(head && { head }) })) return true;
   }
 }
 
-/** What an append must do beside appending so that the name `checkpointId` becomes free for it. */
-export async function planRemoval(context: CheckpointContext, threadId: string, checkpointId: string): Promise<Edits> {
+/**
+ * What an append behind `tail` must do beside appending so that the name
+ * `checkpointId` becomes free for it. Records behind that tail are left out:
+ * where there are any, the append is refused.
+ */
+export async function planRemoval(
+  context: CheckpointContext,
+  threadId: string,
+  checkpointId: string,
+  tail: number,
+): Promise<Edits> {
   const place = { operation: "save", threadId, checkpointId };
   const entry = await context.call(place, (log) => log.entry(threadId, checkpointId));
-  if (entry === undefined) return {};
+  if (entry === undefined || entry.seq > tail) return {};
   const { newer, older } = await neighbours(context, threadId, entry);
-  return planRemovalOf(context, threadId, entry, newer, older);
+  return planRemovalOf(context, threadId, entry, newer && newer.seq <= tail ? newer : undefined, older);
 }
 
 async function planRemovalOf(
@@ -121,12 +144,12 @@ function readChain(context: CheckpointContext, threadId: string, entry: LogEntry
 async function neighbours(
   context: CheckpointContext,
   threadId: string,
-  entry: LogEntry,
+  { seq }: LogEntry,
 ): Promise<{ readonly newer: LogEntry | undefined; readonly older: LogEntry | undefined }> {
   let newer: LogEntry | undefined;
   for await (const other of entries(context, threadId)) {
-    if (other.seq < entry.seq) return { newer, older: other };
-    if (other.seq > entry.seq) newer = other;
+    if (other.seq < seq) return { newer, older: other };
+    if (other.seq > seq) newer = other;
   }
   return { newer, older: undefined };
 }
@@ -147,28 +170,60 @@ export async function* entries(
   }
 }
 
-/** Writes an edit behind the tail. `head` is the new newest checkpoint where that changes. False when the thread moved meanwhile. */
+/**
+ * Writes an edit behind the tail. An edit of old records does not depend on what
+ * is added behind them, so a race that was lost costs a look at those records
+ * and another append, and not another plan: a writer that never stops delays it
+ * and cannot keep it from happening. False when the plan no longer fits.
+ */
 export async function appendEdit(
   context: CheckpointContext,
   threadId: string,
   tail: Tail,
-  head: LogEntry | undefined,
-  edits: Edits,
+  plan: EditPlan,
 ): Promise<boolean> {
+  // Planned with records that came after the tail was read.
+  if (plan.restsOn.some(({ seq }) => seq > tail.entry.seq)) return false;
+  let current = tail;
+  for (const races = new LostRaces(context, "delete", threadId); ; races.lost()) {
+    const request = editRequest(context, current, plan);
+    const outcome = await context.call({ operation: "delete", threadId }, (log) => log.append(threadId, request));
+    if (outcome.appended || outcome.occupant?.writeId === request.record.writeId) return true;
+    const { tail: entry, generation } = outcome;
+    if (entry === undefined || generation !== current.generation) return false;
+    current = { generation, entry };
+    if (!(await stillFits(context, threadId, current, plan))) return false;
+  }
+}
+
+function editRequest(context: CheckpointContext, tail: Tail, { edits, head }: EditPlan): AppendRequest {
   const writeId = newId();
   const tailHeader = openHeader(tail.entry);
   const seq = tail.entry.seq + 1;
   const outdated = tailHeader.kind === "edit" ? [tail.entry.seq] : [];
-  const base = head?.base ?? Math.max(tail.entry.base, edits.dropBelow ?? 0);
-  const parts = { seq, writeId, base, head: head?.seq ?? tail.entry.head };
-  const record = sealMark("edit", parts, context.now(), tailHeader.thread);
-  const request: AppendRequest = {
+  const base = head?.after.base ?? Math.max(tail.entry.base, edits.dropBelow ?? 0);
+  const parts = { seq, writeId, base, head: head?.after.seq ?? tail.entry.head };
+  return {
     generation: tail.generation,
     expected: tail.entry.seq,
-    record,
+    record: sealMark("edit", parts, context.now(), tailHeader.thread),
     ...edits,
     drop: [...(edits.drop ?? []), ...outdated],
   };
-  const outcome = await context.call({ operation: "delete", threadId }, (log) => log.append(threadId, request));
-  return outcome.appended || outcome.occupant?.writeId === writeId;
+}
+
+/** Whether the records of a plan are what they were as of `tail` or later. A header holds the checksum of the whole record. */
+async function stillFits(
+  context: CheckpointContext,
+  threadId: string,
+  tail: Tail,
+  { restsOn, head }: EditPlan,
+): Promise<boolean> {
+  if (head !== undefined && tail.entry.head !== head.before.seq) return false;
+  const found = await Promise.all(
+    restsOn.map(({ checkpointId = "" }) =>
+      context.call({ operation: "delete", threadId, checkpointId }, (log) => log.entry(threadId, checkpointId)),
+    ),
+  );
+  return restsOn.every(({ seq, header }, index) => found[index]?.seq === seq && found[index].header === header);
 }

@@ -53,6 +53,8 @@ export interface LeaseState {
   /** Grows by one with every new holder: the fencing token. */
   readonly epoch: number;
   readonly expiresAt: number;
+  /** Of the thread it was taken in: in a copy of that thread it holds nobody. */
+  readonly generation?: string;
 }
 
 const EMPTY_CHAIN: ChainSize = { records: 0, bytes: 0, liveBytes: 0, baseBytes: 0 };

@@ -1,53 +1,106 @@
 import { StateError } from "../errors.ts";
 import type { VacuumOptions, VacuumReport } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { appendEdit, entries, rebuiltOn } from "./editing.ts";
+import { appendEdit, type EditPlan, entries, MOST_PLANS, rebuiltOn } from "./editing.ts";
+import { everyThread } from "./finding.ts";
+import { LostRaces } from "./lost-races.ts";
 import { openHeader } from "./record.ts";
-import type { LogEntry } from "./thread-log.ts";
+import type { LogEntry, ThreadEntry } from "./thread-log.ts";
+import { Warnings } from "./warnings.ts";
 
-/** Retention for one thread: takes away its oldest checkpoints, or all of them. */
-export async function vacuumThread(
-  context: CheckpointContext,
-  threadId: string,
-  options: VacuumOptions,
-): Promise<VacuumReport> {
-  const dryRun = options.dryRun ?? false;
+/** What may go, as of the moment the vacuum began. */
+interface Rule {
+  readonly keepLast: number;
+  /** Checkpoints from this time on stay. */
+  readonly cutoff: number;
+  readonly dryRun: boolean;
+}
+
+interface Removed {
+  readonly checkpoints: number;
+  readonly threads: number;
+}
+
+const NOTHING: Removed = { checkpoints: 0, threads: 0 };
+
+/** Retention for every thread. One that cannot be vacuumed is left as it is and reported; the others get their turn. */
+export async function vacuumThreads(context: CheckpointContext, options: VacuumOptions): Promise<VacuumReport> {
+  const { olderThanDays, keepLast = 0, dryRun = false } = options;
+  const cutoff = olderThanDays === undefined ? Number.POSITIVE_INFINITY : context.now() - olderThanDays * 86_400_000;
+  const warnings = new Warnings();
+  let [checkpoints, threads] = [0, 0];
+  for await (const thread of everyThread(context, "vacuum", "", warnings)) {
+    const { threadId } = thread;
+    const removed = await warnings.skipping(threadId, () =>
+      context.guard({ operation: "vacuum", threadId }, () =>
+        vacuumThread(context, thread, { keepLast, cutoff, dryRun }),
+      ),
+    );
+    checkpoints += removed?.checkpoints ?? 0;
+    threads += removed?.threads ?? 0;
+  }
+  return { checkpoints, threads, dryRun, skipped: warnings.count, warnings: warnings.list };
+}
+
+/** Takes away the thread's oldest checkpoints, or all of them. */
+async function vacuumThread(context: CheckpointContext, { threadId, head }: ThreadEntry, rule: Rule): Promise<Removed> {
+  // A thread holds no more checkpoints than the position of its newest says: the many short ones cost no call.
+  if (head.seq <= rule.keepLast || (head.seq === 1 && isYoung(head, rule))) return NOTHING;
   const place = { operation: "vacuum", threadId };
-  for (;;) {
+  for (const plans = new LostRaces(context, "vacuum", threadId, MOST_PLANS); ; plans.lost()) {
     const tail = await context.call(place, (log) => log.tail(threadId));
-    if (tail === undefined) return { checkpoints: 0, threads: 0, dryRun };
-    const all: LogEntry[] = [];
-    for await (const entry of entries(context, threadId)) all.unshift(entry);
-    const cut = countToRemove(context, all, options);
-    const whole = cut === all.length;
-    const report = { checkpoints: cut, threads: whole && cut > 0 ? 1 : 0, dryRun };
-    if (cut === 0 || dryRun) return report;
-    if (whole) {
+    if (tail === undefined) return NOTHING;
+    const { outdated, oldestKept } = await survey(context, threadId, rule);
+    const removed = { checkpoints: outdated, threads: outdated > 0 && oldestKept === undefined ? 1 : 0 };
+    if (outdated === 0 || rule.dryRun) return removed;
+    if (oldestKept === undefined) {
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };
-      if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return report;
+      if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return removed;
       continue;
     }
-    const first = all[cut];
-    if (first === undefined) return report;
-    const { kind, freshMessages } = openHeader(first);
-    const standsAlone = kind === "base" && freshMessages === undefined;
-    const replacement = standsAlone ? undefined : await rebuiltOn(context, threadId, first, undefined);
-    const edits = { dropBelow: first.seq, ...(replacement !== undefined && { replace: [replacement] }) };
-    if (await appendEdit(context, threadId, tail, undefined, edits)) return report;
+    const plan = await planCut(context, threadId, oldestKept);
+    if (plan !== undefined && (await appendEdit(context, threadId, tail, plan))) return removed;
   }
 }
 
-/** How many of the oldest go. In the order of the log: a clock that jumped cannot tear a hole into the history. */
-function countToRemove(context: CheckpointContext, oldestFirst: readonly LogEntry[], options: VacuumOptions): number {
-  const { olderThanDays, keepLast } = options;
-  const byCount = keepLast === undefined ? oldestFirst.length : Math.max(0, oldestFirst.length - keepLast);
-  if (olderThanDays === undefined) return byCount;
-  const cutoff = context.now() - olderThanDays * 86_400_000;
-  const firstYoung = oldestFirst.findIndex((entry) => openHeader(entry).createdAt >= cutoff);
-  return Math.min(byCount, firstYoung === -1 ? oldestFirst.length : firstYoung);
+/** The oldest checkpoint that is kept begins the history: it must stand alone. `undefined` when it is gone already. */
+async function planCut(
+  context: CheckpointContext,
+  threadId: string,
+  oldestKept: LogEntry,
+): Promise<EditPlan | undefined> {
+  const edits = { dropBelow: oldestKept.seq };
+  const { kind, freshMessages } = openHeader(oldestKept);
+  if (kind === "base" && freshMessages === undefined) return { edits, restsOn: [oldestKept] };
+  const replacement = await rebuiltOn(context, threadId, oldestKept, undefined);
+  return replacement && { edits: { ...edits, replace: [replacement] }, restsOn: [oldestKept] };
 }
 
-export function assertVacuumOptions({ olderThanDays, keepLast }: VacuumOptions): void {
+/**
+ * How many of the oldest go, and the oldest of those that stay. In the order of
+ * the log: a clock that jumped cannot tear a hole into the history. Holds no
+ * more than a page of entries, however many there are.
+ */
+async function survey(
+  context: CheckpointContext,
+  threadId: string,
+  rule: Rule,
+): Promise<{ readonly outdated: number; readonly oldestKept: LogEntry | undefined }> {
+  let [met, kept] = [0, 0];
+  let oldestKept: LogEntry | undefined;
+  for await (const entry of entries(context, threadId)) {
+    met++;
+    if (met > rule.keepLast && !isYoung(entry, rule)) continue;
+    kept = met;
+    oldestKept = entry;
+  }
+  return { outdated: met - kept, oldestKept };
+}
+
+const isYoung = (entry: LogEntry, { cutoff }: Rule): boolean =>
+  cutoff !== Number.POSITIVE_INFINITY && openHeader(entry).createdAt >= cutoff;
+
+export function assertVacuumOptions({ olderThanDays, keepLast, dryRun }: VacuumOptions): void {
   if (olderThanDays === undefined && keepLast === undefined) {
     throw new StateError("INVALID_ARGUMENT", "vacuum needs olderThanDays or keepLast: say what may go");
   }
@@ -56,5 +109,8 @@ export function assertVacuumOptions({ olderThanDays, keepLast }: VacuumOptions):
   }
   if (keepLast !== undefined && !(Number.isInteger(keepLast) && keepLast >= 1)) {
     throw new StateError("INVALID_ARGUMENT", "keepLast must be a whole number from 1 on");
+  }
+  if (dryRun !== undefined && typeof dryRun !== "boolean") {
+    throw new StateError("INVALID_ARGUMENT", "dryRun must be true or false");
   }
 }

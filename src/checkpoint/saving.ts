@@ -8,6 +8,7 @@ import { type CheckpointContext, newId } from "./context.ts";
 import { planRemoval } from "./editing.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
+import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
 import { type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { type Position, positionOf } from "./position.ts";
@@ -45,7 +46,7 @@ export async function saveState(
     const applied = await appliedBefore(context, state, threadId, attempt, options);
     if (applied !== undefined) return applied;
     let expectation = await initialExpectation(context, state, threadId, options);
-    for (;;) {
+    for (const races = new LostRaces(context, "save", threadId); ; races.lost()) {
       expectation = await heedLease(context, threadId, expectation, options);
       const { request, fields } = await planAppend(context, state, threadId, expectation, {
         ...options,
@@ -135,11 +136,11 @@ async function heedLease(
   expected: Expectation | undefined,
   options: SaveOptions,
 ): Promise<Expectation | undefined> {
-  if ((await leaseFault(context, expected?.thread?.lease, options.lease)) === undefined) return expected;
+  if ((await leaseFault(context, expected, options.lease)) === undefined) return expected;
   const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
   const refusal = { appended: false, tail: found?.entry, generation: found?.generation, occupant: undefined } as const;
   const fresh = reconsider(context, threadId, expected, refusal, options);
-  const fault = await leaseFault(context, fresh?.thread?.lease, options.lease);
+  const fault = await leaseFault(context, fresh, options.lease);
   if (fault !== undefined) throw leaseConflict(context, threadId, fault);
   return fresh;
 }
@@ -183,14 +184,14 @@ async function planAppend(
   const removal =
     options.checkpointId === undefined || expected === undefined
       ? {}
-      : await planRemoval(context, threadId, options.checkpointId);
+      : await planRemoval(context, threadId, options.checkpointId, expected.tail);
   // A program that knows no schema hands on the version of what it adds to.
   const schema = context.schema?.version ?? positionOf(context, state, threadId)?.schema ?? 0;
   const origin = buildableOrigin(context, state, threadId, expected, schema, removal.drop ?? []);
   const planned = planBody(state.fields, origin, context.log.capabilities.maxChainRecords);
   assertFits(context, threadId, planned);
   const seq = (expected?.tail ?? 0) + 1;
-  const lease = leaseAfterWrite(context, expected?.thread?.lease, options.lease);
+  const lease = leaseAfterWrite(context, expected, options.lease);
   const thread = { ...expected?.thread, ...(lease !== undefined && { lease }) };
   const fields: RecordFields = {
     kind: planned.kind,

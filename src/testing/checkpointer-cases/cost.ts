@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { userMessage } from "../../state/message.ts";
 import { assertSame } from "../same-value.ts";
 import { type CheckpointerCase, checkpointerCasesOf, detailed } from "./checkpointer-case.ts";
-import { conversation, growThread, loaded } from "./conversations.ts";
+import { conversation, growThread, listCheckpoints, loaded } from "./conversations.ts";
 
 const KILOBYTE = "x".repeat(1000);
 
@@ -19,7 +19,7 @@ export const costCases: readonly CheckpointerCase[] = checkpointerCasesOf("cost"
         state = state.withMessage(userMessage(`${index} ${KILOBYTE}`));
         await subject.save(state, "t");
       }
-      const bytes = (await subject.listCheckpoints("t", { limit: 120 })).map((summary) => summary.bytes ?? 0);
+      const bytes = (await listCheckpoints(subject, "t", { limit: 120 })).items.map((summary) => summary.bytes ?? 0);
       const [late, early] = [medianOf(bytes.slice(0, 30)), medianOf(bytes.slice(90))];
       assert.ok(early >= KILOBYTE.length, "the bytes are real");
       assert.ok(late <= early * 1.2, `an early save writes ${early} bytes, a late one ${late}`);
@@ -60,7 +60,7 @@ export const costCases: readonly CheckpointerCase[] = checkpointerCasesOf("cost"
       assert.equal(await detailed(subject).stats("absent"), undefined);
       await growThread(subject, "t", 5);
       const stats = await detailed(subject).stats("t");
-      const listed = [...(await subject.listCheckpoints("t"))];
+      const { items: listed } = await listCheckpoints(subject, "t");
       assert.equal(stats?.checkpoints, 5);
       assert.equal(stats.messages, 5);
       assert.equal(
