@@ -78,6 +78,7 @@ export type {
   SearchHit,
   ThreadEntry,
   ThreadLog,
+  ThreadTail,
 } from "./checkpoint/thread-log.ts";
 export type { ThreadWarning } from "./checkpoint/warnings.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";

@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
+import { assertThreadLog } from "./assert-thread-log.ts";
 import {
   BaseCheckpointer,
   type CheckpointRef,
@@ -47,7 +48,7 @@ import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
 import { Warnings } from "./warnings.ts";
-import { type WatchOptions, watchThread } from "./watching.ts";
+import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.ts";
 
 /** Large batches: each becomes one segment of the index, and segments that are merged later leave free pages behind. */
 const SAVES_PER_INDEXING = 256;
@@ -67,6 +68,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   constructor(log: ThreadLog, options: CheckpointerOptions = {}) {
     super();
+    assertThreadLog(log);
     this.#context = openContext(this, log, options);
     this.#logCapabilities = log.capabilities;
     this.#capabilities = capabilitiesOf(log);
@@ -268,7 +270,9 @@ export class Checkpointer extends BaseCheckpointer {
   /** Every checkpoint saved from now on, by any process. */
   override watch(threadId: string, given?: WatchOptions): AsyncIterable<CheckpointSummary> {
     this.#named("watch", threadId, undefined);
-    return watchThread(this.#context, threadId, optionsOf("watch", given, WATCH));
+    const options = optionsOf("watch", given, WATCH);
+    assertWatchOptions(options);
+    return watchThread(this.#context, threadId, options);
   }
 
   override async close(): Promise<void> {

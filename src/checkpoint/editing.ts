@@ -4,7 +4,7 @@ import { type CheckpointContext, newId } from "./context.ts";
 import { LostRaces } from "./lost-races.ts";
 import { planBaseHolding, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
-import type { AppendRequest, LogChain, LogEntry, LogRecord } from "./thread-log.ts";
+import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadTail } from "./thread-log.ts";
 
 /**
  * Taking checkpoints out of the middle or off the end of a log. A checkpoint
@@ -14,11 +14,6 @@ import type { AppendRequest, LogChain, LogEntry, LogRecord } from "./thread-log.
  */
 
 type Edits = Pick<AppendRequest, "replace" | "drop" | "dropBelow">;
-
-export interface Tail {
-  readonly generation: string;
-  readonly entry: LogEntry;
-}
 
 /** A change of records that are in the log, which can be appended behind any tail as long as they are what they were. */
 export interface EditPlan {
@@ -179,12 +174,12 @@ export async function* entries(
 export async function appendEdit(
   context: CheckpointContext,
   threadId: string,
-  tail: Tail,
+  tail: ThreadTail,
   plan: EditPlan,
 ): Promise<boolean> {
   // Planned with records that came after the tail was read.
   if (plan.restsOn.some(({ seq }) => seq > tail.entry.seq)) return false;
-  let current = tail;
+  let current: ThreadTail = tail;
   for (const races = new LostRaces(context, "delete", threadId); ; races.lost()) {
     const request = editRequest(context, current, plan);
     const outcome = await context.call({ operation: "delete", threadId }, (log) => log.append(threadId, request));
@@ -196,7 +191,7 @@ export async function appendEdit(
   }
 }
 
-function editRequest(context: CheckpointContext, tail: Tail, { edits, head }: EditPlan): AppendRequest {
+function editRequest(context: CheckpointContext, tail: ThreadTail, { edits, head }: EditPlan): AppendRequest {
   const writeId = newId();
   const tailHeader = openHeader(tail.entry);
   const seq = tail.entry.seq + 1;
@@ -216,7 +211,7 @@ function editRequest(context: CheckpointContext, tail: Tail, { edits, head }: Ed
 async function stillFits(
   context: CheckpointContext,
   threadId: string,
-  tail: Tail,
+  tail: ThreadTail,
   { restsOn, head }: EditPlan,
 ): Promise<boolean> {
   if (head !== undefined && tail.entry.head !== head.before.seq) return false;

@@ -6,7 +6,7 @@ import { assertOwner } from "./ids.ts";
 import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState } from "./lease-rules.ts";
 import { LostRaces } from "./lost-races.ts";
 import { type LeaseState, openHeader, sealMark } from "./record.ts";
-import type { AppendRequest, LogEntry } from "./thread-log.ts";
+import type { AppendRequest, ThreadTail } from "./thread-log.ts";
 
 export type { Lease } from "./lease-rules.ts";
 
@@ -18,11 +18,6 @@ export interface LeaseOptions {
   /** How long to wait for another holder before giving up. @default 0 */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
-}
-
-interface Tail {
-  readonly generation: string;
-  readonly entry: LogEntry;
 }
 
 /** Runs `work` while holding the thread's lease; renews it, and gives it back in the end. */
@@ -155,13 +150,13 @@ async function rewrite(
   return false;
 }
 
-type LeaseOutcome = { readonly appended: true } | { readonly appended: false; readonly tail: Tail | undefined };
+type LeaseOutcome = { readonly appended: true } | { readonly appended: false; readonly tail: ThreadTail | undefined };
 
 /** A refusal brings the tail that is there instead, so that another attempt needs no other call. */
 async function appendLease(
   context: CheckpointContext,
   threadId: string,
-  tail: Tail | undefined,
+  tail: ThreadTail | undefined,
   next: (generation: string) => LeaseState,
 ): Promise<LeaseOutcome> {
   const writeId = newId();
@@ -182,10 +177,10 @@ async function appendLease(
   return { appended: false, tail: entry && found !== undefined ? { generation: found, entry } : undefined };
 }
 
-const readTail = (context: CheckpointContext, threadId: string): Promise<Tail | undefined> =>
+const readTail = (context: CheckpointContext, threadId: string): Promise<ThreadTail | undefined> =>
   context.call({ operation: "lease", threadId }, (log) => log.tail(threadId));
 
-const leaseOf = (tail: Tail | undefined): LeaseState | undefined =>
+const leaseOf = (tail: ThreadTail | undefined): LeaseState | undefined =>
   tail && leaseIn({ generation: tail.generation, thread: openHeader(tail.entry).thread });
 
-const holds = (tail: Tail | undefined, lease: Lease): boolean => isHeldBy(leaseOf(tail), lease);
+const holds = (tail: ThreadTail | undefined, lease: Lease): boolean => isHeldBy(leaseOf(tail), lease);

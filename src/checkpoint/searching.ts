@@ -12,6 +12,7 @@ import { Warnings } from "./warnings.ts";
 
 /** More than anybody searches for; each of them costs an index a lookup. */
 const MOST_WORDS = 1000;
+const LONGEST_QUERY = 65_536;
 
 interface SearchRange {
   readonly limit: number;
@@ -25,6 +26,9 @@ export async function searchThreads(
   options: FindOptions,
 ): Promise<Page<ThreadSearchHit>> {
   if (typeof query !== "string") throw new StateError("INVALID_ARGUMENT", "the query must be a string");
+  if (query.length > LONGEST_QUERY) {
+    throw new StateError("INVALID_ARGUMENT", `a query has at most ${LONGEST_QUERY} characters, not ${query.length}`);
+  }
   const within = { limit: checkedLimit(options.limit, 10), prefix: checkedPrefix(options.threadPrefix) };
   const words = [...new Set(searchWords(query))];
   if (words.length > MOST_WORDS) {
