@@ -1,3 +1,4 @@
+/** Long because it is the whole surface of what users hold: a short method for each feature, which lives in a file of its own. */
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { assertThreadLog } from "./assert-thread-log.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { StateError } from "../errors.ts";
-import { keepTurnShort } from "../internal/event-loop-turn.ts";
+import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { StateSchema } from "../state/state-schema.ts";
 import { asStateError, type CallPlace, callDriver, persist, type RetryPolicy } from "./call.ts";
 import { assertDurability, warnOfWeaker } from "./durability.ts";
@@ -41,7 +41,8 @@ export class CheckpointContext {
 
   async call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
     await this.connect(place);
-    await keepTurnShort();
+    const pause = endOfLongTurn();
+    if (pause !== undefined) await pause;
     return callDriver(this.log, this.#retry, place, work);
   }
 

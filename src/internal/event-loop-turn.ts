@@ -6,18 +6,19 @@ const LONGEST_MS = 10;
 let turnBegan: number | undefined;
 
 /**
- * Lets the event loop turn when the present turn has lasted too long. A storage
- * that answers at once makes a loop of awaits one long turn, in which not even a
- * timer fires; asked before every call to it, no loop can do that.
+ * What to wait for so that the event loop turns, when the present turn has lasted
+ * too long. A storage that answers at once makes a loop of awaits one long turn,
+ * in which not even a timer fires; asked before every call to it, no loop can do that.
  */
-export async function keepTurnShort(): Promise<void> {
+export function endOfLongTurn(): Promise<void> | undefined {
   const now = performance.now();
   if (turnBegan === undefined) {
     turnBegan = now;
     setImmediate(() => {
       turnBegan = undefined;
     });
-  } else if (now - turnBegan > LONGEST_MS) {
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    return undefined;
   }
+  if (now - turnBegan <= LONGEST_MS) return undefined;
+  return new Promise<void>((resolve) => setImmediate(resolve));
 }
