@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import { failsWith } from "../expect-failure.ts";
 import { passTime } from "../manual-clock.ts";
 import { assertSame } from "../same-value.ts";
@@ -15,6 +18,23 @@ import {
 } from "./conversations.ts";
 
 const DAY = 86_400_000;
+/** Where the writer stops by itself: what waits for a quiet moment then ends, too late. */
+const MOST_SAVES = 400;
+
+/** Saves without a pause until told otherwise, and says how often. */
+async function savingAllTheTime(
+  subject: BaseCheckpointer,
+  start: AgentState,
+  isDone: { readonly value: boolean },
+): Promise<number> {
+  let [state, saves] = [start, 0];
+  for (; !isDone.value && saves < MOST_SAVES; saves++) {
+    state = state.withMetadata({ saves: saves + 1 });
+    await subject.save(state, "t");
+    await sleep(1);
+  }
+  return saves;
+}
 
 export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("vacuum", [
   {
@@ -111,6 +131,28 @@ export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
       ]);
       await subject.vacuum({ keepLast: 1 });
       await assertHistory(subject, "t", [[sixth, 6]]);
+    },
+  },
+  {
+    name: "a vacuum and a deletion end while somebody saves all the time",
+    needs: ["vacuum", "history", "conditionalSave"],
+    run: async ({ subject }) => {
+      const { state, ids } = await growThread(subject, "t", 30);
+      const isDone = { value: false };
+      const writer = savingAllTheTime(subject, state, isDone);
+      try {
+        assert.equal(await subject.delete("t", { checkpointId: ids[3] as string }), true);
+        const report = await subject.vacuum({ keepLast: 10 });
+        assert.equal(report.skipped, 0, "nothing was left for later");
+        assert.ok(report.checkpoints >= 19, `${report.checkpoints} checkpoints were removed`);
+      } finally {
+        isDone.value = true;
+      }
+      const saves = await writer;
+      assert.ok(saves < MOST_SAVES, "they ended before the writer did");
+      const left = await historyOf(subject, "t");
+      assert.ok(left.length >= 10 && left.length <= 10 + saves, `${left.length} checkpoints are left`);
+      assert.equal((await loaded(subject, "t")).metadata["saves"], saves, "the writer lost nothing");
     },
   },
   {
