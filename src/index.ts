@@ -62,6 +62,7 @@ export {
 export { Checkpointer } from "./checkpoint/checkpointer.ts";
 export type { CheckpointerOptions } from "./checkpoint/context.ts";
 export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
+export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { Page } from "./checkpoint/page.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
