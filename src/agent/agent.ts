@@ -10,6 +10,8 @@ import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type UserMessage, userMessage } from "../state/message.ts";
+import { assertPrompt, assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
+import { assertTools } from "./assert-tools.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
@@ -26,7 +28,7 @@ import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
 import type { Tool } from "./tool.ts";
 import { changedTools, withToolList } from "./tool-list.ts";
-import { READ_RESULT, readResultTool } from "./tool-result.ts";
+import { readResultTool } from "./tool-result.ts";
 
 export interface CoreAgentOptions extends RunLimits {
   /** Resolved when the first run needs it. */
@@ -84,12 +86,11 @@ export class CoreAgent<Output = unknown> {
 
   constructor(options: CoreAgentOptions) {
     this.#options = options;
-    this.#tools = options.tools ?? [];
+    const { tools = [] } = options;
+    assertTools(tools);
+    this.#tools = tools;
     this.#fixed = fixedParts(options);
     new LimitGuard(options, this.#fixed.now);
-    const names = [...this.#tools.map(({ name }) => name), READ_RESULT];
-    const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) throw new TypeError(`two tools are named ${JSON.stringify(twice)}`);
   }
 
   /**
@@ -98,6 +99,7 @@ export class CoreAgent<Output = unknown> {
    * when there is a prompt is settled first.
    */
   run(prompt?: string | UserMessage["content"] | UserMessage, options: RunOptions = {}): Run<Output> {
+    assertRunOptions(options);
     const message = prompt === undefined ? undefined : asUserMessage(prompt);
     const needsThread = message === undefined;
     return this.#start(options, { needsThread, begin: (context, adopt) => begin(context, adopt, message) });
@@ -105,6 +107,7 @@ export class CoreAgent<Output = unknown> {
 
   /** Answers a question that a run ended with, in any process, and goes on. */
   resume(options: ResumeOptions): Run<Output> {
+    assertResumeOptions(options);
     const { interruptId, response } = options;
     const answer: Opening["begin"] = async ({ session, parts }, adopt) => {
       const answered = await answerInterrupt(session.state, interruptId, response, parts.now());
@@ -249,6 +252,7 @@ function signalOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal
 }
 
 function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): UserMessage {
+  assertPrompt(prompt);
   if (typeof prompt === "string" || Array.isArray(prompt)) return userMessage(prompt);
   return prompt as UserMessage;
 }

@@ -1,6 +1,7 @@
 import { StateError } from "../errors.ts";
 import { readySchema } from "../models/schema.ts";
 import type { CoreAgentOptions } from "./agent.ts";
+import { assertHooks, assertMethods } from "./assert-run-options.ts";
 import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
 import type { AgentParts } from "./run-context.ts";
 
@@ -14,14 +15,18 @@ export function fixedParts(options: CoreAgentOptions): FixedParts {
   assertWhole("toolConcurrency", toolConcurrency, 1);
   assertWhole("maxToolResultChars", maxToolResultChars, 100);
   assertWhole("maxOutputRepairs", maxOutputRepairs, 0);
+  const { hooks = {}, memory = NO_MEMORY, conversation = WHOLE_CONVERSATION } = options;
+  assertHooks(hooks);
+  assertMethods("Agent({ memory })", memory, ["recall", "remember"]);
+  assertMethods("Agent({ conversation })", conversation, ["shape"]);
   return {
     systemPrompt: options.systemPrompt,
     saveEvery: every === "end" ? Number.POSITIVE_INFINITY : every,
     toolConcurrency,
     maxResultChars: maxToolResultChars,
-    memory: options.memory ?? NO_MEMORY,
-    conversation: options.conversation ?? WHOLE_CONVERSATION,
-    hooks: options.hooks ?? {},
+    memory,
+    conversation,
+    hooks,
     output: outputSchema === undefined ? undefined : readySchema(outputSchema, "outputSchema"),
     maxOutputRepairs,
     now: options.now ?? Date.now,

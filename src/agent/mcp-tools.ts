@@ -1,4 +1,5 @@
 import { StateError } from "../errors.ts";
+import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import type { JsonSchema } from "../models/model.ts";
 import { type Tool, type ToolEffect, tool } from "./tool.ts";
 
@@ -37,6 +38,7 @@ export interface McpToolsOptions {
 
 /** Every tool of a connected MCP server, all pages of its list. */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<readonly Tool[]> {
+  assertMcpArguments(client, options);
   const tools: Tool[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
@@ -50,6 +52,18 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     if (cursor !== undefined) seen.add(cursor);
   } while (cursor !== undefined);
   return tools;
+}
+
+const OPTIONS: OptionKinds<McpToolsOptions> = { prefix: "string", effect: ["string", "function"], timeoutMs: "number" };
+
+function assertMcpArguments(client: unknown, options: object): void {
+  const { listTools, callTool } = (client ?? {}) as Partial<McpClient>;
+  if (typeof listTools !== "function" || typeof callTool !== "function") {
+    throw new TypeError(
+      `mcpTools() takes a connected MCP client, with listTools() and callTool(), not ${described(client)}`,
+    );
+  }
+  assertKnownOptions("mcpTools()", options, OPTIONS);
 }
 
 function asTool(

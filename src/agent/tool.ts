@@ -1,5 +1,6 @@
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../models/schema.ts";
+import { assertToolOptions } from "./assert-tool-options.ts";
 
 /**
  * What may happen when a call was begun and nobody knows how it ended.
@@ -82,6 +83,7 @@ const NO_ARGUMENTS: JsonSchema = { type: "object", properties: {}, additionalPro
 
 /** Declares a tool: what the model is told, how arguments are checked, and what a crash in the middle means. */
 export function tool<const Schema extends AnySchema>(options: ToolOptions<Schema>): Tool {
+  assertToolOptions(options);
   const { name, execute, needsApproval = false, idempotent = false } = options;
   if (typeof name !== "string" || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
     throw new TypeError(

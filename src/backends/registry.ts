@@ -60,6 +60,13 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     load: () => import("./oci/index.ts"),
     peers: { "oci-objectstorage": ">=2.90 <3", "oci-common": ">=2.90 <3" },
   },
+  s3: {
+    schemes: ["s3"],
+    example: "s3://my-bucket/prod",
+    load: () => import("./s3/index.ts"),
+    peers: { "@aws-sdk/client-s3": ">=3.700 <4" },
+    durability: "configured",
+  },
   http: {
     schemes: ["http", "https"],
     example: "https://state.example.com",

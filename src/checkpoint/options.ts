@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { nearestName } from "../internal/nearest-name.ts";
+import { described, unknownOption } from "../internal/known-options.ts";
 import type {
   CheckpointRef,
   FindOptions,
@@ -28,7 +28,7 @@ export function assertOptions(factory: string, options: object, own: Readonly<Re
   const known = { ...own, ...SHARED };
   for (const [name, value] of Object.entries(options)) {
     const kind = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (kind === undefined) throw unknownOption(factory, name, Object.keys(known));
+    if (kind === undefined) throw unknownOption(`${factory}()`, name, Object.keys(known));
     if (value !== undefined && typeof value !== kind) {
       throw new StateError("INVALID_ARGUMENT", `${factory}(): ${name} must be a ${kind}, not a ${typeof value}`);
     }
@@ -52,10 +52,10 @@ export function optionsOf<Options extends object>(
   const known = Object.keys(names);
   if (!isPlainObject(given)) {
     const takes = `${method}() takes its options as an object`;
-    throw invalid(`${takes}, such as { ${known.slice(0, 2).join(", ")} }, not ${shown(given)}`);
+    throw invalid(`${takes}, such as { ${known.slice(0, 2).join(", ")} }, not ${described(given)}`);
   }
   for (const name of Object.keys(given)) {
-    if (!Object.hasOwn(names, name)) throw unknownOption(method, name, known);
+    if (!Object.hasOwn(names, name)) throw unknownOption(`${method}()`, name, known);
   }
   return given;
 }
@@ -116,18 +116,6 @@ function isPlainObject(given: unknown): boolean {
   if (typeof given !== "object" || given === null || Array.isArray(given)) return false;
   const prototype: unknown = Object.getPrototypeOf(given);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
-function unknownOption(method: string, name: string, known: readonly string[]): StateError {
-  const nearest = nearestName(name, known);
-  const hint = nearest === undefined ? "" : `. Did you mean ${nearest}?`;
-  return invalid(`${method}() has no option ${JSON.stringify(name)}; it takes ${known.join(", ")}${hint}`);
-}
-
-function shown(given: unknown): string {
-  if (given === null) return "null";
-  if (Array.isArray(given)) return "an array";
-  return typeof given === "object" ? "an object of a class" : `a ${typeof given}`;
 }
 
 const invalid = (message: string): StateError => new StateError("INVALID_ARGUMENT", message);

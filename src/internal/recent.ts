@@ -1,24 +1,29 @@
-/** The values that were set last. Forgetting one costs time and nothing else. */
+/** The values that were set last, as many as weigh no more than `capacity` together. Forgetting one costs time and nothing else. */
 export class Recent<Value> {
-  readonly #values = new Map<string, Value>();
+  readonly #values = new Map<string, { readonly value: Value; readonly weight: number }>();
   readonly #capacity: number;
+  #weight = 0;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
   get(key: string): Value | undefined {
-    return this.#values.get(key);
+    return this.#values.get(key)?.value;
   }
 
-  set(key: string, value: Value): void {
-    this.#values.delete(key);
-    this.#values.set(key, value);
-    const [oldest] = this.#values.keys();
-    if (this.#values.size > this.#capacity && oldest !== undefined) this.#values.delete(oldest);
+  set(key: string, value: Value, weight = 1): void {
+    this.delete(key);
+    this.#values.set(key, { value, weight });
+    this.#weight += weight;
+    for (const oldest of this.#values.keys()) {
+      if (this.#weight <= this.#capacity) return;
+      this.delete(oldest);
+    }
   }
 
   delete(key: string): void {
+    this.#weight -= this.#values.get(key)?.weight ?? 0;
     this.#values.delete(key);
   }
 }

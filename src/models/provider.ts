@@ -1,4 +1,5 @@
 import { StateError } from "../errors.ts";
+import { fetchWithoutRedirects } from "./fetch-without-redirects.ts";
 
 /** What every provider can be told. What is left out comes from the environment, under the provider's usual names. */
 export interface ProviderOptions {
@@ -7,6 +8,7 @@ export interface ProviderOptions {
   readonly baseUrl?: string;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Called with `redirect: "manual"`: a redirect is an error, because it would take the key and the conversation elsewhere. */
   readonly fetch?: typeof fetch;
   /** @default process.env */
   readonly environment?: Readonly<Record<string, string | undefined>>;
@@ -43,6 +45,6 @@ export function sdkSettings({ baseUrl, headers, fetch }: ProviderOptions): objec
   return {
     ...(baseUrl !== undefined && { baseURL: baseUrl }),
     ...(headers !== undefined && { headers }),
-    ...(fetch !== undefined && { fetch }),
+    fetch: fetchWithoutRedirects(fetch),
   };
 }

@@ -1,5 +1,6 @@
 import type { Validator } from "@cfworker/json-schema";
 import { StateError } from "../errors.ts";
+import { mistakeInJsonSchema, unwritable } from "./mistaken-schema.ts";
 import type { JsonSchema } from "./model.ts";
 
 /** The part of Standard Schema (https://standardschema.dev) that is used: zod, valibot and arktype have it. */
@@ -42,6 +43,8 @@ export function readySchema(schema: AnySchema, where: string): ReadySchema {
   if (typeof schema !== "object" || schema === null) {
     throw new TypeError(`${where} must be a Standard Schema (zod, valibot, arktype) or a JSON Schema object`);
   }
+  const mistake = Array.isArray(schema) ? "is a list, not a schema" : mistakeInJsonSchema(schema);
+  if (mistake !== undefined) throw new TypeError(`${where} ${mistake}`);
   return { jsonSchema: schema, check: jsonChecker(schema) };
 }
 
@@ -53,8 +56,12 @@ function isStandardSchema(schema: unknown): schema is StandardSchema {
 function jsonSchemaOf(schema: StandardSchema, where: string): JsonSchema {
   const { jsonSchema, vendor } = schema["~standard"];
   if (jsonSchema !== undefined) {
-    const { $schema: _, ...rest } = jsonSchema.input({ target: "draft-2020-12" });
-    return rest;
+    try {
+      const { $schema: _, ...rest } = jsonSchema.input({ target: "draft-2020-12" });
+      return rest;
+    } catch (error) {
+      throw new StateError("INVALID_ARGUMENT", `${where}: ${unwritable(error, vendor)}`, { cause: error });
+    }
   }
   const advice =
     vendor === "valibot"

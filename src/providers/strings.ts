@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import { importPeer } from "../internal/import-peer.ts";
+import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
 import type { Model } from "../models/model.ts";
 import type { ProviderOptions } from "../models/provider.ts";
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from "./ai-sdk/index.ts";
@@ -10,9 +11,22 @@ export interface ModelStringOptions extends ProviderOptions, Pick<AiSdkOptions, 
   readonly importPackage?: (name: string) => Promise<unknown>;
 }
 
+const OPTIONS: OptionKinds<ModelStringOptions> = {
+  apiKey: "string",
+  baseUrl: "string",
+  headers: "object",
+  fetch: "function",
+  environment: "object",
+  retry: ["object", "boolean"],
+  download: "function",
+  onWarning: "function",
+  importPackage: "function",
+};
+
 /** The model for a string: `openai:gpt-5`, `ollama:qwen3:8b`. Loads only that provider, through its own package. */
 export async function modelFromString(name: string, options: ModelStringOptions = {}): Promise<Model> {
   if (typeof name !== "string") throw new TypeError('modelFromString() takes a string like "openai:gpt-5"');
+  assertKnownOptions("modelFromString()", options, OPTIONS);
   const [, providerName = "", modelId = ""] = /^([^:]*):(.*)$/s.exec(name) ?? [];
   const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined;
   if (provider === undefined || modelId.trim() === "") {

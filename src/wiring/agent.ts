@@ -7,6 +7,7 @@ import { retryingModel } from "../models/retrying-model.ts";
 import type { AnySchema, SchemaOutput } from "../models/schema.ts";
 import { type AiSdkModel, fromAiSdk, isAiSdkModel } from "../providers/ai-sdk/index.ts";
 import { modelFromString } from "../providers/strings.ts";
+import { assertAgentOptions } from "./assert-agent-options.ts";
 
 export interface AgentOptions<Schema extends AnySchema = AnySchema>
   extends Omit<CoreAgentOptions, "model" | "checkpointer" | "outputSchema"> {
@@ -27,6 +28,7 @@ export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<Schem
   readonly #opened: Opener<BaseCheckpointer> | undefined;
 
   constructor(options: AgentOptions<Schema>) {
+    assertAgentOptions(options);
     const { model, checkpointer, ...rest } = options;
     const open = checkpointer === undefined ? undefined : once(resolveCheckpointer(checkpointer));
     super({ ...rest, model: once(() => resolveModel(model)), ...(open !== undefined && { checkpointer: open }) });
@@ -46,9 +48,7 @@ export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<Schem
 
 async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
   if (typeof model === "string") return retryingModel(await modelFromString(model));
-  if (isAiSdkModel(model)) return retryingModel(fromAiSdk(model));
-  if (typeof model === "object" && model !== null && typeof model.stream === "function") return retryingModel(model);
-  throw new TypeError('model must be a name like "openai:gpt-5", an AI SDK language model, or an object with stream()');
+  return retryingModel(isAiSdkModel(model) ? fromAiSdk(model) : model);
 }
 
 /** A wrong object is refused when the agent is made, not when its first answer should be saved. */

@@ -3,9 +3,10 @@ import { canHaveOpensearch } from "./opensearch-jars.ts";
 import { canHavePgvector, HOW_TO_GET_PGVECTOR } from "./pgvector.ts";
 import { findPostgres, HOW_TO_GET_POSTGRES, startPostgres } from "./postgres.ts";
 import { findRedis, HOW_TO_GET_REDIS, startRedis } from "./redis.ts";
+import { canHaveS3, HOW_TO_GET_S3, startS3 } from "./s3.ts";
 import type { TestServer } from "./server-process.ts";
 
-export type ServiceName = "postgres" | "pgvector" | "redis" | "opensearch";
+export type ServiceName = "postgres" | "pgvector" | "redis" | "opensearch" | "s3";
 
 /** A kind of server that suites ask for by name. */
 export interface Service {
@@ -43,6 +44,12 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
     howToGet: HOW_TO_GET_OPENSEARCH,
     isHere: canHaveOpensearch,
     start: startOpensearch,
+  },
+  s3: {
+    variable: "HOLDFAST_TEST_S3_URL",
+    howToGet: HOW_TO_GET_S3,
+    isHere: canHaveS3,
+    start: startS3,
   },
 };
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
 import { StateError } from "../../errors.ts";
-import { isBucketAbsent, isObjectAbsent, isRefused, OciFailure } from "./classify.ts";
+import { isAmbiguous, isBucketAbsent, isObjectAbsent, isRefused, OciFailure } from "./classify.ts";
 import type { ObjectListing, ObjectStorageClientShape } from "./connect.ts";
 import type { OciTransport } from "./transport.ts";
 
@@ -12,26 +13,8 @@ export interface BucketPlace {
   readonly compartmentId: string | undefined;
 }
 
-export interface FoundObject {
-  readonly bytes: Buffer;
-  readonly etag: string;
-}
-
-/** When a PUT is to take place. */
-export type Condition = { readonly ifMatch: string } | { readonly ifNoneMatch: "*" };
-
-export interface ListOptions {
-  readonly prefix: string;
-  readonly startAfter?: string;
-  /** Names from here on are left out. */
-  readonly end?: string;
-  /** Gives what the names have in common up to this, instead of the names. */
-  readonly delimiter?: "/";
-  readonly limit?: number;
-}
-
 /** One bucket, in the few operations that are needed. Only a missing object is an answer; all else that fails is thrown. */
-export class Bucket {
+export class OciBucket implements ObjectBucket {
   readonly #client: ObjectStorageClientShape;
   readonly #transport: OciTransport;
   readonly #place: BucketPlace;
@@ -73,14 +56,27 @@ export class Bucket {
     }
   }
 
-  /** An object that is not there is deleted already; one with another ETag stays. */
-  async delete(objectName: string, ifMatch?: string): Promise<void> {
+  async delete(objectName: string): Promise<void> {
     try {
-      const condition = ifMatch === undefined ? {} : { ifMatch };
-      await this.#request((place) => this.#client.deleteObject({ ...place, objectName, ...condition }));
+      await this.#request((place) => this.#client.deleteObject({ ...place, objectName }));
     } catch (error) {
-      if (!isObjectAbsent(error) && !isRefused(error)) throw error;
+      if (!isObjectAbsent(error)) throw error;
     }
+  }
+
+  async deleteIf(objectName: string, ifMatch: string): Promise<boolean> {
+    try {
+      await this.#request((place) => this.#client.deleteObject({ ...place, objectName, ifMatch }));
+      return true;
+    } catch (error) {
+      if (isObjectAbsent(error)) return true;
+      if (isRefused(error)) return false;
+      throw error;
+    }
+  }
+
+  mayHaveWritten(error: unknown): boolean {
+    return isAmbiguous(error);
   }
 
   /** Page by page to the end, in the order of the names' bytes. */

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { filledLog } from "../../../test/oci-stand-in/filled-log.ts";
@@ -59,6 +62,33 @@ describe("errors", () => {
     });
   });
 
+  test.each([301, 302, 303, 307, 308])("A6: a redirect (%i) carries no record elsewhere", async (status) => {
+    const stolen: string[] = [];
+    const elsewhere = createServer((request, response) => {
+      stolen.push(request.url ?? "");
+      response.end();
+    }).listen(0, "127.0.0.1");
+    const redirecting = createServer((request, response) => {
+      request.resume();
+      const { port } = elsewhere.address() as AddressInfo;
+      response.writeHead(status, { location: `http://127.0.0.1:${port}/` }).end();
+    }).listen(0, "127.0.0.1");
+    await Promise.all([once(elsewhere, "listening"), once(redirecting, "listening")]);
+    const endpoint = `http://127.0.0.1:${(redirecting.address() as AddressInfo).port}`;
+    const subject = open({ ...ONCE, endpoint });
+    for (const call of [() => subject.load("t"), () => subject.save(saying("hello"), "t")]) {
+      expect(await failureOf(call)).toMatchObject({
+        code: "UNAVAILABLE",
+        message: expect.stringMatching(/a redirect/),
+      });
+    }
+    expect(stolen).toEqual([]);
+    for (const server of [elsewhere, redirecting]) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
   test("a server that does not answer is TIMEOUT after the time that was given", async () => {
     const subject = open({ ...ONCE, requestTimeoutMs: 50 });
     standIn.faultAt = () => ({ when: "before", answer: "silence" });
@@ -102,7 +132,7 @@ describe("errors", () => {
     expect(await failureOf(() => subject.load("t"))).toMatchObject({ code: "CORRUPT", context: { location: name } });
     standIn.objects().set(name, {
       etag,
-      bytes: Buffer.from(bytes.toString("latin1").replace("holdfast-oci 1", "holdfast-oci 2"), "latin1"),
+      bytes: Buffer.from(bytes.toString("latin1").replace("holdfast-object 1", "holdfast-object 2"), "latin1"),
     });
     expect(await failureOf(() => subject.load("t"))).toMatchObject({
       code: "INCOMPATIBLE",

@@ -1,5 +1,5 @@
+import { checkedPrefix, Layout } from "../../checkpoint/bucket-log/layout.ts";
 import { StateError } from "../../errors.ts";
-import { checkedPrefix, Layout } from "./layout.ts";
 
 /** What `putObjectLifecyclePolicy` takes as `putObjectLifecyclePolicyDetails`. */
 export interface OciLifecyclePolicy {

@@ -1,27 +1,7 @@
-import { assertAppend } from "../../checkpoint/append-rules.ts";
-import type {
-  AppendOutcome,
-  AppendRequest,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  ThreadEntry,
-  ThreadLog,
-} from "../../checkpoint/thread-log.ts";
-import { type ErrorCode, StateError } from "../../errors.ts";
-import { append } from "./appending.ts";
-import { Bucket, type BucketPlace } from "./bucket.ts";
+import { BucketLog } from "../../checkpoint/bucket-log/log.ts";
+import { type BucketPlace, OciBucket } from "./bucket.ts";
 import { classify } from "./classify.ts";
 import { createClient, type ObjectStorageClientShape, type OciConnection } from "./connect.ts";
-import { copyThread } from "./copying.ts";
-import { checkedPrefix } from "./layout.ts";
-import { removeLeftovers } from "./leftovers.ts";
-import { untilNotOvertaken } from "./overtaken.ts";
-import { Removals } from "./removing.ts";
-import { ThreadReader } from "./thread-reader.ts";
-import { ThreadStore } from "./thread-store.ts";
-import { walkThreads } from "./thread-walk.ts";
 import { OciTransport } from "./transport.ts";
 
 export interface OciLogOptions extends BucketPlace {
@@ -32,142 +12,20 @@ export interface OciLogOptions extends BucketPlace {
   readonly requestTimeoutMs: number;
 }
 
-interface Opened {
-  readonly client: ObjectStorageClientShape;
-  readonly store: ThreadStore;
-  readonly removals: Removals;
-}
-
-/** Threads as objects in a bucket of OCI Object Storage, shared by any number of processes. How: see `layout.ts`. */
-export class OciLog implements ThreadLog {
-  readonly name = "oci";
-  readonly capabilities: LogCapabilities = {
+/** The log for object stores, on a bucket of OCI Object Storage. */
+export class OciLog extends BucketLog {
+  constructor(options: OciLogOptions) {
+    const { client: given, connection, requestTimeoutMs, prefix } = options;
+    const open = async () => {
+      const transport = new OciTransport(requestTimeoutMs);
+      const client = given ?? (await createClient(connection, transport));
+      return {
+        bucket: new OciBucket(client, transport, options),
+        close: () => (given === undefined ? client.close?.() : undefined),
+      };
+    };
     // Object Storage answers a PUT when the object is on several servers: in several availability domains where a
     // region has them, else in several fault domains.
-    durability: "replicated",
-    conditionalAppend: true,
-    listThreads: true,
-    // The bucket's lifecycle rules know ages of objects, and not a time for each thread.
-    ttl: false,
-    maxRecordBytes: 64 * 1024 * 1024,
-    // Four or five pages, read at once.
-    maxChainRecords: 64,
-  };
-  readonly #options: OciLogOptions;
-  readonly #prefix: string;
-  #opening: Promise<Opened> | undefined;
-  #isClosed = false;
-
-  constructor(options: OciLogOptions) {
-    this.#options = options;
-    this.#prefix = checkedPrefix(options.prefix);
-  }
-
-  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-    assertAppend(request);
-    const { store } = await this.#open();
-    return append(store, threadId, request);
-  }
-
-  readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#read(threadId, (reader) => reader.chainTo(reader.tail));
-  }
-
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    return this.#read(threadId, async (reader) => {
-      const found = await reader.find(checkpointId);
-      return found && reader.chainTo(found);
-    });
-  }
-
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    return this.#read(threadId, (reader) => reader.find(checkpointId));
-  }
-
-  tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {
-    return this.#read(threadId, async ({ generation, tail }) => ({ generation, entry: tail }));
-  }
-
-  async list(
-    threadId: string,
-    options: { readonly before?: number; readonly limit: number },
-  ): Promise<readonly LogEntry[]> {
-    const { before = Number.POSITIVE_INFINITY, limit } = options;
-    const listed = await this.#read(threadId, async (reader) => {
-      const found: LogEntry[] = [];
-      if (limit < 1) return found;
-      for await (const entry of reader.checkpointsDown(before, limit)) {
-        if (found.push(entry) === limit) break;
-      }
-      return found;
-    });
-    return listed ?? [];
-  }
-
-  async remove(
-    threadId: string,
-    ifTail?: { readonly generation: string; readonly seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
-    const { removals } = await this.#open();
-    return removals.remove(threadId, ifTail);
-  }
-
-  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
-    const { store } = await this.#open();
-    return copyThread(store, source, target, generation);
-  }
-
-  async listThreads(options: {
-    readonly prefix: string;
-    readonly cursor?: string;
-    readonly limit: number;
-  }): Promise<LogPage<ThreadEntry>> {
-    const { store } = await this.#open();
-    return walkThreads(store, options);
-  }
-
-  /** Deletes what processes left that died in the middle, and what a lifecycle rule left of threads that it ended. */
-  async removeLeftovers(): Promise<void> {
-    const { store } = await this.#open();
-    await removeLeftovers(store);
-  }
-
-  classify(error: unknown): ErrorCode | undefined {
-    return classify(error);
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const opened = await this.#opening?.catch(() => undefined);
-    this.#opening = undefined;
-    if (this.#options.client === undefined) opened?.client.close?.();
-  }
-
-  async #read<T>(threadId: string, read: (reader: ThreadReader) => Promise<T>): Promise<T | undefined> {
-    const { store } = await this.#open();
-    return untilNotOvertaken<T | undefined>(
-      () => store.load(threadId),
-      async ({ document }) => {
-        if (document?.thread === undefined) return undefined;
-        return read(new ThreadReader(store, threadId, document.thread));
-      },
-    );
-  }
-
-  #open(): Promise<Opened> {
-    if (this.#isClosed) throw new StateError("CLOSED", "used after close(); open the bucket again");
-    this.#opening ??= this.#connect().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  async #connect(): Promise<Opened> {
-    const { client: given, connection, requestTimeoutMs } = this.#options;
-    const transport = new OciTransport(requestTimeoutMs);
-    const client = given ?? (await createClient(connection, transport));
-    const store = new ThreadStore(new Bucket(client, transport, this.#options), this.#prefix);
-    return { client, store, removals: new Removals(store) };
+    super({ name: "oci", durability: "replicated", open, classify }, prefix);
   }
 }

@@ -47,7 +47,10 @@ export class OciTransport implements HttpClientShape {
         { method, headers, uri: url, body: forceExcludeBody ? undefined : body },
         forceExcludeBody,
       );
-      return await fetch(url, { method, headers, body: body ?? null, signal: underWay?.signal ?? null });
+      const signal = underWay?.signal ?? null;
+      const response = await fetch(url, { method, headers, body: body ?? null, signal, redirect: "manual" });
+      if (REDIRECTS.has(response.status)) throw redirected(response);
+      return response;
     } catch (error) {
       // The SDK keeps nothing but the message of what is thrown here.
       if (underWay !== undefined) underWay.failure = error;
@@ -75,6 +78,12 @@ export class OciTransport implements HttpClientShape {
     }
   }
 }
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** The service has none. Followed, it would carry records and a signature to wherever it points. */
+const redirected = ({ status }: Response): StateError =>
+  new StateError("UNAVAILABLE", `the answer is a redirect (HTTP ${status}), which is not followed; check the endpoint`);
 
 /** Ends the SDK's loop at the one place where it does so without writing to the console. */
 const withoutRetries = (underWay: RequestUnderWay): object => ({

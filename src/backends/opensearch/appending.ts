@@ -1,4 +1,5 @@
 import type { AppendOutcome, AppendRequest, LogEntry } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
 import { type Edits, entryOf, type Leftover, type Thread } from "./documents.ts";
 import type { Footing, Footings } from "./footings.ts";
 import { commitHead, deleteRecord, putRecord } from "./items.ts";
@@ -17,12 +18,18 @@ export class Appending {
   readonly #footings: Footings;
   readonly #name: ThreadName;
   readonly #request: AppendRequest;
+  #takesOut = false;
 
   constructor(requests: Requests, footings: Footings, name: ThreadName, request: AppendRequest) {
     this.#requests = requests;
     this.#footings = footings;
     this.#name = name;
     this.#request = request;
+  }
+
+  /** Whether it was seen to take checkpoints out and to bring none. */
+  get isDeletion(): boolean {
+    return this.#takesOut;
   }
 
   run(): Promise<AppendOutcome> {
@@ -61,8 +68,9 @@ export class Appending {
     if (footing === undefined) return ABSENT;
     const { thread, revision } = footing;
     if (!this.#fits(thread)) return this.#refusal(footing);
+    this.#takesOut = takesOut(this.#request, thread);
     const headEntry = await this.#headEntry(footing);
-    if (headEntry === OVERTAKEN) return OVERTAKEN;
+    if (headEntry === OVERTAKEN || !(await this.#canReplace(footing))) return OVERTAKEN;
     if (!footing.settled) await settle(this.#requests, thread);
     const next = this.#next(thread, headEntry);
     const { seq } = thread.tail;
@@ -113,6 +121,18 @@ export class Appending {
     return read === OVERTAKEN ? OVERTAKEN : read.map(entryOf)[0];
   }
 
+  /** False where the thread moved meanwhile. A replacement must not bring back what was taken out. */
+  async #canReplace(footing: Footing): Promise<boolean> {
+    const seqs = (this.#request.replace ?? []).map(({ seq }) => seq);
+    if (seqs.length === 0) return true;
+    const there = await new ThreadReader(this.#requests, footing).entriesAt(seqs);
+    if (there === OVERTAKEN) return false;
+    const missing = seqs.find((seq) => !there.some((entry) => entry.seq === seq));
+    if (missing === undefined) return true;
+    const reason = `replace[].seq of an append is ${missing}, and the thread has no record there`;
+    throw new StateError("INVALID_ARGUMENT", reason);
+  }
+
   async #committed(thread: Thread, revision: Revision): Promise<AppendOutcome> {
     let settled = isSettled(thread);
     if (!settled) {
@@ -143,5 +163,13 @@ export class Appending {
     return { appended: false, tail: entryOf(thread.tail), generation: thread.generation, occupant };
   }
 }
+
+/** A lease takes out the one before it, at the tail, which is no checkpoint: that is not a deletion. */
+const takesOut = (
+  { record, replace = [], drop = [], dropBelow = 0 }: AppendRequest,
+  { floor, tail }: Thread,
+): boolean =>
+  record.checkpointId === undefined &&
+  (dropBelow > floor || replace.length > 0 || drop.some((seq) => seq !== tail.seq || tail.checkpointId !== undefined));
 
 const seqsOf = (edits: Edits | undefined): readonly number[] => edits?.replace.map(({ seq }) => seq) ?? [];

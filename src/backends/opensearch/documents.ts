@@ -88,7 +88,7 @@ function stored(record: LogRecord): Json {
   return { ...storedEntry(record), ...body };
 }
 
-const storedWithWords = (record: LogRecord): Json => ({ ...stored(record), words: record.words });
+const storedWithWords = (record: LogRecord): Json => ({ ...stored(record), words: storedWords(record.words) });
 
 /** What a reader of entries leaves out of its request. */
 export const WITHOUT_BODIES: readonly string[] = [

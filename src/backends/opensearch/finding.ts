@@ -1,5 +1,7 @@
 import type { LogEntry, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { statusOf } from "./classify.ts";
 import { entryOf, type Thread, toEntry, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
+import { assertStillOurs } from "./index-mark.ts";
 import { hasMember, tagOf } from "./metadata.ts";
 import type { Hit, Json, Requests } from "./requests.ts";
 import { wordQuery } from "./words.ts";
@@ -36,27 +38,54 @@ export async function findThreads(requests: Requests, query: ThreadQuery): Promi
   const limit = Math.min(query.limit, PAGE - 1);
   const tags = member === undefined ? [] : [{ term: { tags: tagOf(member.key, member.valueJson) } }];
   await requests.refresh();
-  const hits = await requests.search({
-    query: { bool: { filter: [{ term: { kind: "head" } }, { term: { listed: true } }, ...within(query), ...tags] } },
+  const hits = await searchOurs(requests, {
+    query: {
+      bool: {
+        filter: [
+          ...[{ term: { kind: "head" } }, { term: { listed: true } }, { exists: { field: "thread" } }],
+          ...[...within(query), ...tags],
+        ],
+      },
+    },
     sort: [{ thread: "asc" }],
     size: limit + 1,
     ...(cursor !== undefined && { search_after: [cursor] }),
     _source: ["thread", "log.headEntry"],
   });
-  const found = hits.map(toThreadEntry);
-  const page = found.slice(0, limit);
-  const items = page.filter(
-    ({ threadId, head }) =>
-      threadId.startsWith(query.prefix) &&
-      (member === undefined || hasMember(head.metadata, member.key, member.valueJson)),
-  );
-  return { items, cursor: found.length > limit ? page.at(-1)?.threadId : undefined };
+  const page = hits.slice(0, limit);
+  const items = readable(page, (hit) => {
+    const entry = toThreadEntry(hit);
+    const isWanted = member === undefined || hasMember(entry.head.metadata, member.key, member.valueJson);
+    return isWanted && entry.threadId.startsWith(query.prefix) ? [entry] : [];
+  });
+  return { items, cursor: hits.length > limit ? String(page.at(-1)?.sort[0]) : undefined };
+}
+
+/** One thread's damage is not another's: what cannot be understood is passed over, and whoever loads it is told. */
+function readable<Item, Result>(items: readonly Item[], read: (item: Item) => readonly Result[]): readonly Result[] {
+  return items.flatMap((item) => {
+    try {
+      return read(item);
+    } catch {
+      return [];
+    }
+  });
 }
 
 const toThreadEntry = ({ source }: Hit): ThreadEntry => {
   const { headEntry } = source["log"] as { headEntry: Json };
   return { threadId: String(source["thread"]), head: toEntry(headEntry) };
 };
+
+/** A search that finds nothing, or cannot be carried out, was perhaps made in an index that is no longer ours. */
+async function searchOurs(requests: Requests, body: Json): Promise<readonly Hit[]> {
+  const hits = await requests.search(body).catch(async (error: unknown) => {
+    if (statusOf(error) === 400) await assertStillOurs(requests);
+    throw error;
+  });
+  if (hits.length === 0) await assertStillOurs(requests);
+  return hits;
+}
 
 /** The best first. Documents that are about to be deleted are found too: the threads' own documents tell. */
 export async function searchRecords(
@@ -69,7 +98,7 @@ export async function searchRecords(
   const found = new Map<string, SearchHit>();
   for (let after: readonly unknown[] | undefined; ; ) {
     const size = Math.min(limit + 10, PAGE);
-    const hits = await requests.search({
+    const hits = await searchOurs(requests, {
       query: { bool: { must: wordQuery(words), filter: [{ exists: { field: "checkpoint" } }, ...within(options)] } },
       sort: [{ _score: "desc" }, { thread: "asc" }, { seq: "asc" }],
       size,
@@ -87,12 +116,13 @@ export async function searchRecords(
 async function liveOnes(requests: Requests, hits: readonly Hit[]): Promise<readonly SearchHit[]> {
   const keys = [...new Set(hits.filter(isOlderRecord).map(({ id }) => keyIn(id)))];
   const documents = await requests.getThreads(keys, WITHOUT_BODIES);
-  const threads = new Map<string, Thread>();
-  for (const [index, key] of keys.entries()) {
-    const source = documents[index]?.source;
-    if (source?.["kind"] === "head") threads.set(key, toThread(source));
-  }
-  return hits.filter((hit) => !isOlderRecord(hit) || isLive(hit, threads)).map(toSearchHit);
+  const threads = new Map(
+    readable([...keys.entries()], ([index, key]): readonly [string, Thread][] => {
+      const source = documents[index]?.source;
+      return source?.["kind"] === "head" ? [[key, toThread(source)]] : [];
+    }),
+  );
+  return readable(hits, (hit) => (!isOlderRecord(hit) || isLive(hit, threads) ? [toSearchHit(hit)] : []));
 }
 
 const keyIn = (id: string): string => id.split(".", 1)[0] ?? "";

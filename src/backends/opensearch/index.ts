@@ -58,6 +58,7 @@ export function opensearchLogOptions(given: OpensearchCheckpointerOptions): Open
   const { indexName = "holdfast", createIndex = true, shards = 1, replicas = 1 } = given;
   const { namespace = "", waitForActiveShards, requestTimeoutMs = 30_000 } = given;
   if (namespace.includes("\0")) throw invalid("namespace must not hold U+0000");
+  if (Buffer.byteLength(namespace) > 512) throw invalid("namespace must have at most 512 bytes");
   if (!/^[a-z0-9][a-z0-9._-]{0,199}$/.test(indexName)) {
     throw invalid(
       "indexName must be lower case letters, digits, dots, dashes and underscores, a letter or digit first",

@@ -18,6 +18,7 @@ import { copyThread } from "./copying.ts";
 import { entryOf } from "./documents.ts";
 import { findThreads, searchRecords } from "./finding.ts";
 import { findCheckpoint } from "./finding-checkpoints.ts";
+import { FloodStage } from "./flood-stage.ts";
 import { Footings } from "./footings.ts";
 import { type ThreadName, threadName } from "./layout.ts";
 import { type IndexOptions, prepareIndex } from "./prepare-index.ts";
@@ -43,6 +44,7 @@ export class OpenSearchLog implements ThreadLog {
   readonly secrets: readonly string[];
   readonly #options: OpenSearchLogOptions;
   readonly #footings = new Footings();
+  readonly #floodStage = new FloodStage();
   #capabilities: LogCapabilities = {
     // Whatever its settings, the server outlives this process. More is known once it was asked.
     durability: "os",
@@ -72,7 +74,13 @@ export class OpenSearchLog implements ThreadLog {
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
-    return new Appending(await this.#open(), this.#footings, this.#name(threadId), request).run();
+    const requests = await this.#open();
+    const appending = new Appending(requests, this.#footings, this.#name(threadId), request);
+    return this.#floodStage.despite(
+      requests,
+      () => appending.run(),
+      () => appending.isDeletion,
+    );
   }
 
   async readTail(threadId: string): Promise<LogChain | undefined> {
@@ -129,7 +137,8 @@ export class OpenSearchLog implements ThreadLog {
     ifTail?: { readonly generation: string; readonly seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
     this.#footings.take(threadId);
-    return removeThread(await this.#open(), this.#name(threadId), ifTail);
+    const requests = await this.#open();
+    return this.#floodStage.despite(requests, () => removeThread(requests, this.#name(threadId), ifTail));
   }
 
   async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {

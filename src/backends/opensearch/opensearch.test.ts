@@ -53,6 +53,7 @@ describe("what can be said to it", () => {
     ["hosts must name at least one", { hosts: [] }],
     ["indexName must be", { indexName: "Upper" }],
     ["indexName must be", { indexName: "../_all" }],
+    ["namespace must have at most 512 bytes", { namespace: "n".repeat(40_000) }],
     ["shards must be", { shards: 0 }],
     ["replicas must be", { replicas: -1 }],
     ["waitForActiveShards must be", { waitForActiveShards: 0 }],

@@ -1,7 +1,8 @@
 import type { Durability } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { statusOf, typeOf } from "./classify.ts";
-import { INDEX_FORMAT, type IndexShape, indexBody } from "./layout.ts";
+import { faultOfMark } from "./index-mark.ts";
+import { type IndexShape, indexBody } from "./layout.ts";
 import type { Json, Requests } from "./requests.ts";
 
 export interface IndexOptions extends IndexShape {
@@ -54,12 +55,10 @@ function factsOf(answer: Json, { index, waitForActiveShards }: IndexOptions): In
   if (others.length > 0) {
     throw new StateError("INVALID_ARGUMENT", `"${index}" leads to ${others.length + 1} indexes; threads lie in one`);
   }
-  const { mappings, settings } = description as { mappings?: Json; settings?: { index?: Json } };
-  const { holdfast } = (mappings?.["_meta"] ?? {}) as { holdfast?: { format?: unknown } };
-  if (holdfast?.format !== INDEX_FORMAT) {
-    const reason = typeof holdfast?.format === "number" ? "was made by a newer version" : "is not one of holdfast's";
-    throw new StateError("INCOMPATIBLE", `the index "${index}" ${reason}; choose another indexName`);
-  }
+  const { settings } = description as { settings?: { index?: Json } };
+  const fault = faultOfMark(description);
+  if (fault !== undefined)
+    throw new StateError("INCOMPATIBLE", `the index "${index}" ${fault}; choose another indexName`);
   const { translog, number_of_replicas: replicas, routing_partition_size: partitions } = settings?.index ?? {};
   if (partitions !== undefined && Number(partitions) !== 1) {
     throw new StateError("INVALID_ARGUMENT", `the index "${index}" spreads a routing over shards; threads lie in one`);

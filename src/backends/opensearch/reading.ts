@@ -2,6 +2,7 @@ import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { type Leftover, type Thread, toLeftovers, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
+import { assertStillOurs } from "./index-mark.ts";
 import { recordId, type ThreadName } from "./layout.ts";
 import type { Document, Requests, Revision } from "./requests.ts";
 
@@ -37,7 +38,10 @@ export async function findThread(
   what: "whole" | "entries",
 ): Promise<Found | undefined> {
   const document = await requests.get(key, what === "whole" ? [] : WITHOUT_BODIES);
-  if (document === undefined) return undefined;
+  if (document === undefined) {
+    await assertStillOurs(requests);
+    return undefined;
+  }
   const { source, revision } = document;
   if (source["kind"] === "gone") return { thread: undefined, revision, leftovers: toLeftovers(source) };
   if (source["thread"] === threadId && source["namespace"] === namespace) return { thread: toThread(source), revision };
@@ -66,12 +70,22 @@ export class ThreadReader {
     return this.#at(this.#positions(from, to), WITHOUT_BODIES);
   }
 
+  /** Those of the positions at which there is a record, without bodies. */
+  async entriesAt(seqs: readonly number[]): Promise<readonly LogEntry[] | typeof OVERTAKEN> {
+    return this.#at(this.#present(seqs), WITHOUT_BODIES);
+  }
+
   #positions(from: number, to: number): readonly number[] {
-    const { floor, tail, edits } = this.#thread;
+    const { floor, tail } = this.#thread;
     const first = Math.max(from, floor);
     const count = Math.max(Math.min(to, tail.seq) - first + 1, 0);
+    return this.#present(Array.from({ length: count }, (_, index) => first + index));
+  }
+
+  #present(seqs: readonly number[]): readonly number[] {
+    const { floor, tail, edits } = this.#thread;
     const dropped = new Set(edits?.drop);
-    return Array.from({ length: count }, (_, index) => first + index).filter((seq) => !dropped.has(seq));
+    return seqs.filter((seq) => seq >= floor && seq <= tail.seq && !dropped.has(seq));
   }
 
   async #at(seqs: readonly number[], without: readonly string[]): Promise<readonly LogRecord[] | typeof OVERTAKEN> {

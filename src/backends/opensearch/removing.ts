@@ -34,11 +34,14 @@ export function removeThread(
 /** Removals that were cut off, by whomever. A copy that may be under way is left alone. */
 export async function finishRemovals(requests: Requests): Promise<void> {
   const gone = await requests.search({ query: { term: { kind: "gone" } }, size: 100 });
-  for (const { id } of gone) {
-    const document = await requests.get(id);
-    if (document === undefined || document.source["kind"] !== "gone") continue;
-    const leftovers = toLeftovers(document.source);
-    if (leftovers.some(({ copying }) => copying)) continue;
-    await finishRemoval(requests, id, leftovers, document.revision);
-  }
+  // One that cannot be finished keeps nobody from the others.
+  for (const { id } of gone) await finishRemovalAt(requests, id).catch(() => undefined);
+}
+
+async function finishRemovalAt(requests: Requests, id: string): Promise<void> {
+  const document = await requests.get(id);
+  if (document === undefined || document.source["kind"] !== "gone") return;
+  const leftovers = toLeftovers(document.source);
+  if (leftovers.some(({ copying }) => copying)) return;
+  await finishRemoval(requests, id, leftovers, document.revision);
 }

@@ -55,14 +55,17 @@ export class Requests {
   readonly #client: OpenSearchClient;
   readonly #settings: RequestSettings;
   readonly #path: string;
-  /** Where the name is an alias, writes insist on it: a name that leads nowhere would make an index without a mapping. */
-  readonly #onlyAlias: Record<string, string>;
+  readonly #isAlias: boolean;
 
   constructor(client: OpenSearchClient, settings: RequestSettings, isAlias: boolean) {
     this.#client = client;
     this.#settings = settings;
     this.#path = `/${encodeURIComponent(settings.index)}`;
-    this.#onlyAlias = isAlias ? { require_alias: "true" } : {};
+    this.#isAlias = isAlias;
+  }
+
+  get index(): string {
+    return this.#settings.index;
   }
 
   async send(request: OpenSearchRequest): Promise<Json> {
@@ -155,18 +158,20 @@ export class Requests {
 
   async #bulk(items: readonly string[]): Promise<readonly BulkAnswer[]> {
     const { waitForActiveShards } = this.#settings;
+    // A name that leads nowhere would make an index without a mapping. Where the name is an alias, writes insist on it.
+    const guard = this.#isAlias ? [] : [NO_NEW_INDEX];
     const answer = await this.send({
       method: "POST",
       path: `${this.#path}/_bulk`,
       querystring: {
-        ...this.#onlyAlias,
+        ...(this.#isAlias && { require_alias: "true" }),
         ...(waitForActiveShards !== undefined && { wait_for_active_shards: waitForActiveShards }),
       },
-      bulkBody: items.join(""),
+      bulkBody: [...items, ...guard].join(""),
     });
     const answers = (answer["items"] as readonly Readonly<Record<string, Json>>[] | undefined)?.flatMap(Object.values);
-    if (answers?.length !== items.length) throw incomplete();
-    return (answers as readonly Json[]).map(toBulkAnswer);
+    if (answers?.length !== items.length + guard.length) throw incomplete();
+    return answers.slice(0, items.length).map(toBulkAnswer);
   }
 
   /** One conditional write of one document, or `undefined` where the condition does not hold. */
@@ -195,6 +200,20 @@ export class Requests {
     return { hits: hits.map(toHit), aggregations: (answer["aggregations"] ?? {}) as Json };
   }
 
+  /** Whether the server has put the block of a full disk on the index. */
+  async hasFloodBlock(): Promise<boolean> {
+    const querystring = { filter_path: "*.settings.index.blocks" };
+    const [description] = Object.values(await this.send({ method: "GET", path: this.#path, querystring }));
+    const { settings } = (description ?? {}) as { settings?: { index?: { blocks?: Json } } };
+    return String(settings?.index?.blocks?.["read_only_allow_delete"]) === "true";
+  }
+
+  /** Puts the block of a full disk on the index, or takes it away. */
+  async setFloodBlock(isBlocked: boolean): Promise<void> {
+    const body = JSON.stringify({ "index.blocks.read_only_allow_delete": isBlocked ? true : null });
+    await this.send({ method: "PUT", path: `${this.#path}/_settings`, body });
+  }
+
   /** Lets searches see what was written until now. */
   async refresh(): Promise<void> {
     const answer = await this.send({ method: "POST", path: `${this.#path}/_refresh` });
@@ -209,6 +228,13 @@ const PORTION_CHARACTERS = 4 * 1024 * 1024;
 
 const textOf = ({ action, source }: BulkItem): string =>
   `${JSON.stringify(action)}\n${source === undefined ? "" : `${JSON.stringify(source)}\n`}`;
+
+/**
+ * Keeps a bulk request from making an index: one item that insists on an alias
+ * is enough for that. Where the name is an index, this item is refused and the
+ * others are carried out; our mapping would refuse it too.
+ */
+const NO_NEW_INDEX = textOf({ action: { create: { _id: "guard", require_alias: true } }, source: { guard: true } });
 
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && error.name === "ResponseError" && (error as { body?: Json }).body?.["found"] !== false;

@@ -1,4 +1,5 @@
 import { StateError } from "../../errors.ts";
+import { fetchWithoutRedirects } from "../../models/fetch-without-redirects.ts";
 import { environmentValue, type OpenedModel, type ProviderOptions } from "../../models/provider.ts";
 import { configLocation, type OciProfile, readProfile } from "./config-file.ts";
 import { signingCredentials } from "./credentials.ts";
@@ -18,7 +19,7 @@ export async function open(sdk: unknown, modelId: string, options: ProviderOptio
   const profile = await readProfile(location, { required: apiKey === undefined });
   const compartment =
     environmentValue(options, "OCI_COMPARTMENT_ID") ?? (apiKey === undefined ? profile?.["tenancy"] : undefined);
-  const send = options.fetch ?? fetch;
+  const send = fetchWithoutRedirects(options.fetch);
   const provider = (sdk as OpenAiCompatiblePackage).createOpenAICompatible({
     name: "oci",
     baseURL: options.baseUrl ?? endpointOf(options, profile),

@@ -119,7 +119,7 @@ export const optionCases: readonly CheckpointerCase[] = checkpointerCasesOf("opt
         const call = callsWith(subject, given)[method];
         if (call === undefined) continue;
         const error = await failureOf(call, method);
-        assert.ok(error instanceof Error && error.message.includes(`Did you mean ${name}?`), String(error));
+        assert.ok(error instanceof Error && error.message.includes(`did you mean "${name}"?`), String(error));
       }
       assert.deepEqual(await historyOf(subject, "t"), ids.toReversed(), "nothing was deleted");
     },

@@ -1,8 +1,7 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "../../internal/recent.ts";
-import type { Bucket, Condition } from "./bucket.ts";
-import { isAmbiguous } from "./classify.ts";
 import { bodyName, Layout, pageName, threadName } from "./layout.ts";
+import type { Condition, ObjectBucket } from "./object-bucket.ts";
 import {
   damaged,
   inlineBodies,
@@ -13,7 +12,7 @@ import {
   type UnpackedObject,
   unpackObject,
 } from "./stored-object.ts";
-import { packDocument, type ThreadDocument, unpackDocument } from "./thread-document.ts";
+import { packDocument, type StoredPage, type ThreadDocument, unpackDocument } from "./thread-document.ts";
 
 /** A thread's document at one moment. Without one, there is no thread and nothing of one. */
 export interface FoundDocument {
@@ -45,22 +44,27 @@ export interface Part {
   readonly bytes: Buffer;
 }
 
-/** Enough for a thread of two thousand checkpoints: a save under a name looks through all of them. */
-const PAGES_KEPT = 128;
+export interface PagePart extends Part {
+  readonly page: StoredPage;
+  readonly records: readonly StoredRecord[];
+}
+
+/** A save under a name looks through all pages of its thread, and merging reads what was written before. */
+const BYTES_OF_PAGES_KEPT = 16 * 1024 * 1024;
 const DOCUMENTS_KEPT = 256;
 /** A larger one is read again before the next append: hundreds of them would fill the memory. */
 const LARGEST_KEPT_BYTES = 1024 * 1024;
 
 /** The bucket, in terms of the layout. */
 export class ThreadStore {
-  readonly bucket: Bucket;
+  readonly bucket: ObjectBucket;
   readonly layout: Layout;
   /** What this process wrote last: its next append to the same thread needs no look at it. */
   readonly #written = new Recent<FoundDocument>(DOCUMENTS_KEPT);
   /** What lies under a page's name never changes, so none of them is outdated. */
-  readonly #pages = new Recent<readonly StoredRecord[]>(PAGES_KEPT);
+  readonly #pages = new Recent<readonly StoredRecord[]>(BYTES_OF_PAGES_KEPT);
 
-  constructor(bucket: Bucket, prefix: string) {
+  constructor(bucket: ObjectBucket, prefix: string) {
     this.bucket = bucket;
     this.layout = new Layout(prefix);
   }
@@ -101,21 +105,27 @@ export class ThreadStore {
       const written = await this.bucket.put(object, packDocument(next), condition);
       return written === undefined ? undefined : { document: next, etag: written };
     } catch (error) {
-      if (!isAmbiguous(error)) throw error;
+      if (!this.bucket.mayHaveWritten(error)) throw error;
       const now = await this.load(next.threadId).catch(() => NOTHING);
       if (now.document?.revision === next.revision) return now;
       throw error;
     }
   }
 
-  /** Takes a document away that says nothing any more. One that has changed stays. */
+  /**
+   * Takes a document away that says nothing any more. One that has changed stays;
+   * and so does every one where the store has no conditional delete: an empty
+   * document is a few bytes, and deleting it could take a new thread with it.
+   */
   async discard(threadId: string, { etag }: FoundDocument): Promise<void> {
-    if (etag !== undefined) await this.bucket.delete(this.layout.document(threadName(threadId)), etag);
+    if (etag !== undefined) await this.bucket.deleteIf(this.layout.document(threadName(threadId)), etag);
   }
 
   /** Where a name is taken, an earlier attempt wrote the very same: see rule 4 of the layout. */
-  async writePart(life: Life, { name, bytes }: Part): Promise<void> {
-    await this.bucket.put(this.#nameOf(life, name), bytes, { ifNoneMatch: "*" });
+  async writePart(life: Life, part: Part | PagePart): Promise<void> {
+    const name = this.#nameOf(life, part.name);
+    await this.bucket.put(name, part.bytes, { ifNoneMatch: "*" });
+    if ("page" in part) this.#pages.set(name, part.records, part.page.bytes);
   }
 
   deleteParts(life: Life, names: readonly string[]): Promise<void> {
@@ -126,13 +136,14 @@ export class ThreadStore {
     await inParallel(names, (name) => this.bucket.delete(name));
   }
 
-  async readPage(life: Life, page: number, suffix: string): Promise<readonly StoredRecord[]> {
-    const name = this.#nameOf(life, pageName(page, suffix));
+  async readPage(life: Life, page: StoredPage): Promise<readonly StoredRecord[]> {
+    const name = this.#nameOf(life, pageName(page));
     const known = this.#pages.get(name);
     if (known !== undefined) return known;
     const { content, bodies } = await this.#readPart(life, name);
     const records = recordsFromJson(name, content["records"], bodies);
-    this.#pages.set(name, records);
+    if (records.length !== page.records) throw damaged(name, "holds another number of records than its thread says");
+    this.#pages.set(name, records, page.bytes);
     return records;
   }
 
@@ -160,13 +171,15 @@ export class ThreadStore {
 
 export const pagePart = (
   { threadId, life }: Life,
-  page: number,
   suffix: string,
-  records: readonly StoredRecord[],
-): Part => ({
-  name: pageName(page, suffix),
-  bytes: packObject({ threadId, life, page, records: recordsToJson(records) }, inlineBodies(records)),
-});
+  records: readonly [StoredRecord, ...StoredRecord[]],
+): PagePart => {
+  const [{ entry: first }] = records;
+  const bytes = packObject({ threadId, life, records: recordsToJson(records) }, inlineBodies(records));
+  const last = records.at(-1)?.entry.seq ?? first.seq;
+  const page = { first: first.seq, last, suffix, records: records.length, bytes: bytes.byteLength };
+  return { name: pageName(page), bytes, page, records };
+};
 
 export const bodyPart = ({ threadId, life }: Life, seq: number, suffix: string, body: Uint8Array): Part => ({
   name: bodyName(seq, suffix),

@@ -3,7 +3,7 @@ import { damaged } from "./stored-object.ts";
 import { type FoundDocument, MissingPart } from "./thread-store.ts";
 
 /** Returned by an attempt that was overtaken and has to be made again, on the document as it is then. */
-export const OVERTAKEN: unique symbol = Symbol("holdfast.oci.overtaken");
+export const OVERTAKEN: unique symbol = Symbol("holdfast.bucket-log.overtaken");
 
 const MOST_ATTEMPTS = 100;
 

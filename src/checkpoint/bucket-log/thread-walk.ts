@@ -1,6 +1,6 @@
-import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import type { LogPage, ThreadEntry } from "../thread-log.ts";
 import { isThreadName, namePrefix } from "./layout.ts";
 import { untilNotOvertaken } from "./overtaken.ts";
 import { ThreadReader } from "./thread-reader.ts";

@@ -1,5 +1,5 @@
-import type { LogEntry } from "../../checkpoint/thread-log.ts";
-import { newRandomName, pageOf } from "./layout.ts";
+import type { LogEntry } from "../thread-log.ts";
+import { newRandomName } from "./layout.ts";
 import {
   damaged,
   inlineBodies,
@@ -28,14 +28,24 @@ export interface StoredThread {
   readonly generation: string;
   /** No record is below this position. */
   readonly floor: number;
-  /** Nothing of a page that ends below this position is in the bucket any more. */
+  /** Nothing of a record below this position is in the bucket any more. */
   readonly swept: number;
-  /** Pages that were changed after they were full, with the suffix of their object; `NO_RECORD_LEFT` where there is none. */
-  readonly changedPages: ReadonlyMap<number, string>;
-  /** The records on the newest page, ascending. Never empty: the last one is the tail. */
+  /** Every record below the recent ones, ascending. */
+  readonly pages: readonly StoredPage[];
+  /** The newest records, ascending. Never empty: the last one is the tail. */
   readonly recent: readonly StoredRecord[];
   /** Parts of this life that no longer count. */
   readonly toDelete: readonly string[];
+}
+
+/** An object with consecutive records. */
+export interface StoredPage {
+  readonly first: number;
+  readonly last: number;
+  readonly suffix: string;
+  readonly records: number;
+  /** About the size of the object. */
+  readonly bytes: number;
 }
 
 export function tailOf({ recent }: Pick<StoredThread, "recent">): LogEntry {
@@ -51,9 +61,10 @@ export const documentOf = (
 
 /** Whether nothing is left to delete. */
 export const isSettled = ({ thread, over }: Pick<ThreadDocument, "thread" | "over">): boolean =>
-  over.length === 0 && (thread === undefined || (thread.toDelete.length === 0 && !hasUnsweptPages(thread)));
+  over.length === 0 && (thread === undefined || (thread.toDelete.length === 0 && !isUnswept(thread)));
 
-export const hasUnsweptPages = ({ swept, floor }: StoredThread): boolean => pageOf(swept) < pageOf(floor);
+/** Whether objects of records below the floor may be there still. */
+export const isUnswept = ({ swept, floor }: StoredThread): boolean => swept < floor;
 
 /** The same thread once its deletions were carried out. */
 export const settledThread = (thread: StoredThread): StoredThread => ({
@@ -64,15 +75,12 @@ export const settledThread = (thread: StoredThread): StoredThread => ({
 
 export function packDocument({ thread, ...document }: ThreadDocument): Buffer {
   if (thread === undefined) return packObject(document);
-  const { recent, changedPages, ...rest } = thread;
-  const content = { ...rest, changedPages: [...changedPages], recent: recordsToJson(recent) };
+  const { recent, ...rest } = thread;
+  const content = { ...rest, recent: recordsToJson(recent) };
   return packObject({ ...document, thread: content }, inlineBodies(recent));
 }
 
-type ThreadJson = Omit<StoredThread, "recent" | "changedPages"> & {
-  readonly recent: unknown;
-  readonly changedPages: readonly (readonly [number, string])[];
-};
+type ThreadJson = Omit<StoredThread, "recent"> & { readonly recent: unknown };
 
 export function unpackDocument(name: string, bytes: Buffer): ThreadDocument {
   const { content, bodies } = unpackObject(name, bytes);
@@ -80,5 +88,5 @@ export function unpackDocument(name: string, bytes: Buffer): ThreadDocument {
   if (thread === undefined) return { ...document, thread: undefined };
   const recent = recordsFromJson(name, thread.recent, bodies);
   if (recent.length === 0) throw damaged(name, "holds no record");
-  return { ...document, thread: { ...thread, recent, changedPages: new Map(thread.changedPages) } };
+  return { ...document, thread: { ...thread, recent } };
 }

@@ -1,5 +1,5 @@
-import { firstOfPage, firstRecordOf, numberName, pageOf, threadName } from "./layout.ts";
-import { hasUnsweptPages, type StoredThread, settledThread, type ThreadDocument, tailOf } from "./thread-document.ts";
+import { firstRecordOf, numberName, pageName, threadName } from "./layout.ts";
+import { isUnswept, type StoredThread, settledThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import type { Life, Part, ThreadStore } from "./thread-store.ts";
 
@@ -13,7 +13,7 @@ export async function settle(store: ThreadStore, { threadId, thread, over }: Thr
   if (thread !== undefined) {
     const life = { threadId, life: thread.life };
     await store.deleteParts(life, thread.toDelete);
-    if (hasUnsweptPages(thread)) await sweepLife(store, life, firstOfPage(pageOf(thread.floor)));
+    if (isUnswept(thread)) await sweepLife(store, life, thread.floor);
   }
   for (const life of over) await sweepLife(store, { threadId, life });
 }
@@ -64,13 +64,8 @@ export async function discardOutdated(store: ThreadStore, life: Life, written: r
 }
 
 async function counts(store: ThreadStore, { threadId }: Life, thread: StoredThread, part: string): Promise<boolean> {
+  if (part.endsWith(".page")) return thread.pages.some((page) => pageName(page) === part);
   const suffix = /-(\w+)\./.exec(part)?.[1] ?? "";
-  const first = firstRecordOf(part);
-  const page = pageOf(first);
-  if (part.endsWith(".page")) {
-    const isFull = page < pageOf(tailOf(thread).seq);
-    return isFull && first >= firstOfPage(pageOf(thread.floor)) && (thread.changedPages.get(page) ?? "") === suffix;
-  }
-  const body = (await new ThreadReader(store, threadId, thread).storedAt(first))?.body;
+  const body = (await new ThreadReader(store, threadId, thread).storedAt(firstRecordOf(part)))?.body;
   return body !== undefined && body.inline === undefined && body.suffix === suffix;
 }

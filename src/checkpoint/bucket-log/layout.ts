@@ -6,13 +6,15 @@ import { StateError } from "../../errors.ts";
  *
  *   <prefix>threads/user-42                                  one object for each thread, its "document"
  *   <prefix>records/user-42/6b1f22c09d7e4a31/                one life of that thread; the name is random
- *                                            0000000001.page       records 1 to 16
- *                                            0000000017.page       records 17 to 32
- *                                            0000000017-9c02….page the same after one of them was deleted
- *                                            0000000021-51be….body the body of record 21, which is large
+ *                                            0000000001-9c02….page records 1 to 64
+ *                                            0000000065.page       records 65 to 80
+ *                                            0000000070-51be….body the body of record 70, which is large
  *
- * A document holds the records that are not on a full page yet, small bodies
- * included: a save writes one object, and a load of a short thread reads one.
+ * A document holds the newest records, small bodies included: a save writes one
+ * object, and a load of a short thread reads one. After sixteen they go to a
+ * page, which the document lists; and pages that have become many are merged
+ * (`merging.ts`), so that a long thread is a few objects as well, all of which
+ * a load reads at once.
  *
  * Five rules make this safe between processes, without any lock:
  *
@@ -25,8 +27,10 @@ import { StateError } from "../../errors.ts";
  *    never changed. So a reader that has a document has one moment of the thread.
  * 3. What a commit makes superfluous is named in the document and deleted after
  *    the commit; where that was interrupted, the next writer does it.
- * 4. A name without a suffix has one possible content in a life. Anything else
- *    ends in a random suffix, so that two attempts never meet in one object.
+ * 4. A name without a suffix has one possible content in a life: records go out
+ *    of the document once. Anything else, such as pages that were merged or
+ *    changed, ends in a random suffix, so that two attempts never meet in one
+ *    object.
  * 5. Nothing lies in a life that no document has spoken of. So a life that is
  *    seen first, and that the document read *afterwards* does not speak of, is
  *    over for ever and may be deleted.
@@ -35,17 +39,13 @@ import { StateError } from "../../errors.ts";
 /** Written into every object. Older ones load for ever; a newer one is refused. */
 export const OBJECT_FORMAT = 1;
 
-/** How many records lie in one page: a long history is read sixteen at a time. */
-export const RECORDS_PER_PAGE = 16;
-
-export const pageOf = (seq: number): number => Math.floor((seq - 1) / RECORDS_PER_PAGE);
-export const firstOfPage = (page: number): number => page * RECORDS_PER_PAGE + 1;
-export const lastOfPage = (page: number): number => (page + 1) * RECORDS_PER_PAGE;
+/** How many records a document holds before they go to a page of their own: each save writes them anew. */
+export const RECORDS_IN_DOCUMENT = 16;
 
 /** A larger body gets an object of its own: documents are written at every save, pages read for a listing. */
 export const INLINE_BODY_BYTES: number = 16 * 1024;
 
-/** A name may have 1024 bytes; what comes after the prefix needs up to 420. */
+/** A name may have 1024 bytes; what comes after the prefix needs up to 320. */
 const MAX_PREFIX_BYTES = 400;
 const PREFIX = /^(?:[A-Za-z0-9._~-]+\/)*$/;
 
@@ -57,7 +57,9 @@ export function checkedPrefix(prefix: string): string {
   throw new StateError("INVALID_ARGUMENT", `the option "prefix" takes ${rule}, as in "prod/"`);
 }
 
-const LONGEST_PLAIN_NAME = 300;
+/** With the hash below 255: stores that keep objects as files take no longer name between two slashes. */
+const LONGEST_PLAIN_NAME = 240;
+const KEPT_OF_A_LONG_NAME = 150;
 
 /**
  * The name of a thread's document and folder: the id itself where its characters
@@ -76,7 +78,7 @@ export function threadName(threadId: string): string {
 export const namePrefix = (prefix: string): string => beginning(escaped(prefix));
 
 /** Short enough to begin every name, and not cut within a `~2F`. */
-const beginning = (plain: string): string => plain.slice(0, 200).replace(/~[0-9A-F]?$/, "");
+const beginning = (plain: string): string => plain.slice(0, KEPT_OF_A_LONG_NAME).replace(/~[0-9A-F]?$/, "");
 
 function escaped(text: string): string {
   // Half of a surrogate pair at the end of a prefix stands for nothing yet.
@@ -96,8 +98,9 @@ export const newRandomName = (): string => randomBytes(8).toString("hex");
 export const numberName = (seq: number): string => String(seq).padStart(10, "0");
 const withSuffix = (stem: string, suffix: string): string => (suffix === "" ? stem : `${stem}-${suffix}`);
 
-export const pageName = (page: number, suffix: string): string =>
-  `${withSuffix(numberName(firstOfPage(page)), suffix)}.page`;
+/** A page is named after its first record. */
+export const pageName = ({ first, suffix }: { readonly first: number; readonly suffix: string }): string =>
+  `${withSuffix(numberName(first), suffix)}.page`;
 export const bodyName = (seq: number, suffix: string): string => `${withSuffix(numberName(seq), suffix)}.body`;
 
 /** The record that a part of a life begins with. */

@@ -23,7 +23,8 @@ describe("the names of threads", () => {
   test("leave room for the longest prefix and everything behind it in the 1024 bytes of a name", () => {
     const layout = new Layout(checkedPrefix("p".repeat(399)));
     for (const id of ids) {
-      const longest = layout.life(threadName(id), newRandomName()) + pageName(2 ** 40, newRandomName());
+      const longest =
+        layout.life(threadName(id), newRandomName()) + pageName({ first: 2 ** 40, suffix: newRandomName() });
       expect(longest.length).toBeLessThanOrEqual(1024);
     }
   });

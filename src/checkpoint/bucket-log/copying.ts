@@ -1,11 +1,11 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import { settleCommitted } from "./appending.ts";
-import { newRandomName, pageOf } from "./layout.ts";
+import { newRandomName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { sweepLife } from "./settling.ts";
 import type { StoredRecord } from "./stored-object.ts";
-import { documentOf, isSettled, type StoredThread, tailOf } from "./thread-document.ts";
-import { NO_RECORD_LEFT, range, ThreadReader } from "./thread-reader.ts";
+import { documentOf, isSettled, type StoredThread } from "./thread-document.ts";
+import { ThreadReader } from "./thread-reader.ts";
 import { bodyPart, type FoundDocument, type Life, NOTHING, pagePart, type ThreadStore } from "./thread-store.ts";
 
 type CopyOutcome = "copied" | "no source" | "target exists";
@@ -52,7 +52,7 @@ export function copyThread(
 /** Whether a thread has nothing but its document. */
 const isWithinDocument = (thread: StoredThread): boolean =>
   isSettled({ thread, over: [] }) &&
-  pageOf(thread.floor) === pageOf(tailOf(thread).seq) &&
+  thread.pages.length === 0 &&
   thread.recent.every(({ body }) => body.inline !== undefined);
 
 function announce(
@@ -85,17 +85,20 @@ async function copyParts(store: ThreadStore, source: string, thread: StoredThrea
     await store.writePart(life, bodyPart(life, entry.seq, "", await reader.bodyOf(record)));
     return { entry, body: { ...body, suffix: "" } };
   };
-  await inParallel(range(pageOf(thread.floor), pageOf(tailOf(thread).seq) - 1), async (page) => {
-    const records: StoredRecord[] = [];
-    for (const record of await reader.onPage(page)) records.push(await copied(record));
-    if (records.length > 0) await store.writePart(life, pagePart(life, page, "", records));
+  const pages = await inParallel(thread.pages, async (page) => {
+    const [first, ...rest] = await reader.onPage(page);
+    if (first === undefined) return page;
+    const records: [StoredRecord, ...StoredRecord[]] = [await copied(first)];
+    for (const record of rest) records.push(await copied(record));
+    const part = pagePart(life, "", records);
+    await store.writePart(life, part);
+    return part.page;
   });
-  const emptyPages = [...thread.changedPages].filter(([, suffix]) => suffix === NO_RECORD_LEFT);
   return {
     ...thread,
     life: life.life,
     swept: thread.floor,
-    changedPages: new Map(emptyPages),
+    pages,
     recent: await inParallel(thread.recent, copied),
     toDelete: [],
   };

@@ -1,8 +1,7 @@
-import type { LogChain, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
-import { pageOf, RECORDS_PER_PAGE } from "./layout.ts";
+import type { LogChain, LogEntry, LogRecord } from "../thread-log.ts";
 import type { StoredRecord } from "./stored-object.ts";
-import { type StoredThread, tailOf } from "./thread-document.ts";
+import { type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
 import type { Life, ThreadStore } from "./thread-store.ts";
 
 /** A thread as one document has it. Reading a part that has since been deleted fails as missing. */
@@ -26,17 +25,15 @@ export class ThreadReader {
   }
 
   /** The records on a page, ascending. */
-  async onPage(page: number): Promise<readonly StoredRecord[]> {
-    const { floor, changedPages, recent } = this.#thread;
-    const newest = pageOf(this.tail.seq);
-    if (page === newest) return recent;
-    const suffix = changedPages.get(page);
-    if (page > newest || page < pageOf(floor) || suffix === NO_RECORD_LEFT) return [];
-    return this.#store.readPage(this.#life, page, suffix ?? "");
+  onPage(page: StoredPage): Promise<readonly StoredRecord[]> {
+    return this.#store.readPage(this.#life, page);
   }
 
   async storedAt(seq: number): Promise<StoredRecord | undefined> {
-    return seq < 1 ? undefined : (await this.onPage(pageOf(seq))).find(({ entry }) => entry.seq === seq);
+    const { pages, recent } = this.#thread;
+    const page = pages.find(({ first, last }) => first <= seq && seq <= last);
+    const records = page === undefined ? recent : await this.onPage(page);
+    return records.find(({ entry }) => entry.seq === seq);
   }
 
   async entryAt(seq: number): Promise<LogEntry | undefined> {
@@ -47,11 +44,12 @@ export class ThreadReader {
     return this.#store.readBody(this.#life, record);
   }
 
-  /** The chain that ends at `target`. */
+  /** The chain that ends at `target`: all its pages at once, then all its large bodies at once. */
   async chainTo(target: LogEntry): Promise<LogChain> {
     const { base, seq } = target;
-    const pages = range(pageOf(base), pageOf(seq));
-    const stored = (await inParallel(pages, (page) => this.onPage(page))).flat();
+    const { pages, recent } = this.#thread;
+    const needed = pages.filter(({ first, last }) => last >= base && first <= seq);
+    const stored = [...(await inParallel(needed, (page) => this.onPage(page))).flat(), ...recent];
     const wanted = stored.filter(({ entry }) => entry.seq >= base && entry.seq <= seq);
     const records = await inParallel(wanted, async (record): Promise<LogRecord> => {
       // A copy: nobody outside may hold bytes that are kept here.
@@ -63,28 +61,30 @@ export class ThreadReader {
 
   /** Entries that carry a checkpoint id, newest first, below `before`. Reads about as many pages ahead as `wanted` needs. */
   async *checkpointsDown(before: number, wanted: number): AsyncGenerator<LogEntry, void, undefined> {
-    const ahead = Math.min(AT_ONCE, Math.ceil(wanted / RECORDS_PER_PAGE));
-    const newest = pageOf(Math.min(before - 1, this.tail.seq));
-    const oldest = pageOf(this.#thread.floor);
-    for (let page = newest; page >= oldest; page -= ahead) {
-      const some = range(Math.max(oldest, page - ahead + 1), page);
-      const stored = (await inParallel(some, (each) => this.onPage(each))).flat();
-      for (const { entry } of stored.toReversed()) {
-        if (entry.checkpointId !== undefined && entry.seq < before) yield entry;
+    const { pages, recent } = this.#thread;
+    yield* checkpointsIn(recent, before);
+    const left = pages.filter(({ first }) => first < before);
+    while (left.length > 0) {
+      const some: StoredPage[] = [];
+      for (let records = 0; records < wanted && some.length < AT_ONCE; ) {
+        const page = left.pop();
+        if (page === undefined) break;
+        some.unshift(page);
+        records += page.records;
       }
+      yield* checkpointsIn((await inParallel(some, (page) => this.onPage(page))).flat(), before);
     }
   }
 
   async find(checkpointId: string): Promise<LogEntry | undefined> {
-    const all = this.checkpointsDown(Number.POSITIVE_INFINITY, AT_ONCE * RECORDS_PER_PAGE);
+    const all = this.checkpointsDown(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
     for await (const entry of all) if (entry.checkpointId === checkpointId) return entry;
     return undefined;
   }
 }
 
-/** In place of a page's suffix. */
-export const NO_RECORD_LEFT = "none";
-
-/** From one number to another, both included. */
-export const range = (from: number, to: number): readonly number[] =>
-  Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index);
+function* checkpointsIn(ascending: readonly StoredRecord[], before: number): Generator<LogEntry, void, undefined> {
+  for (const { entry } of ascending.toReversed()) {
+    if (entry.checkpointId !== undefined && entry.seq < before) yield entry;
+  }
+}

@@ -1,5 +1,5 @@
-import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
+import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { type PlannedAppend, planAppend, planFirst } from "./plan-append.ts";
 import { discardOutdated, settle, settledDocument } from "./settling.ts";

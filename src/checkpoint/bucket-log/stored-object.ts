@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
+import type { LogEntry, LogRecord } from "../thread-log.ts";
 import { OBJECT_FORMAT } from "./layout.ts";
 
 /**
@@ -9,12 +9,12 @@ import { OBJECT_FORMAT } from "./layout.ts";
  * JSON gives. The checksum covers the JSON; each record has one of its own over
  * its body, which is checked where a state is rebuilt.
  */
-const FIRST_LINE = /^holdfast-oci (\d+) ([\w-]{43}) (\d+)\n/;
+const FIRST_LINE = /^holdfast-object (\d+) ([\w-]{43}) (\d+)\n/;
 const LONGEST_FIRST_LINE = 96;
 
 export function packObject(content: object, bodies: readonly Uint8Array[] = []): Buffer {
   const json = Buffer.from(JSON.stringify(content));
-  const firstLine = `holdfast-oci ${OBJECT_FORMAT} ${checksum(json)} ${json.byteLength}\n`;
+  const firstLine = `holdfast-object ${OBJECT_FORMAT} ${checksum(json)} ${json.byteLength}\n`;
   return Buffer.concat([Buffer.from(firstLine), json, ...bodies]);
 }
 

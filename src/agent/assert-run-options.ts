@@ -1,0 +1,68 @@
+import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import type { ResumeOptions, RunOptions } from "./agent.ts";
+import type { AgentHooks } from "./hooks.ts";
+
+const RUN: OptionKinds<RunOptions> = { threadId: "string", signal: "object", metadata: "object" };
+const RESUME: OptionKinds<ResumeOptions> = { ...RUN, interruptId: "string", response: "anything" };
+
+export function assertRunOptions(options: RunOptions): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(
+      `run() takes its options as an object, not ${described(options)}. Write agent.run(prompt, { threadId: "…" })`,
+    );
+  }
+  assertKnownOptions("run()", options, RUN);
+  assertSignal("run()", options.signal);
+}
+
+export function assertResumeOptions(options: ResumeOptions): void {
+  const usage = "Write agent.resume({ threadId, interruptId, response })";
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`resume() takes one object, not ${described(options)}. ${usage}`);
+  }
+  assertKnownOptions("resume()", options, RESUME);
+  for (const name of ["threadId", "interruptId"] as const) {
+    if (options[name] === undefined) throw new TypeError(`resume() needs ${name}. ${usage}`);
+  }
+  assertSignal("resume()", options.signal);
+}
+
+function assertSignal(where: string, signal: unknown): void {
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  const advice = signal instanceof AbortController ? "; write controller.signal" : "";
+  throw new TypeError(`${where}: signal must be an AbortSignal, not ${described(signal)}${advice}`);
+}
+
+/** A text, parts, or a message of the user's. */
+export function assertPrompt(prompt: unknown): void {
+  if (typeof prompt === "string" || Array.isArray(prompt)) return;
+  if (typeof prompt === "object" && prompt !== null && (prompt as { role?: unknown }).role === "user") return;
+  throw new TypeError(
+    `run() takes the prompt first: a text, a list of parts or a userMessage(), not ${described(prompt)}. ` +
+      "Write agent.run(prompt, { threadId }), or agent.run(undefined, { threadId }) to finish what was begun",
+  );
+}
+
+const HOOKS: Readonly<Record<keyof AgentHooks, "function">> = {
+  beforeRun: "function",
+  beforeIteration: "function",
+  beforeModel: "function",
+  afterModel: "function",
+  beforeTool: "function",
+  afterTool: "function",
+  afterIteration: "function",
+  afterRun: "function",
+};
+
+/** An object of a class may have more than its hooks; one that was written down may not. */
+export function assertHooks(hooks: AgentHooks): void {
+  if (Object.getPrototypeOf(hooks) === Object.prototype) assertKnownOptions("Agent({ hooks })", hooks, HOOKS);
+}
+
+export function assertMethods(where: string, value: object, methods: readonly string[]): void {
+  const missing = methods.find((name) => typeof (value as Readonly<Record<string, unknown>>)[name] !== "function");
+  if (missing === undefined) return;
+  throw new TypeError(
+    `${where} must be an object with ${methods.map((name) => `${name}()`).join(" and ")}; ${missing}() is missing`,
+  );
+}

@@ -1,0 +1,163 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
+import { StateError } from "../../errors.ts";
+import { untilAborted } from "../../internal/until-aborted.ts";
+import { isAmbiguous, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
+import type { S3ClientShape, S3Module } from "./connect.ts";
+
+export interface S3Place {
+  readonly bucketName: string;
+  /** Where an object may be made for a moment, to see what the store does. */
+  readonly probePrefix: string;
+  readonly requestTimeoutMs: number;
+}
+
+/** One bucket of S3 or of a service that speaks its protocol. */
+export class S3Bucket implements ObjectBucket {
+  readonly #sdk: S3Module;
+  readonly #client: S3ClientShape;
+  readonly #place: S3Place;
+  #honoursDeletion: Promise<boolean> | undefined;
+
+  constructor(sdk: S3Module, client: S3ClientShape, place: S3Place) {
+    this.#sdk = sdk;
+    this.#client = client;
+    this.#place = place;
+  }
+
+  async get(name: string): Promise<FoundObject | undefined> {
+    try {
+      return await this.#request(async (send) => {
+        const { Body, ETag } = (await send(new this.#sdk.GetObjectCommand(this.#named(name)))) as GetAnswer;
+        return { bytes: Buffer.from((await Body?.transformToByteArray()) ?? []), etag: etagOf(ETag) };
+      });
+    } catch (error) {
+      if (isObjectAbsent(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async put(name: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
+    const ContentMD5 = createHash("md5").update(bytes).digest("base64");
+    const when = "ifMatch" in condition ? { IfMatch: condition.ifMatch } : { IfNoneMatch: condition.ifNoneMatch };
+    const body = { Body: bytes, ContentLength: bytes.byteLength, ContentMD5, ContentType: "application/octet-stream" };
+    try {
+      return await this.#request(async (send) => {
+        const command = new this.#sdk.PutObjectCommand({ ...this.#named(name), ...body, ...when });
+        return etagOf(((await send(command)) as { readonly ETag?: string }).ETag);
+      });
+    } catch (error) {
+      if (isRefused(error) || ("ifMatch" in condition && isObjectAbsent(error))) return undefined;
+      throw error;
+    }
+  }
+
+  async delete(name: string): Promise<void> {
+    await this.#request((send) => send(new this.#sdk.DeleteObjectCommand(this.#named(name)))).catch(ignoreAbsent);
+  }
+
+  /** Amazon's S3 refuses a deletion whose condition does not hold; MinIO ignores the condition, so it is never asked. */
+  async deleteIf(name: string, etag: string): Promise<boolean> {
+    if (!(await this.#asksBeforeDeleting())) return false;
+    return this.#deleteMatching(name, etag);
+  }
+
+  async *list(options: ListOptions): AsyncGenerator<readonly string[], void, undefined> {
+    const { prefix, startAfter, end, delimiter, limit } = options;
+    const input = {
+      Bucket: this.#place.bucketName,
+      Prefix: prefix,
+      ...(startAfter !== undefined && { StartAfter: startAfter }),
+      ...(delimiter !== undefined && { Delimiter: delimiter }),
+      ...(limit !== undefined && { MaxKeys: limit }),
+    };
+    let from: object = {};
+    for (;;) {
+      const command = new this.#sdk.ListObjectsV2Command({ ...input, ...from });
+      const page = (await this.#request((send) => send(command))) as ListAnswer;
+      const names =
+        delimiter === undefined
+          ? (page.Contents ?? []).map(({ Key }) => Key ?? "")
+          : (page.CommonPrefixes ?? []).map(({ Prefix }) => Prefix ?? "");
+      yield end === undefined ? names : names.filter((name) => name < end);
+      const isPast = end !== undefined && names.some((name) => name >= end);
+      if (isPast || page.IsTruncated !== true || page.NextContinuationToken === undefined) return;
+      from = { ContinuationToken: page.NextContinuationToken };
+    }
+  }
+
+  mayHaveWritten(error: unknown): boolean {
+    return isAmbiguous(error);
+  }
+
+  async #deleteMatching(name: string, etag: string): Promise<boolean> {
+    try {
+      const input = { ...this.#named(name), IfMatch: etag };
+      await this.#request((send) => send(new this.#sdk.DeleteObjectCommand(input)));
+      return true;
+    } catch (error) {
+      if (isObjectAbsent(error)) return true;
+      if (isRefused(error) || isNotImplemented(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Found out once, on an object made for it: a conditional delete that must be refused. */
+  #asksBeforeDeleting(): Promise<boolean> {
+    this.#honoursDeletion ??= this.#probeDeletion().catch((error: unknown) => {
+      this.#honoursDeletion = undefined;
+      throw error;
+    });
+    return this.#honoursDeletion;
+  }
+
+  async #probeDeletion(): Promise<boolean> {
+    const name = `${this.#place.probePrefix}probes/${randomBytes(8).toString("hex")}`;
+    await this.put(name, Buffer.from("holdfast asks whether this store honours If-Match on DELETE\n"), {
+      ifNoneMatch: "*",
+    });
+    await this.#deleteMatching(name, '"00000000000000000000000000000000"');
+    const isStillThere = (await this.get(name)) !== undefined;
+    if (isStillThere) await this.delete(name);
+    return isStillThere;
+  }
+
+  #named(name: string): object {
+    return { Bucket: this.#place.bucketName, Key: name };
+  }
+
+  /** Gives up at the deadline, reading the answer included. */
+  async #request<T>(call: (send: (command: object) => Promise<unknown>) => Promise<T>): Promise<T> {
+    const deadline = new AbortController();
+    const { requestTimeoutMs } = this.#place;
+    const late = new StateError("TIMEOUT", `no answer within ${requestTimeoutMs} ms`);
+    const timer = setTimeout(() => deadline.abort(late), requestTimeoutMs);
+    try {
+      const send = (command: object): Promise<unknown> => this.#client.send(command, { abortSignal: deadline.signal });
+      return await untilAborted(call(send), deadline.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+interface GetAnswer {
+  readonly Body?: { transformToByteArray(): Promise<Uint8Array> };
+  readonly ETag?: string;
+}
+
+interface ListAnswer {
+  readonly Contents?: readonly { readonly Key?: string }[];
+  readonly CommonPrefixes?: readonly { readonly Prefix?: string }[];
+  readonly IsTruncated?: boolean;
+  readonly NextContinuationToken?: string;
+}
+
+function ignoreAbsent(error: unknown): void {
+  if (!isObjectAbsent(error)) throw error;
+}
+
+function etagOf(etag: string | undefined): string {
+  if (etag !== undefined && etag !== "") return etag;
+  throw new StateError("UNAVAILABLE", "the storage answered without an ETag: something on the way takes headers out");
+}

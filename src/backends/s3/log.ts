@@ -1,0 +1,35 @@
+import { checkedPrefix } from "../../checkpoint/bucket-log/layout.ts";
+import { BucketLog } from "../../checkpoint/bucket-log/log.ts";
+import type { Durability } from "../../checkpoint/thread-log.ts";
+import { S3Bucket } from "./bucket.ts";
+import { classify } from "./classify.ts";
+import { createClient, loadSdk, type S3ClientShape, type S3Connection } from "./connect.ts";
+
+export interface S3LogOptions {
+  readonly bucketName: string;
+  readonly prefix: string;
+  readonly connection: S3Connection;
+  /** Handed in; stays open. */
+  readonly client: S3ClientShape | undefined;
+  readonly requestTimeoutMs: number;
+  readonly serverDurability: Durability;
+}
+
+/** The log for object stores, on a bucket of S3 or of a service that speaks its protocol. */
+export class S3Log extends BucketLog {
+  constructor(options: S3LogOptions) {
+    const { client: given, connection, bucketName, requestTimeoutMs, prefix, serverDurability } = options;
+    const open = async () => {
+      const sdk = await loadSdk();
+      const client = given ?? createClient(sdk, connection);
+      const place = { bucketName, probePrefix: checkedPrefix(prefix), requestTimeoutMs };
+      return {
+        bucket: new S3Bucket(sdk, client, place),
+        close: () => (given === undefined ? client.destroy?.() : undefined),
+      };
+    };
+    const { credentials } = connection;
+    const secrets = [credentials?.secretAccessKey, credentials?.sessionToken].filter((secret) => secret !== undefined);
+    super({ name: "s3", secrets, durability: serverDurability, open, classify }, prefix);
+  }
+}

@@ -1,0 +1,15 @@
+import { afterAll, test } from "vitest";
+import { logOn, MemoryBucket } from "../../../test/memory-bucket.ts";
+import { testThreadLog } from "../../testing/test-thread-log.ts";
+
+for (const honoursDeletion of [true, false]) {
+  testThreadLog({
+    name: honoursDeletion ? "bucket log" : "bucket log without conditional deletes",
+    test,
+    afterAll,
+    create: async () => {
+      const bucket = new MemoryBucket({ honoursDeletion });
+      return { subject: logOn(bucket), reopen: async () => logOn(bucket) };
+    },
+  });
+}

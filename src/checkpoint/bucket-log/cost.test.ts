@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { logOn, MemoryBucket } from "../../../test/memory-bucket.ts";
+import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+
+const BODY = Buffer.alloc(1000, "x");
+
+/** A thread whose every record is needed to rebuild its newest state, as a growing conversation is. */
+async function grown(saves: number): Promise<MemoryBucket> {
+  const bucket = new MemoryBucket();
+  const log = logOn(bucket);
+  for (let seq = 1; seq <= saves; seq++) {
+    const request = { generation: "g", expected: seq - 1, record: recordAt(seq, { body: BODY }) };
+    expect(await log.append("t", request)).toEqual({ appended: true });
+  }
+  return bucket;
+}
+
+async function coldly<T>(bucket: MemoryBucket, work: (log: ReturnType<typeof logOn>) => Promise<T>) {
+  const [requests, rounds] = [bucket.requests.length, bucket.rounds];
+  const answer = await work(logOn(bucket));
+  return { answer, gets: bucket.requests.length - requests, rounds: bucket.rounds - rounds };
+}
+
+const bytesSent = (bucket: MemoryBucket): number => bucket.requests.reduce((sum, { bytes }) => sum + bytes, 0);
+
+describe("what a thread on an object store costs", () => {
+  test.each([10, 17, 400, 1023, 1024, 1500])("a cold load of %i saves is at most 6 GETs in 2 rounds", async (saves) => {
+    const { answer, gets, rounds } = await coldly(await grown(saves), (log) => log.readTail("t"));
+    expect(answer?.records.map(({ seq }) => seq)).toEqual(Array.from({ length: saves }, (_, index) => index + 1));
+    expect(gets).toBeLessThanOrEqual(6);
+    expect(rounds).toBeLessThanOrEqual(2);
+  });
+
+  test("a cold load of 10,000 saves is at most 3 rounds of GETs one after another", async () => {
+    const { answer, gets, rounds } = await coldly(await grown(10_000), (log) => log.readTail("t"));
+    expect(answer?.records).toHaveLength(10_000);
+    expect(gets).toBeLessThanOrEqual(16);
+    expect(rounds).toBeLessThanOrEqual(3);
+  }, 60_000);
+
+  test("all saves together send bytes in proportion to the thread", async () => {
+    const [short, long] = [await grown(1000), await grown(4000)];
+    expect(bytesSent(long)).toBeLessThan(4.8 * bytesSent(short));
+  }, 60_000);
+
+  test("the newest ten of a long history are read with one GET beside the document", async () => {
+    const bucket = await grown(1501);
+    const { answer, gets } = await coldly(bucket, (log) => log.list("t", { limit: 10 }));
+    expect(answer).toHaveLength(10);
+    expect(gets).toBeLessThanOrEqual(2);
+  });
+
+  test("a long thread lies in few objects, and what was merged is deleted", async () => {
+    expect((await grown(1500)).objects.size).toBeLessThanOrEqual(6);
+  });
+});

@@ -1,0 +1,180 @@
+import type { ErrorCode } from "../../errors.ts";
+import { StateError } from "../../errors.ts";
+import { assertAppend } from "../append-rules.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  Durability,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  ThreadEntry,
+  ThreadLog,
+} from "../thread-log.ts";
+import { append } from "./appending.ts";
+import { copyThread } from "./copying.ts";
+import { checkedPrefix } from "./layout.ts";
+import { removeLeftovers } from "./leftovers.ts";
+import type { ObjectBucket } from "./object-bucket.ts";
+import { untilNotOvertaken } from "./overtaken.ts";
+import { Removals } from "./removing.ts";
+import { ThreadReader } from "./thread-reader.ts";
+import { ThreadStore } from "./thread-store.ts";
+import { walkThreads } from "./thread-walk.ts";
+
+/** A bucket that was reached, and the way to let go of it. */
+export interface OpenedBucket {
+  readonly bucket: ObjectBucket;
+  /** Frees what was opened for it; what was handed in stays open. */
+  close(): void;
+}
+
+/** What a backend says of its object store. */
+export interface BucketProvider {
+  readonly name: string;
+  readonly secrets?: readonly string[];
+  readonly durability: Durability;
+  open(): Promise<OpenedBucket>;
+  classify(error: unknown): ErrorCode | undefined;
+}
+
+interface Opened {
+  readonly store: ThreadStore;
+  readonly removals: Removals;
+  readonly close: () => void;
+}
+
+/** Threads as objects in a bucket, shared by any number of processes. How they lie there: see `layout.ts`. */
+export class BucketLog implements ThreadLog {
+  readonly name: string;
+  readonly secrets: readonly string[];
+  readonly capabilities: LogCapabilities;
+  readonly #provider: BucketProvider;
+  readonly #prefix: string;
+  #opening: Promise<Opened> | undefined;
+  #isClosed = false;
+
+  constructor(provider: BucketProvider, prefix: string) {
+    this.name = provider.name;
+    this.secrets = provider.secrets ?? [];
+    this.capabilities = {
+      durability: provider.durability,
+      conditionalAppend: true,
+      listThreads: true,
+      // Lifecycle rules know ages of objects, and not a time for each thread.
+      ttl: false,
+      maxRecordBytes: 64 * 1024 * 1024,
+      // However long a chain is, its pages are few and are read at once.
+      maxChainRecords: Number.POSITIVE_INFINITY,
+    };
+    this.#provider = provider;
+    this.#prefix = checkedPrefix(prefix);
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
+    const { store } = await this.#open();
+    return append(store, threadId, request);
+  }
+
+  readTail(threadId: string): Promise<LogChain | undefined> {
+    return this.#read(threadId, (reader) => reader.chainTo(reader.tail));
+  }
+
+  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    return this.#read(threadId, async (reader) => {
+      const found = await reader.find(checkpointId);
+      return found && reader.chainTo(found);
+    });
+  }
+
+  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    return this.#read(threadId, (reader) => reader.find(checkpointId));
+  }
+
+  tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {
+    return this.#read(threadId, async ({ generation, tail }) => ({ generation, entry: tail }));
+  }
+
+  async list(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<readonly LogEntry[]> {
+    const { before = Number.POSITIVE_INFINITY, limit } = options;
+    const listed = await this.#read(threadId, async (reader) => {
+      const found: LogEntry[] = [];
+      if (limit < 1) return found;
+      for await (const entry of reader.checkpointsDown(before, limit)) {
+        if (found.push(entry) === limit) break;
+      }
+      return found;
+    });
+    return listed ?? [];
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { readonly generation: string; readonly seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    const { removals } = await this.#open();
+    return removals.remove(threadId, ifTail);
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    const { store } = await this.#open();
+    return copyThread(store, source, target, generation);
+  }
+
+  async listThreads(options: {
+    readonly prefix: string;
+    readonly cursor?: string;
+    readonly limit: number;
+  }): Promise<LogPage<ThreadEntry>> {
+    const { store } = await this.#open();
+    return walkThreads(store, options);
+  }
+
+  /** Deletes what processes left that died in the middle, and what a lifecycle rule left of threads that it ended. */
+  async removeLeftovers(): Promise<void> {
+    const { store } = await this.#open();
+    await removeLeftovers(store);
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return this.#provider.classify(error);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const opened = await this.#opening?.catch(() => undefined);
+    this.#opening = undefined;
+    opened?.close();
+  }
+
+  async #read<T>(threadId: string, read: (reader: ThreadReader) => Promise<T>): Promise<T | undefined> {
+    const { store } = await this.#open();
+    return untilNotOvertaken<T | undefined>(
+      () => store.load(threadId),
+      async ({ document }) => {
+        if (document?.thread === undefined) return undefined;
+        return read(new ThreadReader(store, threadId, document.thread));
+      },
+    );
+  }
+
+  #open(): Promise<Opened> {
+    if (this.#isClosed) throw new StateError("CLOSED", "used after close(); open the bucket again");
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<Opened> {
+    const { bucket, close } = await this.#provider.open();
+    const store = new ThreadStore(bucket, this.#prefix);
+    return { store, removals: new Removals(store), close };
+  }
+}

@@ -1,0 +1,165 @@
+import type { AppendRequest, LogRecord } from "../thread-log.ts";
+import { bodyName, INLINE_BODY_BYTES, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
+import { pagesToMerge } from "./merging.ts";
+import { entryOf, type StoredRecord } from "./stored-object.ts";
+import { type StoredPage, type StoredThread, settledThread } from "./thread-document.ts";
+import { ThreadReader } from "./thread-reader.ts";
+import { bodyPart, type Life, type PagePart, type Part, pagePart, type ThreadStore } from "./thread-store.ts";
+
+export interface PlannedAppend {
+  /** To be written before the commit. */
+  readonly parts: readonly Part[];
+  readonly next: StoredThread;
+}
+
+// Bodies are copied where they stay in memory for the next append: nobody outside may hold bytes that are kept here.
+
+/** The first record lies in the document whatever its size: nothing may lie in a life before a document speaks of it. */
+export const planFirst = ({ generation, record }: AppendRequest): StoredThread => ({
+  life: newRandomName(),
+  generation,
+  floor: 1,
+  swept: 1,
+  pages: [],
+  recent: [{ entry: entryOf(record), body: { inline: Buffer.from(record.body) } }],
+  toDelete: [],
+});
+
+/** The thread with one more record and the request's edits, once `thread` is settled. Writes nothing. */
+export async function planAppend(
+  store: ThreadStore,
+  life: Life,
+  thread: StoredThread,
+  request: AppendRequest,
+): Promise<PlannedAppend> {
+  return new AppendPlan(life, new ThreadReader(store, life.threadId, thread), thread, request).make();
+}
+
+class AppendPlan {
+  readonly #life: Life;
+  readonly #reader: ThreadReader;
+  readonly #thread: StoredThread;
+  readonly #record: LogRecord;
+  readonly #floor: number;
+  readonly #drop: ReadonlySet<number>;
+  readonly #replace: ReadonlyMap<number, LogRecord>;
+  readonly #parts: Part[] = [];
+  readonly #toDelete: string[] = [];
+  /** Pages that are still to be written, and what is on them. One that is merged before that never is. */
+  readonly #unwritten = new Map<StoredPage, PagePart>();
+
+  constructor(life: Life, reader: ThreadReader, thread: StoredThread, request: AppendRequest) {
+    const { record, drop = [], replace = [], dropBelow = 0 } = request;
+    this.#life = life;
+    this.#reader = reader;
+    this.#thread = thread;
+    this.#record = record;
+    this.#floor = Math.max(thread.floor, dropBelow);
+    this.#drop = new Set(drop);
+    this.#replace = new Map(replace.map((other) => [other.seq, other]));
+  }
+
+  async make(): Promise<PlannedAppend> {
+    const { pages: before, recent: held } = this.#thread;
+    const kept = before.filter(({ last }) => last >= this.#floor);
+    let pages = (await this.#edited(kept)).filter((page) => page !== undefined);
+    let recent = this.#editedRecords(held).map((record) => this.#pushedOut(record));
+    if (held.length >= RECORDS_IN_DOCUMENT && hasRecords(recent)) {
+      pages = await this.#merged([...pages, this.#closed(recent)]);
+      recent = [];
+    }
+    for (const page of pages) {
+      const planned = this.#unwritten.get(page);
+      if (planned !== undefined) this.#parts.push(planned);
+    }
+    const next: StoredThread = {
+      ...settledThread(this.#thread),
+      floor: this.#floor,
+      // Which large bodies lie below the floor is known only to pages that go as a whole: a sweep finds them.
+      swept: kept.length < before.length ? this.#thread.swept : this.#floor,
+      pages,
+      recent: [...recent, this.#stored(this.#record)],
+      toDelete: this.#toDelete,
+    };
+    return { parts: this.#parts, next };
+  }
+
+  async #edited(pages: readonly StoredPage[]): Promise<readonly (StoredPage | undefined)[]> {
+    const changed: (StoredPage | undefined)[] = [];
+    for (const page of pages) changed.push(this.#isTouched(page) ? await this.#changedPage(page) : page);
+    return changed;
+  }
+
+  #isTouched({ first, last }: Pick<StoredPage, "first" | "last">): boolean {
+    if (first < this.#floor) return true;
+    return [...this.#drop, ...this.#replace.keys()].some((seq) => seq >= first && seq <= last);
+  }
+
+  async #changedPage(page: StoredPage): Promise<StoredPage | undefined> {
+    const records = this.#editedRecords(await this.#reader.onPage(page));
+    this.#toDelete.push(pageName(page));
+    return hasRecords(records) ? this.#planned(newRandomName(), records) : undefined;
+  }
+
+  /** The document is full: its records go to a page. What was edited just now has more than one possible content. */
+  #closed(records: readonly [StoredRecord, ...StoredRecord[]]): StoredPage {
+    const { recent } = this.#thread;
+    const [first, last] = [recent[0]?.entry.seq ?? 0, recent.at(-1)?.entry.seq ?? 0];
+    return this.#planned(this.#isTouched({ first, last }) ? newRandomName() : "", records);
+  }
+
+  async #merged(pages: readonly StoredPage[]): Promise<StoredPage[]> {
+    const count = pagesToMerge(pages);
+    if (count === 0) return [...pages];
+    const together = pages.slice(-count);
+    const records: StoredRecord[] = [];
+    for (const page of together) {
+      const planned = this.#unwritten.get(page);
+      records.push(...(planned?.records ?? (await this.#reader.onPage(page))));
+      if (planned === undefined) this.#toDelete.push(pageName(page));
+    }
+    const rest = pages.slice(0, -count);
+    return hasRecords(records) ? [...rest, this.#planned(newRandomName(), records)] : rest;
+  }
+
+  #planned(suffix: string, records: readonly [StoredRecord, ...StoredRecord[]]): StoredPage {
+    const part = pagePart(this.#life, suffix, records);
+    this.#unwritten.set(part.page, part);
+    return part.page;
+  }
+
+  #editedRecords(records: readonly StoredRecord[]): readonly StoredRecord[] {
+    const kept: StoredRecord[] = [];
+    for (const record of records) {
+      const { seq } = record.entry;
+      const replacement = this.#replace.get(seq);
+      const goes = seq < this.#floor || this.#drop.has(seq);
+      if ((goes || replacement !== undefined) && record.body.inline === undefined) {
+        this.#toDelete.push(bodyName(seq, record.body.suffix));
+      }
+      if (!goes) kept.push(replacement === undefined ? record : this.#stored(replacement));
+    }
+    return kept;
+  }
+
+  /** A record that is new: its content is not sure before the commit, so the name of a large body is used once. */
+  #stored(record: LogRecord): StoredRecord {
+    const { seq, body } = record;
+    const entry = entryOf(record);
+    if (body.byteLength <= INLINE_BODY_BYTES) return { entry, body: { inline: Buffer.from(body) } };
+    const suffix = newRandomName();
+    this.#parts.push(bodyPart(this.#life, seq, suffix, body));
+    return { entry, body: { inline: undefined, suffix, bytes: body.byteLength } };
+  }
+
+  /** A first record may lie in the document with a large body; it must not be written again at every save. */
+  #pushedOut(record: StoredRecord): StoredRecord {
+    const { entry, body } = record;
+    if (body.inline === undefined || body.inline.byteLength <= INLINE_BODY_BYTES) return record;
+    this.#parts.push(bodyPart(this.#life, entry.seq, "", body.inline));
+    return { entry, body: { inline: undefined, suffix: "", bytes: body.inline.byteLength } };
+  }
+}
+
+const hasRecords = (records: readonly StoredRecord[]): records is readonly [StoredRecord, ...StoredRecord[]] =>
+  records.length > 0;

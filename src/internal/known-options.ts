@@ -1,0 +1,40 @@
+import { StateError } from "../errors.ts";
+import { nearestName } from "./nearest-name.ts";
+
+/** "anything" is for what is looked at elsewhere, with words of its own. */
+type Kind = "string" | "number" | "boolean" | "object" | "function" | "anything";
+
+/** Every option with what it may be, so that the compiler finds one that was forgotten here. */
+export type OptionKinds<Options> = Readonly<Record<keyof Options, Kind | readonly Kind[]>>;
+
+/**
+ * Refuses an option that does not exist or is of another kind: a misspelt
+ * `threadId` would save nothing, a misspelt `lease` would protect nothing.
+ */
+export function assertKnownOptions(where: string, options: object, kinds: OptionKinds<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+    if (kind === undefined) throw unknownOption(where, name, Object.keys(kinds));
+    const allowed = [kind].flat();
+    if (value === undefined || allowed.includes("anything")) continue;
+    if (value !== null && allowed.includes(typeof value as Kind)) continue;
+    throw new TypeError(`${where}: ${name} must be ${allowed.map(withArticle).join(" or ")}, not ${described(value)}`);
+  }
+}
+
+const withArticle = (kind: Kind): string => (kind === "object" ? "an object" : `a ${kind}`);
+
+export function unknownOption(where: string, name: string, names: readonly string[]): StateError {
+  const meant = nearestName(name, names);
+  const instead = meant === undefined ? `it takes ${names.join(", ")}` : `did you mean ${JSON.stringify(meant)}?`;
+  return new StateError("INVALID_ARGUMENT", `${where} has no option ${JSON.stringify(name)}; ${instead}`);
+}
+
+/** What a value is, and nothing of what is in it. */
+export function described(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "a list";
+  if (typeof value !== "object") return `a ${typeof value}`;
+  const name: unknown = value.constructor?.name;
+  return typeof name === "string" && name !== "" && name !== "Object" ? `an object of class ${name}` : "an object";
+}

@@ -1,0 +1,46 @@
+import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import { isAiSdkModel } from "../providers/ai-sdk/index.ts";
+import type { AgentOptions } from "./agent.ts";
+
+const OPTIONS: OptionKinds<AgentOptions> = {
+  model: "anything",
+  tools: "anything",
+  checkpointer: "anything",
+  systemPrompt: "string",
+  checkpointEveryNIterations: ["number", "string"],
+  toolConcurrency: "number",
+  maxToolResultChars: "number",
+  memory: "object",
+  conversation: "object",
+  hooks: "object",
+  outputSchema: ["object", "function"],
+  maxOutputRepairs: "number",
+  lease: ["boolean", "object"],
+  now: "function",
+  maxIterations: "number",
+  tokenBudget: "number",
+  timeBudgetMs: "number",
+  toolLoopThreshold: "number",
+  stopWhen: "function",
+};
+
+/** Wrong options are refused when the agent is made, each with what to write instead. */
+export function assertAgentOptions(options: unknown): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(
+      `new Agent() takes an options object, not ${described(options)}. Write new Agent({ model: "openai:gpt-5" })`,
+    );
+  }
+  assertKnownOptions("new Agent()", options, OPTIONS);
+  assertModel((options as { model?: unknown }).model);
+}
+
+function assertModel(model: unknown): void {
+  if (typeof model === "string" || isAiSdkModel(model)) return;
+  const isOwn = typeof model === "object" && model !== null && "stream" in model && typeof model.stream === "function";
+  if (isOwn) return;
+  const advice = typeof model === "function" ? '. A provider is called with a name: openai("gpt-5")' : "";
+  throw new TypeError(
+    `new Agent({ model }): model must be a name like "openai:gpt-5", an AI SDK language model, or an object with stream(), not ${described(model)}${advice}`,
+  );
+}

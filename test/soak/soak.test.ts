@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { seededRandom } from "../processes/seeded-random.ts";
+import { seed } from "../property-seed.ts";
+import { describeWithService } from "../services/with-service.ts";
+import { soak } from "./soak.ts";
+import { SOAKED_STORAGES } from "./soaked-storages.ts";
+
+/** A sample of the campaign in test/campaigns/soak.test.ts. */
+async function sample(backend: string): Promise<void> {
+  const storage = await SOAKED_STORAGES[backend]?.();
+  if (storage === undefined) throw new Error(`${backend} is not soaked`);
+  console.log(`soak of ${backend}: HOLDFAST_SEED=${seed}`);
+  try {
+    const plan = { durationMs: 6_000, boundMs: 30_000, disturbEveryMs: 1_500, random: seededRandom(seed) };
+    const { saves, calls } = await soak(storage, plan);
+    expect(saves).toBeGreaterThan(0);
+    for (const what of ["search", "vacuum", "fork"]) expect(calls.get(what)?.calls, what).toBeGreaterThan(0);
+  } finally {
+    await storage.dispose();
+  }
+}
+
+for (const backend of ["sqlite", "file"]) {
+  test(
+    `B2: on ${backend}, every call ends while two writers never stop, and every acknowledged save is there once`,
+    () => sample(backend),
+    120_000,
+  );
+}
+
+for (const backend of ["postgres", "redis"] as const) {
+  await describeWithService(backend, () => {
+    test(
+      `B2, B4, B5: on ${backend}, every call ends while two writers never stop, wires are cut and the server is killed; every acknowledged save is there once`,
+      () => sample(backend),
+      120_000,
+    );
+  });
+}
