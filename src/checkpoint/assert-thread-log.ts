@@ -22,7 +22,7 @@ export function assertThreadLog(value: unknown): asserts value is ThreadLog {
   }
   const driver = value as Readonly<Record<string, unknown>>;
   const missing = METHODS.filter((name) => typeof driver[name] !== "function");
-  if (missing.length === METHODS.length) throw new TypeError(`${takes}, and this object is none. ${INSTEAD}`);
+  if (missing.length === METHODS.length) throw new TypeError(`${takes}, and this is another object. ${INSTEAD}`);
   if (missing.length > 0) throw new TypeError(`${takes}; this one lacks ${missing.join(", ")}`);
   if (typeof driver["capabilities"] !== "object" || driver["capabilities"] === null) {
     throw new TypeError(`${takes}; this one has no capabilities, which say what it promises`);
