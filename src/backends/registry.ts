@@ -43,7 +43,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["redis", "rediss", "valkey", "valkeys"],
     example: "redis://localhost:6379",
     load: () => import("./redis/index.ts"),
-    peers: { ioredis: ">=5 <7", redis: ">=5 <7" },
+    peers: { ioredis: ">=5.2.6 <7", redis: ">=5 <7" },
     eitherPeer: true,
     durability: "configured",
   },

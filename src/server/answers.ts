@@ -12,7 +12,7 @@ import { Refusal } from "./refusal.ts";
 export interface Answer {
   readonly status: number;
   readonly type: string;
-  readonly body: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -23,7 +23,7 @@ export const jsonAnswer = (value: object, status = 200, headers: Readonly<Record
   headers,
 });
 
-export const frameAnswer = (frame: Uint8Array<ArrayBuffer>, headers: Readonly<Record<string, string>>): Answer => ({
+export const frameAnswer = (frame: Uint8Array, headers: Readonly<Record<string, string>>): Answer => ({
   status: 200,
   type: FRAME_TYPE,
   body: frame,

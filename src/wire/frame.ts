@@ -14,7 +14,7 @@ import { Fields, MalformedMessage } from "./fields.ts";
  */
 const WORD = 4;
 
-export function encodeFrame(head: object, bodies: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+export function encodeFrame(head: object, bodies: readonly Uint8Array[]): Uint8Array {
   const text = Buffer.from(JSON.stringify(head), "utf8");
   const size = WORD + text.length + bodies.reduce((sum, body) => sum + body.byteLength, 0) + WORD;
   const frame = Buffer.allocUnsafeSlow(size);
@@ -26,7 +26,7 @@ export function encodeFrame(head: object, bodies: readonly Uint8Array[]): Uint8A
     at += body.byteLength;
   }
   frame.writeUInt32BE(crc32(frame.subarray(0, at)), at);
-  return frame as Uint8Array<ArrayBuffer>;
+  return frame;
 }
 
 /** Hands out the bodies in the order in which the head names them. */

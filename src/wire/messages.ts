@@ -47,7 +47,7 @@ const readRecord = (fields: Fields, bodies: BodyReader): LogRecord => ({
   body: bodies.next(fields.count("bytes")),
 });
 
-export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): Uint8Array<ArrayBuffer> {
+export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): Uint8Array {
   const head = { ...rest, record: recordJson(record), replace: replace.map(recordJson) };
   return encodeFrame(
     head,
@@ -70,7 +70,7 @@ export const decodeAppend = (bytes: Uint8Array): AppendRequest =>
     };
   });
 
-export function encodeChain({ generation, tail, records }: LogChain): Uint8Array<ArrayBuffer> {
+export function encodeChain({ generation, tail, records }: LogChain): Uint8Array {
   const head = { generation, tail: entryJson(tail), records: records.map(recordJson) };
   return encodeFrame(
     head,

@@ -29,6 +29,8 @@ export interface CuttingProxy {
   cutAfter(cut: Cut): ArmedCut;
   /** From now on nothing gets through in that direction, and nobody is told: a cable that was pulled. */
   swallow(direction: Direction): void;
+  /** Connections of now carry nothing any more in that direction, and nobody is told; new ones work: a firewall that forgot them. */
+  silence(...directions: readonly Direction[]): void;
   /** From now on, every connection is cut, and so is every new one: a server that is down. */
   refuse(): void;
   /** Connections of before stay dead; new ones work. */
@@ -51,12 +53,14 @@ export async function startCuttingProxy(target: {
   const pairs = new Set<readonly [client: Socket, server: Socket]>();
   const forwarded: Record<Direction, number> = { "to server": 0, "to client": 0 };
   const swallowed = new Set<Direction>();
+  const silenced = new Map<readonly [client: Socket, server: Socket], ReadonlySet<Direction>>();
   let armed: { direction: Direction; left: number; fired: boolean } | undefined;
   let connections = 0;
   let refusing = false;
 
   const cut = (pair: readonly [Socket, Socket]): void => {
     pairs.delete(pair);
+    silenced.delete(pair);
     for (const socket of pair) {
       socket.removeAllListeners("data");
       socket.resetAndDestroy();
@@ -64,7 +68,7 @@ export async function startCuttingProxy(target: {
   };
 
   const forward = (pair: readonly [Socket, Socket], direction: Direction, chunk: Buffer): void => {
-    if (swallowed.has(direction)) return;
+    if (swallowed.has(direction) || silenced.get(pair)?.has(direction)) return;
     const to = pair[direction === "to server" ? 1 : 0];
     const active = armed?.direction === direction && !armed.fired ? armed : undefined;
     if (active === undefined || chunk.length <= active.left) {
@@ -96,6 +100,7 @@ export async function startCuttingProxy(target: {
       one.on("end", () => other.end());
       one.on("close", () => {
         pairs.delete(pair);
+        silenced.delete(pair);
         other.destroySoon();
       });
     }
@@ -123,6 +128,10 @@ export async function startCuttingProxy(target: {
       };
     },
     swallow: (direction) => void swallowed.add(direction),
+    silence: (...directions) => {
+      swallowed.clear();
+      for (const pair of pairs) silenced.set(pair, new Set(directions));
+    },
     refuse: () => {
       refusing = true;
       for (const pair of [...pairs]) cut(pair);

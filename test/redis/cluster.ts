@@ -56,6 +56,21 @@ export async function startCluster(size = 3): Promise<TestCluster> {
   };
 }
 
+/** Has every node say that clients find it, and the others, at other ports: those of proxies, in the nodes' order. */
+export async function announce({ admins }: TestCluster, ports: readonly number[]): Promise<void> {
+  for (const [index, admin] of admins.entries()) {
+    await admin.config("SET", "cluster-announce-port", String(ports[index]));
+  }
+  for (const admin of admins) {
+    for (let waited = 0; ; waited += 50) {
+      const told = JSON.stringify(await admin.call("CLUSTER", ["SLOTS"]));
+      if (ports.every((port) => told.includes(String(port)))) break;
+      if (waited > 15_000) throw new Error("the nodes of the cluster did not hear of each other's ports");
+      await sleep(50);
+    }
+  }
+}
+
 async function untilServing(admin: Redis, size: number): Promise<void> {
   for (let waited = 0; waited < 15_000; waited += 50) {
     const info = String(await admin.call("CLUSTER", ["INFO"]).catch(() => ""));

@@ -2,12 +2,30 @@ import { Redis } from "ioredis";
 import { afterAll, test } from "vitest";
 import { logOptions, RedisLog, redisCheckpointer } from "../../src/backends/redis/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { RunningTest } from "../../src/testing/register-suite.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
 import { type ClientKind, clearPrefix, endClient, freshPrefix, makeUser } from "./fixtures.ts";
 
-/** Both suites with one kind of client, as a user with no more rights than docs/redis.md names. */
-export function testOnRedis({ name, make }: ClientKind, url: string): void {
+interface SuiteSample {
+  /** 1 runs all cases, 12 every twelfth. */
+  readonly every?: number;
+  readonly where?: string;
+}
+
+/**
+ * Both suites with one kind of client, as a user with no more rights than
+ * docs/redis.md names.
+ */
+export function testOnRedis(
+  { name, make }: ClientKind,
+  url: string,
+  { every = 1, where = "redis" }: SuiteSample = {},
+): void {
+  let cases = 0;
+  const sampled = (title: string, run: (running: RunningTest) => Promise<void>): void => {
+    if (cases++ % every === 0) test(title, run);
+  };
   const admin = new Redis(url);
   afterAll(() => admin.disconnect());
 
@@ -28,8 +46,8 @@ export function testOnRedis({ name, make }: ClientKind, url: string): void {
   };
 
   testThreadLog({
-    name: `redis with ${name}`,
-    test,
+    name: `${where} with ${name}`,
+    test: sampled,
     afterAll,
     create: async () => {
       const { client, prefix, ...fixture } = await open();
@@ -43,8 +61,8 @@ export function testOnRedis({ name, make }: ClientKind, url: string): void {
   });
 
   testCheckpointer({
-    name: `redis with ${name}`,
-    test,
+    name: `${where} with ${name}`,
+    test: sampled,
     afterAll,
     create: async () => {
       const { client, prefix, ...fixture } = await open();

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { Cluster, Redis } from "ioredis";
+import { Cluster as OldCluster, Redis as OldRedis } from "ioredis-v5";
 import { createClient, createCluster } from "redis";
+import { createClient as createOldClient, createCluster as createOldCluster } from "redis-v5";
 import { describe, test } from "vitest";
-import type { RedisClient } from "../../src/backends/redis/index.ts";
+import type { RedisClient, RedisLibrary } from "../../src/backends/redis/index.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { findRedis, HOW_TO_GET_REDIS } from "../services/redis.ts";
@@ -16,24 +18,44 @@ export const freshPrefix = (): string => `test-${randomBytes(6).toString("hex")}
 /** One kind of client that users hand in. */
 export interface ClientKind {
   readonly name: string;
-  readonly library: "ioredis" | "redis";
+  /** What opens a URL with it; an older version can only be handed in. */
+  readonly library?: RedisLibrary;
   readonly make: (url: string) => RedisClient;
   readonly makeCluster: (url: string) => RedisClient;
 }
 
-export const IOREDIS: ClientKind = {
+interface InstalledKind extends ClientKind {
+  readonly library: RedisLibrary;
+}
+
+export const IOREDIS: InstalledKind = {
   name: "ioredis",
   library: "ioredis",
   make: (url) => new Redis(url, { lazyConnect: true }),
   makeCluster: (url) => new Cluster([url], { lazyConnect: true, redisOptions: { password: new URL(url).password } }),
 };
 
-export const NODE_REDIS: ClientKind = {
+export const NODE_REDIS: InstalledKind = {
   name: "node-redis",
   library: "redis",
   make: (url) => createClient({ url }),
   makeCluster: (url) => createCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }),
 };
+
+/** The lower ends of the ranges in src/backends/registry.ts. */
+export const OLDEST_IOREDIS: ClientKind = {
+  name: "ioredis 5.2.6",
+  make: (url) => new OldRedis(url, { lazyConnect: true }),
+  makeCluster: (url) => new OldCluster([url], { lazyConnect: true, redisOptions: { password: new URL(url).password } }),
+};
+
+export const OLDEST_NODE_REDIS: ClientKind = {
+  name: "node-redis 5.0.0",
+  make: (url) => createOldClient({ url }),
+  makeCluster: (url) => createOldCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }),
+};
+
+export const CLIENT_KINDS: readonly ClientKind[] = [IOREDIS, NODE_REDIS, OLDEST_IOREDIS, OLDEST_NODE_REDIS];
 
 export async function endClient(client: RedisClient): Promise<void> {
   if (!("destroy" in client)) client.disconnect();

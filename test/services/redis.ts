@@ -8,12 +8,14 @@ import { freePort, serverFolder, startServer, type TestServer } from "./server-p
 export interface RedisOptions {
   /** As in redis.conf: `{ appendonly: "yes", appendfsync: "always", "cluster-enabled": "yes" }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Another server than the one that is found. */
+  readonly program?: RedisProgram;
 }
 
 export const HOW_TO_GET_REDIS =
   "set HOLDFAST_TEST_REDIS_URL, put redis-server or valkey-server on PATH (apt-get install redis-server), or run as root on Debian";
 
-interface RedisProgram {
+export interface RedisProgram {
   readonly program: string;
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -26,7 +28,7 @@ export async function findRedis(): Promise<RedisProgram | undefined> {
 
 /** A Redis (or Valkey) of one's own. Without settings it syncs every write to its append-only file. */
 export async function startRedis(options: RedisOptions = {}): Promise<TestServer> {
-  const found = await findRedis();
+  const found = options.program ?? (await findRedis());
   if (found === undefined) throw new Error(`there is no Redis here: ${HOW_TO_GET_REDIS}`);
   const folder = await serverFolder("redis");
   const [port, password] = [await freePort(), randomBytes(12).toString("hex")];

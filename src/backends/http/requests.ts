@@ -21,7 +21,7 @@ export interface Question {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   /** An object travels as JSON. */
-  readonly body?: Uint8Array<ArrayBuffer> | object;
+  readonly body?: Uint8Array | object;
 }
 
 /** An answer of the service: it carries the service's mark, and one of the statuses that the route table lists. */

@@ -12,7 +12,7 @@ interface HttpRequestShape {
   readonly method: string;
   readonly uri: string;
   readonly headers: Headers;
-  readonly body?: string | Uint8Array<ArrayBuffer> | null;
+  readonly body?: string | Uint8Array | null;
 }
 
 interface SignerShape {

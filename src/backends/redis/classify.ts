@@ -36,6 +36,8 @@ const BY_TEXT: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   // What the clients say themselves when a connection is lost or not made yet.
   [/^Connection is closed|isn't writeable|^Cluster isn't ready|^None of startup nodes/, "UNAVAILABLE"],
   [/^Too many Cluster redirections|^Cannot find node |^Cluster (?:closed|is disconnect)/, "UNAVAILABLE"],
+  // A client that was handed in may have limits of its own.
+  [/^Command timed out|^Socket timeout\. /, "TIMEOUT"],
   [/already connecting|^Socket already opened|^Cluster already open/, "UNAVAILABLE"],
 ];
 

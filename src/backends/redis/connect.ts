@@ -3,20 +3,20 @@ import { StateError } from "../../errors.ts";
 import {
   type IoredisClient,
   IoredisPort,
+  ioredisPortOf,
   isIoredis,
   openIoredis,
   openIoredisCluster,
-  type Waiting,
 } from "./ioredis.ts";
 import {
   isNodeRedis,
   type NodeRedisClient,
   type NodeRedisCluster,
-  NodeRedisPort,
+  nodeRedisPortOf,
   openNodeRedis,
   openNodeRedisCluster,
 } from "./node-redis.ts";
-import { type RedisPort, within } from "./port.ts";
+import { type RedisPort, type Send, type Waiting, within } from "./port.ts";
 import { durabilityOf, isClusterNode } from "./server-facts.ts";
 import type { Place } from "./url.ts";
 
@@ -38,14 +38,14 @@ export interface Connection {
   readonly durability: Durability;
 }
 
+/** The first contact: finds out what the server is, and what it promises. */
 export async function connect(options: ConnectOptions): Promise<Connection> {
   const port = options.given ?? (await openPlace(options));
   try {
     await port.ready();
-    const send = (...command: readonly [string, ...string[]]): Promise<unknown> =>
-      within(options.commandTimeoutMs, port.send(undefined, command));
+    const send: Send = (command) => within(options.commandTimeoutMs, port.send(undefined, command));
     if (!port.isCluster && (await isClusterNode(send))) return await asCluster(port, options);
-    return { port, durability: await durabilityOf(send) };
+    return { port, durability: await durabilityOf(await port.primaries(), options.commandTimeoutMs) };
   } catch (error) {
     if (options.given === undefined) await port.close();
     throw error;
@@ -63,10 +63,7 @@ async function asCluster(port: RedisPort, options: ConnectOptions): Promise<Conn
   const cluster = await open(options.place, options);
   try {
     await cluster.ready();
-    const durability = await durabilityOf((...command) =>
-      within(options.commandTimeoutMs, cluster.send(undefined, command)),
-    );
-    return { port: cluster, durability };
+    return { port: cluster, durability: await durabilityOf(await cluster.primaries(), options.commandTimeoutMs) };
   } catch (error) {
     await cluster.close();
     throw error;
@@ -74,8 +71,8 @@ async function asCluster(port: RedisPort, options: ConnectOptions): Promise<Conn
 }
 
 export function portOf(client: RedisClient, waiting: Waiting): RedisPort {
-  if (isIoredis(client)) return new IoredisPort(client, false, waiting);
-  if (isNodeRedis(client)) return new NodeRedisPort(client, false, waiting);
+  if (isIoredis(client)) return ioredisPortOf(client, waiting);
+  if (isNodeRedis(client)) return nodeRedisPortOf(client, waiting);
   const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis 5 or later";
   throw new StateError("INVALID_ARGUMENT", `the client that was handed in is none of those known here: ${known}`);
 }

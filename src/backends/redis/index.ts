@@ -1,3 +1,4 @@
+import { LONGEST_TTL_MS } from "../../checkpoint/append-rules.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../checkpoint/options.ts";
@@ -8,7 +9,7 @@ import { RedisLog, type RedisLogOptions } from "./log.ts";
 import { parseUrl } from "./url.ts";
 
 export type { RedisClient, RedisLibrary } from "./connect.ts";
-export type { IoredisClient } from "./ioredis.ts";
+export type { IoredisClient, IoredisCluster, IoredisRedis } from "./ioredis.ts";
 export { RedisLog, type RedisLogOptions } from "./log.ts";
 export type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";
 
@@ -76,7 +77,7 @@ export function logOptions(options: RedisCheckpointerOptions): RedisLogOptions {
       throw invalid(`${name} must be a number greater than 0`);
     }
   }
-  const lifetimeMs = ttlSeconds === undefined ? undefined : Math.ceil(ttlSeconds * 1000);
+  const lifetimeMs = ttlSeconds === undefined ? undefined : Math.min(Math.ceil(ttlSeconds * 1000), LONGEST_TTL_MS);
   const { place } = parseUrl(url);
   const given = client && portOf(client, { connectTimeoutMs, commandTimeoutMs });
   return { place, given, library, prefix, lifetimeMs, connectTimeoutMs, commandTimeoutMs };

@@ -1,37 +1,75 @@
+import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
-import { type Argument, type Emitter, Listening, type RedisPort, within } from "./port.ts";
-import type { Place } from "./url.ts";
+import {
+  type Command,
+  type Emitter,
+  isAlive,
+  Listening,
+  type Origin,
+  Reconnecting,
+  type RedisPort,
+  type Renew,
+  type Send,
+  type Waiting,
+  within,
+} from "./port.ts";
+import type { Address, Place } from "./url.ts";
 
-/** The part of an ioredis `Redis` or `Cluster` that is used here. */
-export interface IoredisClient extends Emitter {
-  readonly status: string;
+interface IoredisConnectable extends Emitter {
   readonly isCluster?: boolean;
+  readonly status: string;
   connect(): Promise<unknown>;
   callBuffer(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
   quit(): Promise<unknown>;
   disconnect(): void;
 }
 
-export const isIoredis = (client: object): client is IoredisClient => "callBuffer" in client && "status" in client;
-
-export interface Waiting {
-  readonly connectTimeoutMs: number;
-  readonly commandTimeoutMs: number;
+/** The part of an ioredis `Redis` that is used here. */
+export interface IoredisRedis extends IoredisConnectable {
+  readonly options: { readonly host?: string | undefined; readonly port?: number | undefined };
+  readonly stream?: { unref(): unknown; destroy(): unknown };
+  duplicate(override?: object): IoredisRedis;
 }
+
+/** The part of an ioredis `Cluster` that is used here. */
+export interface IoredisCluster extends IoredisConnectable {
+  readonly options: { readonly redisOptions?: object | undefined };
+  nodes(role?: "all" | "master"): IoredisRedis[];
+  duplicate(startupNodes?: Address[], override?: object): IoredisCluster;
+}
+
+/** A `Redis` or a `Cluster` of ioredis. */
+export type IoredisClient = IoredisRedis | IoredisCluster;
+
+const isCluster = (client: IoredisClient): client is IoredisCluster => client.isCluster === true;
+
+export const isIoredis = (client: object): client is IoredisClient => "callBuffer" in client && "status" in client;
 
 export class IoredisPort implements RedisPort {
   readonly isCluster: boolean;
   readonly #client: IoredisClient;
   readonly #listening: Listening;
-  readonly #isOwn: boolean;
+  readonly #origin: Origin;
   readonly #waiting: Waiting;
 
-  constructor(client: IoredisClient, isOwn: boolean, waiting: Waiting) {
+  constructor(client: IoredisClient, origin: Origin, waiting: Waiting) {
     this.#client = client;
-    this.#isOwn = isOwn;
+    this.#origin = origin;
     this.#waiting = waiting;
-    this.isCluster = client.isCluster === true;
+    this.isCluster = isCluster(client);
     this.#listening = new Listening(client);
+    const { own } = origin;
+    if (own === undefined) return;
+    client.on("ready", () => {
+      own.wasReady = true;
+    });
+    // A program that has nothing left to do ends, though it forgot to close.
+    if (isCluster(client)) client.on("+node", (node) => unrefSockets(node as IoredisRedis));
+    else unrefSockets(client);
+  }
+
+  get hasEnded(): boolean {
+    return this.#origin.own?.wasReady === true && this.#client.status !== "ready";
   }
 
   async ready(): Promise<void> {
@@ -44,63 +82,144 @@ export class IoredisPort implements RedisPort {
   }
 
   /** The key is among the arguments, and the client finds it there. */
-  send(_key: string | undefined, [name, ...args]: readonly [name: string, ...args: Argument[]]): Promise<unknown> {
-    return this.#client.callBuffer(name, args);
+  send(_key: string | undefined, command: Command): Promise<unknown> {
+    return sendTo(this.#client)(command);
+  }
+
+  async primaries(): Promise<readonly Send[]> {
+    const client = this.#client;
+    return isCluster(client) ? client.nodes("master").map(sendTo) : [sendTo(client)];
+  }
+
+  async successor(): Promise<RedisPort> {
+    return this.#origin.renew(isCluster(this.#client) ? await usableNodes(this.#client) : []);
+  }
+
+  abandon(): void {
+    if (this.#origin.own === undefined) return;
+    const client = this.#client;
+    const connections = isCluster(client) ? client.nodes() : [client];
+    client.disconnect();
+    // Beyond that the client would wait for the other side to say goodbye.
+    for (const { stream } of connections) stream?.destroy();
   }
 
   async close(): Promise<void> {
-    if (this.#isOwn) {
-      // What is under way is answered first, where a server is there to answer.
-      if (this.#client.status === "ready")
-        await within(this.#waiting.connectTimeoutMs, this.#client.quit()).catch(ignore);
-      this.#client.disconnect();
+    if (this.#origin.own === undefined) {
+      this.#listening.stop();
       return;
     }
-    this.#listening.stop();
+    // What is under way is answered first, where a server is there to answer.
+    const { status } = this.#client;
+    if (status === "ready") await within(this.#waiting.connectTimeoutMs, this.#client.quit()).catch(ignore);
+    this.abandon();
   }
 }
 
 const ignore = (): void => undefined;
 
-interface IoredisModule {
-  readonly Redis: new (options: object) => IoredisClient;
-  readonly Cluster: new (nodes: readonly object[], options: object) => IoredisClient;
+/** Version 5 finds the key of a command, and so its node, by a name in small letters only. */
+const sendTo =
+  (client: IoredisConnectable): Send =>
+  ([name, ...args]) =>
+    client.callBuffer(name.toLowerCase(), args);
+
+function unrefSockets(client: IoredisRedis): void {
+  client.on("connect", () => client.stream?.unref());
 }
 
-const load = (): Promise<IoredisModule> => {
+/** Where the nodes are that answer, or were not needed yet. The others may be the reason why a successor is needed. */
+async function usableNodes(cluster: IoredisCluster): Promise<readonly Address[]> {
+  const nodes = cluster.nodes("all").filter(({ status }) => status === "ready" || status === "wait");
+  const usable = await Promise.all(nodes.map((node) => node.status === "wait" || isAlive(sendTo(node))));
+  return nodes.flatMap(({ options: { host, port } }, at) =>
+    usable[at] && host !== undefined && port !== undefined ? [{ host, port }] : [],
+  );
+}
+
+interface IoredisModule {
+  readonly Redis: new (options: object) => IoredisRedis;
+  readonly Cluster: new (nodes: readonly object[], options: object) => IoredisCluster;
+}
+
+const RANGE = ">=5.2.6 <7";
+
+const load = async (): Promise<IoredisModule> => {
   // A variable, so that a type check does not need a package that not every user has.
   const name = "ioredis";
-  return importPeer(name, ">=5 <7", () => import(name) as Promise<IoredisModule>);
+  const module = await importPeer(name, RANGE, () => import(name) as Promise<Partial<IoredisModule>>);
+  const { Redis, Cluster } = module;
+  if (Redis !== undefined && Cluster !== undefined) return { Redis, Cluster };
+  const what = `the package "ioredis" that is installed is too old to open a URL`;
+  throw new StateError("MISSING_DEPENDENCY", `${what}: npm install "ioredis@${RANGE}"`);
 };
 
 /** Waiting for a connection is done here, with a limit, and not in the client's queue, which has none. */
-const options = ({ connectTimeoutMs }: Waiting): object => ({
+const options = (own: Reconnecting, { connectTimeoutMs }: Waiting): object => ({
   lazyConnect: true,
   connectTimeout: connectTimeoutMs,
   enableOfflineQueue: false,
   // A command whose connection broke fails at once: it is repeated above, where its outcome is looked at.
   maxRetriesPerRequest: 0,
-  retryStrategy: reconnectDelay,
+  retryStrategy: (attempt: number) => own.delayMs(attempt),
 });
 
-const reconnectDelay = (attempt: number): number => Math.min(attempt * 50, 500);
+const clusterOptions = (own: Reconnecting, waiting: Waiting, more: object = {}): object => {
+  const { lazyConnect: _, retryStrategy: __, ...redisOptions } = options(own, waiting) as Record<string, unknown>;
+  return {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    // It would ask any node, and wait for one that is dead. A cluster that is down says so to each command.
+    enableReadyCheck: false,
+    // A timer; what moved is told by the node that was asked.
+    slotsRefreshInterval: 0,
+    // Enough to follow a slot that moved; what takes longer is for the retries above, which know when to stop.
+    maxRedirections: 4,
+    clusterRetryStrategy: (attempt: number) => own.delayMs(attempt),
+    redisOptions: { ...more, ...redisOptions },
+  };
+};
+
+function ownPort(make: (own: Reconnecting) => IoredisClient, renew: Renew, waiting: Waiting): RedisPort {
+  const own = new Reconnecting();
+  return new IoredisPort(make(own), { own, renew }, waiting);
+}
+
+/** Over a client that was handed in. Where that no longer answers, over duplicates of it: it stays as it is. */
+export function ioredisPortOf(client: IoredisClient, waiting: Waiting): RedisPort {
+  const duplicate = (own: Reconnecting, nodes: readonly Address[]): IoredisClient =>
+    isCluster(client)
+      ? client.duplicate([...nodes], clusterOptions(own, waiting, client.options.redisOptions))
+      : client.duplicate(options(own, waiting));
+  const renewing =
+    (before: readonly Address[]): Renew =>
+    async (usable) => {
+      const nodes = usable.length > 0 ? usable : before;
+      return ownPort((own) => duplicate(own, nodes), renewing(nodes), waiting);
+    };
+  return new IoredisPort(client, { renew: renewing([]) }, waiting);
+}
 
 export async function openIoredis(place: Place, waiting: Waiting): Promise<RedisPort> {
   const { Redis } = await load();
   const { host, port, username, password, database: db, tls } = place;
-  const client = new Redis({ ...options(waiting), host, port, username, password, db, ...(tls && { tls: {} }) });
-  return new IoredisPort(client, true, waiting);
+  const make = (own: Reconnecting): IoredisClient =>
+    new Redis({ ...options(own, waiting), host, port, username, password, db, ...(tls && { tls: {} }) });
+  return ownPort(make, () => openIoredis(place, waiting), waiting);
 }
 
-export async function openIoredisCluster(place: Place, waiting: Waiting): Promise<RedisPort> {
+export async function openIoredisCluster(
+  place: Place,
+  waiting: Waiting,
+  nodes: readonly Address[] = [],
+): Promise<RedisPort> {
   const { Cluster } = await load();
   const { host, port, username, password, tls } = place;
-  const { lazyConnect: _, ...redisOptions } = options(waiting) as Readonly<Record<string, unknown>>;
-  const client = new Cluster([{ host, port }], {
-    lazyConnect: true,
-    enableOfflineQueue: false,
-    clusterRetryStrategy: reconnectDelay,
-    redisOptions: { ...redisOptions, username, password, ...(tls && { tls: {} }) },
-  });
-  return new IoredisPort(client, true, waiting);
+  const known = nodes.length > 0 ? nodes : [{ host, port }];
+  const access = { username, password, ...(tls && { tls: {} }) };
+  return ownPort(
+    (own) => new Cluster(known, clusterOptions(own, waiting, access)),
+    (usable) => openIoredisCluster(place, waiting, usable.length > 0 ? usable : nodes),
+    waiting,
+  );
 }

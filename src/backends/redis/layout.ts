@@ -9,7 +9,7 @@ import { StateError } from "../../errors.ts";
  *   b:<seq>                   its body, as bytes
  *   c:<checkpoint id>         the position that carries it
  *
- * <prefix>{index}:ids       sorted set   the id of every thread, all with score 0: walked in the order of their bytes
+ * <prefix>{index}:ids       sorted set   the id of every thread, all with one score: walked in the order of their bytes
  * <prefix>{index}:new       sorted set   in a cluster: who was announced lately, by time (ms)
  *
  * <id> is percent-encoded: it holds no brace and no colon, so two ids, or two prefixes, never meet in one key, and the
@@ -30,8 +30,16 @@ import { StateError } from "../../errors.ts";
  * So an announcement that 3. overlooks can no longer create by the time of 2., and one that it must not overlook is
  * still in :new, from which it goes after KEEP_ANNOUNCED_MS. That holds while the clocks of two nodes differ by less
  * than 45 seconds; when one is 15 seconds ahead of the index's, creating a thread there fails and says so.
+ *
+ * The index is one key, and a server that evicts may throw it away while threads live. The next thread would begin a new
+ * one, which lacks the others. So the score that all members share is a mark: 0 when the index is known to have every
+ * thread, else the time at which it was begun. Whoever lists and finds another mark than 0, or no index, looks through
+ * the keys (SCAN), enters what is missing, and sets the mark to 0, unless the index was thrown away meanwhile.
  */
 export const FORMAT = 1;
+
+/** The mark of an index that has every thread. */
+export const COMPLETE = "0";
 
 export const CREATE_WITHIN_MS = 15_000;
 export const ANNOUNCED_BEFORE_MS = 60_000;
@@ -40,6 +48,10 @@ export const KEEP_ANNOUNCED_MS = 600_000;
 
 export interface KeyNames {
   readonly thread: (threadId: string) => string;
+  /** What SCAN finds the keys of threads by. */
+  readonly threadPattern: string;
+  /** The thread that a key belongs to, or `undefined` for a key that is no thread's. */
+  readonly threadIdOf: (key: string) => string | undefined;
   readonly ids: string;
   readonly announced: string;
 }
@@ -51,9 +63,24 @@ export function keyNames(prefix: string): KeyNames {
   }
   return {
     thread: (threadId) => `${prefix}t:{${encodeURIComponent(threadId)}}`,
+    threadPattern: `${prefix.replaceAll(/[\\*?[\]]/g, "\\$&")}t:{*}`,
+    threadIdOf: (key) => {
+      const encoded = key.startsWith(`${prefix}t:{`) && key.endsWith("}") ? key.slice(prefix.length + 3, -1) : "";
+      // What does not come back as it was is none of ours.
+      const threadId = encoded === "" ? undefined : decoded(encoded);
+      return threadId !== undefined && encodeURIComponent(threadId) === encoded ? threadId : undefined;
+    },
     ids: `${prefix}{index}:ids`,
     announced: `${prefix}{index}:new`,
   };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }
 
 export function encodeEntry({ base, head, checkpointId = "", writeId, header, metadata = "" }: LogRecord): string {

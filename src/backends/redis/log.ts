@@ -12,9 +12,10 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
-import { type Connection, type ConnectOptions, connect } from "./connect.ts";
+import type { ConnectOptions } from "./connect.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
-import { within } from "./port.ts";
+import { Link } from "./link.ts";
+import type { RedisPort, Send } from "./port.ts";
 import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
 import { type RunScript, run } from "./run-script.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
@@ -49,11 +50,13 @@ export class RedisLog implements ThreadLog {
     maxRecordBytes: 64 * 1024 * 1024,
     maxChainRecords: Number.POSITIVE_INFINITY,
   };
-  #connecting: Promise<Connection> | undefined;
-  #closed = false;
+  readonly #link: Link;
 
   constructor(options: RedisLogOptions) {
     this.#options = options;
+    this.#link = new Link(options, ({ durability }) => {
+      this.#capabilities = { ...this.#capabilities, durability };
+    });
     this.#keys = keyNames(options.prefix);
     const { password } = options.place;
     this.secrets = password === undefined ? [] : [password];
@@ -64,7 +67,7 @@ export class RedisLog implements ThreadLog {
   }
 
   async connect(): Promise<void> {
-    await this.#connection();
+    await this.#link.port();
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -75,7 +78,9 @@ export class RedisLog implements ThreadLog {
       const { lifetimeMs } = this.#options;
       return asReply(await run(APPEND, keys, appendArguments(request, { threadId, createBefore, lifetimeMs }))) ?? [];
     });
-    return asText(reply[0]) === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+    const answer = asText(reply[0]);
+    if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
+    return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
   }
 
   async readTail(threadId: string): Promise<LogChain | undefined> {
@@ -110,7 +115,10 @@ export class RedisLog implements ThreadLog {
     threadId: string,
     ifTail?: { generation: string; seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
-    const { run, isCluster } = await this.#server();
+    const {
+      run,
+      port: { isCluster },
+    } = await this.#server();
     const keys = [this.#keys.thread(threadId), ...(isCluster ? [] : [this.#keys.ids])];
     const tail = ifTail === undefined ? [] : [ifTail.generation, String(ifTail.seq)];
     const answer = asText(await run(REMOVE, keys, [threadId, ...tail])) as "removed" | "absent" | "moved";
@@ -120,21 +128,26 @@ export class RedisLog implements ThreadLog {
   }
 
   async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
-    const { run, isCluster } = await this.#server();
+    const {
+      run,
+      port: { isCluster },
+    } = await this.#server();
     const [from, to] = [this.#keys.thread(source), this.#keys.thread(target)];
     if (!isCluster) return asText(await run(COPY, [from, to, this.#keys.ids], [target, generation])) as "copied";
     const exported = asReply(await run(EXPORT, [from]));
     if (exported === undefined) return "no source";
-    const [payload, expiresAt] = exported;
+    const [payload, leftMs] = exported;
     const [answer] = await this.#creating(target, async (_, createBefore) => [
-      await run(IMPORT, [to], [payload ?? "", expiresAt ?? "0", generation, String(createBefore)]),
+      await run(IMPORT, [to], [payload ?? "", leftMs ?? "0", generation, String(createBefore)]),
     ]);
     return asText(answer) as "copied" | "target exists";
   }
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
-    const { run, isCluster } = await this.#server();
-    return walkThreads({ run, keys: this.#keys, isCluster }, options);
+    const { run, port } = await this.#server();
+    const scanners = async (): Promise<readonly Send[]> =>
+      (await port.primaries()).map((send) => (command) => this.#link.answer(port, send(command)));
+    return walkThreads({ run, scanners, keys: this.#keys, isCluster: port.isCluster }, options);
   }
 
   async now(): Promise<number> {
@@ -146,12 +159,8 @@ export class RedisLog implements ThreadLog {
     return classify(error);
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    const connection = await this.#connecting?.catch(() => undefined);
-    await connection?.port.close();
-    await this.#options.given?.close();
+  close(): Promise<void> {
+    return this.#link.close();
   }
 
   async #tidy(run: RunScript, threadId: string): Promise<void> {
@@ -169,7 +178,10 @@ export class RedisLog implements ThreadLog {
     creates: string | undefined,
     work: (run: RunScript, createBefore: number | undefined) => Promise<T>,
   ): Promise<T> {
-    const { run, isCluster } = await this.#server();
+    const {
+      run,
+      port: { isCluster },
+    } = await this.#server();
     if (creates === undefined || !isCluster) return work(run, undefined);
     for (let attempt = 1; attempt <= 3; attempt++) {
       const until = asText(await run(ANNOUNCE, [this.#keys.ids, this.#keys.announced], [creates]));
@@ -181,28 +193,8 @@ export class RedisLog implements ThreadLog {
     throw new StateError("UNAVAILABLE", `${clocks}, nothing was written`);
   }
 
-  async #server(): Promise<{ readonly run: RunScript; readonly isCluster: boolean }> {
-    const { port } = await this.#connection();
-    await port.ready();
-    const { commandTimeoutMs } = this.#options;
-    return {
-      isCluster: port.isCluster,
-      run: (script, keys, args = []) => within(commandTimeoutMs, run(port, script, keys, args)),
-    };
-  }
-
-  #connection(): Promise<Connection> {
-    if (this.#closed) throw new StateError("CLOSED", "the connection was closed");
-    this.#connecting ??= connect(this.#options).then(
-      (connection) => {
-        this.#capabilities = { ...this.#capabilities, durability: connection.durability };
-        return connection;
-      },
-      (error: unknown) => {
-        this.#connecting = undefined;
-        throw error;
-      },
-    );
-    return this.#connecting;
+  async #server(): Promise<{ readonly run: RunScript; readonly port: RedisPort }> {
+    const port = await this.#link.port();
+    return { port, run: (script, keys, args = []) => this.#link.answer(port, run(port, script, keys, args)) };
   }
 }

@@ -1,7 +1,20 @@
+import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
-import type { Waiting } from "./ioredis.ts";
-import { type Argument, type Emitter, Listening, type RedisPort, within } from "./port.ts";
-import type { Place } from "./url.ts";
+import {
+  type Argument,
+  type Command,
+  type Emitter,
+  isAlive,
+  Listening,
+  type Origin,
+  Reconnecting,
+  type RedisPort,
+  type Renew,
+  type Send,
+  type Waiting,
+  within,
+} from "./port.ts";
+import type { Address, Place } from "./url.ts";
 
 interface Connectable extends Emitter {
   readonly isOpen: boolean;
@@ -13,18 +26,29 @@ interface Connectable extends Emitter {
 
 /** The part of a client of the package `redis` that is used here. */
 export interface NodeRedisClient extends Connectable {
+  readonly options?: { readonly socket?: object } | undefined;
   sendCommand(args: Argument[], options?: SendOptions): Promise<unknown>;
+  duplicate(overrides?: object): NodeRedisClient;
+  unref(): void;
+}
+
+interface ClusterNode extends Address {
+  readonly client?: NodeRedisClient | undefined;
+  readonly connectPromise?: Promise<unknown> | undefined;
 }
 
 /** The part of a cluster client of the package `redis` that is used here. */
 export interface NodeRedisCluster extends Connectable {
-  readonly masters: unknown;
+  readonly masters: readonly unknown[];
+  readonly nodeByAddress: ReadonlyMap<string, unknown>;
+  nodeClient(node: never): Promise<unknown> | unknown;
   sendCommand(
     firstKey: string | undefined,
     isReadonly: boolean | undefined,
     args: Argument[],
     options?: SendOptions,
   ): Promise<unknown>;
+  duplicate(overrides?: object): NodeRedisCluster;
 }
 
 interface SendOptions {
@@ -37,6 +61,9 @@ export const isNodeRedis = (client: object): client is NodeRedisClient | NodeRed
 
 const isCluster = (client: NodeRedisClient | NodeRedisCluster): client is NodeRedisCluster => "masters" in client;
 
+const nodesOf = (cluster: NodeRedisCluster): readonly ClusterNode[] =>
+  [...cluster.nodeByAddress.values()] as readonly ClusterNode[];
+
 /** `$`, the mark of a text in Redis' protocol, stands for Buffer. */
 const AS_BYTES: SendOptions = { typeMapping: { 36: Buffer } };
 
@@ -44,16 +71,26 @@ export class NodeRedisPort implements RedisPort {
   readonly isCluster: boolean;
   readonly #client: NodeRedisClient | NodeRedisCluster;
   readonly #listening: Listening;
-  readonly #isOwn: boolean;
+  readonly #origin: Origin;
   readonly #waiting: Waiting;
   #wasReady = false;
 
-  constructor(client: NodeRedisClient | NodeRedisCluster, isOwn: boolean, waiting: Waiting) {
+  constructor(client: NodeRedisClient | NodeRedisCluster, origin: Origin, waiting: Waiting) {
     this.#client = client;
-    this.#isOwn = isOwn;
+    this.#origin = origin;
     this.#waiting = waiting;
     this.isCluster = isCluster(client);
     this.#listening = new Listening(client);
+    // A program that has nothing left to do ends, though it forgot to close.
+    if (origin.own !== undefined && !isCluster(client)) client.unref();
+  }
+
+  get hasEnded(): boolean {
+    if (this.#origin.own?.wasReady !== true) return false;
+    const client = this.#client;
+    if (!isCluster(client)) return client.isReady !== true;
+    // The client asks no other node when one is lost, and so would never hear who took its place.
+    return !client.isOpen || nodesOf(client).some((node) => node.client?.isOpen === false && !node.connectPromise);
   }
 
   async ready(): Promise<void> {
@@ -66,27 +103,75 @@ export class NodeRedisPort implements RedisPort {
       await this.#listening.untilReady(isReady, connect, this.#waiting.connectTimeoutMs);
     }
     this.#wasReady = true;
+    if (this.#origin.own !== undefined) this.#origin.own.wasReady = true;
   }
 
-  send(key: string | undefined, command: readonly [name: string, ...args: Argument[]]): Promise<unknown> {
+  async send(key: string | undefined, command: Command): Promise<unknown> {
     const client = this.#client;
-    return isCluster(client)
-      ? client.sendCommand(key, false, [...command], AS_BYTES)
-      : client.sendCommand([...command], AS_BYTES);
+    if (!isCluster(client)) return sendTo(client)(command);
+    try {
+      return await client.sendCommand(key, false, [...command], AS_BYTES);
+    } catch (error) {
+      throw isUnserved(error) ? unserved(error) : error;
+    } finally {
+      if (this.#origin.own !== undefined) for (const node of nodesOf(client)) node.client?.unref();
+    }
+  }
+
+  async primaries(): Promise<readonly Send[]> {
+    const client = this.#client;
+    if (!isCluster(client)) return [sendTo(client)];
+    return client.masters.map((node) => async (command) => {
+      const connected = (await client.nodeClient(node as never)) as NodeRedisClient;
+      if (this.#origin.own !== undefined) connected.unref();
+      return sendTo(connected)(command);
+    });
+  }
+
+  async successor(): Promise<RedisPort> {
+    return this.#origin.renew(isCluster(this.#client) ? await usableNodes(this.#client) : []);
+  }
+
+  abandon(): void {
+    if (this.#origin.own === undefined) return;
+    try {
+      this.#client.destroy();
+    } catch {
+      // Version 5 says so when there is nothing left to end.
+    }
   }
 
   async close(): Promise<void> {
-    if (!this.#isOwn) return this.#listening.stop();
+    if (this.#origin.own === undefined) return this.#listening.stop();
     const { isReady, isOpen } = this.#client;
-    if (!isOpen) return;
-    const closing = isReady === false ? undefined : Promise.resolve(this.#client.close());
-    try {
-      if (closing === undefined) this.#client.destroy();
-      else await within(this.#waiting.connectTimeoutMs, closing);
-    } catch {
-      this.#client.destroy();
+    // What is under way is answered first, where a server is there to answer.
+    if (isOpen && isReady !== false) {
+      await within(this.#waiting.connectTimeoutMs, Promise.resolve(this.#client.close())).catch(ignore);
     }
+    this.abandon();
   }
+}
+
+const ignore = (): void => undefined;
+
+const sendTo =
+  (client: NodeRedisClient): Send =>
+  (command) =>
+    client.sendCommand([...command], AS_BYTES);
+
+/** What the client trips over when no node serves a slot. */
+const isUnserved = (error: unknown): boolean => error instanceof TypeError && error.message.includes("'master'");
+
+const unserved = (cause: unknown): StateError =>
+  new StateError("UNAVAILABLE", "no node of the cluster serves this slot; look at CLUSTER SLOTS", { cause });
+
+/** Where the nodes are that answer, or were not needed yet. The others may be the reason why a successor is needed. */
+async function usableNodes(cluster: NodeRedisCluster): Promise<readonly Address[]> {
+  const nodes = nodesOf(cluster);
+  const usable = await Promise.all(
+    nodes.map(({ client }) => client === undefined || (client.isReady === true && isAlive(sendTo(client)))),
+  );
+  return nodes.flatMap(({ host, port }, at) => (usable[at] ? [{ host, port }] : []));
 }
 
 interface NodeRedisModule {
@@ -101,27 +186,70 @@ const load = (): Promise<NodeRedisModule> => {
 };
 
 /** Waiting for a connection is done here, with a limit, and not in the client's queue, which has none. */
-const options = ({ username, password, tls }: Place, { connectTimeoutMs }: Waiting): object => ({
-  ...(username !== undefined && { username }),
-  ...(password !== undefined && { password }),
+const options = (own: Reconnecting, { connectTimeoutMs }: Waiting, socket: object = {}): object => ({
   disableOfflineQueue: true,
   socket: {
+    ...socket,
     connectTimeout: connectTimeoutMs,
-    reconnectStrategy: (attempt: number) => Math.min((attempt + 1) * 50, 500),
-    ...(tls && { tls: true }),
+    reconnectStrategy: (attempt: number) => own.delayMs(attempt + 1) ?? false,
   },
 });
 
-export async function openNodeRedis(place: Place, waiting: Waiting): Promise<RedisPort> {
-  const { createClient } = await load();
-  const { socket, ...rest } = options(place, waiting) as { readonly socket: object };
-  const { host, port, database } = place;
-  return new NodeRedisPort(createClient({ ...rest, database, socket: { ...socket, host, port } }), true, waiting);
+const access = ({ username, password }: Place): object => ({
+  ...(username !== undefined && { username }),
+  ...(password !== undefined && { password }),
+});
+
+const rootsAt = (nodes: readonly Address[]): object => ({
+  rootNodes: nodes.map(({ host, port }) => ({ socket: { host, port } })),
+});
+
+function ownPort(
+  make: (own: Reconnecting) => NodeRedisClient | NodeRedisCluster,
+  renew: Renew,
+  waiting: Waiting,
+): RedisPort {
+  const own = new Reconnecting();
+  return new NodeRedisPort(make(own), { own, renew }, waiting);
 }
 
-export async function openNodeRedisCluster(place: Place, waiting: Waiting): Promise<RedisPort> {
+/** Over a client that was handed in. Where that no longer answers, over duplicates of it: it stays as it is. */
+export function nodeRedisPortOf(client: NodeRedisClient | NodeRedisCluster, waiting: Waiting): RedisPort {
+  const duplicate = (own: Reconnecting, nodes: readonly Address[]): NodeRedisClient | NodeRedisCluster =>
+    isCluster(client)
+      ? client.duplicate({ minimizeConnections: true, ...(nodes.length > 0 && rootsAt(nodes)) })
+      : client.duplicate(options(own, waiting, client.options?.socket));
+  const renewing =
+    (before: readonly Address[]): Renew =>
+    async (usable) => {
+      const nodes = usable.length > 0 ? usable : before;
+      return ownPort((own) => duplicate(own, nodes), renewing(nodes), waiting);
+    };
+  return new NodeRedisPort(client, { renew: renewing([]) }, waiting);
+}
+
+export async function openNodeRedis(place: Place, waiting: Waiting): Promise<RedisPort> {
+  const { createClient } = await load();
+  const { host, port, database, tls } = place;
+  const socket = { host, port, ...(tls && { tls: true }) };
+  const make = (own: Reconnecting): NodeRedisClient =>
+    createClient({ ...options(own, waiting, socket), ...access(place), database });
+  return ownPort(make, () => openNodeRedis(place, waiting), waiting);
+}
+
+export async function openNodeRedisCluster(
+  place: Place,
+  waiting: Waiting,
+  nodes: readonly Address[] = [],
+): Promise<RedisPort> {
   const { createCluster } = await load();
-  const { host, port } = place;
-  const client = createCluster({ rootNodes: [{ socket: { host, port } }], defaults: options(place, waiting) });
-  return new NodeRedisPort(client, true, waiting);
+  const make = (own: Reconnecting): NodeRedisCluster =>
+    createCluster({
+      ...rootsAt(nodes.length > 0 ? nodes : [place]),
+      // A node that is down would keep the others from being used.
+      minimizeConnections: true,
+      defaults: { ...options(own, waiting, place.tls ? { tls: true } : {}), ...access(place) },
+    });
+  const renew: Renew = (usable) => openNodeRedisCluster(place, waiting, usable.length > 0 ? usable : nodes);
+  return ownPort(make, renew, waiting);
 }

@@ -1,28 +1,48 @@
 import type { Durability } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
-
-type Send = (...command: readonly [name: string, ...args: string[]]) => Promise<unknown>;
+import { type Send, within } from "./port.ts";
 
 /** HELLO is open to everybody who is let in. A server that does not know it is older than clusters of today. */
 export async function isClusterNode(send: Send): Promise<boolean> {
-  const hello = await answered(send("HELLO"));
+  const hello = await answered(send(["HELLO"]));
   return pairs(hello).get("mode") === "cluster";
 }
 
+const WEAKEST_FIRST: readonly Durability[] = ["memory", "os", "fsync"];
+
 /**
- * What the server's configuration promises of a write that it acknowledged.
- * Where it may not be asked (managed services close CONFIG, and some INFO), the
- * least that is sure.
+ * What the servers' configuration promises of a write that they acknowledged: a
+ * thread may lie on any of them, so the weakest counts. Where one may not be
+ * asked (managed services close CONFIG, and some INFO), the least that is sure;
+ * and so for one of several that does not answer, which keeps nobody from the others.
  */
-export async function durabilityOf(send: Send): Promise<Durability> {
-  const [info, config] = await Promise.all([answered(send("INFO")), answered(send("CONFIG", "GET", "append*"))]);
+export async function durabilityOf(servers: readonly Send[], timeoutMs: number): Promise<Durability> {
+  const [only, another] = servers;
+  if (only !== undefined && another === undefined) return within(timeoutMs, durabilityOfOne(only));
+  const each = await Promise.all(
+    servers.map((send) => within(Math.min(timeoutMs, 500), durabilityOfOne(send)).catch(leastUnlessRefused)),
+  );
+  return WEAKEST_FIRST.find((durability) => each.includes(durability)) ?? "memory";
+}
+
+function leastUnlessRefused(error: unknown): Durability {
+  const code = StateError.is(error) ? error.code : classify(error);
+  if (code === "TIMEOUT" || code === "UNAVAILABLE") return "memory";
+  throw error;
+}
+
+async function durabilityOfOne(send: Send): Promise<Durability> {
+  const [info, config] = await Promise.all([answered(send(["INFO"])), answered(send(["CONFIG", "GET", "*append*"]))]);
   const told = lines(info);
   const settings = pairs(config);
   // With a limit and any other policy, a full server throws threads away to make room.
   if (told.get("maxmemory") !== "0" && told.get("maxmemory_policy") !== "noeviction") return "memory";
   const logs = told.get("aof_enabled") === "1" || settings.get("appendonly") === "yes";
   if (!logs) return "memory";
-  return settings.get("appendfsync") === "always" ? "fsync" : "os";
+  // While the log is rewritten, which may be at any moment, it is then not synced.
+  const isAlwaysSynced = settings.get("no-appendfsync-on-rewrite") === "no";
+  return settings.get("appendfsync") === "always" && isAlwaysSynced ? "fsync" : "os";
 }
 
 /** A refusal of the server is an answer here: nothing is known then. No connection is none. */

@@ -1,14 +1,13 @@
 import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
-import type { KeyNames } from "./layout.ts";
+import { COMPLETE, type KeyNames } from "./layout.ts";
+import { type MendedIndex, mendIndex } from "./mend-index.ts";
 import { asReply, asText, entryAt } from "./replies.ts";
 import type { RunScript } from "./run-script.ts";
 import { READ_HEADS } from "./scripts/reading.ts";
 import { FORGET, FORGET_ABSENT, WALK } from "./scripts/thread-index.ts";
 
-export interface WalkedIndex {
-  readonly run: RunScript;
-  readonly keys: KeyNames;
+export interface WalkedIndex extends MendedIndex {
   readonly isCluster: boolean;
 }
 
@@ -56,7 +55,7 @@ const KEYS_AT_ONCE = 1000;
 
 /** The index's time, then ids. */
 async function idsAfter(
-  { run, keys }: WalkedIndex,
+  index: WalkedIndex,
   prefix: string,
   after: string | undefined,
   limit: number,
@@ -66,8 +65,15 @@ async function idsAfter(
   const beginning = prefix === "" ? "-" : `[${prefix}`;
   const first =
     after === undefined || Buffer.compare(Buffer.from(after), Buffer.from(prefix)) < 0 ? beginning : `(${after}`;
-  const reply = asReply(await run(WALK, [keys.ids], [first, last, String(limit)])) ?? [];
-  return reply.map(asText);
+  const walk = async (): Promise<string[]> => {
+    const reply = asReply(await index.run(WALK, [index.keys.ids], [first, last, String(limit)])) ?? [];
+    return reply.map(asText);
+  };
+  const [seenAt = "", mark = "", ...ids] = await walk();
+  if (mark === COMPLETE) return [seenAt, ...ids];
+  await mendIndex(index, mark);
+  const [seenThen = "", , ...mended] = await walk();
+  return [seenThen, ...mended];
 }
 
 async function forget({ run, keys, isCluster }: WalkedIndex, ids: readonly string[], seenAt: string): Promise<void> {

@@ -1,10 +1,13 @@
 import { StateError } from "../../errors.ts";
 import { redact } from "../../internal/redact.ts";
 
-/** Where a server is and how to be let in. */
-export interface Place {
+export interface Address {
   readonly host: string;
   readonly port: number;
+}
+
+/** Where a server is and how to be let in. */
+export interface Place extends Address {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;

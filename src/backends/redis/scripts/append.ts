@@ -2,18 +2,19 @@ import type { AppendRequest, LogRecord } from "../../../checkpoint/thread-log.ts
 import { encodeEntry } from "../layout.ts";
 import type { Argument } from "../port.ts";
 import { type Script, script } from "./script.ts";
+import { ENTER_ID } from "./thread-index.ts";
 
 /**
  * KEYS  the thread, and the index of ids when this creates the thread and both are on one server
- * Says {"appended"}; {"late"} when the announcement is too old to create; else {"refused"} for no thread, or
+ * Says {"appended"}; {"late"} when the announcement is too old to create; {"invalid", why}; else {"refused"} for no thread, or
  * {"refused", generation, tail, entry of the tail, entry of the occupant or nil}.
  */
-export const APPEND: Script = script(`
+export const APPEND: Script = script(`${ENTER_ID}
 local key, generation, expected = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local thread, fault = readThread(key)
 if fault then return fault end
 
-if not thread and expected ~= 0 then return {'refused'} end
+if not thread and expected ~= 0 then return outOfStep() or {'refused'} end
 if thread and (thread.tail ~= expected or thread.generation ~= generation) then
   local occupant = false
   if thread.generation == generation then occupant = redis.call('HGET', key, 'e:' .. (expected + 1)) end
@@ -42,8 +43,28 @@ local seq = expected + 1
 local first = thread and thread.first or seq
 local keepFrom = math.max(first, math.min(dropBelow, seq))
 
+local leaving = {}
+for at = firstDrop, #ARGV do leaving[ARGV[at]] = true end
+for at = firstReplacement, firstDrop - 1, 4 do
+  local position = ARGV[at]
+  if not redis.call('HGET', key, 'e:' .. position) then
+    return {'invalid', 'replace names position ' .. position .. ', where no record is'}
+  end
+  leaving[position] = true
+end
+local carried = {}
+local function takes(id)
+  local position = id ~= '' and redis.call('HGET', key, 'c:' .. id)
+  local isTaken = position and not leaving[position] and tonumber(position) >= keepFrom
+  if carried[id] or isTaken then return {'invalid', 'another record of the thread carries the checkpoint id ' .. id} end
+  if id ~= '' then carried[id] = true end
+end
+local twice = takes(checkpoint)
+for at = firstReplacement, firstDrop - 1, 4 do twice = twice or takes(ARGV[at + 3]) end
+if twice then return twice end
+
 -- The first write is one that a full server refuses.
-if KEYS[2] then redis.call('ZADD', KEYS[2], 0, threadId) end
+if KEYS[2] then enterId(KEYS[2], threadId, true) end
 local line = threadLine({tail = seq, base = base, head = head, first = keepFrom, generation = generation})
 if checkpoint == '' then
   redis.call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body)

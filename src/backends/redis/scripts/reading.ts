@@ -32,7 +32,7 @@ const THREAD_OR_NIL = `
 local key = KEYS[1]
 local thread, fault = readThread(key)
 if fault then return fault end
-if not thread then return false end
+if not thread then return outOfStep() or false end
 `;
 
 export const READ_TAIL: Script = script(`${CHAIN}${THREAD_OR_NIL}
@@ -41,7 +41,7 @@ return chain(key, thread, thread.base, thread.tail)
 
 export const READ_CHECKPOINT: Script = script(`${CHAIN}${THREAD_OR_NIL}
 local position = redis.call('HGET', key, 'c:' .. ARGV[1])
-if not position then return false end
+if not position then return outOfStep() or false end
 local entry = redis.call('HGET', key, 'e:' .. position)
 if not entry then return redis.error_reply('NOTHREAD ' .. key) end
 return chain(key, thread, tonumber(string.match(entry, '^%d+')), tonumber(position))
@@ -50,7 +50,7 @@ return chain(key, thread, tonumber(string.match(entry, '^%d+')), tonumber(positi
 /** {position, entry} of a checkpoint, or nil. */
 export const READ_ENTRY: Script = script(`${THREAD_OR_NIL}
 local position = redis.call('HGET', key, 'c:' .. ARGV[1])
-if not position then return false end
+if not position then return outOfStep() or false end
 return {position, redis.call('HGET', key, 'e:' .. position)}
 `);
 

@@ -44,4 +44,12 @@ local function milliseconds()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
+
+-- A replica that has not received everything yet must not say of anything that it is absent.
+local function outOfStep()
+  local told = redis.pcall('INFO', 'replication')
+  if type(told) ~= 'string' or not string.find(told, 'role:slave', 1, true) then return nil end
+  if string.find(told, 'master_link_status:up', 1, true) then return nil end
+  return redis.error_reply('MASTERDOWN this replica is not in step with its primary')
+end
 `;

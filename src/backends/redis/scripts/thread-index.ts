@@ -1,11 +1,50 @@
-import { ANNOUNCED_BEFORE_MS, CLEAN_WITHIN_MS, CREATE_WITHIN_MS, KEEP_ANNOUNCED_MS } from "../layout.ts";
+import { ANNOUNCED_BEFORE_MS, CLEAN_WITHIN_MS, COMPLETE, CREATE_WITHIN_MS, KEEP_ANNOUNCED_MS } from "../layout.ts";
 import { type Script, script } from "./script.ts";
 
-/** KEYS  index of ids; ARGV  from, to (as ZRANGEBYLEX has them), how many. {the index's time, then ids} */
-export const WALK: Script = script(`
+/** How an id gets into the index; see layout.ts for the mark that all its members have as their score. */
+export const ENTER_ID: string = `
+local function markOf(index)
+  return redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2]
+end
+local function newMark()
+  local time = redis.call('TIME')
+  return string.format('%.0f', time[1] * 1000000 + time[2])
+end
+local function enterId(index, id, isOnlyServer)
+  local mark = markOf(index)
+  -- Where there is no key at all, there is no thread that the new index could lack.
+  if not mark and isOnlyServer and redis.pcall('DBSIZE') == 0 then mark = '${COMPLETE}' end
+  redis.call('ZADD', index, mark or newMark(), id)
+end
+`;
+
+/** KEYS  index of ids; ARGV  from, to (as ZRANGEBYLEX has them), how many. {the index's time, its mark or "", then ids} */
+export const WALK: Script = script(`${ENTER_ID}
+local fault = outOfStep()
+if fault then return fault end
 local ids = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+table.insert(ids, 1, markOf(KEYS[1]) or '')
 table.insert(ids, 1, string.format('%.0f', milliseconds()))
 return ids
+`);
+
+/**
+ * KEYS  index of ids; ARGV  the mark that it must have ("" for no index), ids that were found. Says the mark that it has
+ * then; "lost" when it is not the one that was being mended.
+ */
+export const ENTER_FOUND: Script = script(`${ENTER_ID}
+local mark = markOf(KEYS[1])
+if (mark or '') ~= ARGV[1] then return 'lost' end
+mark = mark or newMark()
+for at = 2, #ARGV do redis.call('ZADD', KEYS[1], mark, ARGV[at]) end
+return mark
+`);
+
+/** KEYS  index of ids; ARGV  the mark that it must have. Makes it one that is complete. Says "complete" or "lost". */
+export const COMPLETE_INDEX: Script = script(`${ENTER_ID}
+if markOf(KEYS[1]) ~= ARGV[1] then return 'lost' end
+redis.call('ZUNIONSTORE', KEYS[1], 1, KEYS[1], 'WEIGHTS', 0)
+return 'complete'
 `);
 
 /** The clock that everybody shares: in a cluster, the one of the node that holds the index. */
@@ -22,10 +61,10 @@ return 'ok'
 `);
 
 /** Cluster. KEYS  index of ids, the announced; ARGV  id. Says until when a thread of that id may be created. */
-export const ANNOUNCE: Script = script(`
+export const ANNOUNCE: Script = script(`${ENTER_ID}
 local now = milliseconds()
 redis.call('ZADD', KEYS[2], now, ARGV[1])
-redis.call('ZADD', KEYS[1], 0, ARGV[1])
+enterId(KEYS[1], ARGV[1], false)
 for _, old in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now - ${KEEP_ANNOUNCED_MS}, 'LIMIT', 0, 10)) do
   redis.call('ZREM', KEYS[2], old)
 end

@@ -1,0 +1,75 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { DIRECTIONS, startCuttingProxy } from "../../../test/network/cutting-proxy.ts";
+import { startCluster, type TestCluster } from "../../../test/redis/cluster.ts";
+import { describeWithOwnRedis, said } from "../../../test/redis/fixtures.ts";
+import { startRedis } from "../../../test/services/redis.ts";
+import type { TestServer } from "../../../test/services/server-process.ts";
+import { userMessage } from "../../state/message.ts";
+import { redisCheckpointer } from "./index.ts";
+
+// The packages are found by their names: here those are the lower ends of the ranges that the registry states.
+vi.mock("ioredis", () => import("ioredis-v5"));
+vi.mock("redis", () => import("redis-v5"));
+
+await describeWithOwnRedis("the oldest clients that are supported", () => {
+  let server: TestServer;
+  let cluster: TestCluster;
+  beforeAll(async () => {
+    [server, cluster] = await Promise.all([startRedis(), startCluster()]);
+  });
+  afterAll(() => Promise.all([server.stop(), cluster.stop()]));
+  afterEach(() => {
+    vi.doMock("ioredis", () => import("ioredis-v5"));
+  });
+
+  test("C2: they are what this file runs", async () => {
+    const [ioredis, nodeRedis] = await Promise.all([import("ioredis"), import("redis")]);
+    const [oldIoredis, oldNodeRedis] = await Promise.all([import("ioredis-v5"), import("redis-v5")]);
+    expect(ioredis.Redis).toBe(oldIoredis.Redis);
+    expect(nodeRedis.createClient).toBe(oldNodeRedis.createClient);
+  });
+
+  describe.for(["ioredis", "redis"] as const)("%s", (library) => {
+    test("C2: opens a URL, saves, loads, lists and deletes, on one server and in a cluster", async () => {
+      for (const url of [server.url, cluster.url]) {
+        await using checkpointer = redisCheckpointer({ url, library });
+        const ids = Array.from({ length: 12 }, (_, index) => `${library} ${index}`);
+        for (const id of ids) await checkpointer.save(said(id), id);
+        for (const id of ids) {
+          const state = await checkpointer.load(id);
+          await checkpointer.save(state!.withMessage(userMessage("more")), id);
+        }
+        const listed = await checkpointer.listThreads({ pattern: `${library} *` });
+        expect(listed.filter((id) => !id.endsWith("silent")).sort()).toEqual([...ids].sort());
+        await checkpointer.copyThread(ids[0]!, "copy");
+        expect((await checkpointer.load("copy"))?.messages).toHaveLength(2);
+        for (const id of [...ids, "copy"]) expect(await checkpointer.delete(id)).toBe(true);
+      }
+    });
+
+    test("C2: abandons a connection that fell silent, or broke", async () => {
+      const proxy = await startCuttingProxy({ targetPort: server.port });
+      const place = new URL(server.url);
+      place.port = String(proxy.port);
+      const checkpointer = redisCheckpointer({ url: place.href, library, commandTimeoutMs: 400 });
+      let state = said("one");
+      await checkpointer.save(state, `${library} silent`);
+      for (const trouble of [() => proxy.silence(...DIRECTIONS), () => proxy.cutAll()]) {
+        trouble();
+        state = state.withMessage(userMessage("more"));
+        await checkpointer.save(state, `${library} silent`);
+      }
+      expect(await checkpointer.listCheckpoints(`${library} silent`)).toHaveLength(3);
+      await checkpointer.close();
+      await proxy.close();
+    });
+  });
+
+  test("C2: an older ioredis, which has no Redis to import, is told by name and range", async () => {
+    vi.doMock("ioredis", async () => ({ ...(await import("ioredis-v5")), Redis: undefined }));
+    const checkpointer = redisCheckpointer({ url: server.url, library: "ioredis" });
+    const failure = expect(checkpointer.load("t")).rejects;
+    await failure.toMatchObject({ code: "MISSING_DEPENDENCY", message: expect.stringContaining("ioredis@>=5.2.6 <7") });
+    await checkpointer.close();
+  });
+});

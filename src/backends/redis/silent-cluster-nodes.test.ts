@@ -1,0 +1,112 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type CuttingProxy, DIRECTIONS, startCuttingProxy } from "../../../test/network/cutting-proxy.ts";
+import { announce, startCluster, type TestCluster } from "../../../test/redis/cluster.ts";
+import { CLIENT_KINDS, describeWithOwnRedis, endClient, said } from "../../../test/redis/fixtures.ts";
+import { textOf, userMessage } from "../../state/message.ts";
+import { type RedisCheckpointerOptions, redisCheckpointer } from "./index.ts";
+
+const LIMITS = { commandTimeoutMs: 500, connectTimeoutMs: 2000 };
+
+await describeWithOwnRedis("nodes of a cluster that fall silent", () => {
+  let cluster: TestCluster;
+  let proxies: readonly CuttingProxy[];
+  let url: string;
+  const opened: { close(): Promise<unknown> }[] = [];
+
+  /** Everybody is told to come through the proxies. */
+  beforeAll(async () => {
+    cluster = await startCluster();
+    proxies = await Promise.all(cluster.nodes.map(({ port }) => startCuttingProxy({ targetPort: port })));
+    await announce(
+      cluster,
+      proxies.map(({ port }) => port),
+    );
+    const place = new URL(cluster.url);
+    place.port = String(proxies[0]!.port);
+    url = place.href;
+  });
+  afterAll(async () => {
+    await cluster.stop();
+    for (const proxy of proxies) await proxy.close();
+  });
+  afterEach(async () => {
+    for (const thing of opened.splice(0).reverse()) await thing.close();
+    for (const proxy of proxies) proxy.restore();
+  });
+
+  function opening(options: RedisCheckpointerOptions) {
+    const checkpointer = redisCheckpointer({ ...LIMITS, ...options });
+    opened.push(checkpointer);
+    return checkpointer;
+  }
+
+  const connections = (): Promise<readonly number[]> =>
+    Promise.all(
+      cluster.admins.map(
+        async (admin) =>
+          String(await admin.client("LIST"))
+            .trim()
+            .split("\n").length,
+      ),
+    );
+
+  const isOnFirstNode = (id: string): Promise<boolean> =>
+    cluster.admins[0]!.exists(`holdfast:t:{${encodeURIComponent(id)}}`).then(Boolean, () => false);
+
+  describe.for(CLIENT_KINDS)("with $name", ({ name, library, makeCluster }) => {
+    const ways: readonly { way: string; open: () => RedisCheckpointerOptions }[] = [
+      ...(library === undefined ? [] : [{ way: "a URL", open: () => ({ url, library }) }]),
+      {
+        way: "a client that was handed in",
+        open: () => {
+          const client = makeCluster(url);
+          opened.push({ close: () => endClient(client) });
+          return { client };
+        },
+      },
+    ];
+
+    test.for(ways)("B4: every call ends well over new connections, with $way", async ({ way, open }) => {
+      const before = await connections();
+      const checkpointer = opening(open());
+      const ids = Array.from({ length: 9 }, (_, index) => `${name} ${way} ${index}`);
+      let states = ids.map(said);
+      await Promise.all(ids.map((id, index) => checkpointer.save(states[index]!, id)));
+      // Each node in turn, among them the one that the URL names; then all of them at once.
+      for (const [round, silent] of [...proxies.map((proxy) => [proxy]), proxies].entries()) {
+        for (const proxy of silent) proxy.silence(...DIRECTIONS);
+        states = states.map((state) => state.withMessage(userMessage(`round ${round}`)));
+        await Promise.all(ids.map((id, index) => checkpointer.save(states[index]!, id)));
+      }
+      const direct = opening({ url: cluster.url, commandTimeoutMs: 5000 });
+      for (const [index, id] of ids.entries()) {
+        expect((await direct.load(id))?.messages.map(textOf)).toEqual(states[index]!.messages.map(textOf));
+        expect(await direct.listCheckpoints(id)).toHaveLength(5);
+      }
+      // Whoever was replaced on the way is let go with the rest.
+      for (const thing of opened.splice(0).reverse()) await thing.close();
+      await expect.poll(connections, { timeout: 9000 }).toEqual(before);
+    });
+
+    test.for(ways)(
+      "B4: a node that stays silent is a TIMEOUT or UNAVAILABLE of its threads alone, with $way",
+      async ({ way, open }) => {
+        const checkpointer = opening({ ...open(), retry: { attempts: 2 } });
+        const ids = Array.from({ length: 12 }, (_, index) => `${name} ${way} stays ${index}`);
+        for (const id of ids) await checkpointer.save(said(id), id);
+        const [first] = proxies;
+        for (const direction of DIRECTIONS) first!.swallow(direction);
+        const onFirst = await Promise.all(ids.map(isOnFirstNode));
+        expect(new Set(onFirst)).toEqual(new Set([true, false]));
+        for (const [index, id] of ids.entries()) {
+          const answer: unknown = await checkpointer.exists(id).catch((error: unknown) => error);
+          if (!onFirst[index]) expect(answer).toBe(true);
+          else expect(answer).toMatchObject({ code: expect.stringMatching(/^(?:TIMEOUT|UNAVAILABLE)$/) });
+        }
+        first!.restore();
+        for (const id of ids)
+          await expect.poll(() => checkpointer.exists(id).catch(String), { timeout: 9000 }).toBe(true);
+      },
+    );
+  });
+});
