@@ -167,9 +167,9 @@ export async function* entries(
 
 /**
  * Writes an edit behind the tail. An edit of old records does not depend on what
- * is added behind them, so a race that was lost costs a look at those records
- * and another append, and not another plan: a writer that never stops delays it
- * and cannot keep it from happening. False when the plan no longer fits.
+ * is added behind them, so a race that was lost costs another append and not
+ * another plan: a writer that never stops delays it and cannot keep it from
+ * happening. False when the plan no longer fits.
  */
 export async function appendEdit(
   context: CheckpointContext,
@@ -177,9 +177,13 @@ export async function appendEdit(
   tail: ThreadTail,
   plan: EditPlan,
 ): Promise<boolean> {
-  // Planned with records that came after the tail was read.
-  if (plan.restsOn.some(({ seq }) => seq > tail.entry.seq)) return false;
-  let current: ThreadTail = tail;
+  let current: ThreadTail | undefined = tail;
+  if (plan.restsOn.some(({ seq }) => seq > tail.entry.seq)) {
+    // Records that came after the tail was read have a part in the plan.
+    current = await context.call({ operation: "delete", threadId }, (log) => log.tail(threadId));
+    if (current?.generation !== tail.generation) return false;
+    if (!(await stillFits(context, threadId, { planned: tail, current }, plan))) return false;
+  }
   for (const races = new LostRaces(context, "delete", threadId); ; races.lost()) {
     const request = editRequest(context, current, plan);
     const outcome = await context.call({ operation: "delete", threadId }, (log) => log.append(threadId, request));
@@ -187,7 +191,7 @@ export async function appendEdit(
     const { tail: entry, generation } = outcome;
     if (entry === undefined || generation !== current.generation) return false;
     current = { generation, entry };
-    if (!(await stillFits(context, threadId, current, plan))) return false;
+    if (!(await stillFits(context, threadId, { planned: tail, current }, plan))) return false;
   }
 }
 
@@ -201,20 +205,27 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, { edits, head
   return {
     generation: tail.generation,
     expected: tail.entry.seq,
-    record: sealMark("edit", parts, context.now(), tailHeader.thread),
+    record: sealMark("edit", parts, context.now(), { ...tailHeader.thread, edits: editsAt(tail) + 1 }),
     ...edits,
     drop: [...(edits.drop ?? []), ...outdated],
   };
 }
 
-/** Whether the records of a plan are what they were as of `tail` or later. A header holds the checksum of the whole record. */
+const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
+
+/**
+ * Whether the records of a plan are what they were. The tail tells where nobody
+ * has edited the thread since, without another call in which yet another save
+ * would come first; else the records do, whose headers hold their checksums.
+ */
 async function stillFits(
   context: CheckpointContext,
   threadId: string,
-  tail: ThreadTail,
+  { planned, current }: { readonly planned: ThreadTail; readonly current: ThreadTail },
   { restsOn, head }: EditPlan,
 ): Promise<boolean> {
-  if (head !== undefined && tail.entry.head !== head.before.seq) return false;
+  if (head !== undefined && current.entry.head !== head.before.seq) return false;
+  if (editsAt(current) === editsAt(planned)) return true;
   const found = await Promise.all(
     restsOn.map(({ checkpointId = "" }) =>
       context.call({ operation: "delete", threadId, checkpointId }, (log) => log.entry(threadId, checkpointId)),

@@ -30,6 +30,8 @@ export interface RecordHeader {
 export interface ThreadFacts {
   /** The checkpoint of another thread that this thread was forked from. */
   readonly forkedFrom?: ForkPoint;
+  /** How often records of the thread were replaced or taken out: whoever plans that sees whether another was faster. */
+  readonly edits?: number;
   readonly lease?: LeaseState;
 }
 

@@ -192,7 +192,8 @@ async function planAppend(
   assertFits(context, threadId, planned);
   const seq = (expected?.tail ?? 0) + 1;
   const lease = leaseAfterWrite(context, expected, options.lease);
-  const thread = { ...expected?.thread, ...(lease !== undefined && { lease }) };
+  const edited = removal.drop === undefined ? {} : { edits: (expected?.thread?.edits ?? 0) + 1 };
+  const thread = { ...expected?.thread, ...edited, ...(lease !== undefined && { lease }) };
   const fields: RecordFields = {
     kind: planned.kind,
     createdAt: context.now(),
