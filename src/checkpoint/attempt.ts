@@ -1,13 +1,13 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import { findOrigin } from "../state/lineage.ts";
+import { NO_BYTES, type SealedBytes } from "../state/sealed-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import { type CheckpointContext, newId } from "./context.ts";
 import { entries } from "./editing.ts";
 import { assertWriteId } from "./ids.ts";
-import { type Position, rememberPosition } from "./position.ts";
+import { originOf, rememberPosition } from "./position.ts";
 import { openHeader, type RecordHeader } from "./record.ts";
-import type { LogEntry } from "./thread-log.ts";
+import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /** One attempt at a save has a name, and repeating it finds what an earlier attempt of the same name did. */
 export interface Attempt {
@@ -15,7 +15,15 @@ export interface Attempt {
   readonly checkpointId: string;
   /** The caller named the write, or an earlier attempt at it ended without an answer. */
   readonly isRepeated: boolean;
+  /** For an attempt at making a thread that ended without an answer: what was seen of that thread right after. */
+  readonly creation?: CreationSeen;
 }
+
+export type CreationSeen = "made" | "absent" | "unknown";
+
+const keyOf = (context: CheckpointContext, threadId: string): string => `${context.id} ${threadId}`;
+/** A larger record is read again when it is needed: a state should not be in memory twice. */
+const MAX_KEPT_BYTES = 1024 * 1024;
 
 /** Attempts whose outcome nobody knows: repeating the same save takes the same name, so that it is applied once. */
 const unsettled = new WeakMap<AgentState, Map<string, Attempt>>();
@@ -33,8 +41,8 @@ export async function appliedBefore(
   { expectedHead }: SaveOptions,
 ): Promise<string | undefined> {
   if (!isRepeated) return undefined;
-  const origin = findOrigin(state, context.originKey(threadId));
-  const position = origin?.position as Position | undefined;
+  const origin = originOf(context, state, threadId);
+  const position = origin?.position;
   if (position?.writeId === writeId) {
     if (origin?.fields === state.fields) return position.checkpointId;
     const which = `the write id ${JSON.stringify(writeId)} was used for checkpoint ${position.checkpointId}`;
@@ -63,7 +71,7 @@ export function attemptFor(
   threadId: string,
   options: SaveOptions,
 ): Attempt {
-  const known = unsettled.get(state)?.get(context.originKey(threadId));
+  const known = unsettled.get(state)?.get(keyOf(context, threadId));
   if (options.writeId !== undefined) assertWriteId(options.writeId);
   const name = known?.writeId ?? newId();
   // One name serves both unless the caller gave either: a write id of the caller's may come again in the same thread.
@@ -72,23 +80,33 @@ export function attemptFor(
     writeId: options.writeId ?? name,
     checkpointId: options.checkpointId ?? otherwise,
     isRepeated: known !== undefined || options.writeId !== undefined,
+    ...(known?.creation !== undefined && { creation: known.creation }),
   };
 }
 
-/** The record is in the log, from this attempt or from an earlier one of the same name. `header` may be left out where only the entry is known. */
+/** What is known of a record by whoever made it. */
+export interface MadeRecord extends Pick<RecordHeader, "chain" | "schema" | "thread"> {
+  readonly bytes: SealedBytes;
+  /** Where its name is likely to be moved on by the next save. */
+  readonly record?: LogRecord;
+}
+
+/** The record is in the log, from this attempt or from an earlier one of the same name. `made` may be left out where only the entry is known. */
 export function settled(
   context: CheckpointContext,
   state: AgentState,
   threadId: string,
   generation: string,
   entry: LogEntry,
-  header: Pick<RecordHeader, "chain" | "schema" | "thread"> = openHeader(entry),
+  made: MadeRecord = { ...openHeader(entry), bytes: NO_BYTES },
 ): string {
-  unsettled.get(state)?.delete(context.originKey(threadId));
+  forgetAttempt(context, state, threadId);
   const { seq, base, writeId, checkpointId = "" } = entry;
-  const { chain, schema, thread } = header;
+  const { chain, schema, thread, bytes, record } = made;
   const place = { generation, tail: seq, seq, checkpointId, writeId };
-  rememberPosition(context, state, threadId, { ...place, base, chain, schema, thread });
+  const kept = record !== undefined && record.body.byteLength <= MAX_KEPT_BYTES ? record : undefined;
+  const known = { base, chain, stored: state.fields, schema, bytes, thread };
+  rememberPosition(context, state, threadId, { ...place, ...known, ...(kept !== undefined && { record: kept }) });
   return checkpointId;
 }
 
@@ -100,5 +118,10 @@ export function leaveUnsettled(
   attempt: Attempt,
 ): void {
   const attempts = unsettled.get(state) ?? new Map<string, Attempt>();
-  unsettled.set(state, attempts.set(context.originKey(threadId), attempt));
+  unsettled.set(state, attempts.set(keyOf(context, threadId), attempt));
+}
+
+/** The next save of this state is a new one. */
+export function forgetAttempt(context: CheckpointContext, state: AgentState, threadId: string): void {
+  unsettled.get(state)?.delete(keyOf(context, threadId));
 }

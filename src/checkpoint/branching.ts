@@ -1,15 +1,17 @@
 import { StateError } from "../errors.ts";
-import { rebuild } from "./chain.ts";
+import { rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { newId } from "./context.ts";
+import { copyChain } from "./copying-chains.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
-import { planBase, wordsToAppend } from "./plan-record.ts";
+import { fits, mayFit, planBase, wordsToAppend } from "./plan-record.ts";
 import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
+import { targetExists } from "./target-exists.ts";
 import type { LogChain } from "./thread-log.ts";
 
 /**
  * Starts `target` with the state of `source` at one checkpoint: one base record,
- * whatever the history. Where the source has an end, the fork has the same, as
+ * whatever the history; more only where it does not fit into one. Where the source has an end, the fork has the same, as
  * a copy has: what is to be gone by then must not live on under another name.
  */
 export async function forkThread(
@@ -27,8 +29,12 @@ export async function forkThread(
   const seq = at === undefined ? chain.tail.head : found.seq;
   if (seq === 0) throw noSource(source, at);
   const { record, header, fields } = rebuild(chain, seq);
-  const planned = planBase(fields, fields.messages);
   const ttlMs = await timeLeft(context, source, chain.generation);
+  const forkedFrom = { threadId: source, checkpointId: record.checkpointId ?? "" };
+  const planned = mayFit(fields, context.log.capabilities) ? planBase(fields, fields.messages) : undefined;
+  if (planned === undefined || !fits(planned, context.log.capabilities)) {
+    return copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs);
+  }
   const [writeId, checkpointId] = [newId(), newId()];
   const request = {
     generation: writeId,
@@ -49,7 +55,7 @@ export async function forkThread(
         schema: header.schema,
         messageCount: header.messageCount,
         chain: planned.chain,
-        thread: { forkedFrom: { threadId: source, checkpointId: record.checkpointId ?? "" } },
+        thread: { forkedFrom },
       },
     }),
     ...(ttlMs !== undefined && { ttlMs }),
@@ -124,10 +130,3 @@ const noSource = (source: string, at: string | undefined): StateError => {
     ...(at !== undefined && { checkpointId: at }),
   });
 };
-
-const targetExists = (context: CheckpointContext, target: string): StateError =>
-  new StateError(
-    "CONFLICT",
-    `${context.log.name}: thread ${JSON.stringify(target)} exists already. Choose another id or delete it first; nothing was written`,
-    { backend: context.log.name, threadId: target, expected: null, written: "no" },
-  );

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { MemoryLog } from "../backends/memory/index.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
-import { asStateError, callDriver } from "./call.ts";
+import { asStateError, callDriver, policyFor } from "./call.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
 const driver = (code: ErrorCode | undefined): ThreadLog => Object.assign(new MemoryLog(), { classify: () => code });
@@ -45,6 +45,48 @@ describe("calling a driver", () => {
       expect([calls, failure.code]).toEqual([1, code ?? "UNKNOWN"]);
     },
   );
+});
+
+describe("B13: how long a call is repeated", () => {
+  const failing = (): Promise<never> => Promise.reject(new Error("down"));
+  const timed = async (work: () => Promise<unknown>): Promise<number> => {
+    const began = performance.now();
+    await failureOf(work);
+    return performance.now() - began;
+  };
+
+  test("until the storage was reached: four times, which is over at once", async () => {
+    expect(policyFor({}, false)).toEqual({ attempts: 4, baseDelayMs: 50 });
+    const policy = policyFor({ forMs: 60_000 }, false);
+    expect(await timed(() => callDriver(driver("UNAVAILABLE"), policy, place, failing))).toBeLessThan(1_000);
+  });
+
+  test("after that: for five seconds, or as was asked", () => {
+    expect(policyFor({}, true)).toEqual({ attempts: Number.POSITIVE_INFINITY, forMs: 5_000, baseDelayMs: 50 });
+    expect(policyFor({ forMs: 100 }, true)).toMatchObject({ forMs: 100 });
+    expect(policyFor({ attempts: 2 }, true)).toMatchObject({ attempts: 2, forMs: Number.POSITIVE_INFINITY });
+  });
+
+  test("no attempt begins after the time is over", async () => {
+    const policy = policyFor({ forMs: 300, baseDelayMs: 10 }, true);
+    let calls = 0;
+    const took = await timed(() =>
+      callDriver(driver("TIMEOUT"), policy, place, () => {
+        calls++;
+        return failing();
+      }),
+    );
+    expect(calls).toBeGreaterThan(4);
+    expect(took).toBeLessThan(1_000);
+  });
+
+  test("not after the checkpointer was closed", async () => {
+    const closing = new AbortController();
+    setTimeout(() => closing.abort(), 20);
+    const policy = policyFor({ forMs: 60_000, baseDelayMs: 30_000 }, true);
+    const took = await timed(() => callDriver(driver("TIMEOUT"), policy, place, failing, closing.signal));
+    expect(took).toBeLessThan(10_000);
+  });
 });
 
 describe("what a client throws", () => {

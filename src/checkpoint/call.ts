@@ -4,10 +4,25 @@ import { sleep } from "../internal/sleep.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
 export interface RetryPolicy {
-  /** How often a call that failed with a retryable code is made in all. @default 4 */
+  /**
+   * How often a call that failed with a retryable code is made in all. @default 4
+   * until the storage was reached once, so that a wrong address shows at once;
+   * then as often as `forMs` allows.
+   */
   readonly attempts?: number;
-  /** The first pause; it doubles each time, and is shortened at random. @default 50 */
+  /** Once the storage was reached: no attempt begins later than this after the first, so that a failover is ridden out. @default 5000, or no bound where `attempts` is given */
+  readonly forMs?: number;
+  /** The first pause; it doubles each time up to a second, and is shortened at random. @default 50 */
   readonly baseDelayMs?: number;
+}
+
+const LONGEST_PAUSE_MS = 1_000;
+
+/** The policy that holds for a call: a storage that was never reached is probably not where it was said to be. */
+export function policyFor({ attempts, forMs, baseDelayMs = 50 }: RetryPolicy, wasReached: boolean): RetryPolicy {
+  if (!wasReached) return { attempts: attempts ?? 4, baseDelayMs };
+  const bound = forMs ?? (attempts === undefined ? 5_000 : Number.POSITIVE_INFINITY);
+  return { attempts: attempts ?? Number.POSITIVE_INFINITY, forMs: bound, baseDelayMs };
 }
 
 export interface CallPlace {
@@ -26,26 +41,35 @@ export async function callDriver<T>(
   retry: RetryPolicy,
   place: CallPlace,
   call: (log: ThreadLog) => Promise<T>,
+  closing?: AbortSignal,
 ): Promise<T> {
   try {
-    return await persist(log, retry, call);
+    return await persist(log, retry, call, closing);
   } catch (error) {
     throw asStateError(log, place, error);
   }
 }
 
-/** Tries again what may pass; throws what the driver threw. For work that several callers share, each with a place of its own. */
+/**
+ * Tries again what may pass, until `closing`; throws what the driver threw. For
+ * work that several callers share, each with a place of its own.
+ */
 export async function persist<T>(
   log: ThreadLog,
-  { attempts = 4, baseDelayMs = 50 }: RetryPolicy,
+  { attempts = 4, forMs = Number.POSITIVE_INFINITY, baseDelayMs = 50 }: RetryPolicy,
   call: (log: ThreadLog) => Promise<T>,
+  closing?: AbortSignal,
 ): Promise<T> {
+  const end = performance.now() + forMs;
   for (let attempt = 1; ; attempt++) {
     try {
       return await call(log);
     } catch (error) {
-      if (!isRetryable(log, error) || attempt >= attempts) throw error;
-      await sleep(Math.random() * baseDelayMs * 2 ** (attempt - 1));
+      const pause = Math.random() * Math.min(baseDelayMs * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+      if (!isRetryable(log, error) || attempt >= attempts || performance.now() + pause > end) throw error;
+      await sleep(pause, closing).catch(() => {
+        throw error;
+      });
     }
   }
 }

@@ -23,7 +23,7 @@ import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } fr
 import { headOf } from "./chain.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
 import { positionFrom } from "./cursor.ts";
-import { deleteCheckpoint } from "./editing.ts";
+import { deleteCheckpoint, removeThread } from "./editing.ts";
 import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
@@ -63,7 +63,6 @@ export class Checkpointer extends BaseCheckpointer {
   #capabilities: CheckpointerCapabilities;
   /** What `#capabilities` was made from. */
   #logCapabilities: LogCapabilities;
-  #closed = false;
   #unindexedSaves = 0;
   #indexing: Promise<void> = Promise.resolve();
 
@@ -122,7 +121,7 @@ export class Checkpointer extends BaseCheckpointer {
     if (this.#context.log.catchUp === undefined || this.#unindexedSaves < SAVES_PER_INDEXING) return;
     this.#unindexedSaves = 0;
     this.#indexing = this.#indexing
-      .then(() => (this.#closed ? undefined : catchUpIndex(this.#context, new Warnings())))
+      .then(() => (this.#context.closing.aborted ? undefined : catchUpIndex(this.#context, new Warnings())))
       .catch(() => undefined);
   }
 
@@ -179,7 +178,7 @@ export class Checkpointer extends BaseCheckpointer {
     if (checkpointId !== undefined) {
       return this.#context.guard(place, () => deleteCheckpoint(this.#context, threadId, checkpointId));
     }
-    return (await this.#context.call(place, (log) => log.remove(threadId))) === "removed";
+    return (await removeThread(this.#context, place)) === "removed";
   }
 
   override async search(query: string, given?: FindOptions): Promise<Page<ThreadSearchHit>> {
@@ -277,8 +276,8 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   override async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.#context.closing.aborted) return;
+    this.#context.beginClosing();
     await this.#indexing;
     await this.#context.log.close();
   }
@@ -300,7 +299,7 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   #assertOpen(operation: string): void {
-    if (!this.#closed) return;
+    if (!this.#context.closing.aborted) return;
     const { name } = this.#context.log;
     throw new StateError("CLOSED", `${name}: ${operation} after close(); open the checkpointer again`, {
       backend: name,

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { StateSchema } from "../state/state-schema.ts";
-import { asStateError, type CallPlace, callDriver, persist, type RetryPolicy } from "./call.ts";
+import { asStateError, type CallPlace, callDriver, persist, policyFor, type RetryPolicy } from "./call.ts";
 import { assertDurability, warnOfWeaker } from "./durability.ts";
 import type { Durability, ThreadLog } from "./thread-log.ts";
 
@@ -21,18 +22,22 @@ export class CheckpointContext {
   readonly log: ThreadLog;
   readonly schema: StateSchema | undefined;
   readonly now: () => number;
+  /** Under which a state remembers who knows its place. */
+  readonly id: string = newId();
   readonly #retry: RetryPolicy;
-  readonly #key: string;
   readonly #wanted: Durability | undefined;
+  readonly #closing = new AbortController();
   #contact: Promise<void> | undefined;
+  #wasReached = false;
 
   constructor(log: ThreadLog, options: CheckpointerOptions) {
     assertDurability(options.durability);
+    // Every call that waits is one.
+    setMaxListeners(0, this.#closing.signal);
     this.log = log;
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
     this.#retry = options.retry ?? {};
-    this.#key = newId();
     this.#wanted = options.durability;
     if (log.connect !== undefined) return;
     this.#contact = Promise.resolve();
@@ -43,7 +48,23 @@ export class CheckpointContext {
     await this.connect(place);
     const pause = endOfLongTurn();
     if (pause !== undefined) await pause;
-    return callDriver(this.log, this.#retry, place, work);
+    const answer = await callDriver(this.log, this.#policy(), place, work, this.closing);
+    this.#wasReached = true;
+    return answer;
+  }
+
+  /** Aborts when the checkpointer is closed: whatever waits is over then. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Ends what waits: pauses between attempts, watches, an indexing under way. */
+  beginClosing(): void {
+    this.#closing.abort(new StateError("CLOSED", "the checkpointer was closed meanwhile"));
+  }
+
+  #policy(): RetryPolicy {
+    return policyFor(this.#retry, this.#wasReached);
   }
 
   /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */
@@ -60,7 +81,8 @@ export class CheckpointContext {
   }
 
   async #makeContact(): Promise<void> {
-    await persist(this.log, this.#retry, async (log) => log.connect?.());
+    await persist(this.log, this.#policy(), async (log) => log.connect?.(), this.closing);
+    this.#wasReached = true;
     warnOfWeaker(this.log, this.#wanted);
   }
 
@@ -71,11 +93,6 @@ export class CheckpointContext {
     } catch (error) {
       throw StateError.is(error) ? asStateError(this.log, place, error) : error;
     }
-  }
-
-  /** Under which a state remembers its place in one thread of this log. */
-  originKey(threadId: string): string {
-    return `${this.#key} ${threadId}`;
   }
 
   /** The storage's clock, which all holders of a lease share. */

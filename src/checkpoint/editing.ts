@@ -1,10 +1,14 @@
+import { StateError } from "../errors.ts";
 import type { Message } from "../state/message.ts";
-import { newMessagesOf, rebuildPair } from "./chain.ts";
+import type { CallPlace } from "./call.ts";
+import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "./chain.ts";
 import { type CheckpointContext, newId } from "./context.ts";
 import { LostRaces } from "./lost-races.ts";
-import { planBaseHolding, planBody, wordsOf } from "./plan-record.ts";
+import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
-import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadTail } from "./thread-log.ts";
+import { isContent, stepsOf } from "./steps.ts";
+import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog, ThreadTail } from "./thread-log.ts";
+import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 /**
  * Taking checkpoints out of the middle or off the end of a log. A checkpoint
@@ -13,7 +17,7 @@ import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadTail } from ".
  * reader sees the history before or after, never between.
  */
 
-type Edits = Pick<AppendRequest, "replace" | "drop" | "dropBelow">;
+export type Edits = Pick<AppendRequest, "replace" | "drop" | "dropBelow">;
 
 /** A change of records that are in the log, which can be appended behind any tail as long as they are what they were. */
 export interface EditPlan {
@@ -22,6 +26,24 @@ export interface EditPlan {
   readonly restsOn: readonly LogEntry[];
   /** Where the newest checkpoint goes: that one, and the one that is the newest then. */
   readonly head?: { readonly before: LogEntry; readonly after: LogEntry };
+}
+
+/** Deletes a whole thread. A failure says whether it may be gone all the same. */
+export async function removeThread(
+  context: CheckpointContext,
+  place: CallPlace & { readonly threadId: string },
+): Promise<"removed" | "absent" | "moved"> {
+  let mayBe = false;
+  const remove = (log: ThreadLog): ReturnType<ThreadLog["remove"]> =>
+    log.remove(place.threadId).catch((error: unknown) => {
+      mayBe ||= mayBeWritten(log, error);
+      throw error;
+    });
+  try {
+    return await context.call(place, remove);
+  } catch (error) {
+    throw sayingWhetherWritten(error, mayBe, "It may have been carried out; deleting again is safe");
+  }
 }
 
 /** A plan is made anew when its records were changed: by another edit, which is rare. */
@@ -52,62 +74,59 @@ export async function deleteCheckpoint(
   }
 }
 
-/**
- * What an append behind `tail` must do beside appending so that the name
- * `checkpointId` becomes free for it. Records behind that tail are left out:
- * where there are any, the append is refused.
- */
-export async function planRemoval(
-  context: CheckpointContext,
-  threadId: string,
-  checkpointId: string,
-  tail: number,
-): Promise<Edits> {
-  const place = { operation: "save", threadId, checkpointId };
-  const entry = await context.call(place, (log) => log.entry(threadId, checkpointId));
-  if (entry === undefined || entry.seq > tail) return {};
-  const { newer, older } = await neighbours(context, threadId, entry);
-  return planRemovalOf(context, threadId, entry, newer && newer.seq <= tail ? newer : undefined, older);
-}
-
-async function planRemovalOf(
+/** What an append must do so that the checkpoint `entry` is gone, and what was built on it is not. */
+export async function planRemovalOf(
   context: CheckpointContext,
   threadId: string,
   entry: LogEntry,
   newer: LogEntry | undefined,
   older: LogEntry | undefined,
 ): Promise<Edits> {
-  const drop = [entry.seq];
+  const steps = await stepsOf(context, threadId, entry, older);
+  const drop = [entry.seq, ...steps.map(({ seq }) => seq)];
   if (newer === undefined) return { drop };
-  const replacement = await rebuiltOn(context, threadId, newer, older, entry);
-  return replacement === undefined ? { drop } : { drop, replace: [replacement] };
+  const replacement = await rebuiltOn(context, threadId, newer, older, [...steps, entry]);
+  if (replacement === undefined) return { drop };
+  if (!fits(replacement, context.log.capabilities)) throw cannotBeRemoved(context, threadId, entry, replacement);
+  return { drop, replace: [replacement] };
+}
+
+function cannotBeRemoved(context: CheckpointContext, threadId: string, entry: LogEntry, next: LogRecord): StateError {
+  const { maxRecordBytes } = context.log.capabilities;
+  return new StateError(
+    "TOO_LARGE",
+    `checkpoint ${entry.checkpointId} cannot be taken out by itself: the one after it would have to hold ${next.body.byteLength} bytes, and ${context.log.name} takes at most ${maxRecordBytes}. Delete the thread, or leave the checkpoint in it; nothing was written`,
+    { threadId, ...(entry.checkpointId !== undefined && { checkpointId: entry.checkpointId }), written: "no" },
+  );
 }
 
 /**
- * `entry` with the same state, but building on `older` or on nothing, and with
- * the messages of `removed` counted as its own where it still holds them: they
- * would not be found by a search otherwise.
+ * The record that comes after the `removed` ones, on the way to the checkpoint
+ * `entry`: with the same state, but building on `older` or on nothing, and with
+ * their messages counted as its own where it still holds them: they would not be
+ * found by a search otherwise. Without `removed`, it is that checkpoint itself.
  */
 export async function rebuiltOn(
   context: CheckpointContext,
   threadId: string,
   entry: LogEntry,
   older: LogEntry | undefined,
-  removed?: LogEntry,
+  removed: readonly LogEntry[] = [],
 ): Promise<LogRecord | undefined> {
   const chain = await readChain(context, threadId, entry);
   if (chain === undefined) return undefined;
-  const { earlier, later } = rebuildPair(chain, older?.seq ?? 0, entry.seq);
-  const origin = earlier && { fields: earlier.fields, chain: earlier.header.chain };
+  const { earlier, later } = rebuildPair(chain, older?.seq ?? 0, successorOf(removed.at(-1), chain) ?? entry.seq);
   const planned =
-    origin === undefined
-      ? planBaseHolding(later.fields, older && (await newMessagesOfBoth(context, threadId, removed, later.record)))
-      : planBody(later.fields, origin, context.log.capabilities.maxChainRecords);
+    earlier === undefined
+      ? await planAlone(context, threadId, later, older && removed)
+      : planBody(later.fields, { fields: earlier.fields, chain: earlier.header.chain }, context.log.capabilities);
   const isBase = planned.kind === "base";
+  const { record } = later;
   const { format: _, bodyBytes: _bytes, freshMessages: _fresh, ...header } = later.header;
   return sealRecord({
-    ...later.record,
-    base: isBase ? entry.seq : later.record.base,
+    ...record,
+    base: isBase ? record.seq : record.base,
+    head: record.checkpointId === undefined ? (older?.seq ?? 0) : record.head,
     body: planned.body,
     words: wordsOf(planned.newMessages),
     fields: {
@@ -120,14 +139,32 @@ export async function rebuiltOn(
   });
 }
 
-async function newMessagesOfBoth(
+const successorOf = (removed: LogEntry | undefined, { records }: LogChain): number | undefined =>
+  removed && records.find((record) => record.seq > removed.seq && isContent(record))?.seq;
+
+/** A base. `removed` is given where checkpoints before it stay, whose messages are not its own. */
+async function planAlone(
   context: CheckpointContext,
   threadId: string,
-  removed: LogEntry | undefined,
-  kept: LogRecord,
+  { fields, record }: RebuiltCheckpoint,
+  removed: readonly LogEntry[] | undefined,
+): Promise<PlannedBody> {
+  const planned = planBase(fields, fields.messages);
+  if (removed === undefined) return planned;
+  const brought = await messagesBroughtBy(context, threadId, removed);
+  return countingAsNew(planned, fields, [...brought, ...newMessagesOf(record)]);
+}
+
+/** What these records brought into the thread. The last of them is a checkpoint, which builds on the others. */
+export async function messagesBroughtBy(
+  context: CheckpointContext,
+  threadId: string,
+  entries: readonly LogEntry[],
 ): Promise<readonly Message[]> {
-  const record = removed && (await readChain(context, threadId, removed))?.records.at(-1);
-  return [...(record === undefined ? [] : newMessagesOf(record)), ...newMessagesOf(kept)];
+  const last = entries.at(-1);
+  const chain = last && (await readChain(context, threadId, last));
+  const wanted = new Set(entries.map(({ seq }) => seq));
+  return (chain?.records ?? []).filter(({ seq }) => wanted.has(seq)).flatMap((record) => newMessagesOf(record));
 }
 
 function readChain(context: CheckpointContext, threadId: string, entry: LogEntry): Promise<LogChain | undefined> {
@@ -136,7 +173,7 @@ function readChain(context: CheckpointContext, threadId: string, entry: LogEntry
   return context.call(place, (log) => log.readCheckpoint(threadId, checkpointId));
 }
 
-async function neighbours(
+export async function neighbours(
   context: CheckpointContext,
   threadId: string,
   { seq }: LogEntry,
@@ -164,6 +201,10 @@ export async function* entries(
     if (found.length < limit || before === undefined) return;
   }
 }
+
+/** Whether these were planned for a thread that has grown beyond this tail: an append there would be refused. */
+export const isOvertaken = ({ replace = [], drop = [], dropBelow = 0 }: Edits, tail: number): boolean =>
+  dropBelow > tail + 1 || drop.some((seq) => seq > tail) || replace.some(({ seq }) => seq > tail);
 
 /**
  * Writes an edit behind the tail. An edit of old records does not depend on what

@@ -3,7 +3,7 @@ import { MemoryLog } from "../backends/memory/index.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type Message, userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import { type PlannedBody, planBody } from "./plan-record.ts";
+import { type PlannedBody, planBody, type Room } from "./plan-record.ts";
 import type { LogCapabilities } from "./thread-log.ts";
 
 interface Life {
@@ -17,14 +17,19 @@ interface Life {
 }
 
 /** What a thread of `steps` saves would write. */
+const room = (maxChainRecords: number = Number.POSITIVE_INFINITY): Room => ({
+  maxChainRecords,
+  maxRecordBytes: 1024 ** 2 * 64,
+});
+
 function live(steps: number, maxChainRecords: number, change: (state: AgentState, step: number) => AgentState): Life {
   const plans: PlannedBody[] = [];
   let state = AgentState.create();
-  let last = planBody(state.fields, undefined, maxChainRecords);
+  let last = planBody(state.fields, undefined, room(maxChainRecords));
   plans.push(last);
   for (let step = 1; step <= steps; step++) {
     const next = change(state, step);
-    last = planBody(next.fields, { fields: state.fields, chain: last.chain }, maxChainRecords);
+    last = planBody(next.fields, { fields: state.fields, chain: last.chain }, room(maxChainRecords));
     plans.push(last);
     state = next;
   }
@@ -88,7 +93,7 @@ describe("what a save costs does not depend on what there is", () => {
   const long = live(1_000, Number.POSITIVE_INFINITY, append);
   const costOf = (change: (state: AgentState) => AgentState): number => {
     const before = { fields: long.state.fields, chain: long.last.chain };
-    return planBody(change(long.state).fields, before, Number.POSITIVE_INFINITY).body.byteLength;
+    return planBody(change(long.state).fields, before, room()).body.byteLength;
   };
 
   test.each<[string, (state: AgentState) => AgentState]>([
@@ -107,7 +112,7 @@ describe("what a save costs does not depend on what there is", () => {
     const started = long.state.withToolExecution({ toolCallId: "c", toolName: "t", status: "started" });
     const before = { fields: started.fields, chain: long.last.chain };
     const settled = started.withToolExecution({ toolCallId: "c", toolName: "t", status: "succeeded" });
-    expect(planBody(settled.fields, before, Number.POSITIVE_INFINITY).body.byteLength).toBeLessThan(300);
+    expect(planBody(settled.fields, before, room()).body.byteLength).toBeLessThan(300);
   });
 });
 
@@ -115,7 +120,7 @@ describe("a rewritten history", () => {
   test("writes a base, and the chain begins with it", () => {
     const { state, last } = live(100, Number.POSITIVE_INFINITY, append);
     const compacted = state.withHistory([userMessage("summary"), ...state.messages.slice(-5)]);
-    const plan = planBody(compacted.fields, { fields: state.fields, chain: last.chain }, Number.POSITIVE_INFINITY);
+    const plan = planBody(compacted.fields, { fields: state.fields, chain: last.chain }, room());
     expect(plan.kind).toBe("base");
     expect(plan.chain).toEqual({
       records: 1,
@@ -135,7 +140,7 @@ test("each message is handed to the index once in its life, whatever becomes of 
   const messages = Array.from({ length: 60 }, (_, index): Message => userMessage(`word${index}`));
   for (const [index, message] of messages.entries()) {
     state = index % 20 === 19 ? state.withHistory([...state.messages.slice(-2), message]) : state.withMessage(message);
-    const plan = planBody(state.fields, before, 4);
+    const plan = planBody(state.fields, before, room(4));
     indexed.push(...plan.newMessages.map((added) => String(added.content)));
     before = { fields: state.fields, chain: plan.chain };
   }
@@ -173,7 +178,7 @@ describe("a checkpointer on storage that reads records one by one", () => {
     const large = AgentState.create().withMessage(userMessage("x".repeat(1024 * 1024)));
     await expect(checkpointer.save(large, "t")).rejects.toMatchObject({ code: "TOO_LARGE" });
     await expect(checkpointer.save(large, "t")).rejects.toThrow(
-      /what is new in thread "t" is 1048\d{3} bytes; memory takes at most 1048576/,
+      /what is new in thread "t" is at least 1048\d{3} bytes; memory takes at most 1048576. Save it in several steps/,
     );
     expect(await checkpointer.exists("t")).toBe(false);
   });

@@ -1,10 +1,11 @@
-import { encodeOwned, encodeText } from "../state/codec.ts";
-import { addedItems, diffFields, type StateDelta } from "../state/delta.ts";
+import { encodeOwned } from "../state/codec.ts";
+import { addedItems, deltaBetween, diffFields, type StateDelta } from "../state/delta.ts";
+import { leastBytesOf } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { searchableText } from "../state/searchable-text.ts";
 import type { StateFields } from "../state/state-fields.ts";
 import type { ChainSize } from "./record.ts";
-import type { ThreadLog } from "./thread-log.ts";
+import type { LogCapabilities, ThreadLog } from "./thread-log.ts";
 
 /** The payload of a checkpoint record, and what it means for the chain. */
 export interface PlannedBody {
@@ -15,15 +16,21 @@ export interface PlannedBody {
   /** Positions of those messages among the ones the body holds, where they are not all of them. */
   readonly freshMessages?: readonly number[];
   readonly chain: ChainSize;
+  /** The bytes that lie in it: who changes them in place later is found out. */
+  readonly bytes: readonly Uint8Array[];
 }
+
+/** What the storage takes and likes. */
+export type Room = Pick<LogCapabilities, "maxRecordBytes" | "maxChainRecords">;
 
 export interface PlannedFrom {
   readonly fields: StateFields;
   readonly chain: ChainSize;
 }
 
-/** Below this, garbage in a chain is not worth a new base. */
+/** Below this, garbage in a chain is not worth a new base: unless it lies in very many records. */
 const SLACK_BYTES = 64 * 1024;
+const MANY_RECORDS = 64;
 
 /**
  * A delta from the state before, or a base. Deltas of a growing history are
@@ -35,24 +42,39 @@ const SLACK_BYTES = 64 * 1024;
  *   as much was added since the last base as that base was large.
  *
  * The last two cost a base only after as many new bytes, so that the sum of all
- * that is ever written stays proportional to what was added.
+ * that is ever written stays proportional to what was added. A base that would
+ * not fit into one record is never needed: the chain goes on instead.
  */
-export function planBody(after: StateFields, before: PlannedFrom | undefined, maxChainRecords: number): PlannedBody {
+export function planBody(after: StateFields, before: PlannedFrom | undefined, room: Room): PlannedBody {
   if (before === undefined) return planBase(after, after.messages);
   const delta = diffFields(before.fields, after);
-  if (delta === undefined) return rebased(before.fields, after);
-  const planned = planDelta(delta, before);
-  return baseWouldPay(planned.chain, maxChainRecords) ? rebased(before.fields, after) : planned;
+  const planned = delta && planDelta(delta, before, after);
+  if (planned !== undefined && fits(planned, room) && !baseWouldPay(planned.chain, room)) return planned;
+  const base = mayFit(after, room) ? rebased(before.fields, after) : undefined;
+  if (base !== undefined && fits(base, room)) return base;
+  const instead = planned ?? planDelta(deltaBetween(before.fields, after), before, after);
+  // Counted from here on, so that only as many new bytes again are a reason to try once more.
+  return { ...instead, chain: { ...instead.chain, baseBytes: instead.chain.bytes } };
 }
+
+export const fits = ({ body }: Pick<PlannedBody, "body">, { maxRecordBytes }: Room): boolean =>
+  body.byteLength <= maxRecordBytes;
+
+/** False where a base cannot fit, which is known without writing one. */
+export const mayFit = (fields: StateFields, { maxRecordBytes }: Room): boolean =>
+  leastBytesOf(fields) <= maxRecordBytes;
 
 export function planBase(fields: StateFields, newMessages: readonly Message[]): PlannedBody {
-  const body = encodeBody("base", fields);
-  const bytes = body.byteLength;
-  return { kind: "base", body, newMessages, chain: { records: 1, bytes, liveBytes: bytes, baseBytes: bytes } };
+  const bytes: Uint8Array[] = [];
+  const body = encodeBody("base", fields, fields, bytes);
+  const size = body.byteLength;
+  const chain = { records: 1, bytes: size, liveBytes: size, baseBytes: size };
+  return { kind: "base", body, newMessages, chain, bytes };
 }
 
-function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom): PlannedBody {
-  const body = encodeBody("delta", delta);
+function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, after: StateFields): PlannedBody {
+  const bytes: Uint8Array[] = [];
+  const body = encodeBody("delta", delta, after, bytes);
   const added = addedItems(delta, "messages") as readonly Message[];
   // What was appended is new; only a list that was rewritten may hold again what it held before.
   const fresh = delta.lists?.["messages"] === undefined ? [...added.keys()] : freshIn(added, fields);
@@ -63,7 +85,8 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom): P
     baseBytes: before.baseBytes,
   };
   const newMessages = fresh.flatMap((index) => added[index] ?? []);
-  return { kind: "delta", body, newMessages, chain, ...(fresh.length < added.length && { freshMessages: fresh }) };
+  const planned = { kind: "delta", body, newMessages, chain, bytes } as const;
+  return fresh.length < added.length ? { ...planned, freshMessages: fresh } : planned;
 }
 
 /** What takes the place of something older: the chain grows by it, the state does not. */
@@ -71,14 +94,20 @@ function overwrittenBytes({ append: _, ...rest }: StateDelta): number {
   return Object.keys(rest).length === 0 ? 0 : encodeOwned(rest, "state").length;
 }
 
-function baseWouldPay(chain: ChainSize, maxChainRecords: number): boolean {
-  if (chain.bytes > 2 * chain.liveBytes + SLACK_BYTES) return true;
-  return chain.records > maxChainRecords && chain.bytes >= 2 * chain.baseBytes;
+function baseWouldPay({ records, bytes, liveBytes, baseBytes }: ChainSize, { maxChainRecords }: Room): boolean {
+  if (bytes < 2 * baseBytes) return false;
+  const slack = records > MANY_RECORDS ? 0 : SLACK_BYTES;
+  return bytes > 2 * liveBytes + slack || records > maxChainRecords;
 }
 
 /** `{"base":…}` or `{"delta":…}`. */
-function encodeBody(kind: "base" | "delta", value: StateFields | StateDelta): Uint8Array {
-  return Buffer.from(encodeOwned({ [kind]: value }, "state"), "utf8");
+function encodeBody(
+  kind: "base" | "delta",
+  value: StateFields | StateDelta,
+  state: StateFields,
+  bytes: Uint8Array[],
+): Uint8Array {
+  return Buffer.from(encodeOwned({ [kind]: value }, "state", state, bytes), "utf8");
 }
 
 /** What an index holds of these messages. */
@@ -102,24 +131,20 @@ function freshIn(messages: readonly Message[], before: StateFields): readonly nu
   return [...messages.keys()].filter((index) => !old.has(messages[index] as Message));
 }
 
-/**
- * A base that counts as new those of its messages that are in `fresh`, found by
- * value and from the end; all of them where `fresh` is not given.
- */
-export function planBaseHolding(fields: StateFields, fresh: readonly Message[] | undefined): PlannedBody {
-  if (fresh === undefined) return planBase(fields, fields.messages);
+/** The same base, counting as new those of its messages that are in `fresh`, found by value and from the end. */
+export function countingAsNew(base: PlannedBody, fields: StateFields, fresh: readonly Message[]): PlannedBody {
   const wanted = new Map<string, number>();
   for (const message of fresh) {
-    const text = encodeText(message, "message");
+    const text = encodeOwned(message, "message");
     wanted.set(text, (wanted.get(text) ?? 0) + 1);
   }
   const freshMessages: number[] = [];
   for (const [index, message] of [...fields.messages.entries()].reverse()) {
-    const text = encodeText(message, "message");
+    const text = encodeOwned(message, "message");
     const left = wanted.get(text) ?? 0;
     if (left > 0) freshMessages.unshift(index);
     wanted.set(text, left - 1);
   }
   const newMessages = freshMessages.flatMap((index) => fields.messages[index] ?? []);
-  return { ...planBase(fields, newMessages), freshMessages };
+  return { ...base, newMessages, freshMessages };
 }

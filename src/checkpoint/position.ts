@@ -1,10 +1,12 @@
 import { AgentState } from "../state/agent-state.ts";
-import { findOrigin, rememberOrigin } from "../state/lineage.ts";
+import { findOrigin, findOrigins, type Origin, rememberOrigin } from "../state/lineage.ts";
+import { NO_BYTES, type SealedBytes, sealBytes } from "../state/sealed-bytes.ts";
+import type { StateFields } from "../state/state-fields.ts";
 import { migrateFields } from "../state/state-schema.ts";
 import { rebuild } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { type ChainSize, openHeader, type ThreadFacts } from "./record.ts";
-import type { LogChain } from "./thread-log.ts";
+import type { LogChain, LogRecord } from "./thread-log.ts";
 
 /** Where a state stands in the log of one thread, as far as its holder knows. */
 export interface Position {
@@ -17,13 +19,37 @@ export interface Position {
   readonly writeId: string;
   readonly base: number;
   readonly chain: ChainSize;
+  /** What the record holds: other fields than the state's own where a load brought them up to a newer schema. */
+  readonly stored: StateFields;
+  /** Of the state's own fields. */
   readonly schema: number;
+  readonly bytes: SealedBytes;
   /** As of the tail. */
   readonly thread: ThreadFacts | undefined;
+  /** The record itself, where it is small and the next save is likely to need it. */
+  readonly record?: LogRecord;
 }
 
+export const originOf = (
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+): Origin<Position> | undefined => findOrigin(state, threadId, context.id) as Origin<Position> | undefined;
+
 export const positionOf = (context: CheckpointContext, state: AgentState, threadId: string): Position | undefined =>
-  findOrigin(state, context.originKey(threadId))?.position as Position | undefined;
+  originOf(context, state, threadId)?.position;
+
+/**
+ * A state that came by another checkpointer may stand in the same store: the
+ * thread's generation, which is random, tells. Asked only where that may be so.
+ */
+export async function adoptPosition(context: CheckpointContext, state: AgentState, threadId: string): Promise<void> {
+  const known = findOrigins(state, threadId);
+  if (known.length === 0 || positionOf(context, state, threadId) !== undefined) return;
+  const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
+  const same = known.find(({ generation }) => generation === found?.generation);
+  if (same !== undefined) rememberOrigin(state, threadId, context.id, same);
+}
 
 export function rememberPosition(
   context: CheckpointContext,
@@ -31,12 +57,13 @@ export function rememberPosition(
   threadId: string,
   position: Position,
 ): void {
-  rememberOrigin(state, context.originKey(threadId), { fields: state.fields, position });
+  const { generation } = position;
+  rememberOrigin(state, threadId, context.id, { fields: state.fields, generation, position });
 }
 
 /** The state at `seq`, brought up to the program's schema, and remembering where it came from. */
 export function stateAt(context: CheckpointContext, threadId: string, chain: LogChain, seq: number): AgentState {
-  const { record, header, fields } = rebuild(chain, seq);
+  const { record, header, fields, bytes } = rebuild(chain, seq);
   const state = AgentState.fromFields(migrateFields(fields, header.schema, context.schema));
   rememberPosition(context, state, threadId, {
     generation: chain.generation,
@@ -47,7 +74,9 @@ export function stateAt(context: CheckpointContext, threadId: string, chain: Log
     checkpointId: record.checkpointId ?? "",
     base: record.base,
     chain: header.chain,
-    schema: header.schema,
+    stored: fields,
+    schema: context.schema?.version ?? header.schema,
+    bytes: sealBytes(NO_BYTES, bytes),
     thread: openHeader(chain.tail).thread,
   });
   return state;

@@ -4,6 +4,7 @@ import type { CheckpointContext } from "./context.ts";
 import { appendEdit, type EditPlan, entries, MOST_PLANS, rebuiltOn } from "./editing.ts";
 import { everyThread } from "./finding.ts";
 import { LostRaces } from "./lost-races.ts";
+import { fits } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
 import type { LogEntry, ThreadEntry } from "./thread-log.ts";
 import { Warnings } from "./warnings.ts";
@@ -47,50 +48,81 @@ async function vacuumThread(context: CheckpointContext, { threadId, head }: Thre
   // A thread holds no more checkpoints than the position of its newest says: the many short ones cost no call.
   if (head.seq <= rule.keepLast || (head.seq === 1 && isYoung(head, rule))) return NOTHING;
   const place = { operation: "vacuum", threadId };
+  const mayGo = (entry: LogEntry, newer: number): boolean => newer >= rule.keepLast && !isYoung(entry, rule);
   for (const plans = new LostRaces(context, "vacuum", threadId, MOST_PLANS); ; plans.lost()) {
     const tail = await context.call(place, (log) => log.tail(threadId));
     if (tail === undefined) return NOTHING;
-    const { outdated, oldestKept } = await survey(context, threadId, rule);
-    const removed = { checkpoints: outdated, threads: outdated > 0 && oldestKept === undefined ? 1 : 0 };
-    if (outdated === 0 || rule.dryRun) return removed;
-    if (oldestKept === undefined) {
+    const found = await survey(context, threadId, mayGo);
+    if (found.oldestKept === undefined) {
+      const removed = { checkpoints: found.outdated, threads: found.outdated > 0 ? 1 : 0 };
+      if (found.outdated === 0 || rule.dryRun) return removed;
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };
       if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return removed;
       continue;
     }
-    const plan = await planCut(context, threadId, oldestKept);
-    if (plan !== undefined && (await appendEdit(context, threadId, tail, plan))) return removed;
+    const { outdated, plan } = await planCut(context, threadId, { ...found, oldestKept: found.oldestKept }, rule);
+    if (rule.dryRun || plan === undefined || (await appendEdit(context, threadId, tail, plan))) {
+      return { checkpoints: outdated, threads: 0 };
+    }
   }
 }
 
-/** The oldest checkpoint that is kept begins the history: it must stand alone. `undefined` when it is gone already. */
+interface Cut {
+  /** How many checkpoints go. */
+  readonly outdated: number;
+  /** Nothing where there is nothing to do. */
+  readonly plan: EditPlan | undefined;
+}
+
+/**
+ * The checkpoint that becomes the oldest is made a base, and everything below it
+ * goes: also the steps of one whose name was moved on. Where its state does not
+ * fit into one record, what it builds on stays, and only what is older goes.
+ */
 async function planCut(
   context: CheckpointContext,
   threadId: string,
-  oldestKept: LogEntry,
-): Promise<EditPlan | undefined> {
-  const edits = { dropBelow: oldestKept.seq };
-  const { kind, freshMessages } = openHeader(oldestKept);
-  if (kind === "base" && freshMessages === undefined) return { edits, restsOn: [oldestKept] };
-  const replacement = await rebuiltOn(context, threadId, oldestKept, undefined);
-  return replacement && { edits: { ...edits, replace: [replacement] }, restsOn: [oldestKept] };
+  { outdated, oldestKept }: { readonly outdated: number; readonly oldestKept: LogEntry },
+  rule: Rule,
+): Promise<Cut> {
+  const restsOn = [oldestKept];
+  const { kind, freshMessages, chain } = openHeader(oldestKept);
+  if (kind === "base" && outdated === 0) return { outdated, plan: undefined };
+  const { seq, base } = oldestKept;
+  if (kind === "base" && freshMessages === undefined) return { outdated, plan: { edits: { dropBelow: seq }, restsOn } };
+  const { capabilities } = context.log;
+  // A dry run reads no state: the headers tell about how large it is.
+  if (rule.dryRun && chain.liveBytes <= capabilities.maxRecordBytes) return { outdated, plan: undefined };
+  const replacement = rule.dryRun ? undefined : await rebuiltOn(context, threadId, oldestKept, undefined);
+  if (replacement !== undefined && fits(replacement, capabilities)) {
+    return { outdated, plan: { edits: { dropBelow: seq, replace: [replacement] }, restsOn } };
+  }
+  const below = await survey(context, threadId, (entry) => entry.seq < base);
+  if (below.oldestKept !== undefined && below.outdated < outdated) {
+    return planCut(context, threadId, { outdated: below.outdated, oldestKept: below.oldestKept }, rule);
+  }
+  return {
+    outdated: below.outdated,
+    plan: below.outdated === 0 ? undefined : { edits: { dropBelow: base }, restsOn },
+  };
 }
 
 /**
  * How many of the oldest go, and the oldest of those that stay. In the order of
  * the log: a clock that jumped cannot tear a hole into the history. Holds no
- * more than a page of entries, however many there are.
+ * more than a page of entries, however many there are. `mayGo` is told how many
+ * are newer.
  */
 async function survey(
   context: CheckpointContext,
   threadId: string,
-  rule: Rule,
+  mayGo: (entry: LogEntry, newer: number) => boolean,
 ): Promise<{ readonly outdated: number; readonly oldestKept: LogEntry | undefined }> {
   let [met, kept] = [0, 0];
   let oldestKept: LogEntry | undefined;
   for await (const entry of entries(context, threadId)) {
     met++;
-    if (met > rule.keepLast && !isYoung(entry, rule)) continue;
+    if (mayGo(entry, met - 1)) continue;
     kept = met;
     oldestKept = entry;
   }

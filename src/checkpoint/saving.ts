@@ -1,17 +1,28 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import { findOrigin } from "../state/lineage.ts";
+import { leastBytesOf } from "../state/immutable.ts";
+import { lookAtBytes, NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
-import { type Attempt, appliedBefore, attemptFor, findWrite, leaveUnsettled, settled } from "./attempt.ts";
+import {
+  type Attempt,
+  appliedBefore,
+  attemptFor,
+  findWrite,
+  leaveUnsettled,
+  type MadeRecord,
+  settled,
+} from "./attempt.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import { type CheckpointContext, newId } from "./context.ts";
-import { planRemoval } from "./editing.ts";
+import { isOvertaken } from "./editing.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
+import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
-import { type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
-import { type Position, positionOf } from "./position.ts";
+import { freeName } from "./moving-names.ts";
+import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
+import { adoptPosition, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord, type ThreadFacts } from "./record.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
@@ -43,21 +54,24 @@ export async function saveState(
   try {
     // What is written depends on what the storage takes, which some drivers know only after contact.
     await context.connect({ operation: "save", threadId });
+    await adoptPosition(context, state, threadId);
+    if (options.expectedHead !== uncheckedHead) await assertNotDeleted(context, state, threadId, attempt);
     const applied = await appliedBefore(context, state, threadId, attempt, options);
     if (applied !== undefined) return applied;
     let expectation = await initialExpectation(context, state, threadId, options);
     for (const races = new LostRaces(context, "save", threadId); ; races.lost()) {
       expectation = await heedLease(context, threadId, expectation, options);
-      const { request, fields } = await planAppend(context, state, threadId, expectation, {
+      const { request, made } = await planAppend(context, state, threadId, expectation, {
         ...options,
         metadata,
         attempt,
       });
       const outcome = await append(context, state, threadId, request, attempt);
-      if (outcome.appended) return settled(context, state, threadId, request.generation, request.record, fields);
+      if (outcome.appended) return settled(context, state, threadId, request.generation, request.record, made);
       const { occupant } = outcome;
       if (occupant?.writeId === attempt.writeId) {
-        return settled(context, state, threadId, request.generation, occupant);
+        const known = { ...openHeader(occupant), bytes: made.bytes };
+        return settled(context, state, threadId, request.generation, occupant, known);
       }
       expectation = reconsider(context, threadId, expectation, outcome, options);
     }
@@ -85,7 +99,8 @@ async function append(
       }),
     );
   } catch (error) {
-    leaveUnsettled(context, state, threadId, attempt);
+    const creation = request.expected === 0 && mayBe ? await creationSeen(context, threadId, request) : undefined;
+    leaveUnsettled(context, state, threadId, creation === undefined ? attempt : { ...attempt, creation });
     throw sayingWhetherWritten(error, mayBe);
   }
 }
@@ -179,25 +194,27 @@ async function planAppend(
   threadId: string,
   expected: Expectation | undefined,
   options: Planned,
-): Promise<{ readonly request: AppendRequest; readonly fields: RecordFields }> {
+): Promise<{ readonly request: AppendRequest; readonly made: MadeRecord }> {
   const { writeId, checkpointId } = options.attempt;
-  const removal =
-    options.checkpointId === undefined || expected === undefined
-      ? {}
-      : await planRemoval(context, threadId, options.checkpointId, expected.tail);
+  const position = positionOf(context, state, threadId);
   // A program that knows no schema hands on the version of what it adds to.
-  const schema = context.schema?.version ?? positionOf(context, state, threadId)?.schema ?? 0;
-  const origin = buildableOrigin(context, state, threadId, expected, schema, removal.drop ?? []);
-  const planned = planBody(state.fields, origin, context.log.capabilities.maxChainRecords);
-  assertFits(context, threadId, planned);
+  const schema = context.schema?.version ?? position?.schema ?? 0;
+  const origin = buildableOrigin(position, expected);
+  const looked = position && lookAtBytes(position.bytes, state.fields);
+  const whole = planFitting(context, state, threadId, origin);
+  const builtOn = whole.kind === "delta" ? origin : undefined;
+  const { planned, edits } =
+    options.checkpointId === undefined || expected === undefined
+      ? { planned: whole, edits: {} }
+      : await freeName(context, threadId, options.checkpointId, state.fields, whole, asOf(builtOn, expected.tail));
   const seq = (expected?.tail ?? 0) + 1;
   const lease = leaseAfterWrite(context, expected, options.lease);
-  const edited = removal.drop === undefined ? {} : { edits: (expected?.thread?.edits ?? 0) + 1 };
+  const edited = Object.keys(edits).length === 0 ? {} : { edits: (expected?.thread?.edits ?? 0) + 1 };
   const thread = { ...expected?.thread, ...edited, ...(lease !== undefined && { lease }) };
   const fields: RecordFields = {
     kind: planned.kind,
     createdAt: context.now(),
-    buildsOn: planned.kind === "base" ? 0 : (origin?.position.seq ?? 0),
+    buildsOn: builtOn?.seq ?? 0,
     schema,
     messageCount: state.messages.length,
     chain: planned.chain,
@@ -207,7 +224,7 @@ async function planAppend(
   const record = sealRecord({
     seq,
     writeId,
-    base: planned.kind === "base" ? seq : (origin?.position.base ?? seq),
+    base: builtOn?.base ?? seq,
     head: seq,
     checkpointId,
     metadata: options.metadata,
@@ -221,36 +238,48 @@ async function planAppend(
     generation: expected?.generation ?? (options.writeId === undefined ? writeId : newId()),
     expected: expected?.tail ?? 0,
     record,
-    ...removal,
+    // Names that others moved meanwhile are not ours to move: the append is refused, and tells why.
+    ...(isOvertaken(edits, seq - 1) ? {} : edits),
     ...(options.ttlSeconds !== undefined && { ttlMs: Math.min(options.ttlSeconds * 1000, LONGEST_TTL_MS) }),
   };
-  return { request, fields };
+  const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
+  return { request, made: { ...fields, bytes, ...(options.checkpointId !== undefined && { record }) } };
 }
 
-/** The checkpoint a delta may build on: the head itself, of the same schema, and not about to go. */
-function buildableOrigin(
+/** A record that is kept in memory is the stored one only while nothing came after it: an edit may have replaced it. */
+function asOf(position: Position | undefined, tail: number): Position | undefined {
+  if (position === undefined || position.seq === tail) return position;
+  const { record: _, ...rest } = position;
+  return rest;
+}
+
+/** The checkpoint a delta may build on: the head itself. */
+function buildableOrigin(position: Position | undefined, expected: Expectation | undefined): Position | undefined {
+  if (position === undefined || expected === undefined) return undefined;
+  return position.generation === expected.generation && position.seq === expected.head ? position : undefined;
+}
+
+function planFitting(
   context: CheckpointContext,
   state: AgentState,
   threadId: string,
-  expected: Expectation | undefined,
-  schema: number,
-  dropped: readonly number[],
-):
-  | { readonly fields: AgentState["fields"]; readonly position: Position; readonly chain: Position["chain"] }
-  | undefined {
-  const origin = findOrigin(state, context.originKey(threadId));
-  const position = origin?.position as Position | undefined;
-  if (origin === undefined || position === undefined || expected === undefined) return undefined;
-  if (position.generation !== expected.generation || position.seq !== expected.head) return undefined;
-  if (position.schema !== schema || dropped.includes(position.seq)) return undefined;
-  return { fields: origin.fields, position, chain: position.chain };
+  origin: Position | undefined,
+): PlannedBody {
+  const { log } = context;
+  if (origin === undefined && !mayFit(state.fields, log.capabilities)) {
+    throw tooLarge(context, threadId, `at least ${leastBytesOf(state.fields)}`);
+  }
+  const before = origin && { fields: origin.stored, chain: origin.chain };
+  const planned = planBody(state.fields, before, log.capabilities);
+  if (!fits(planned, log.capabilities)) throw tooLarge(context, threadId, String(planned.body.byteLength));
+  return planned;
 }
 
-function assertFits(context: CheckpointContext, threadId: string, { body }: PlannedBody): void {
-  const { maxRecordBytes } = context.log.capabilities;
-  if (body.byteLength <= maxRecordBytes) return;
-  const size = `what is new in thread ${JSON.stringify(threadId)} is ${body.byteLength} bytes`;
-  throw new StateError("TOO_LARGE", `${size}; ${context.log.name} takes at most ${maxRecordBytes}`, { threadId });
+function tooLarge({ log }: CheckpointContext, threadId: string, size: string): StateError {
+  const { maxRecordBytes } = log.capabilities;
+  const found = `what is new in thread ${JSON.stringify(threadId)} is ${size} bytes`;
+  const remedy = "Save it in several steps, with fewer new messages or fields in each";
+  return new StateError("TOO_LARGE", `${found}; ${log.name} takes at most ${maxRecordBytes}. ${remedy}`, { threadId });
 }
 
 function conflict(

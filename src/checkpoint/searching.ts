@@ -6,6 +6,8 @@ import type { CheckpointContext } from "./context.ts";
 import { checkedLimit, checkedPrefix, everyThread } from "./finding.ts";
 import { type Page, page } from "./page.ts";
 import { wordsOf } from "./plan-record.ts";
+import { hitsInCheckpoints } from "./step-hits.ts";
+import { isContent } from "./steps.ts";
 import { summariseThread } from "./summary.ts";
 import type { LogRecord, SearchHit } from "./thread-log.ts";
 import { Warnings } from "./warnings.ts";
@@ -36,9 +38,10 @@ export async function searchThreads(
   }
   if (words.length === 0 || within.limit === 0) return page<ThreadSearchHit>([], undefined);
   const warnings = new Warnings();
-  const hits = context.log.search
-    ? await searchIndex(context, words, within, warnings)
-    : await scan(context, words, within, warnings);
+  const find = context.log.search ? searchIndex : scan;
+  const hits = await hitsInCheckpoints(context, within.limit, (limit) =>
+    find(context, words, { ...within, limit }, warnings),
+  );
   return page(
     hits.map(({ threadId, entry, score }) => ({ ...summariseThread({ threadId, head: entry }, warnings), score })),
     undefined,
@@ -58,12 +61,14 @@ async function searchIndex(
 
 /** Indexes what was saved since the last time, where the backend leaves that for later. */
 export const catchUpIndex = (context: CheckpointContext, warnings: Warnings): Promise<void> =>
-  context.call({ operation: "search" }, async (log) => log.catchUp?.((record) => wordsIn(record, undefined, warnings)));
+  context.call({ operation: "search" }, async (log) =>
+    log.catchUp?.((record) => wordsIn(record, undefined, warnings), context.closing),
+  );
 
 /** Whoever loads a record that cannot be read hears of it; it must not keep everything else from being found. */
 function wordsIn(record: LogRecord, threadId: string | undefined, warnings: Warnings): string | undefined {
   try {
-    return wordsOf(newMessagesOf(record));
+    return isContent(record) ? wordsOf(newMessagesOf(record)) : undefined;
   } catch (error) {
     warnings.note(error, threadId);
     return undefined;
@@ -102,7 +107,6 @@ async function* scanThread(
   let chain = await context.call(place, (log) => log.readTail(threadId));
   while (chain !== undefined) {
     for (const record of chain.records) {
-      if (record.checkpointId === undefined) continue;
       const score = scoreOf(wordsIn(record, threadId, warnings) ?? "", words);
       if (score > 0) yield { threadId, entry: record, score };
     }

@@ -10,12 +10,13 @@ export async function threadStats(context: CheckpointContext, threadId: string):
   let newest: LogEntry | undefined;
   let oldest: LogEntry | undefined;
   for await (const entry of entries(context, threadId)) {
+    if (oldest !== undefined) bytes += bytesBetween(entry, oldest);
     newest ??= entry;
     oldest = entry;
     checkpoints++;
-    bytes += openHeader(entry).bodyBytes;
   }
   if (newest === undefined || oldest === undefined) return undefined;
+  bytes += bytesBetween(undefined, oldest);
   const header = openHeader(newest);
   return {
     checkpoints,
@@ -26,4 +27,12 @@ export async function threadStats(context: CheckpointContext, threadId: string):
     firstAt: new Date(openHeader(oldest).createdAt),
     lastAt: new Date(header.createdAt),
   };
+}
+
+/** What a checkpoint added to the one before it: its own record, and the steps that it builds on. */
+function bytesBetween(older: LogEntry | undefined, entry: LogEntry): number {
+  const { kind, buildsOn, bodyBytes, chain } = openHeader(entry);
+  if (kind === "base" || buildsOn === older?.seq) return bodyBytes;
+  const shared = older !== undefined && entry.base <= older.seq ? openHeader(older).chain.bytes : 0;
+  return Math.max(bodyBytes, chain.bytes - shared);
 }

@@ -217,9 +217,9 @@ export interface ThreadLog {
   }): Promise<LogPage<ThreadEntry>>;
 
   /**
-   * Checkpoint records whose words contain all of `words`, each as a whole word
-   * or as the beginning of one, in threads whose ids begin with `prefix`. Best
-   * first. Without it, threads are scanned.
+   * Records whose words contain all of `words`, each as a whole word or as the
+   * beginning of one, in threads whose ids begin with `prefix`; whether or not
+   * they carry a checkpoint id. Best first. Without it, threads are scanned.
    */
   search?(
     words: readonly string[],
@@ -229,12 +229,13 @@ export interface ThreadLog {
   /**
    * Brings the index that `search` uses up to date, for a driver that does not
    * index within `append` so that saves do not pay for searches. Called before
-   * every search and now and then after saves. `wordsOf` gives a record's words.
-   * Must reach what was saved before the call, and must end whoever goes on
-   * writing: what comes after its start is left for the next call, since a search
-   * waits for this one. May be called while another call runs.
+   * every search and now and then after saves. `wordsOf` gives any
+   * record's words, and nothing for a record that has no words; where it throws,
+   * that record alone is left out. Indexes what was there when it
+   * was called, so that it ends however busy the writers are, and keeps what it
+   * did when it is stopped: by `signal`, at the latest after its next batch.
    */
-  catchUp?(wordsOf: (record: LogRecord) => string | undefined): Promise<void>;
+  catchUp?(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void>;
 
   /** Threads whose ids begin with `prefix` and whose head checkpoint's metadata has `key` with that JSON value. Without it, threads are scanned. */
   queryMetadata?(
@@ -251,6 +252,9 @@ export interface ThreadLog {
 
   /** What kind of failure a client's error is, or `undefined` when it cannot tell. */
   classify(error: unknown): ErrorCode | undefined;
+
+  /** Whether a failed write was surely not made: the storage said so, or was never asked. Without it, the code decides. */
+  declined?(error: unknown): boolean;
 
   /** Frees what the driver opened itself; what was handed in stays open. Later calls reject. May be called twice. */
   close(): Promise<void>;

@@ -19,16 +19,32 @@ export function parseLocalUrl(url: string): LocalUrl {
   return { path: decode(path, url), parameters: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-/** For backends whose URL takes no parameters beyond those named. */
+/**
+ * Refuses the URL of a server in which a password cannot be told from the rest.
+ * The reader of such a URL takes a part of the password for a host, a database
+ * or a parameter, and would show it. Nothing of the URL is shown here.
+ */
+export function assertAddress(url: string): void {
+  const [, authority = "", rest = ""] = /^[^:/?#]*:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
+  const [path, query] = splitOnce(rest, "?");
+  const at = authority.lastIndexOf("@");
+  const isHost = /^(\[[^\]]*\]|[^:[\]]*)(:\d*)?$/.test(authority.slice(at + 1));
+  const isStrayQuery = at === -1 && query.split("&").some((one) => one.split("=")[0]?.includes("@"));
+  if (isHost && !rest.includes("#") && !path.includes("@") && !isStrayQuery && isDecodable(authority)) return;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "the URL cannot be read. In a user, a password or a token / is written %2F, ? %3F, # %23, @ %40, : %3A and % %25 (encodeURIComponent does it); the URL is not shown, because it may hold one",
+  );
+}
+
+/** For backends whose URL takes no parameters beyond those named. Values are not shown: one may be a token. */
 export function assertParameters(url: string, given: Readonly<Record<string, string>>, known: readonly string[]): void {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;
     const list = known.length === 0 ? "none" : known.join(", ");
-    const shown = JSON.stringify(redact(url));
-    throw new StateError(
-      "INVALID_ARGUMENT",
-      `${shown} has the unknown parameter ${JSON.stringify(name)}; known: ${list}`,
-    );
+    const scheme = url.slice(0, url.indexOf(":"));
+    const which = /^\w{1,40}$/.test(name) ? `the unknown parameter ${JSON.stringify(name)}` : "an unknown parameter";
+    throw new StateError("INVALID_ARGUMENT", `the ${scheme} URL has ${which}; known: ${list}`);
   }
 }
 
@@ -42,5 +58,14 @@ function decode(path: string, url: string): string {
     return decodeURIComponent(path);
   } catch {
     throw new StateError("INVALID_ARGUMENT", `${JSON.stringify(redact(url))} holds a broken %-escape`);
+  }
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
   }
 }

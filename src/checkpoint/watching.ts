@@ -23,17 +23,38 @@ export function assertWatchOptions({ pollMs = 250 }: WatchOptions): void {
   throw new StateError("INVALID_ARGUMENT", `pollMs must be ${range}, not ${String(pollMs)}`);
 }
 
-/** Every checkpoint saved from now on, in order, by whomever. A thread that does not exist yet can be watched. */
+/** Every checkpoint saved from now on, in order, by whomever, until the signal or until the checkpointer is closed. A thread that does not exist yet can be watched. */
 export async function* watchThread(
   context: CheckpointContext,
   threadId: string,
   { signal, pollMs = 250 }: WatchOptions,
 ): AsyncGenerator<CheckpointSummary, void, undefined> {
   assertThreadId(threadId);
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  const ends = [context.closing, ...(signal === undefined ? [] : [signal])];
+  if (ends.some(({ aborted }) => aborted)) return;
+  for (const one of ends) one.addEventListener("abort", end);
+  try {
+    yield* summariesFrom(context, threadId, pollMs, over.signal);
+  } catch (error) {
+    // A look that the closing cut off is no failure of the watch.
+    if (!context.closing.aborted) throw error;
+  } finally {
+    for (const one of ends) one.removeEventListener("abort", end);
+  }
+}
+
+async function* summariesFrom(
+  context: CheckpointContext,
+  threadId: string,
+  pollMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<CheckpointSummary, void, undefined> {
   const bell = ring(context, threadId, pollMs, signal);
   try {
     let seen = await tailOf(context, threadId);
-    while (!signal?.aborted) {
+    while (!signal.aborted) {
       let now = await tailOf(context, threadId);
       if (now !== undefined && (now.generation !== seen?.generation || now.seq !== seen.seq)) {
         const after = now.generation === seen?.generation ? seen.seq : 0;
@@ -81,7 +102,7 @@ function ring(
   context: CheckpointContext,
   threadId: string,
   pollMs: number,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): { next(): Promise<void>; stop(): void } {
   const { log } = context;
   if (log.subscribe === undefined) {
@@ -94,7 +115,7 @@ function ring(
     wake();
   };
   const unsubscribe = log.subscribe(threadId, onChange);
-  signal?.addEventListener("abort", onChange);
+  signal.addEventListener("abort", onChange);
   return {
     next: async () => {
       if (!changed) await new Promise<void>((resolve) => (wake = resolve));
@@ -102,7 +123,7 @@ function ring(
     },
     stop: () => {
       unsubscribe();
-      signal?.removeEventListener("abort", onChange);
+      signal.removeEventListener("abort", onChange);
     },
   };
 }

@@ -14,16 +14,19 @@ const DECLINED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /** Whether a write that ended with this error may have been applied all the same. */
 export function mayBeWritten(log: ThreadLog, error: unknown): boolean {
+  if (log.declined?.(error)) return false;
   const code = StateError.is(error) ? error.code : log.classify(error);
   return code === undefined || !DECLINED.has(code);
 }
 
 /** The same error, which now says whether the write may have been applied. What says so already, or is about the call itself, is left as it is. */
-export function sayingWhetherWritten(error: unknown, mayBe: boolean): unknown {
+export function sayingWhetherWritten(
+  error: unknown,
+  mayBe: boolean,
+  ifMayBe = "It may have been written; saving the same state again applies it once",
+): unknown {
   if (!StateError.is(error) || error.code === "INVALID_ARGUMENT" || error.context.written !== undefined) return error;
-  const meaning = mayBe
-    ? "It may have been written; saving the same state again applies it once"
-    : "Nothing was written";
+  const meaning = mayBe ? ifMayBe : "Nothing was written";
   return new StateError(error.code, `${error.message.replace(/[.;\s]+$/, "")}. ${meaning}`, {
     ...error.context,
     written: mayBe ? "unknown" : "no",

@@ -1,6 +1,6 @@
 import { StateError } from "../errors.ts";
-import { decodeValue, encodeValue, type JsonValue } from "./codec.ts";
-import { immutableCopy, isPlainObject, own } from "./immutable.ts";
+import { decodeValue, encodeOwnedValue, type JsonValue } from "./codec.ts";
+import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./immutable.ts";
 import { deriveLineage } from "./lineage.ts";
 import type { Message } from "./message.ts";
 import {
@@ -35,7 +35,8 @@ export class AgentState {
 
   /** The counterpart of `fields`; unknown fields are kept. */
   static fromFields(fields: StateFields): AgentState {
-    const copy = immutableCopy(fields, "state");
+    // What a store held passed the doorway when it was saved: limits are for what enters, and whatever was saved loads.
+    const copy = isOwned(fields) ? fields : immutablePart(fields, "state", 0);
     const fault = faultInFields(copy as unknown as Readonly<Record<string, unknown>>);
     if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `state.${fault}`, { path: `state.${fault}` });
     return new AgentState(copy);
@@ -53,7 +54,7 @@ export class AgentState {
 
   /** Plain JSON that `fromCheckpoint` turns back into an equal state. */
   toCheckpoint(): { readonly format: number; readonly state: JsonValue } {
-    return { format: FORMAT_VERSION, state: encodeValue(this.#fields, "state") };
+    return { format: FORMAT_VERSION, state: encodeOwnedValue(this.#fields, "state") };
   }
 
   get fields(): StateFields {
@@ -102,9 +103,10 @@ export class AgentState {
 
   /** This state with some fields replaced. The others, and every part that is reused, stay shared. */
   with(changes: Partial<StateFields>): AgentState {
-    const next = AgentState.fromFields({ ...this.#fields, ...changes });
-    deriveLineage(next, this);
-    return next;
+    const copy = immutablePart(changes, "state", 0);
+    const fault = faultInFields({ ...EMPTY_FIELDS, ...copy });
+    if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `state.${fault}`, { path: `state.${fault}` });
+    return this.#derive(copy);
   }
 
   /** For parts that passed the doorway already: costs the same however long the conversation is. */
@@ -120,7 +122,7 @@ export class AgentState {
 
   /** Adds to the end of the conversation. */
   withMessages(messages: readonly Message[]): AgentState {
-    const added = immutableCopy(messages, "state.messages");
+    const added = immutablePart(messages, "state.messages", FIELD_DEPTH);
     for (const message of added) {
       const fault = faultInMessage(message);
       if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `the message${fault}`);
@@ -139,7 +141,7 @@ export class AgentState {
     if (known === -1) {
       return this.#derive({ toolExecutions: appended(this.toolExecutions, [execution], "state.toolExecutions") });
     }
-    const copy = immutableCopy(execution, "state.toolExecutions");
+    const copy = immutablePart(execution, "state.toolExecutions", ITEM_DEPTH);
     return this.#derive({ toolExecutions: replaced(this.toolExecutions, known, copy) });
   }
 
@@ -147,12 +149,12 @@ export class AgentState {
   withInterrupt(interrupt: Interrupt): AgentState {
     const known = this.interrupts.findIndex((other) => other.id === interrupt.id);
     if (known === -1) return this.#derive({ interrupts: appended(this.interrupts, [interrupt], "state.interrupts") });
-    const copy = immutableCopy(interrupt, "state.interrupts");
+    const copy = immutablePart(interrupt, "state.interrupts", ITEM_DEPTH);
     return this.#derive({ interrupts: replaced(this.interrupts, known, copy) });
   }
 
   withArtifact(name: string, text: string): AgentState {
-    return this.#derive({ artifacts: immutableCopy({ ...this.artifacts, [name]: text }, "state.artifacts") });
+    return this.#derive({ artifacts: merged(this.artifacts, { [name]: text }, "state.artifacts") });
   }
 
   withReasoningStep(step: ReasoningStep): AgentState {
@@ -167,21 +169,17 @@ export class AgentState {
   withUsage(added: Partial<ThreadTotals>): AgentState {
     const totals: Record<string, number> = { ...this.totals };
     for (const [name, count] of Object.entries(added)) totals[name] = (totals[name] ?? 0) + count;
-    return this.#derive({ totals: immutableCopy(totals, "state.totals") as unknown as ThreadTotals });
+    return this.#derive({ totals: immutablePart(totals, "state.totals", FIELD_DEPTH) as unknown as ThreadTotals });
   }
 
   /** Merges keys into the thread's metadata; a key set to `undefined` is removed. */
   withMetadata(changes: Readonly<Record<string, unknown>>): AgentState {
-    return this.#derive({
-      metadata: immutableCopy(merged(this.metadata, changes, "state.metadata"), "state.metadata"),
-    });
+    return this.#derive({ metadata: merged(this.metadata, changes, "state.metadata") });
   }
 
   /** Merges keys into what providers want back; a key set to `undefined` is removed. */
   withProviderState(changes: Readonly<Record<string, unknown>>): AgentState {
-    return this.#derive({
-      providerState: immutableCopy(merged(this.providerState, changes, "state.providerState"), "state.providerState"),
-    });
+    return this.#derive({ providerState: merged(this.providerState, changes, "state.providerState") });
   }
 }
 
@@ -196,7 +194,7 @@ export function assertKnownFormat(format: number, what: string): void {
 
 /** Owned without a second look at the old items: they passed the doorway when they came. */
 function appended<T>(list: readonly T[], items: readonly T[], name: string): readonly T[] {
-  return own([...list, ...immutableCopy(items, name)]);
+  return own([...list, ...immutablePart(items, name, FIELD_DEPTH)]);
 }
 
 /** A plain loop from the end, where it nearly always is: this runs for every step of every tool call. */
@@ -213,17 +211,18 @@ function replaced<T>(list: readonly T[], index: number, item: T): readonly T[] {
   return own(copy);
 }
 
-function merged(
-  record: Readonly<Record<string, unknown>>,
-  changes: Readonly<Record<string, unknown>>,
+/** Owned for the same reason: what stays was looked at when it came. */
+function merged<T>(
+  record: Readonly<Record<string, T>>,
+  changes: Readonly<Record<string, T>>,
   name: string,
-): Readonly<Record<string, unknown>> {
-  const copy = immutableCopy(changes, name);
+): Readonly<Record<string, T>> {
+  const copy = immutablePart(changes, name, FIELD_DEPTH);
   if (!isPlainObject(copy)) throw new StateError("INVALID_ARGUMENT", `${name} must be an object`, { path: name });
   const entries = new Map(Object.entries(record));
   for (const [key, value] of Object.entries(copy)) {
     if (value === undefined) entries.delete(key);
     else entries.set(key, value);
   }
-  return Object.fromEntries(entries);
+  return own(Object.fromEntries(entries));
 }

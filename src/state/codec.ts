@@ -1,5 +1,7 @@
 import { StateError } from "../errors.ts";
-import { defineOwn, immutableCopy, MAX_DEPTH, own } from "./immutable.ts";
+import { defineOwn, immutableCopy, MAX_DEPTH, own, ownBytes } from "./immutable.ts";
+import { pathTo } from "./path.ts";
+import { sealDate, sealMap, sealSet } from "./read-only.ts";
 
 /**
  * Lossless JSON. Values that JSON lacks travel as an object whose only marker
@@ -25,12 +27,18 @@ const MAX_TREE_DEPTH = MAX_DEPTH * 4;
 export const encodeText = (value: unknown, name: string): string => JSON.stringify(encodeValue(value, name));
 
 /** A JSON tree without functions, classes or surprises. Shares whatever needed no tag. */
-export const encodeValue = (value: unknown, name: string): JsonValue => encode(immutableCopy(value, name));
+export const encodeValue = (value: unknown, name: string): JsonValue => encode(immutableCopy(value, name), []);
 
-/** The same for a value that is made of nothing but parts which passed the doorway before. */
-export function encodeOwned(value: unknown, name: string): string {
+/** The same for a value that passed the doorway before, or is made of nothing but parts which did. */
+export const encodeOwnedValue = (value: unknown, name: string): JsonValue => encodeNaming(value, name, value, []);
+
+/**
+ * Its JSON text. Paths are told below `root`, of which it may be a part. The bytes
+ * that are met are added to `met`, for those who want to know whether they change.
+ */
+export function encodeOwned(value: unknown, name: string, root: unknown = value, met: Uint8Array[] = []): string {
   try {
-    return JSON.stringify(encode(value));
+    return JSON.stringify(encodeNaming(value, name, root, met));
   } catch (cause) {
     // Longer than a string can be: no storage would take it either.
     if (cause instanceof RangeError) throw new StateError("TOO_LARGE", `${name} is too large`, { path: name, cause });
@@ -38,19 +46,47 @@ export function encodeOwned(value: unknown, name: string): string {
   }
 }
 
-/** The value behind JSON text written by `encodeText`. */
-export function decodeText(text: string, name: string): unknown {
+/** What passed the doorway can still be tampered with, by way of a prototype's methods: it must not become `null` in silence. */
+function encodeNaming(value: unknown, name: string, root: unknown, met: Uint8Array[]): JsonValue {
+  try {
+    return encode(value, met);
+  } catch (error) {
+    if (!(error instanceof Unstorable)) throw error;
+    const path = pathTo(error.part, root, name) ?? name;
+    const message = `${path}: a ${typeof error.part} cannot be stored; keep plain data there`;
+    throw new StateError("INVALID_ARGUMENT", message, { path });
+  }
+}
+
+class Unstorable extends Error {
+  readonly part: unknown;
+
+  constructor(part: unknown) {
+    super("a part that cannot be stored");
+    this.part = part;
+  }
+}
+
+/** The value behind JSON text written by `encodeText`. The bytes in it are added to `met`. */
+export function decodeText(text: string, name: string, met: Uint8Array[] = []): unknown {
   let tree: unknown;
   try {
     tree = JSON.parse(text);
   } catch (cause) {
     throw new StateError("CORRUPT", `${name} is not JSON`, { path: name, cause });
   }
-  return decodeOwned(tree, name, 0);
+  return decodeOwned(tree, { name, met }, 0);
 }
 
 /** The value behind a tree made by `encodeValue`. The given tree is left as it is. */
-export const decodeValue = (tree: unknown, name: string): unknown => decodeOwned(copyTree(tree, name, 0), name, 0);
+export const decodeValue = (tree: unknown, name: string): unknown =>
+  decodeOwned(copyTree(tree, name, 0), { name, met: [] }, 0);
+
+/** What is being decoded: its name for errors, and the bytes met in it so far. */
+interface Source {
+  readonly name: string;
+  readonly met: Uint8Array[];
+}
 
 function copyTree(tree: unknown, name: string, depth: number): unknown {
   if (depth > MAX_TREE_DEPTH) throw tooDeep(name);
@@ -71,7 +107,7 @@ function copyTree(tree: unknown, name: string, depth: number): unknown {
 const tooDeep = (name: string): StateError =>
   new StateError("CORRUPT", `${name} is nested too deeply to be ours`, { path: name });
 
-function encode(value: unknown): JsonValue {
+function encode(value: unknown, met: Uint8Array[]): JsonValue {
   switch (typeof value) {
     case "string":
     case "boolean":
@@ -83,39 +119,43 @@ function encode(value: unknown): JsonValue {
       return { [TAG]: "bigint", v: String(value) };
     case "undefined":
       return { [TAG]: "undefined" };
+    case "function":
+    case "symbol":
+      throw new Unstorable(value);
     default:
-      return value === null ? null : encodeObject(value as object);
+      return value === null ? null : encodeObject(value as object, met);
   }
 }
 
-function encodeObject(value: object): JsonValue {
-  if (Array.isArray(value)) return encodeItems(value);
+function encodeObject(value: object, met: Uint8Array[]): JsonValue {
+  if (Array.isArray(value)) return encodeItems(value, met);
   if (value instanceof Date) return { [TAG]: "date", v: Number.isNaN(value.getTime()) ? null : value.toISOString() };
-  if (value instanceof Map) return { [TAG]: "map", v: [...value].map(encodeItems) };
-  if (value instanceof Set) return { [TAG]: "set", v: encodeItems([...value]) };
+  if (value instanceof Map) return { [TAG]: "map", v: [...value].map((pair) => encodeItems(pair, met)) };
+  if (value instanceof Set) return { [TAG]: "set", v: encodeItems([...value], met) };
   if (value instanceof Uint8Array) {
+    met.push(value);
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     return { [TAG]: Buffer.isBuffer(value) ? "buffer" : "bytes", v: bytes.toString("base64") };
   }
-  const plain = encodeProperties(value as Record<string, unknown>);
+  const plain = encodeProperties(value as Record<string, unknown>, met);
   if (Object.getPrototypeOf(value) === null) return { [TAG]: "bare", v: plain };
   return Object.hasOwn(value, TAG) ? { [TAG]: "object", v: plain } : plain;
 }
 
-function encodeItems(items: readonly unknown[]): readonly JsonValue[] {
+function encodeItems(items: readonly unknown[], met: Uint8Array[]): readonly JsonValue[] {
   let changed: JsonValue[] | undefined;
   for (const [index, item] of items.entries()) {
-    const encoded = encode(item);
+    const encoded = encode(item, met);
     if (changed === undefined && encoded !== item) changed = items.slice(0, index) as JsonValue[];
     changed?.push(encoded);
   }
   return changed ?? (items as readonly JsonValue[]);
 }
 
-function encodeProperties(value: Record<string, unknown>): { readonly [key: string]: JsonValue } {
+function encodeProperties(value: Record<string, unknown>, met: Uint8Array[]): { readonly [key: string]: JsonValue } {
   let changed: Record<string, JsonValue> | undefined;
   for (const key of Object.keys(value)) {
-    const encoded = encode(value[key]);
+    const encoded = encode(value[key], met);
     if (encoded === value[key]) continue;
     changed ??= copyOwn(value);
     defineOwn(changed, key, encoded);
@@ -128,26 +168,26 @@ const copyOwn = (value: Record<string, unknown>): Record<string, JsonValue> =>
   ({ ...value }) as Record<string, JsonValue>;
 
 /** Turns a freshly parsed tree, which nobody else holds, into values; in place where it can. */
-function decodeOwned(tree: unknown, name: string, depth: number): unknown {
+function decodeOwned(tree: unknown, source: Source, depth: number): unknown {
   if (typeof tree !== "object" || tree === null) return tree;
-  if (depth > MAX_TREE_DEPTH) throw tooDeep(name);
+  if (depth > MAX_TREE_DEPTH) throw tooDeep(source.name);
   if (Array.isArray(tree)) {
-    for (let index = 0; index < tree.length; index++) tree[index] = decodeOwned(tree[index], name, depth + 1);
+    for (let index = 0; index < tree.length; index++) tree[index] = decodeOwned(tree[index], source, depth + 1);
     return own(tree);
   }
   const record = tree as Record<string, unknown>;
-  return Object.hasOwn(record, TAG) ? decodeTag(record, name, depth) : decodeProperties(record, name, depth);
+  return Object.hasOwn(record, TAG) ? decodeTag(record, source, depth) : decodeProperties(record, source, depth);
 }
 
-function decodeProperties(record: Record<string, unknown>, name: string, depth: number): unknown {
+function decodeProperties(record: Record<string, unknown>, source: Source, depth: number): unknown {
   for (const key of Object.keys(record)) {
     const item = record[key];
-    if (typeof item === "object" && item !== null) record[key] = decodeOwned(item, name, depth + 1);
+    if (typeof item === "object" && item !== null) record[key] = decodeOwned(item, source, depth + 1);
   }
   return own(record);
 }
 
-function decodeTag(record: Record<string, unknown>, name: string, depth: number): unknown {
+function decodeTag(record: Record<string, unknown>, source: Source, depth: number): unknown {
   const { [TAG]: tag, v } = record;
   switch (tag) {
     case "undefined":
@@ -159,34 +199,39 @@ function decodeTag(record: Record<string, unknown>, name: string, depth: number)
       if (typeof v === "string" && /^-?\d+$/.test(v)) return BigInt(v);
       break;
     case "date":
-      if (v === null) return own(new Date(Number.NaN));
-      if (typeof v === "string" && isDateText(v)) return own(new Date(v));
+      if (v === null) return own(sealDate(new Date(Number.NaN)));
+      if (typeof v === "string" && isDateText(v)) return own(sealDate(new Date(v)));
       break;
     case "bytes":
-      if (isBase64(v)) return ownBytes(new Uint8Array(Buffer.from(v, "base64")));
+      if (isBase64(v)) return met(source, new Uint8Array(Buffer.from(v, "base64")));
       break;
     case "buffer":
-      if (isBase64(v)) return ownBytes(Buffer.from(v, "base64"));
+      if (isBase64(v)) return met(source, Buffer.from(v, "base64"));
       break;
     case "map":
-      if (isListOfPairs(v)) return own(new Map(decodeOwned(v, name, depth + 1) as [unknown, unknown][]));
+      if (isListOfPairs(v)) return own(sealMap(new Map(decodeOwned(v, source, depth + 1) as [unknown, unknown][])));
       break;
     case "set":
-      if (Array.isArray(v)) return own(new Set(decodeOwned(v, name, depth + 1) as unknown[]));
+      if (Array.isArray(v)) return own(sealSet(new Set(decodeOwned(v, source, depth + 1) as unknown[])));
       break;
     case "object":
-      if (isPlain(v)) return decodeProperties(v, name, depth + 1);
+      if (isPlain(v)) return decodeProperties(v, source, depth + 1);
       break;
     case "bare":
       if (isPlain(v))
-        return decodeProperties(Object.setPrototypeOf(v, null) as Record<string, unknown>, name, depth + 1);
+        return decodeProperties(Object.setPrototypeOf(v, null) as Record<string, unknown>, source, depth + 1);
       break;
     default:
-      throw new StateError("INCOMPATIBLE", `${name} holds a value of the unknown kind ${JSON.stringify(tag)}`, {
-        path: name,
+      throw new StateError("INCOMPATIBLE", `${source.name} holds a value of the unknown kind ${JSON.stringify(tag)}`, {
+        path: source.name,
       });
   }
-  throw new StateError("CORRUPT", `${name} holds a damaged ${tag} value`, { path: name });
+  throw new StateError("CORRUPT", `${source.name} holds a damaged ${tag} value`, { path: source.name });
+}
+
+function met(source: Source, bytes: Uint8Array): Uint8Array {
+  source.met.push(bytes);
+  return ownBytes(bytes);
 }
 
 const SPECIAL_NUMBERS: ReadonlyMap<string, number> = new Map([
@@ -195,9 +240,6 @@ const SPECIAL_NUMBERS: ReadonlyMap<string, number> = new Map([
   ["-Infinity", Number.NEGATIVE_INFINITY],
   ["-0", -0],
 ]);
-
-/** Bytes are owned by being known, not by being frozen: see immutable.ts. */
-const ownBytes = (bytes: Uint8Array): unknown => immutableCopy(bytes, "bytes");
 
 /** Only what `toISOString` writes: a text that merely looks like a date was not written by us. */
 const isDateText = (text: string): boolean => {

@@ -29,6 +29,14 @@ type Fields = Readonly<Record<string, unknown>>;
  * edited history): there a new base is smaller and simpler.
  */
 export function diffFields(before: StateFields, after: StateFields): StateDelta | undefined {
+  const { delta, isRewrite } = compareFields(before, after);
+  return isRewrite ? undefined : delta;
+}
+
+/** The delta in any case: for a base that would be too large to store. */
+export const deltaBetween = (before: StateFields, after: StateFields): StateDelta => compareFields(before, after).delta;
+
+function compareFields(before: StateFields, after: StateFields): { delta: StateDelta; isRewrite: boolean } {
   const old = before as unknown as Fields;
   const now = after as unknown as Fields;
   const set: Record<string, unknown> = {};
@@ -56,15 +64,15 @@ export function diffFields(before: StateFields, after: StateFields): StateDelta 
       else if (delta !== undefined) defineOwn(records, name, delta);
     } else defineOwn(set, name, b);
   }
-  if (rewritten > kept) return undefined;
   const unset = Object.keys(old).filter((name) => !Object.hasOwn(now, name));
-  return {
+  const delta = {
     ...(hasKeys(set) && { set }),
     ...(unset.length > 0 && { unset }),
     ...(hasKeys(append) && { append }),
     ...(hasKeys(lists) && { lists }),
     ...(hasKeys(records) && { records }),
   };
+  return { delta, isRewrite: rewritten > kept };
 }
 
 /**

@@ -1,5 +1,7 @@
 import { types } from "node:util";
 import { StateError } from "../errors.ts";
+import { type Place, readablePath } from "./path.ts";
+import { sealDate, sealMap, sealSet } from "./read-only.ts";
 
 /**
  * The doorway into state. What passes it is a private, frozen copy made only of
@@ -12,16 +14,20 @@ export const MAX_DEPTH = 500;
 /** Counts characters and nodes, so that a huge string or an exploding graph is refused before it is copied. */
 export const MAX_SIZE: number = 64 * 1024 * 1024;
 
-/** Where a value lies. Linked, so that no string is built unless something is refused. */
-interface Place {
-  readonly parent: Place | undefined;
-  readonly step: string | number;
-}
+/**
+ * How deep a part of a state lies below the state itself: a field's value, and an
+ * item of a list or of an object there. What enters is measured from where it
+ * will stand, so that nothing gets in which a load would find too deep.
+ */
+export const FIELD_DEPTH = 1;
+export const ITEM_DEPTH = 2;
 
 /** One passage through the doorway. */
 interface Passage {
   /** What the copy may still cost. */
   left: number;
+  /** Down to this depth, what passed the doorway before is not counted again: a state may hold more than one value may. */
+  readonly sharedDepth: number;
   /** Copies made so far; `undefined` for those under way. What is met twice is shared, and a cycle shows. */
   readonly copies: Map<object, object | undefined>;
 }
@@ -34,9 +40,20 @@ export function own<T extends object>(value: T): T {
   return value;
 }
 
+/** Whether this passed the doorway before, whole. */
+export const isOwned = (value: object): boolean => owned.has(value);
+
 /** A frozen copy of `value` that can be stored, or `INVALID_ARGUMENT` naming the part that cannot. */
 export function immutableCopy<T>(value: T, name: string): T {
-  return copy(value, { parent: undefined, step: name }, 0, { left: MAX_SIZE, copies: new Map() }) as T;
+  return pass(value, name, 0, -1);
+}
+
+/** The same for a part of a state that will lie `depth` levels below it: 0 for a state's fields themselves. */
+export const immutablePart = <T>(value: T, name: string, depth: number): T => pass(value, name, depth, ITEM_DEPTH);
+
+function pass<T>(value: T, name: string, depth: number, sharedDepth: number): T {
+  const passage = { left: MAX_SIZE, sharedDepth, copies: new Map() };
+  return copy(value, { parent: undefined, step: name }, depth, passage) as T;
 }
 
 /** A plain object, as opposed to a list, a Date, a Map or bytes. */
@@ -70,7 +87,8 @@ function copyReference(value: object, place: Place, depth: number, passage: Pass
   if (known !== undefined) {
     const measure = measureOf(known);
     if (depth + measure.depth > MAX_DEPTH) throw tooNested(place);
-    spend(passage, measure.size, place);
+    if (depth > passage.sharedDepth) spend(passage, measure.size, place);
+    else if (!isSharable(known, passage.sharedDepth - depth)) throw tooLarge(place);
     return known;
   }
   if (depth >= MAX_DEPTH) throw tooNested(place);
@@ -84,10 +102,21 @@ function copyReference(value: object, place: Place, depth: number, passage: Pass
   return made;
 }
 
+/** A state may hold many values, but each of them is within the limit: one that is made of itself twice is not, soon. */
+function isSharable(value: unknown, levels: number): boolean {
+  if (measureOf(value).size <= MAX_SIZE) return true;
+  if (levels === 0 || typeof value !== "object" || value === null) return false;
+  for (const part of partsOf(value)) if (!isSharable(part, levels - 1)) return false;
+  return true;
+}
+
 function spend(passage: Passage, cost: number, place: Place): void {
   passage.left -= cost;
   if (passage.left < 0) throw tooLarge(place);
 }
+
+/** At least this many bytes are needed to store an owned value. */
+export const leastBytesOf = (value: unknown): number => measureOf(value).size;
 
 /** How deep and how large an owned value is once every shared part of it is written out. */
 interface Measure {
@@ -145,7 +174,7 @@ function copyObject(value: object, place: Place, depth: number, passage: Passage
       return copyProperties(value, Object.create(null), place, depth, passage);
     case Date.prototype:
       refuseProperties(value, place);
-      return own(new Date((value as Date).getTime()));
+      return own(sealDate(new Date((value as Date).getTime())));
     case Map.prototype: {
       refuseProperties(value, place);
       const entries: [unknown, unknown][] = [];
@@ -154,7 +183,7 @@ function copyObject(value: object, place: Place, depth: number, passage: Passage
         const itemPlace = { parent: place, step: `(value ${entries.length})` };
         entries.push([copy(key, keyPlace, depth + 1, passage), copy(item, itemPlace, depth + 1, passage)]);
       }
-      return own(new Map(entries));
+      return own(sealMap(new Map(entries)));
     }
     case Set.prototype: {
       refuseProperties(value, place);
@@ -163,7 +192,7 @@ function copyObject(value: object, place: Place, depth: number, passage: Passage
         const itemPlace = { parent: place, step: `(item ${items.length})` };
         items.push(copy(item, itemPlace, depth + 1, passage));
       }
-      return own(new Set(items));
+      return own(sealSet(new Set(items)));
     }
     case Uint8Array.prototype:
     case Buffer.prototype:
@@ -194,10 +223,14 @@ function copyProperties(
   return own(target);
 }
 
-/** Typed arrays cannot be frozen; the private copy is what keeps a caller's later writes out. */
+/** A private copy keeps the caller's later writes to its own bytes out. */
 function copyBytes(value: Uint8Array, place: Place, passage: Passage): Uint8Array {
   spend(passage, value.byteLength, place);
-  const bytes = Buffer.isBuffer(value) ? Buffer.from(value) : new Uint8Array(value);
+  return ownBytes(Buffer.isBuffer(value) ? Buffer.from(value) : new Uint8Array(value));
+}
+
+/** Typed arrays cannot be frozen: whoever writes into these is found out by a later save, see sealed-bytes.ts. */
+export function ownBytes(bytes: Uint8Array): Uint8Array {
   owned.add(bytes);
   return bytes;
 }
@@ -217,36 +250,11 @@ function describeInstance(value: object): string {
 const tooNested = (place: Place): StateError => refusal(place, `nested more than ${MAX_DEPTH} levels deep`);
 
 function refusal(place: Place, what: string): StateError {
-  const path = render(isDeep(place) ? shorten(place) : place);
+  const path = readablePath(place);
   return new StateError("INVALID_ARGUMENT", `${path}: ${what} cannot be stored; keep plain data there`, { path });
 }
 
 function tooLarge(place: Place): StateError {
-  const path = render(isDeep(place) ? shorten(place) : place);
+  const path = readablePath(place);
   return new StateError("TOO_LARGE", `${path}: the value is larger than ${MAX_SIZE} characters in all`, { path });
-}
-
-const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
-const MAX_SHOWN_STEPS = 12;
-
-function isDeep(place: Place): boolean {
-  let steps = 0;
-  for (let at: Place | undefined = place; at !== undefined; at = at.parent) steps++;
-  return steps > MAX_SHOWN_STEPS;
-}
-
-/** The first steps of a very deep place: enough to find it, short enough to read. */
-function shorten(place: Place): Place {
-  const steps: Place[] = [];
-  for (let at: Place | undefined = place; at !== undefined; at = at.parent) steps.unshift(at);
-  const last = steps[MAX_SHOWN_STEPS - 1] ?? place;
-  return { parent: last, step: "…" };
-}
-
-function render(place: Place): string {
-  if (place.parent === undefined) return String(place.step);
-  const before = render(place.parent);
-  if (typeof place.step === "number") return `${before}[${place.step}]`;
-  if (place.step === "…" || place.step.startsWith("(")) return `${before}${place.step}`;
-  return IDENTIFIER.test(place.step) ? `${before}.${place.step}` : `${before}[${JSON.stringify(place.step)}]`;
 }

@@ -7,58 +7,81 @@ import type { StateFields } from "./state-fields.ts";
  * made from one checkpoint stay rivals: the second to be saved gets `CONFLICT`.
  */
 
-/** A checkpoint as one checkpointer wrote or read it. `position` is that checkpointer's own business. */
+/** A checkpoint as a checkpointer wrote or read it. `position` is the checkpointer's own business. */
 export interface Origin<Position = unknown> {
+  /** The fields of the state that stands there. */
   readonly fields: StateFields;
+  /** The thread's generation: made at random, so that it tells threads of one id in different stores apart. */
+  readonly generation: string;
+  /** Who knows of it: several checkpointers may work on one store. The latest first. */
+  readonly knownTo: readonly string[];
   readonly position: Position;
 }
 
 interface Cell {
   parent: Cell | undefined;
-  /** By checkpointer and thread: a state may live in several stores at once. */
-  origins: Map<string, Origin>;
+  /** By thread; more than one where a state lies in threads of one id in several stores. The latest first. */
+  readonly origins: Map<string, readonly Origin[]>;
 }
 
-/** A state saved into very many threads keeps only the latest of these in mind. */
-const MAX_ORIGINS = 16;
+/** Stores and checkpointers that are kept in mind for one thread id. Threads are not limited: each is somebody's place to go on from. */
+const MAX_STORES = 64;
+/** A parent that knows at most so many threads is taken over rather than kept alive. */
+const FEW_THREADS = 32;
 const cells = new WeakMap<object, Cell>();
 
 export function deriveLineage(child: object, parent: object): void {
   cells.set(child, { parent: cellOf(parent), origins: new Map() });
 }
 
-export function findOrigin(state: object, key: string): Origin | undefined {
+/** Every place of `state` in threads of this id. */
+export function findOrigins(state: object, threadId: string): readonly Origin[] {
   for (let cell = cells.get(state); cell !== undefined; cell = cell.parent) {
-    const origin = cell.origins.get(key);
-    if (origin !== undefined) return origin;
+    const origins = cell.origins.get(threadId);
+    if (origins !== undefined) return origins;
   }
-  return undefined;
+  return [];
 }
 
-/** Remembers where `state` now lies. Cuts the way back, so that a long run does not keep its whole past alive. */
-export function rememberOrigin(state: object, key: string, origin: Origin): void {
+/** Its place in that thread of the store that this checkpointer works on. */
+export const findOrigin = (state: object, threadId: string, checkpointer: string): Origin | undefined =>
+  findOrigins(state, threadId).find(({ knownTo }) => knownTo.includes(checkpointer));
+
+/** Remembers where `state` now lies. Cuts the way back where it can, so that a long run does not keep its whole past alive. */
+export function rememberOrigin(
+  state: object,
+  threadId: string,
+  checkpointer: string,
+  origin: Omit<Origin, "knownTo">,
+): void {
   const cell = cellOf(state);
-  if (cell.origins.size === 0 && isAlone(cell.parent, key)) {
-    cell.origins.set(key, origin);
-    cell.parent = undefined;
-    return;
-  }
-  const origins = new Map<string, Origin>();
-  for (let above: Cell | undefined = cell; above !== undefined; above = above.parent) {
-    for (const [otherKey, other] of above.origins) if (!origins.has(otherKey)) origins.set(otherKey, other);
-  }
-  origins.delete(key);
-  const kept = [...origins].slice(0, MAX_ORIGINS - 1);
-  cell.origins = new Map([[key, origin], ...kept]);
-  cell.parent = undefined;
+  const known = findOrigins(state, threadId);
+  const same = known.find(({ generation }) => generation === origin.generation);
+  const others = known
+    .filter((other) => other !== same)
+    .map((other) => ({ ...other, knownTo: without(other.knownTo, checkpointer) }))
+    .filter(({ knownTo }) => knownTo.length > 0);
+  const knownTo = [checkpointer, ...without(same?.knownTo ?? [], checkpointer)].slice(0, MAX_STORES);
+  cell.origins.set(threadId, [{ ...origin, knownTo }, ...others].slice(0, MAX_STORES));
+  shorten(cell);
 }
 
-/** Whether nothing above is known but where the thread of `key` was: nearly always so, and every save comes by here. */
-function isAlone(above: Cell | undefined, key: string): boolean {
-  for (let cell = above; cell !== undefined; cell = cell.parent) {
-    if (cell.origins.size > 1 || (cell.origins.size === 1 && !cell.origins.has(key))) return false;
+const without = (names: readonly string[], name: string): readonly string[] => names.filter((other) => other !== name);
+
+/**
+ * Takes over what is known above, nearest first. A parent that knows very many
+ * threads (a state that thousands of threads began with) is left where it is, or
+ * each of its children would carry a copy; it is taken over once the child knows
+ * half as many, so that the way up stays short.
+ */
+function shorten(cell: Cell): void {
+  for (let above = cell.parent; above !== undefined; above = cell.parent) {
+    if (above.origins.size > 2 * Math.max(FEW_THREADS / 2, cell.origins.size)) return;
+    for (const [threadId, origins] of above.origins) {
+      if (!cell.origins.has(threadId)) cell.origins.set(threadId, origins);
+    }
+    cell.parent = above.parent;
   }
-  return true;
 }
 
 function cellOf(state: object): Cell {

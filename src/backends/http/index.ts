@@ -1,7 +1,7 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../checkpoint/options.ts";
-import { assertParameters } from "../../checkpoint/url.ts";
+import { assertAddress, assertParameters } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
 import { connectionOf, invalidUrl } from "./connect.ts";
 import { HttpLog } from "./log.ts";
@@ -37,6 +37,7 @@ export class HTTPCheckpointer extends Checkpointer {
 
 /** `https://state.example.com`, or with its token: `https://:<token>@state.example.com`. */
 export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
+  assertAddress(url);
   if (!URL.canParse(url)) throw invalidUrl();
   const parsed = new URL(url);
   assertParameters(url, Object.fromEntries(parsed.searchParams), []);

@@ -65,11 +65,15 @@ export const STUB: Json = { kind: "stub" };
 
 export const goneSource = (leftovers: readonly Leftover[]): Json => ({ kind: "gone", log: { leftovers } });
 
-/** What a search finds a record by. A record that is no checkpoint is not found. */
-function searchable({ namespace, threadId, life }: Place, { seq, checkpointId, words }: LogRecord): Json {
-  const found = checkpointId === undefined ? undefined : { checkpoint: checkpointId, words: storedWords(words) };
-  return { namespace, thread: threadId, life, seq, ...found };
-}
+/** What a search finds a record by. One without words is not found. */
+const searchable = ({ namespace, threadId, life }: Place, { seq, checkpointId, words }: LogRecord): Json => ({
+  namespace,
+  thread: threadId,
+  life,
+  seq,
+  ...(checkpointId !== undefined && { checkpoint: checkpointId }),
+  words: storedWords(words),
+});
 
 const storedEntry = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogEntry): Json => ({
   seq,

@@ -99,7 +99,7 @@ export async function searchRecords(
   for (let after: readonly unknown[] | undefined; ; ) {
     const size = Math.min(limit + 10, PAGE);
     const hits = await searchOurs(requests, {
-      query: { bool: { must: wordQuery(words), filter: [{ exists: { field: "checkpoint" } }, ...within(options)] } },
+      query: { bool: { must: wordQuery(words), filter: within(options) } },
       sort: [{ _score: "desc" }, { thread: "asc" }, { seq: "asc" }],
       size,
       ...(after !== undefined && { search_after: after }),

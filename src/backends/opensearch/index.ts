@@ -1,7 +1,7 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../checkpoint/options.ts";
-import { assertParameters } from "../../checkpoint/url.ts";
+import { assertAddress, assertParameters } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
 import { type OpenSearchAuth, type OpenSearchClient, type OpenSearchTls, parseHost } from "./connect.ts";
 import { indexBody } from "./layout.ts";
@@ -108,6 +108,7 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
 }
 
 export function optionsOfUrl(url: string): OpensearchCheckpointerOptions {
+  assertAddress(url);
   const address = url.replace(/^opensearch(?:\+https)?:/i, "https:").replace(/^opensearch\+http:/i, "http:");
   if (!URL.canParse(address)) throw invalid("the URL must look like opensearch://user:password@host:9200/index");
   const place = new URL(address);

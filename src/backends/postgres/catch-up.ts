@@ -1,36 +1,84 @@
 import type { LogRecord } from "../../checkpoint/thread-log.ts";
-import type { TextRow } from "./connect.ts";
+import type { TextRow } from "./ask.ts";
+import { sqlState } from "./classify.ts";
 import { toRecord } from "./rows.ts";
 import type { RunStatement } from "./statements.ts";
 import { storedWords } from "./words.ts";
 
-const RECORDS_PER_INDEXING = 256;
+type WordsOf = (record: LogRecord) => string | undefined;
+
+const THREADS_PER_PAGE = 10_000;
+const RECORDS_PER_BATCH = 256;
+const BYTES_PER_BATCH = 16 * 1024 * 1024;
+/** Each time another process indexed some of the thread first, so this is more patience than anybody needs. */
+const MOST_OVERTAKINGS = 100;
+const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Indexes what was saved since the last time. Nobody is kept waiting: the words
- * are found without a lock, and thrown away where another process was faster or
- * the records were edited in the meantime.
+ * Indexes what was saved when it was called, and not what is saved meanwhile:
+ * the threads are listed first, each with its tail, so that it ends whatever the
+ * writers do. (Of more than a page of threads the last one is fixed, and each
+ * page's tails when it is reached.) Every batch stays done.
  */
-export async function catchUp(run: RunStatement, wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
+export async function catchUp(run: RunStatement, wordsOf: WordsOf): Promise<void> {
+  let page = await run("stale", "", null, THREADS_PER_PAGE);
+  const last = page.length < THREADS_PER_PAGE ? null : (await run("lastStale"))[0]?.["last"];
   for (;;) {
-    const stale = await run("stale");
-    if (stale.length === 0) return;
-    for (const thread of stale) await indexSome(run, thread, wordsOf);
+    for (const thread of page) await indexThread(run, thread, wordsOf);
+    if (page.length < THREADS_PER_PAGE) return;
+    page = await run("stale", page.at(-1)?.["thread_id"], last, THREADS_PER_PAGE);
   }
 }
 
-async function indexSome(
+/** A thread whose row somebody keeps locked is left for the next time: its trouble is not that of the others. */
+async function indexThread(run: RunStatement, thread: TextRow, wordsOf: WordsOf): Promise<void> {
+  try {
+    await indexUpTo(run, thread, Number(thread["tail"]), wordsOf);
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+  }
+}
+
+async function indexUpTo(run: RunStatement, thread: TextRow, tail: number, wordsOf: WordsOf): Promise<void> {
+  const { thread_id: threadId, generation } = thread;
+  let indexed = Number(thread["indexed"]);
+  for (let overtakings = 0; overtakings < MOST_OVERTAKINGS; ) {
+    const reached = await indexBatch(run, thread, indexed, tail, wordsOf);
+    if (reached === undefined) {
+      overtakings++;
+      const [now] = await run("indexed", threadId, generation);
+      if (now === undefined) return;
+      indexed = Number(now["indexed"]);
+    } else indexed = reached;
+    if (indexed >= tail) return;
+  }
+}
+
+/** Up to where it is indexed now; nothing where another process was faster. The words are found without any lock. */
+async function indexBatch(
   run: RunStatement,
-  thread: TextRow,
-  wordsOf: (record: LogRecord) => string | undefined,
-): Promise<void> {
-  const { thread_id: threadId, generation, indexed, edits, tail } = thread;
-  const rows = await run("unindexed", threadId, indexed, tail, RECORDS_PER_INDEXING);
-  const found = rows.map(toRecord).flatMap((record) => {
-    const words = record.checkpointId === undefined ? null : storedWords(wordsOf(record));
-    return words === null ? [] : [[record.seq, words] as const];
+  { thread_id: threadId, generation }: TextRow,
+  indexed: number,
+  tail: number,
+  wordsOf: WordsOf,
+): Promise<number | undefined> {
+  const rows = await run("unindexed", threadId, indexed, tail, RECORDS_PER_BATCH, BYTES_PER_BATCH);
+  const found = rows.flatMap((row) => {
+    const words = wordsIn(toRecord(row), wordsOf);
+    return words === null ? [] : [{ seq: row["seq"], version: row["version"], words }];
   });
-  const reached = rows.length < RECORDS_PER_INDEXING ? tail : rows.at(-1)?.["seq"];
-  const [seqs, words] = [found.map(([seq]) => seq), found.map(([, text]) => text)];
-  await run("index", threadId, generation, indexed, edits, reached, seqs, words);
+  const reached = rows.at(-1)?.["is_last"] === "f" ? Number(rows.at(-1)?.["seq"]) : tail;
+  const column = (name: "seq" | "version" | "words"): unknown[] => found.map((one) => one[name]);
+  const columns = [column("seq"), column("version"), column("words")];
+  const [row] = await run("index", threadId, generation, indexed, reached, ...columns);
+  return row?.["indexed"] === "t" ? reached : undefined;
+}
+
+/** A record that cannot be read, because it is damaged or of a newer version, keeps no other from being found. */
+function wordsIn(record: LogRecord, wordsOf: WordsOf): string | null {
+  try {
+    return storedWords(wordsOf(record));
+  } catch {
+    return null;
+  }
 }

@@ -1,9 +1,9 @@
+import { assertAddress } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 
 /** The part of a `pg` pool that is used here. */
 export interface PostgresPool {
-  query(query: PostgresQuery): Promise<{ readonly rows: readonly unknown[] }>;
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
@@ -21,24 +21,7 @@ export interface PostgresClient {
 export interface PostgresQuery {
   text: string;
   values?: unknown[];
-  query_timeout?: number;
   types?: { getTypeParser(): (value: string) => string };
-}
-
-/** A row as the wire has it: text or nothing, whatever parsers the program has set for its own use. */
-export type TextRow = Readonly<Record<string, string | null>>;
-
-const AS_TEXT = { getTypeParser: () => (value: string) => value };
-
-/** One statement; the values travel beside the text and never in it. */
-export async function ask(
-  on: Pick<PostgresPool, "query">,
-  timeoutMs: number,
-  text: string,
-  values: readonly unknown[] = [],
-): Promise<readonly TextRow[]> {
-  const { rows } = await on.query({ text, values: [...values], query_timeout: timeoutMs, types: AS_TEXT });
-  return rows as readonly TextRow[];
 }
 
 export interface PoolSettings {
@@ -57,8 +40,10 @@ interface PgModule {
 
 /** A connection of its own, for notifications. */
 export interface ListeningClient {
+  /** The server's process, as it, or what stands in between, said when the connection was made. */
+  readonly processID?: number | null;
   connect(): Promise<unknown>;
-  query(text: string): Promise<unknown>;
+  query(text: string): Promise<{ readonly rows: readonly unknown[] }>;
   on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
@@ -86,12 +71,13 @@ export async function openPool({ dsn, maxConnections, connectTimeoutMs }: PoolSe
 /** A connection like those of the pool, but outside of it. */
 export async function openListener(
   source: { readonly dsn: string } | { readonly pool: PostgresPool },
-  connectTimeoutMs: number,
+  { connectTimeoutMs, statementTimeoutMs }: { readonly connectTimeoutMs: number; readonly statementTimeoutMs: number },
 ): Promise<ListeningClient> {
   const { Client } = await loadPg();
   const like = "dsn" in source ? { connectionString: source.dsn } : optionsOf(source.pool);
   if (like === undefined) throw new StateError("UNSUPPORTED", "this pool does not say how it connects");
-  return new Client({ ...like, connectionTimeoutMillis: connectTimeoutMs, keepAlive: true });
+  const bounds = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: statementTimeoutMs };
+  return new Client({ ...like, ...bounds, keepAlive: true });
 }
 
 /** A pool keeps its password where spreading does not find it. */
@@ -120,7 +106,9 @@ function decoded(text: string): string {
 }
 
 export function assertDsn(dsn: string): void {
-  if (/^postgres(ql)?:\/\//.test(dsn)) return;
   // The text itself is not repeated: what is not understood may hold a password anywhere.
-  throw new StateError("INVALID_ARGUMENT", "dsn must look like postgres://user:password@host:5432/database");
+  if (!/^postgres(ql)?:\/\//.test(dsn)) {
+    throw new StateError("INVALID_ARGUMENT", "dsn must look like postgres://user:password@host:5432/database");
+  }
+  assertAddress(dsn);
 }

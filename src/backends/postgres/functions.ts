@@ -41,6 +41,16 @@ const EDITS = [
   ["words", "text[]"],
 ] as const;
 
+const INDEX = [
+  ["thread", "text"],
+  ["generation", "text"],
+  ["indexed", "integer"],
+  ["reached", "integer"],
+  ["seqs", "integer[]"],
+  ["versions", "text[]"],
+  ["words", "text[]"],
+] as const;
+
 type Parameters = readonly (readonly [name: string, type: string])[];
 
 /** `p_`, so that none is taken for a column. */
@@ -49,22 +59,39 @@ const handedOn = (parameters: Parameters): string => parameters.map(([name]) => 
 const types = (parameters: Parameters): string => parameters.map(([, type]) => type).join(", ");
 
 /** With the types of their parameters, as GRANT names them. */
-export const functionSignatures = ({ append, appendWithEdits }: TableNames): readonly string[] => [
+export const functionSignatures = ({ append, appendWithEdits, indexWords }: TableNames): readonly string[] => [
   `${append} (${types(RECORD)})`,
   `${appendWithEdits} (${types([...RECORD, ...EDITS])})`,
+  `${indexWords} (${types(INDEX)})`,
 ];
 
-/** The call, with its parameters numbered. */
-export const callOf = (name: string, edits: boolean): string => {
-  const count = RECORD.length + (edits ? EDITS.length : 0);
-  return `${name} (${Array.from({ length: count }, (_, index) => `$${index + 1}`).join(", ")})`;
+const PARAMETERS: Readonly<Record<"append" | "edits" | "index", Parameters>> = {
+  append: RECORD,
+  edits: [...RECORD, ...EDITS],
+  index: INDEX,
 };
+
+/** The call, with its parameters numbered. */
+export const callOf = (name: string, kind: "append" | "edits" | "index"): string =>
+  `${name} (${PARAMETERS[kind].map((_, index) => `$${index + 1}`).join(", ")})`;
+
+/** All of them, in place of older ones. */
+export const createFunctions = (names: TableNames): readonly string[] => [
+  createAppend(names),
+  createAppendWithEdits(names),
+  createIndexWords(names),
+];
 
 const jsonb = (text: string): string => `CASE WHEN ${unindexableSql(text)} THEN NULL ELSE ${text}::jsonb END`;
 const unindexed = (text: string): string => `coalesce(${unindexableSql(text)}, false)`;
 
-export function createAppend({ append, threads, records, watchers, channel }: TableNames): string {
-  return `CREATE FUNCTION ${append} (${declared(RECORD)}) RETURNS boolean LANGUAGE plpgsql AS $body$
+/** Refuses the append, with all that was done for it. */
+const refuse = (reason: string): string =>
+  `RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = '${reason}';`;
+const IS_TAKEN = "another record of the thread has this checkpoint id";
+
+function createAppend({ append, threads, records, watchers, channel }: TableNames): string {
+  return `CREATE OR REPLACE FUNCTION ${append} (${declared(RECORD)}) RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       own_metadata text := CASE WHEN p_head = p_seq THEN p_metadata END;
     BEGIN
@@ -88,6 +115,9 @@ export function createAppend({ append, threads, records, watchers, channel }: Ta
       IF NOT FOUND THEN
         RETURN false;
       END IF;
+      IF p_expected > 0 AND EXISTS (SELECT FROM ${records} WHERE thread_id = p_thread AND checkpoint_id = p_checkpoint_id) THEN
+        ${refuse(IS_TAKEN)}
+      END IF;
       INSERT INTO ${records} (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
       VALUES (p_thread, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body);
       -- A notification makes commits wait for one another, so there is one only where somebody listens.
@@ -98,12 +128,20 @@ export function createAppend({ append, threads, records, watchers, channel }: Ta
     END $body$`;
 }
 
-export function createAppendWithEdits(names: TableNames): string {
+/** Takes out and replaces first, so that what goes is out of the new record's way. */
+function createAppendWithEdits(names: TableNames): string {
   const { append, appendWithEdits, threads, records, words } = names;
-  return `CREATE FUNCTION ${appendWithEdits} (${declared([...RECORD, ...EDITS])})
+  return `CREATE OR REPLACE FUNCTION ${appendWithEdits} (${declared([...RECORD, ...EDITS])})
     RETURNS boolean LANGUAGE plpgsql AS $body$
+    DECLARE
+      replaced integer;
     BEGIN
-      IF NOT ${append} (${handedOn(RECORD)}) THEN
+      IF p_expected = 0 THEN
+        RETURN ${append} (${handedOn(RECORD)});
+      END IF;
+      PERFORM FROM ${threads} WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
+        AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
+      IF NOT FOUND THEN
         RETURN false;
       END IF;
       DELETE FROM ${records} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped));
@@ -112,15 +150,50 @@ export function createAppendWithEdits(names: TableNames): string {
       FROM unnest(p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_headers, p_metadatas, p_bodies)
         AS n (seq, base, head, write_id, checkpoint_id, header, metadata, body)
       WHERE r.thread_id = p_thread AND r.seq = n.seq;
+      GET DIAGNOSTICS replaced = ROW_COUNT;
+      IF replaced < cardinality(p_seqs) THEN
+        ${refuse("a record that is to be replaced is not there")}
+      END IF;
+      IF EXISTS (SELECT FROM unnest(p_seqs, p_checkpoint_ids) AS n (seq, checkpoint_id) JOIN ${records} r
+          ON r.thread_id = p_thread AND r.checkpoint_id = n.checkpoint_id AND r.seq <> n.seq) THEN
+        ${refuse(IS_TAKEN)}
+      END IF;
+      -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
       DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
       INSERT INTO ${words} (thread_id, seq, words)
-      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' ')) FROM unnest(p_seqs, p_words) AS n (seq, words)
-      WHERE n.words IS NOT NULL AND n.seq <= (SELECT t.indexed FROM ${threads} t WHERE t.thread_id = p_thread);
+      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
+      FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL;
+      IF NOT ${append} (${handedOn(RECORD)}) THEN
+        RETURN false;
+      END IF;
       UPDATE ${threads} t SET edits = t.edits + 1,
         metadata = ${jsonb("h.metadata")}, unindexed = ${unindexed("h.metadata")}
       FROM (SELECT max(r.metadata) AS metadata FROM ${records} r
             WHERE r.thread_id = p_thread AND r.seq = p_head) h
       WHERE t.thread_id = p_thread;
+      RETURN true;
+    END $body$`;
+}
+
+/**
+ * Words of records that are still what they were when the words were found: a
+ * version is the row's, and another one after any change. Refuses where another
+ * process has indexed some of the thread since; waits for no lock for long.
+ */
+function createIndexWords({ indexWords, threads, records, words }: TableNames): string {
+  return `CREATE OR REPLACE FUNCTION ${indexWords} (${declared(INDEX)}) RETURNS boolean
+    LANGUAGE plpgsql SET lock_timeout = '2s' AS $body$
+    BEGIN
+      UPDATE ${threads} SET indexed = p_reached, stale = tail > p_reached
+      WHERE thread_id = p_thread AND generation = p_generation AND indexed = p_indexed;
+      IF NOT FOUND THEN
+        RETURN false;
+      END IF;
+      INSERT INTO ${words} (thread_id, seq, words)
+      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
+      FROM unnest(p_seqs, p_versions, p_words) AS n (seq, version, words)
+        JOIN ${records} r ON r.thread_id = p_thread AND r.seq = n.seq AND r.xmin::text = n.version
+      ON CONFLICT (thread_id, seq) DO NOTHING;
       RETURN true;
     END $body$`;
 }

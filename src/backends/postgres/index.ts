@@ -70,6 +70,7 @@ const CLIENT_PARAMETERS = [
 
 /** `postgres://user:password@host:5432/database`; `?schema=` and `tablePrefix=` are ours, the rest is the client's. */
 export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
+  assertDsn(url);
   const [place = "", query = ""] = url.split("?");
   const parameters = new URLSearchParams(query);
   assertParameters(url, Object.fromEntries(parameters), [...OWN_PARAMETERS, ...CLIENT_PARAMETERS]);

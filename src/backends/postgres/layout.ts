@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { StateError } from "../../errors.ts";
-import { createAppend, createAppendWithEdits, functionSignatures } from "./functions.ts";
+import { createFunctions, functionSignatures } from "./functions.ts";
 
 /**
  * <schema>.<prefix>threads   one row a thread: the only row two writers meet on
@@ -11,7 +11,7 @@ import { createAppend, createAppendWithEdits, functionSignatures } from "./funct
  *   unindexed   boolean                  it has some that jsonb cannot hold (\u0000, half a surrogate pair)
  *   indexed     integer                  up to which position the words are indexed: saves do not wait for that
  *   stale       boolean                  whether there may be more to index
- *   edits       integer                  how often records were taken out or replaced
+ *   edits       integer                  how often records were taken out or replaced: for processes of version 1, which ask it
  *   expires_at  timestamptz              NULL: never. Past it, the thread is not there for anybody
  *
  * <schema>.<prefix>records   one row a record; goes with its thread
@@ -30,7 +30,7 @@ import { createAppend, createAppendWithEdits, functionSignatures } from "./funct
  *
  * <schema>.<prefix>schema    the version of all this
  *
- * <schema>.<prefix>append, <prefix>append_with_edits: see functions.ts
+ * <schema>.<prefix>append, <prefix>append_with_edits, <prefix>index_words: see functions.ts
  *
  * The thread id comes first in every key, so that the tables can be partitioned by it.
  */
@@ -43,6 +43,7 @@ export interface TableNames {
   readonly version: string;
   readonly append: string;
   readonly appendWithEdits: string;
+  readonly indexWords: string;
   /** Of notifications. */
   readonly channel: string;
   /** Names in a schema of their own need no schema in front: those of indexes. */
@@ -70,6 +71,7 @@ export function tableNames(schema: string, prefix: string): TableNames {
     version: named("schema"),
     append: named("append"),
     appendWithEdits: named("append_with_edits"),
+    indexWords: named("index_words"),
     channel: `holdfast_${createHash("sha256").update(`${schema}.${prefix}`).digest("hex").slice(0, 32)}`,
     prefix,
   };
@@ -77,9 +79,14 @@ export function tableNames(schema: string, prefix: string): TableNames {
 
 type Migration = (names: TableNames, partitions: number) => readonly string[];
 
-/** In order; the version of the tables is how many of them were applied. One that was released is never changed. */
+/**
+ * In order; the version of the tables is how many of them were applied. One that
+ * was released is never changed. The functions are made anew behind the last.
+ */
 const MIGRATIONS: readonly Migration[] = [
-  (names, partitions) => [...firstTables(names, partitions), createAppend(names), createAppendWithEdits(names)],
+  firstTables,
+  // Words are indexed by a function, and an append refuses a checkpoint id that is taken.
+  () => [],
 ];
 
 /** A table as it is, or in so many parts by the hash of the thread id. */
@@ -157,7 +164,8 @@ export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 /** The statements that bring tables of `version` up to date; 0 means that there are none. */
 export function migrationsFrom(version: number, names: TableNames, partitions = 0): readonly string[] {
-  const statements = MIGRATIONS.slice(version).flatMap((migration) => migration(names, partitions));
+  const changes = MIGRATIONS.slice(version).flatMap((migration) => migration(names, partitions));
+  const statements = [...changes, ...createFunctions(names)];
   if (version > 0) return [...statements, `UPDATE ${names.version} SET version = ${SCHEMA_VERSION}`];
   return [
     `CREATE TABLE ${names.version} (version integer NOT NULL)`,

@@ -4,7 +4,9 @@ import type { ListeningClient } from "./connect.ts";
 /** Registrations are renewed, and everybody is rung in case a notification was lost. */
 const HEARTBEAT_MS = 5_000;
 export const REGISTRATION_MS: number = 12 * HEARTBEAT_MS;
+/** Without a connection to hear from, everybody is rung this often instead. */
 const RECONNECT_MS = 1_000;
+const END_PATIENCE_MS = 1_000;
 
 export interface ListenerOptions {
   readonly channel: string;
@@ -16,15 +18,18 @@ export interface ListenerOptions {
 
 /**
  * Hears of changes on one connection of its own, which is there while somebody
- * is subscribed and comes back when it is lost. Nobody depends on it: the
- * heartbeat rings too, so a pooler that swallows notifications makes a watch
- * slower and not deaf.
+ * is subscribed and comes back when it is lost. Nobody depends on it: where there
+ * is none, everybody is rung once a second, and a heartbeat rings in any case.
+ *
+ * It listens only to the server itself. On a pooler's connection `LISTEN` would
+ * stay behind when we are gone, and others would hear what is for us.
  */
 export class ChangeListener {
   readonly #options: ListenerOptions;
   readonly #subscribers = new Map<string, Set<() => void>>();
   #listening: Promise<void> | undefined;
   #isLive = false;
+  #isPooled = false;
   #stopWaiting: () => void = () => undefined;
   #leaving: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -68,10 +73,13 @@ export class ChangeListener {
   }
 
   async #listen(): Promise<void> {
-    const heartbeat = setInterval(() => void this.#register([...this.#subscribers.keys()]), HEARTBEAT_MS);
+    const heartbeat = setInterval(() => {
+      if (this.#isLive) void this.#register([...this.#subscribers.keys()]);
+    }, HEARTBEAT_MS);
     while (this.#subscribers.size > 0) {
-      await this.#session().catch(() => undefined);
+      if (!this.#isPooled) await this.#session().catch(() => undefined);
       this.#isLive = false;
+      for (const threadId of [...this.#subscribers.keys()]) this.#ring(threadId);
       if (this.#subscribers.size > 0) await this.#pause();
     }
     clearInterval(heartbeat);
@@ -86,14 +94,22 @@ export class ChangeListener {
       client.on("error", () => resolve());
     });
     client.on("notification", ({ payload }) => this.#ring(payload ?? ""));
-    try {
+    const listening = async (): Promise<void> => {
       await client.connect();
+      this.#isPooled = !(await isTheServers(client));
+      if (this.#isPooled) return;
       await client.query(`LISTEN ${this.#options.channel}`);
       this.#isLive = true;
       await this.#register([...this.#subscribers.keys()]);
-      await Promise.race([over, lost]);
+      await lost;
+    };
+    try {
+      await Promise.race([over, listening()]);
     } finally {
-      await client.end().catch(() => undefined);
+      const ended = new AbortController();
+      const patience = sleep(END_PATIENCE_MS, ended.signal).catch(() => undefined);
+      await Promise.race([client.end().catch(() => undefined), patience]);
+      ended.abort();
     }
   }
 
@@ -114,4 +130,10 @@ export class ChangeListener {
   #ring(threadId: string): void {
     for (const ring of this.#subscribers.get(threadId) ?? []) ring();
   }
+}
+
+/** A pooler lends out connections of the server's and has numbers of its own for those that are made to it. */
+async function isTheServers(client: ListeningClient): Promise<boolean> {
+  const { rows } = await client.query("SELECT pg_backend_pid()::text AS pid");
+  return (rows[0] as { readonly pid?: string } | undefined)?.pid === String(client.processID);
 }

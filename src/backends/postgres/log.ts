@@ -15,12 +15,13 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { appendValues, editingValues, hasEdits } from "./append-values.ts";
+import { ask, type Bounds, type TextRow } from "./ask.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
-import { ask, openListener, openPool, type PostgresPool, secretsOf, type TextRow } from "./connect.ts";
+import { openListener, openPool, type PostgresPool, secretsOf } from "./connect.ts";
+import { isDeclined } from "./declined.ts";
 import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
 import { listThreads, queryMetadata, search } from "./finding.ts";
-import { impatient } from "./impatient-pool.ts";
 import { type TableNames, tableNames } from "./layout.ts";
 import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
 import { prepareTables } from "./prepare-tables.ts";
@@ -39,6 +40,7 @@ export interface PostgresLogOptions {
 const SAVES_PER_SWEEP = 100;
 /** A thread that comes and goes while somebody creates it: each time round, somebody else got through. */
 const ROUNDS = 20;
+/** The greatest number that a column of positions holds. No thread gets there, but a caller may ask. */
 const MAX_SEQ = 2 ** 31 - 1;
 
 /**
@@ -52,6 +54,7 @@ export class PostgresLog implements ThreadLog {
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
+  readonly #bounds: Bounds;
   #capabilities: LogCapabilities = {
     // Whatever its settings, the server outlives this process. More is known once it was asked.
     durability: "os",
@@ -71,10 +74,12 @@ export class PostgresLog implements ThreadLog {
     this.#names = tableNames(options.schema, options.tablePrefix);
     this.#sql = statements(this.#names);
     this.secrets = secretsOf(options.source);
+    const isReplicated = (): boolean => this.#capabilities.durability === "replicated";
+    this.#bounds = { ...options, isReplicated };
     const watcher = randomBytes(12).toString("hex");
     this.#listener = new ChangeListener({
       channel: this.#names.channel,
-      open: () => openListener(options.source, options.connectTimeoutMs),
+      open: () => openListener(options.source, options),
       register: (threadIds) => this.#ask("watch", threadIds, watcher, REGISTRATION_MS),
       unregister: (threadIds) => this.#unregister(threadIds, watcher),
     });
@@ -91,7 +96,7 @@ export class PostgresLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     for (let round = 1; ; round++) {
-      const [row] = await this.#append(threadId, request);
+      const [row] = request.record.seq > MAX_SEQ ? [] : await this.#append(threadId, request);
       if (row?.["appended"] === "t") return this.#appended(request);
       const outcome = await this.#refusal(threadId, request);
       if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
@@ -113,7 +118,7 @@ export class PostgresLog implements ThreadLog {
 
   /** What is there instead; "free" when it has gone since, so that the append may be made after all. */
   async #refusal(threadId: string, { generation, expected }: AppendRequest): Promise<AppendOutcome | "free"> {
-    const rows = await this.#ask("refusal", threadId, expected + 1);
+    const rows = await this.#ask("refusal", threadId, Math.min(expected + 1, MAX_SEQ));
     const [thread] = rows;
     if (thread === undefined) return expected === 0 ? "free" : ABSENT;
     if (thread["expired"] === "t") {
@@ -163,7 +168,7 @@ export class PostgresLog implements ThreadLog {
   }
 
   async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    const before = Math.min(options.before ?? MAX_SEQ, MAX_SEQ);
+    const before = Math.min(Math.max(options.before ?? MAX_SEQ, 0), MAX_SEQ);
     return (await this.#ask("list", threadId, before, options.limit)).map(toEntry);
   }
 
@@ -171,7 +176,9 @@ export class PostgresLog implements ThreadLog {
     threadId: string,
     ifTail?: { generation: string; seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
-    const [row] = await this.#ask("remove", threadId, ifTail?.generation ?? null, ifTail?.seq ?? null);
+    // 0 is the tail of no thread, and neither is what no column holds.
+    const seq = ifTail && (ifTail.seq >= 1 && ifTail.seq <= MAX_SEQ ? ifTail.seq : 0);
+    const [row] = await this.#ask("remove", threadId, ifTail?.generation ?? null, seq ?? null);
     if (row?.["found"] !== "1") return "absent";
     if (row["gone"] === "1") return "removed";
     return ifTail === undefined ? "absent" : "moved";
@@ -204,8 +211,8 @@ export class PostgresLog implements ThreadLog {
     return search(this.#run, words, options);
   }
 
-  async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
-    await catchUp(this.#run, wordsOf);
+  async catchUp(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
+    await catchUp((statement, ...values) => this.#askText(this.#sql[statement], values, signal), wordsOf);
   }
 
   subscribe(threadId: string, onChange: () => void): () => void {
@@ -220,6 +227,10 @@ export class PostgresLog implements ThreadLog {
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
+  }
+
+  declined(error: unknown): boolean {
+    return isDeclined(error);
   }
 
   close(): Promise<void> {
@@ -237,7 +248,7 @@ export class PostgresLog implements ThreadLog {
 
   async #unregister(threadIds: readonly string[], watcher: string): Promise<unknown> {
     const pool = await this.#opening;
-    return pool && ask(pool, this.#options.statementTimeoutMs, this.#sql.unwatch, [threadIds, watcher]);
+    return pool && ask(pool, this.#bounds, this.#sql.unwatch, [threadIds, watcher]);
   }
 
   /** For functions that need nothing else of us. */
@@ -247,8 +258,8 @@ export class PostgresLog implements ThreadLog {
     return this.#askText(this.#sql[statement], values);
   }
 
-  async #askText(text: string, values: readonly unknown[]): Promise<readonly TextRow[]> {
-    return ask(await this.#open(), this.#options.statementTimeoutMs, text, values);
+  async #askText(text: string, values: readonly unknown[], signal?: AbortSignal): Promise<readonly TextRow[]> {
+    return ask(await this.#open(), this.#bounds, text, values, signal);
   }
 
   #assertOpen(): void {
@@ -265,16 +276,13 @@ export class PostgresLog implements ThreadLog {
   }
 
   async #connect(): Promise<PostgresPool> {
-    const { source, connectTimeoutMs, statementTimeoutMs } = this.#options;
-    const pool =
-      "pool" in source
-        ? impatient(source.pool, connectTimeoutMs + statementTimeoutMs)
-        : await openPool({ ...this.#options, dsn: source.dsn });
+    const { source } = this.#options;
+    const pool = "pool" in source ? source.pool : await openPool({ ...this.#options, dsn: source.dsn });
     // The server ends idle connections when it restarts; without a listener that would end this process too.
     pool.on("error", ignore);
     try {
-      const [settings] = await ask(pool, statementTimeoutMs, `SELECT ${SERVER_SETTINGS}`);
-      await prepareTables(pool, this.#names, statementTimeoutMs);
+      const [settings] = await ask(pool, this.#bounds, `SELECT ${SERVER_SETTINGS}`);
+      await prepareTables(pool, this.#names, this.#bounds);
       this.#capabilities = { ...this.#capabilities, durability: durabilityOf(settings as unknown as ServerSettings) };
       return pool;
     } catch (error) {

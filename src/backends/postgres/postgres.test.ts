@@ -1,11 +1,11 @@
 import { Client, Pool } from "pg";
 import { afterAll, expect, test, vi } from "vitest";
+import { observedPool } from "../../../test/services/postgres-observed-pool.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { openCheckpointer } from "../open.ts";
-import type { PostgresPool } from "./connect.ts";
 import { durabilityOf } from "./durability.ts";
 import { postgresqlCheckpointer } from "./index.ts";
 import { tableNames } from "./layout.ts";
@@ -160,17 +160,10 @@ await describeWithService("postgres", (url) => {
     const checkpointId = await writer.save(first, "t1");
     await writer.save(AgentState.create().withMessage(userMessage("rewritten")), "t1", { expectedHead: checkpointId });
     let interruptions = 0;
-    const interrupted: PostgresPool = {
-      query: async (query) => {
-        // The words are found by now, and about to be stored.
-        if (query.text.includes("SET indexed") && interruptions++ === 0) await writer.delete("t1", { checkpointId });
-        return pool.query(query);
-      },
-      connect: () => pool.connect(),
-      on: (event, listener) => pool.on(event, listener),
-      removeListener: (event, listener) => pool.removeListener(event, listener),
-      end: () => pool.end(),
-    };
+    const interrupted = observedPool(pool, async ({ text }) => {
+      // The words are found by now, and about to be stored.
+      if (text.includes("index_words") && interruptions++ === 0) await writer.delete("t1", { checkpointId });
+    });
     const searcher = open({ pool: interrupted, tablePrefix });
     expect(await searcher.search("canary")).toEqual([]);
     expect(await searcher.search("rewritten")).toHaveLength(1);

@@ -1,6 +1,6 @@
 import type { LogEntry, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import type { TextRow } from "./connect.ts";
+import type { TextRow } from "./ask.ts";
 
 export const ENTRY_COLUMNS: readonly string[] = [
   "seq",

@@ -1,4 +1,4 @@
-import type { TextRow } from "./connect.ts";
+import type { TextRow } from "./ask.ts";
 import { callOf } from "./functions.ts";
 import type { TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
@@ -24,6 +24,8 @@ export interface Statements {
   readonly withMember: string;
   readonly search: string;
   readonly stale: string;
+  readonly lastStale: string;
+  readonly indexed: string;
   readonly unindexed: string;
   readonly index: string;
   readonly watch: string;
@@ -50,8 +52,8 @@ export function statements(names: TableNames): Statements {
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.head
       ORDER BY t.thread_id`;
   return {
-    append: `SELECT ${callOf(names.append, false)} AS appended`,
-    appendWithEdits: `SELECT ${callOf(names.appendWithEdits, true)} AS appended`,
+    append: `SELECT ${callOf(names.append, "append")} AS appended`,
+    appendWithEdits: `SELECT ${callOf(names.appendWithEdits, "edits")} AS appended`,
 
     refusal: `SELECT t.generation, t.tail, NOT ${ALIVE} AS expired, ${entryColumns("r")} FROM ${threads} t
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND (r.seq = t.tail OR r.seq = $2)
@@ -114,23 +116,27 @@ export function statements(names: TableNames): Statements {
     search: `SELECT t.thread_id, ${entryColumns("r")}, length(w.words) AS length FROM ${words} w
         JOIN ${records} r ON r.thread_id = w.thread_id AND r.seq = w.seq
         JOIN ${threads} t ON t.thread_id = w.thread_id
-      WHERE w.words @@ $1::tsquery AND r.checkpoint_id IS NOT NULL
+      WHERE w.words @@ $1::tsquery
         AND ($3::text IS NULL OR (w.thread_id >= $2 AND w.thread_id <= $3)) AND ${ALIVE}
       ORDER BY length(w.words), w.thread_id, w.seq DESC LIMIT $4`,
 
-    stale: `SELECT t.thread_id, t.generation, t.indexed, t.edits, t.tail FROM ${threads} t WHERE t.stale LIMIT 20`,
+    stale: `SELECT t.thread_id, t.generation, t.indexed, t.tail FROM ${threads} t
+      WHERE t.stale AND t.thread_id > $1 AND ($2::text IS NULL OR t.thread_id <= $2) ORDER BY t.thread_id LIMIT $3`,
 
-    unindexed: `SELECT ${entryColumns("r")}, r.body FROM ${records} r
-      WHERE r.thread_id = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq LIMIT $4`,
+    lastStale: `SELECT max(t.thread_id) AS last FROM ${threads} t WHERE t.stale`,
 
-    index: `WITH thread AS (
-        UPDATE ${threads} t SET indexed = $5, stale = t.tail > $5
-        WHERE t.thread_id = $1 AND t.generation = $2 AND t.indexed = $3 AND t.edits = $4 RETURNING t.thread_id),
-      added AS (
-        INSERT INTO ${words} (thread_id, seq, words)
-        SELECT t.thread_id, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-        FROM thread t, unnest($6::int[], $7::text[]) AS n (seq, words))
-      SELECT count(*) AS indexed FROM thread`,
+    indexed: `SELECT t.indexed FROM ${threads} t WHERE t.thread_id = $1 AND t.generation = $2`,
+
+    // So many records, and no more bytes than that; but one record always. What a value takes is known without reading it.
+    unindexed: `SELECT ${entryColumns("r")}, r.body, r.xmin::text AS version, NOT n.goes_on AS is_last FROM (
+        SELECT n.seq, n.bytes, sum(n.bytes) OVER (ORDER BY n.seq) AS so_far, lead(n.seq) OVER (ORDER BY n.seq) IS NOT NULL AS goes_on
+        FROM (SELECT r.seq, octet_length(r.body) AS bytes FROM ${records} r
+          WHERE r.thread_id = $1 AND r.seq > $2 AND r.seq <= $3 ORDER BY r.seq LIMIT $4::int + 1) n
+        ORDER BY n.seq LIMIT $4) n
+      JOIN ${records} r ON r.thread_id = $1 AND r.seq = n.seq
+      WHERE n.so_far - n.bytes < $5::bigint ORDER BY r.seq`,
+
+    index: `SELECT ${callOf(names.indexWords, "index")} AS indexed`,
 
     watch: `WITH stale AS (DELETE FROM ${watchers} WHERE until < now() - interval '1 hour')
       INSERT INTO ${watchers} (thread_id, watcher, until)

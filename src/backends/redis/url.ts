@@ -1,5 +1,5 @@
+import { assertAddress } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
-import { redact } from "../../internal/redact.ts";
 
 export interface Address {
   readonly host: string;
@@ -23,12 +23,13 @@ const SCHEMES: Readonly<Record<string, boolean>> = {
 
 /** `redis://user:password@host:6379/0`; `rediss` for TLS; `valkey` and `valkeys` are the same. */
 export function parseUrl(url: string): { place: Place; parameters: Readonly<Record<string, string>> } {
+  assertAddress(url);
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const tls = parsed && (Object.hasOwn(SCHEMES, parsed.protocol) ? SCHEMES[parsed.protocol] : undefined);
   const database = /^\/?(\d*)$/.exec(parsed?.pathname ?? "")?.[1];
   if (parsed === undefined || tls === undefined || database === undefined || parsed.hostname === "") {
     const shape = "redis://user:password@host:6379/0, with special characters of the password %-escaped";
-    throw new StateError("INVALID_ARGUMENT", `${JSON.stringify(redact(url))} is no Redis URL; write ${shape}`);
+    throw new StateError("INVALID_ARGUMENT", `this is no Redis URL (it is not shown); write ${shape}`);
   }
   return {
     place: {

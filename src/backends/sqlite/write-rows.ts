@@ -56,7 +56,7 @@ export function indexSome(statements: Statements, wordsOf: (record: LogRecord) =
   const [after, last] = [rowId(thread.thread_no, thread.indexed), rowId(thread.thread_no, thread.tail)];
   const rows = statements.unindexed.all(after, last, RECORDS_PER_INDEXING) as RecordRow[];
   for (const row of rows) {
-    const words = row.checkpoint_id === null ? undefined : wordsOf(toRecord(row));
+    const words = wordsOf(toRecord(row));
     if (words !== undefined) statements.index.run(row.id, words);
   }
   const done = rows.length < RECORDS_PER_INDEXING ? thread.tail : (rows.at(-1)?.id ?? last) % ROWS_PER_THREAD;

@@ -11,6 +11,7 @@ import {
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { Lease } from "../../checkpoint/lease.ts";
 import { type Page, page } from "../../checkpoint/page.ts";
+import type { WatchOptions } from "../../checkpoint/watching.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";
 
@@ -123,6 +124,18 @@ export const answeringFaults: readonly CheckpointerFault[] = [
       "a lease that is held cannot be taken",
       "a lease that ran out can be taken, and its old holder is fenced off",
     ],
+  },
+  {
+    fault: "forgets its watches when it is closed",
+    checkpointer: (log, options) => {
+      const neverClosed = new Checkpointer(log, options);
+      return new (class extends Checkpointer {
+        override watch(threadId: string, given: WatchOptions = {}): AsyncIterable<CheckpointSummary> {
+          return neverClosed.watch(threadId, given);
+        }
+      })(log, options);
+    },
+    caughtBy: ["a watch that waits ends when the checkpointer is closed"],
   },
   {
     fault: "can be used after it was closed",

@@ -12,7 +12,7 @@ export class DeferredIndexLog extends ReferenceLog {
   /** Says whether there was anything to index. */
   async indexOnce(wordsOf: (record: LogRecord) => string | undefined): Promise<boolean> {
     const words = new Map<string, string>();
-    for (const { threadId, record } of await this.everyCheckpoint()) {
+    for (const { threadId, record } of await this.everyRecord()) {
       words.set(placeOf(threadId, record), wordsOf(record) ?? "");
     }
     const isNew = [...words].some(([place, text]) => this.#words.get(place) !== text);
@@ -22,7 +22,7 @@ export class DeferredIndexLog extends ReferenceLog {
 
   override async search(words: readonly string[], { limit, prefix = "" }: SearchRange): Promise<readonly SearchHit[]> {
     const hits: SearchHit[] = [];
-    for (const { threadId, record } of await this.everyCheckpoint()) {
+    for (const { threadId, record } of await this.everyRecord()) {
       const said = this.#words.get(placeOf(threadId, record))?.split(" ") ?? [];
       const isHit = words.every((word) => said.some((candidate) => candidate.startsWith(word)));
       if (isHit && threadId.startsWith(prefix)) hits.push({ threadId, entry: record, score: 1 / said.length });

@@ -65,7 +65,7 @@ export const findingFaults: readonly DriverFault[] = [
     driver: (inner) =>
       new (class extends ReferenceLog {
         override async search(words: readonly string[]): Promise<readonly SearchHit[]> {
-          const all = await this.everyCheckpoint();
+          const all = await this.everyRecord();
           const hits = all.filter(({ record }) => words.every((word) => record.words?.includes(word)));
           return hits.map(({ threadId, record }) => ({ threadId, entry: record, score: 1 }));
         }
@@ -77,11 +77,21 @@ export const findingFaults: readonly DriverFault[] = [
     driver: (inner) =>
       new (class extends ReferenceLog {
         override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
-          const said = (await this.everyCheckpoint()).flatMap(({ record }) => (record.words ?? "").split(" "));
+          const said = (await this.everyRecord()).flatMap(({ record }) => (record.words ?? "").split(" "));
           return words.every((word) => said.includes(word)) ? super.search(words, options) : [];
         }
       })(inner),
     caughtBy: ["a word is found by its beginning and not by its middle"],
+  },
+  {
+    fault: "finds only records that carry a checkpoint id",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
+          return (await super.search(words, options)).filter(({ entry }) => entry.checkpointId !== undefined);
+        }
+      })(inner),
+    caughtBy: ["a record without a checkpoint id is found by its words, also when it lost its id"],
   },
   {
     fault: "finds what was dropped or removed",
@@ -162,7 +172,7 @@ export const findingFaults: readonly DriverFault[] = [
           valueJson: string,
           options: MetadataRange,
         ): Promise<LogPage<ThreadEntry>> {
-          const all = await this.everyCheckpoint();
+          const all = await this.everyRecord();
           const matches = all.filter(({ record }) => JSON.stringify(memberOf(record.metadata, key)) === valueJson);
           const ids = new Set(matches.map(({ threadId }) => threadId));
           return this.threadsWhere(options, ({ threadId }) => ids.has(threadId));

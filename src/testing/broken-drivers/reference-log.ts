@@ -89,7 +89,7 @@ export class ReferenceLog implements ThreadLog {
 
   async search(words: readonly string[], { limit, prefix = "" }: SearchRange): Promise<readonly SearchHit[]> {
     const hits: SearchHit[] = [];
-    for (const { threadId, record } of await this.everyCheckpoint()) {
+    for (const { threadId, record } of await this.everyRecord()) {
       if (!threadId.startsWith(prefix)) continue;
       const said = (record.words ?? "").split(" ");
       const counts = words.map((word) => said.filter((candidate) => candidate.startsWith(word)).length);
@@ -130,14 +130,16 @@ export class ReferenceLog implements ThreadLog {
     return { items, cursor: matches.length > limit ? items.at(-1)?.threadId : undefined };
   }
 
-  async everyCheckpoint(): Promise<readonly { threadId: string; record: LogRecord }[]> {
+  async everyRecord(): Promise<readonly { threadId: string; record: LogRecord }[]> {
     const all = await this.#reach().listThreads({ prefix: "", limit: Number.POSITIVE_INFINITY });
     const found: { threadId: string; record: LogRecord }[] = [];
     for (const { threadId } of all.items) {
+      const records = new Map<number, LogRecord>();
       for (const { checkpointId = "" } of await this.#reach().list(threadId, { limit: Number.POSITIVE_INFINITY })) {
-        const record = (await this.#reach().readCheckpoint(threadId, checkpointId))?.records.at(-1);
-        if (record !== undefined) found.push({ threadId, record });
+        const chain = await this.#reach().readCheckpoint(threadId, checkpointId);
+        for (const record of chain?.records ?? []) records.set(record.seq, record);
       }
+      for (const record of records.values()) found.push({ threadId, record });
     }
     return found;
   }

@@ -171,7 +171,10 @@ export const savingFaults: readonly CheckpointerFault[] = [
           return super.save(AgentState.fromFields(state.fields), threadId, { expectedHead: uncheckedHead, ...given });
         }
       })(log, options),
-    caughtBy: ["what a save writes does not grow with the thread"],
+    caughtBy: [
+      "what a save writes does not grow with the thread",
+      "a name that moves with every save costs what is new",
+    ],
   },
 ];
 

@@ -42,12 +42,14 @@ export const closingCases: readonly CheckpointerCase[] = checkpointerCasesOf("cl
       const next = and(state, "message 3");
       const restore = await outage?.();
       try {
-        for (const [method, call] of Object.entries({ ...callsWithThreadId(subject), ...callsWithoutId(subject) })) {
+        // All at once: each may go on trying for some seconds.
+        const calls = Object.entries({ ...callsWithThreadId(subject), ...callsWithoutId(subject) });
+        const failing = calls.map(async ([method, call]) => {
           const error = await failureOf(() => call("u"), `${method} in an outage`);
           assert.ok(StateError.is(error), `${method}: expected a StateError, got ${error}`);
           assert.ok(!["NOT_FOUND", "CONFLICT", "INVALID_ARGUMENT"].includes(error.code), `${method}: ${error.code}`);
-        }
-        await failureOf(() => subject.save(next, "t"), "a save in an outage");
+        });
+        await Promise.all([...failing, failureOf(() => subject.save(next, "t"), "a save in an outage")]);
       } finally {
         await restore?.();
       }

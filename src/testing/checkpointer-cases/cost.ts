@@ -54,6 +54,24 @@ export const costCases: readonly CheckpointerCase[] = checkpointerCasesOf("cost"
     },
   },
   {
+    name: "a name that moves with every save costs what is new",
+    needs: ["history", "details"],
+    run: async ({ subject }) => {
+      let state = conversation(0);
+      let written = 0;
+      for (let index = 0; index < 60; index++) {
+        state = state.withMessage(userMessage(`${index} ${KILOBYTE}`));
+        await subject.save(state, "t", { checkpointId: "latest" });
+        written += (await listCheckpoints(subject, "t", { limit: 1 })).items[0]?.bytes ?? Number.POSITIVE_INFINITY;
+      }
+      assert.ok(written <= 5 * 60 * KILOBYTE.length, `60 saves of a kilobyte wrote ${written} bytes`);
+      const stats = await detailed(subject).stats("t");
+      assert.equal(stats?.checkpoints, 1);
+      assert.ok((stats?.bytes ?? 0) >= 60 * KILOBYTE.length, `${stats?.bytes} bytes cannot be all of it`);
+      assertSame((await loaded(subject, "t", { checkpointId: "latest" })).fields, state.fields, "state");
+    },
+  },
+  {
     name: "stats tell what a thread holds, and undefined of one that is not there",
     needs: ["history", "details"],
     run: async ({ subject }) => {

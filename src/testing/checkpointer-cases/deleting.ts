@@ -4,6 +4,32 @@ import { and, assertHistory, assertNoThread, conversation, growThread, loaded } 
 
 export const deletingCases: readonly CheckpointerCase[] = checkpointerCasesOf("delete", [
   {
+    name: "checkpoints before, after and under a name that moved are deleted without harm to the others",
+    needs: ["history"],
+    run: async ({ subject }) => {
+      const names = ["first", "moving", "moving", "between", "moving", "moving", "last"];
+      const { ids } = await growThread(subject, "t", names.length, (index) => ({
+        checkpointId: names[index - 1] as string,
+      }));
+      assert.deepEqual(ids, names);
+      await assertHistory(subject, "t", [
+        ["last", 7],
+        ["moving", 6],
+        ["between", 4],
+        ["first", 1],
+      ]);
+      assert.equal(await subject.delete("t", { checkpointId: "between" }), true);
+      await assertHistory(subject, "t", [
+        ["last", 7],
+        ["moving", 6],
+        ["first", 1],
+      ]);
+      assert.equal(await subject.delete("t", { checkpointId: "moving" }), true);
+      assert.equal(await subject.delete("t", { checkpointId: "first" }), true);
+      await assertHistory(subject, "t", [["last", 7]]);
+    },
+  },
+  {
     name: "a deleted thread is gone from every answer",
     run: async ({ subject }) => {
       const { ids } = await growThread(subject, "t", 4);

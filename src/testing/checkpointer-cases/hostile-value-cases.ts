@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import { MAX_DEPTH } from "../../state/immutable.ts";
 import { assistantMessage, userMessage } from "../../state/message.ts";
+import type { Interrupt, ToolExecution } from "../../state/state-fields.ts";
 import { failureOf } from "../expect-failure.ts";
 import { KEPT_VALUES, REFUSED_VALUES } from "../hostile-values.ts";
 import { assertSame } from "../same-value.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { assertNoThread, conversation, loaded } from "./conversations.ts";
+
+const QUESTION: Interrupt = { id: "i", toolCallId: "c", kind: "question", question: "?", askedAt: 1 };
+
+/** The ledger keeps what newer versions put there. */
+const withExecution = (state: AgentState, value: unknown): AgentState =>
+  state.withToolExecution({ toolCallId: "c", toolName: "x", status: "started", value } as ToolExecution);
 
 /** Every place in a state where a user's value can lie. */
 const PLACES: Readonly<Record<string, (value: unknown) => AgentState>> = {
@@ -15,8 +23,43 @@ const PLACES: Readonly<Record<string, (value: unknown) => AgentState>> = {
   "state.messages": (value) => conversation(1).withMessage(userMessage("with it", { metadata: { value } })),
   "a tool call's arguments": (value) =>
     conversation(1).withMessage(assistantMessage("", { toolCalls: [{ id: "c", name: "x", arguments: { value } }] })),
+  "a tool call that is replaced": (value) => withExecution(withExecution(conversation(1), 1), value),
+  "an answer that is added": (value) =>
+    conversation(1)
+      .withInterrupt({ ...QUESTION, answer: { value, at: 1 } })
+      .withInterrupt({ ...QUESTION, id: "j" }),
+  "an answer that is replaced": (value) =>
+    conversation(1)
+      .withInterrupt(QUESTION)
+      .withInterrupt({ ...QUESTION, answer: { value, at: 1 } }),
   "an unknown field": (value) => AgentState.fromFields({ ...conversation(1).fields, value } as AgentState["fields"]),
 };
+
+/** Everything that puts a value one level deeper. */
+const LEVELS: Readonly<Record<string, (value: unknown) => unknown>> = {
+  lists: (value) => [value],
+  objects: (value) => ({ in: value }),
+  Maps: (value) => new Map([["in", value]]),
+  "keys of Maps": (value) => new Map([[value, 1]]),
+  Sets: (value) => new Set([value]),
+  "objects that look like tags": (value) => ({ $: value }),
+};
+
+/** The state with the deepest value that is not refused. */
+function deepestTaken(stateWith: (value: unknown) => AgentState, wrap: (value: unknown) => unknown): AgentState {
+  let value: unknown = "leaf";
+  for (let depth = 0; depth < MAX_DEPTH - 10; depth++) value = wrap(value);
+  let taken = stateWith(value);
+  for (;;) {
+    value = wrap(value);
+    try {
+      taken = stateWith(value);
+    } catch (error) {
+      assertRefusal(error, `deeper than ${MAX_DEPTH} levels`);
+      return taken;
+    }
+  }
+}
 
 function assertRefusal(error: unknown, what: string): void {
   if (!StateError.is(error))
@@ -41,6 +84,21 @@ export const hostileValueCases: readonly CheckpointerCase[] = checkpointerCasesO
       await assertNoThread(subject, "refused");
     },
   })),
+  {
+    name: "the deepest value that each place of a state takes loads as it was",
+    run: async ({ subject }) => {
+      for (const [place, stateWith] of Object.entries(PLACES)) {
+        for (const [kind, wrap] of Object.entries(LEVELS)) {
+          const deepest = deepestTaken(stateWith, wrap);
+          const threadId = `${place}, ${kind}`;
+          await subject.save(deepest, threadId);
+          assertSame((await loaded(subject, threadId)).fields, deepest.fields, threadId);
+          await subject.save(deepest.withMetadata({ more: 1 }), threadId);
+          assert.equal((await loaded(subject, threadId)).metadata["more"], 1, threadId);
+        }
+      }
+    },
+  },
   {
     name: "every value of the corpus survives as a change to a thread that is there",
     run: async ({ subject }) => {

@@ -61,14 +61,44 @@ export const restartingCases: readonly CheckpointerCase[] = checkpointerCasesOf(
     },
   },
   {
-    name: "a state of another instance counts as new: it is refused on a thread that exists",
+    name: "a state that one instance loaded or saved is saved by another as what it is: the thread's next state",
     needs: ["reopen", "conditionalSave"],
     run: async (fixture) => {
       const other = await another(fixture);
       const state = conversation(2);
       await fixture.subject.save(state, "t");
-      await failsWith("CONFLICT", () => other.save(and(state, "message 3"), "t"), "a save through the other instance");
-      assert.equal((await loaded(other, "t")).messages.length, 2);
+      const third = and(state, "message 3");
+      await other.save(third, "t");
+      await fixture.subject.save(and(third, "message 4"), "t");
+      await other.save(and(await loaded(fixture.subject, "t"), "message 5"), "t");
+      assert.equal((await loaded(other, "t")).messages.length, 5);
+    },
+  },
+  {
+    name: "a state of another instance that the thread has left behind is refused",
+    needs: ["reopen", "conditionalSave"],
+    run: async (fixture) => {
+      const other = await another(fixture);
+      const state = conversation(2);
+      await fixture.subject.save(state, "t");
+      await fixture.subject.save(and(state, "message 3"), "t");
+      await failsWith("CONFLICT", () => other.save(and(state, "lost"), "t"), "a late save through the other instance");
+      assert.equal((await loaded(other, "t")).messages.length, 3);
+    },
+  },
+  {
+    name: "a state of a thread that was deleted and made anew is refused by every instance",
+    needs: ["reopen", "conditionalSave"],
+    run: async (fixture) => {
+      const other = await another(fixture);
+      const state = conversation(2);
+      await fixture.subject.save(state, "t");
+      await fixture.subject.delete("t");
+      await fixture.subject.save(conversation(1), "t");
+      for (const subject of [other, fixture.subject]) {
+        await failsWith("CONFLICT", () => subject.save(and(state, "late"), "t"), "a save of the thread that was");
+      }
+      assert.equal((await loaded(other, "t")).messages.length, 1);
     },
   },
 ]);

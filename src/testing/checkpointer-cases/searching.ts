@@ -180,6 +180,29 @@ export const searchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     },
   },
   {
+    name: "what was said before a name moved on is found in the checkpoint that came of it",
+    needs: ["search", "history"],
+    run: async ({ subject }) => {
+      const { state } = await growThread(subject, "t", 5, () => ({ checkpointId: "latest" }));
+      const other = await subject.save(and(state, "message 6"), "t");
+      for (let index = 1; index <= 5; index++) {
+        const hits = await subject.search(`message ${index}`, { limit: 100 });
+        assert.deepEqual(
+          hits.map(({ checkpointId }) => checkpointId),
+          ["latest"],
+          `message ${index}`,
+        );
+      }
+      assert.equal((await subject.search("message", { limit: 1 })).length, 1, "no more than was asked for");
+      await subject.save(and(await loaded(subject, "t"), "message 7"), "t", { checkpointId: "latest" });
+      assert.deepEqual(
+        (await subject.search("message 3")).map(({ checkpointId }) => checkpointId),
+        [other],
+        "the name has moved past it",
+      );
+    },
+  },
+  {
     name: "a deletion between two bases makes no message be found twice",
     needs: ["search", "history"],
     run: async ({ subject }) => {

@@ -59,6 +59,23 @@ export const watchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("w
     },
   },
   {
+    name: "a watch that waits ends when the checkpointer is closed",
+    needs: ["watch"],
+    run: async ({ subject }) => {
+      await subject.save(conversation(1), "t");
+      const waiting = ["t", "absent"].map((threadId) => subject.watch(threadId)[Symbol.asyncIterator]().next());
+      // Long enough that both wait, and are not only about to.
+      await sleep(100);
+      await subject.close();
+      const late = sleep(5_000, "still waiting", { ref: false });
+      for (const next of waiting) {
+        const ended = await Promise.race([next, late]);
+        assert.ok(typeof ended !== "string", "a watch still waits after close()");
+        assert.equal(ended.done, true);
+      }
+    },
+  },
+  {
     name: "watchers of other threads see nothing",
     needs: ["watch", "history"],
     run: async ({ subject }) => {

@@ -120,6 +120,21 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
     },
   },
   {
+    name: "a record without a checkpoint id is found by its words, also when it lost its id",
+    needs: ["search"],
+    run: async ({ subject }) => {
+      const { checkpointId: _, ...step } = saying(1, "early");
+      await put(subject, "t", { ...step, checkpointId: undefined, head: 0 });
+      await say(subject, "t", 2, "later");
+      assert.deepEqual(await found(subject, "early"), ["t/1"], "it never had one");
+      const { checkpointId: _id, ...nameless } = saying(2, "later");
+      const replace = [{ ...nameless, checkpointId: undefined, head: 0 }];
+      await put(subject, "t", saying(3, "last"), { replace });
+      assert.deepEqual(await found(subject, "later"), ["t/2"], "its id was taken off");
+      assert.equal((await find(subject, ["later"]))[0]?.entry.checkpointId, undefined);
+    },
+  },
+  {
     name: "the words of a copy are found, and go with it",
     needs: ["search"],
     run: async ({ subject }) => {

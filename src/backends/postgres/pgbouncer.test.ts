@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { postgresPlace } from "../../../test/services/postgres-place.ts";
+import { describeWithPgbouncer } from "../../../test/services/with-pgbouncer.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import { userMessage } from "../../state/message.ts";
+import { tableNames } from "./layout.ts";
+
+const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
+
+/** A sample; `npm run test:chaos` runs both suites whole, in session and in transaction mode. */
+await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl, url, mode) => {
+  const place = postgresPlace(url);
+  const { schema, sql } = place;
+  afterAll(place.dispose);
+
+  /** Tables, made by one who reaches the server itself: that takes a transaction, which statement mode forbids. */
+  async function tables(): Promise<string> {
+    const tablePrefix = place.prefix();
+    await place.open({ dsn: mode === "statement" ? url : pooledUrl, tablePrefix }).connect();
+    return tablePrefix;
+  }
+
+  test("C2: every kind of call works", async () => {
+    const checkpointer = place.open({ dsn: pooledUrl, tablePrefix: await tables() });
+    let state = said("a needle");
+    const first = await checkpointer.save(state, "t1", { metadata: { a: 1 }, ttlSeconds: 600 });
+    state = state.withMessage(userMessage("and more"));
+    await checkpointer.save(state, "t1");
+    await checkpointer.withLease("t1", (lease) =>
+      checkpointer.save(state.withMessage(userMessage("held")), "t1", { lease }),
+    );
+    await expect(checkpointer.save(said("late"), "t1")).rejects.toMatchObject({ code: "CONFLICT" });
+    expect((await checkpointer.load("t1"))?.messages).toHaveLength(3);
+    expect(await checkpointer.search("needle")).toHaveLength(1);
+    await checkpointer.fork("t1", "t2", { at: first });
+    await checkpointer.copyThread("t1", "t3");
+    expect(await checkpointer.queryByMetadata("a", 1)).toHaveLength(1);
+    await checkpointer.delete("t1", { checkpointId: first });
+    await checkpointer.vacuum({ keepLast: 1 });
+    await checkpointer.delete("t1");
+    expect(await checkpointer.listThreads()).toEqual(["t2", "t3"]);
+  });
+
+  test("C2, B13: a watch sees what another process saves, and LISTEN stays on no connection of the pooler's", async () => {
+    const tablePrefix = await tables();
+    const [watcher, writer] = [
+      place.open({ dsn: pooledUrl, tablePrefix }),
+      place.open({ dsn: pooledUrl, tablePrefix }),
+    ];
+    let state = said("one");
+    await writer.save(state, "t1");
+    const next = watcher.watch("t1")[Symbol.asyncIterator]().next();
+    await sleep(300);
+    state = state.withMessage(userMessage("two"));
+    await writer.save(state, "t1");
+    const began = performance.now();
+    expect((await next).value).toMatchObject({ messageCount: 2 });
+    expect(performance.now() - began).toBeLessThan(4_000);
+    await watcher.close();
+    const heard: unknown[] = [];
+    const channel = `LISTEN ${tableNames(schema, tablePrefix).channel}`;
+    heard.push(...(await sql("SELECT pid FROM pg_stat_activity WHERE query = $1", [channel])));
+    const anybody = new Client({ connectionString: pooledUrl });
+    await anybody.connect();
+    for (let look = 0; look < 10; look++) heard.push(...(await anybody.query("SELECT pg_listening_channels()")).rows);
+    await anybody.end();
+    expect(heard).toEqual([]);
+  });
+
+  test("C2, B5: what timed out is given up by the server, and no limit stays on a connection of the pooler's", async () => {
+    const tablePrefix = await tables();
+    const owner = place.open({ dsn: url, tablePrefix });
+    await owner.save(said("hello"), "t1");
+    const hasty = place.open({ dsn: pooledUrl, tablePrefix, statementTimeoutMs: 400, retry: { attempts: 1 } });
+    const state = (await hasty.load("t1"))!.withMessage(userMessage("late"));
+    const holder = new Client({ connectionString: url });
+    onTestFinished(() => holder.end());
+    await holder.connect();
+    await holder.query(`BEGIN; SELECT FROM ${schema}.${tablePrefix}threads FOR UPDATE`);
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%${schema}%${tablePrefix}%'`;
+    const outcomes = await Promise.allSettled([
+      ...Array.from({ length: 7 }, () => hasty.save(state, "t1")),
+      hasty.delete("t1"),
+    ]);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ reason: { code: "TIMEOUT", context: { written: "no" } } });
+    }
+    await vi.waitUntil(async () => (await sql(waiting)).length === 0, { timeout: 1_400 });
+    await holder.end();
+    await sleep(200);
+    expect((await owner.load("t1"))?.messages).toHaveLength(1);
+    const anybody = new Client({ connectionString: pooledUrl });
+    await anybody.connect();
+    for (let look = 0; look < 10; look++) {
+      expect((await anybody.query("SHOW statement_timeout")).rows).toEqual([{ statement_timeout: "0" }]);
+    }
+    await anybody.end();
+  });
+
+  test("C2: a parameter that the pooler does not take is INVALID_ARGUMENT and says what to do", async () => {
+    const dsn = `${pooledUrl}?options=${encodeURIComponent("-c work_mem=8MB")}`;
+    await expect(place.open({ dsn, tablePrefix: place.prefix() }).connect()).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("ignore_startup_parameters"),
+    });
+  });
+});

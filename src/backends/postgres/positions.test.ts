@@ -1,0 +1,96 @@
+import { afterAll, expect, test } from "vitest";
+import { postgresPlace } from "../../../test/services/postgres-place.ts";
+import { describeWithService } from "../../../test/services/with-service.ts";
+import { grow, markAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import { postgresLogOptions } from "./index.ts";
+import { PostgresLog } from "./log.ts";
+
+await describeWithService("postgres", (url) => {
+  const place = postgresPlace(url);
+  const { schema, sql } = place;
+  afterAll(place.dispose);
+
+  async function filled(): Promise<{ log: PostgresLog; rows: () => Promise<unknown> }> {
+    const tablePrefix = place.prefix();
+    const log = new PostgresLog(postgresLogOptions({ dsn: url, schema, tablePrefix }));
+    await grow(log, "t", 3);
+    const tables = `${schema}.${tablePrefix}`;
+    const rows = async (): Promise<unknown> => [
+      await sql(`SELECT * FROM ${tables}records ORDER BY seq`),
+      await sql(`SELECT * FROM ${tables}threads`),
+    ];
+    return { log, rows };
+  }
+
+  test("positions that no column holds are above every tail, and no failure", async () => {
+    const { log, rows } = await filled();
+    const before = await rows();
+    for (const far of [2 ** 31 - 1, 2 ** 31, 2 ** 40, Number.MAX_SAFE_INTEGER - 2]) {
+      expect(await log.list("t", { before: far, limit: 10 }), `list below ${far}`).toHaveLength(3);
+      expect(await log.list("t", { before: -far, limit: 10 }), `list below ${-far}`).toHaveLength(0);
+      const outcome = await log.append("t", requestFor(recordAt(far + 1, { base: 1, head: far + 1 })));
+      expect(outcome, `an append behind ${far}`).toMatchObject({
+        appended: false,
+        tail: { seq: 3 },
+        generation: "first",
+      });
+      expect(await log.append("absent", requestFor(recordAt(far + 1)))).toMatchObject({
+        appended: false,
+        tail: undefined,
+      });
+      expect(await log.remove("t", { generation: "first", seq: far })).toBe("moved");
+    }
+    expect(await rows()).toEqual(before);
+    await log.close();
+  });
+
+  test("replacing a record that is not there is INVALID_ARGUMENT, and nothing is written", async () => {
+    const { log, rows } = await filled();
+    await log.append("t", requestFor(markAt(4, { head: 3 }), { drop: [1] }));
+    const before = await rows();
+    const gone = requestFor(markAt(5, { head: 3 }), { replace: [recordAt(1), recordAt(2)], drop: [3] });
+    const code = await log.append("t", gone).catch((error: unknown) => log.classify(error));
+    expect(code).toBe("INVALID_ARGUMENT");
+    expect(await rows()).toEqual(before);
+    await log.close();
+  });
+
+  test("a checkpoint id that another remaining record carries is INVALID_ARGUMENT; one that goes is free", async () => {
+    const { log, rows } = await filled();
+    const before = await rows();
+    const taken = recordAt(4, { checkpointId: "checkpoint-2" });
+    const wrong = [
+      requestFor(taken),
+      requestFor(taken, { drop: [1] }),
+      requestFor(recordAt(4), { replace: [recordAt(3, { checkpointId: "checkpoint-2" })] }),
+      requestFor(recordAt(4), { replace: [recordAt(3, { checkpointId: "checkpoint-4" })] }),
+    ];
+    for (const [index, request] of wrong.entries()) {
+      const code = await log.append("t", request).catch((error: unknown) => log.classify(error));
+      expect(code, `request ${index}`).toBe("INVALID_ARGUMENT");
+    }
+    expect(await rows()).toEqual(before);
+    expect(await log.append("t", requestFor(taken, { drop: [2] }))).toEqual({ appended: true });
+    expect(await log.append("t", requestFor(recordAt(5, { checkpointId: "checkpoint-1" }), { dropBelow: 2 }))).toEqual({
+      appended: true,
+    });
+    await log.close();
+  });
+
+  test("tables of version 1 are brought up to date: their functions are replaced", async () => {
+    const { log } = await filled();
+    await log.close();
+    const [{ name }] = (await sql(
+      "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename LIKE '%schema' ORDER BY tablename DESC LIMIT 1",
+      [schema],
+    )) as [{ name: string }];
+    const tablePrefix = name.replace(/schema$/, "");
+    await sql(`DROP FUNCTION ${schema}.${tablePrefix}index_words`);
+    await sql(`UPDATE ${schema}.${name} SET version = 1`);
+    const newer = new PostgresLog(postgresLogOptions({ dsn: url, schema, tablePrefix }));
+    await newer.catchUp(() => "needle");
+    expect(await newer.search(["needle"], { limit: 10 })).toHaveLength(3);
+    expect(await sql(`SELECT version FROM ${schema}.${name}`)).toEqual([{ version: 2 }]);
+    await newer.close();
+  });
+});

@@ -1,0 +1,52 @@
+import { crc32 } from "node:zlib";
+import { StateError } from "../errors.ts";
+import { pathTo } from "./path.ts";
+
+/**
+ * Bytes cannot be frozen. A save writes what is new, so bytes that were written
+ * before and then changed in place would be different in memory and in the
+ * store, and nobody would know. Their checksums are taken when they are written
+ * or read, and looked at again by later saves.
+ */
+export interface SealedBytes {
+  readonly leaves: readonly { readonly bytes: Uint8Array; readonly sum: number }[];
+  /** The leaf to look at next. */
+  readonly next: number;
+}
+
+/**
+ * How much one save looks at: a save must not cost more the longer a thread is.
+ * Of more than this, each save looks at another part.
+ */
+const BYTES_PER_LOOK = 4 * 1024 * 1024;
+
+export const NO_BYTES: SealedBytes = { leaves: [], next: 0 };
+
+export function sealBytes(before: SealedBytes, added: readonly Uint8Array[]): SealedBytes {
+  if (added.length === 0) return before;
+  const leaves = added.map((bytes) => ({ bytes, sum: crc32(bytes) }));
+  return { ...before, leaves: [...before.leaves, ...leaves] };
+}
+
+/** Refuses bytes that were changed since; returns the seals with the next look in them. `root` is where they lie, for the path. */
+export function lookAtBytes(sealed: SealedBytes, root: unknown): SealedBytes {
+  const { leaves } = sealed;
+  let [looked, next] = [0, sealed.next];
+  for (let count = 0; count < leaves.length && looked < BYTES_PER_LOOK; count++) {
+    const leaf = leaves[next % leaves.length];
+    next++;
+    if (leaf === undefined) continue;
+    if (crc32(leaf.bytes) !== leaf.sum) throw changedInPlace(leaf.bytes, root);
+    looked += leaf.bytes.byteLength;
+  }
+  return leaves.length === 0 ? sealed : { leaves, next: next % leaves.length };
+}
+
+function changedInPlace(bytes: Uint8Array, root: unknown): StateError {
+  const path = pathTo(bytes, root, "state") ?? "state";
+  return new StateError(
+    "INVALID_ARGUMENT",
+    `${path}: these bytes were changed in place after they were saved or loaded, and a state never changes. Load the state again, and hand a changed copy of the bytes to a with…() method`,
+    { path },
+  );
+}
