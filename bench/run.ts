@@ -9,6 +9,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
 import { type Plan, STEPS } from "./checkpointers.ts";
+import { benchErasing } from "./erasing.ts";
 import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
 import { benchServer } from "./servers.ts";
@@ -23,6 +24,7 @@ interface PartResult {
 /** Each prints its own table. `undefined` where it could not be measured, and says why. */
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   checkpointers: benchLocal,
+  erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),

@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { rebuild, recordsOf } from "./chain.ts";
+import { headOf, rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { newId } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
@@ -26,7 +26,7 @@ export async function forkThread(
   const chain = await readForFork(context, source, at);
   const found = chain?.records.at(-1);
   if (chain === undefined || found === undefined) throw noSource(source, at);
-  const seq = at === undefined ? chain.tail.head : found.seq;
+  const seq = at === undefined ? headOf(chain) : found.seq;
   if (seq === 0) throw noSource(source, at);
   const { record, header, fields } = rebuild(chain, seq);
   const ttlMs = await timeLeft(context, source, chain.generation);

@@ -161,7 +161,7 @@ export interface ThreadLog {
    * returned, it is as durable as `capabilities.durability` says. Refuses
    * (without throwing) when the tail is not `expected` or the generation is
    * another one. Throws `INVALID_ARGUMENT` and writes nothing when `assertAppend`
-   * refuses the request; and whatever numbers it is given, here or in any other
+   * refuses the request, or when a record that is to be replaced is not there; and whatever numbers it is given, here or in any other
    * operation, it never reads or touches another thread.
    */
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome>;

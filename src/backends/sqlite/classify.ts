@@ -1,4 +1,5 @@
-import type { ErrorCode } from "../../errors.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { reasonOf } from "../../internal/reason-of.ts";
 
 /** By SQLite's primary result code: https://sqlite.org/rescode.html */
 const BY_RESULT: Readonly<Record<number, readonly [name: string, code: ErrorCode]>> = {
@@ -18,16 +19,87 @@ const BY_RESULT: Readonly<Record<number, readonly [name: string, code: ErrorCode
 
 const BY_NAME: ReadonlyMap<string, ErrorCode> = new Map(Object.values(BY_RESULT));
 
+/** What the file system says before SQLite has looked. */
+const BY_SYSTEM_CODE: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
+  ["EACCES", "PERMISSION_DENIED"],
+  ["EPERM", "PERMISSION_DENIED"],
+  ["EROFS", "PERMISSION_DENIED"],
+  ["EISDIR", "INVALID_ARGUMENT"],
+  ["ENOTDIR", "INVALID_ARGUMENT"],
+  ["ENOENT", "INVALID_ARGUMENT"],
+  ["ENAMETOOLONG", "INVALID_ARGUMENT"],
+  ["ENOSPC", "STORAGE_FULL"],
+  ["EDQUOT", "STORAGE_FULL"],
+  ["EMFILE", "UNAVAILABLE"],
+  ["ENFILE", "UNAVAILABLE"],
+]);
+
 export function classify(error: unknown): ErrorCode | undefined {
+  if (isInsideTransaction(error)) return "INVALID_ARGUMENT";
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   if (typeof errcode === "number") return BY_RESULT[errcode & 0xff]?.[1];
-  if (typeof code !== "string" || !code.startsWith("SQLITE_")) return undefined;
-  return BY_NAME.get(code.split("_")[1] ?? "");
+  if (typeof code !== "string") return undefined;
+  return code.startsWith("SQLITE_") ? BY_NAME.get(code.split("_")[1] ?? "") : BY_SYSTEM_CODE.get(code);
 }
 
 /** Another connection holds the lock: nothing was done, and it passes. */
-export function isBusy(error: unknown): boolean {
+export const isBusy = (error: unknown): boolean => hasResult(error, 5, "SQLITE_BUSY");
+
+export const isCannotOpen = (error: unknown): boolean => hasResult(error, 14, "SQLITE_CANTOPEN");
+
+/** `BEGIN` on a connection that was handed in and whose owner began a transaction. */
+export const isInsideTransaction = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes("cannot start a transaction within a transaction");
+
+/** Locked, full, or not to be opened: a transaction that met one of these was rolled back, or never began. */
+export function isDeclined(error: unknown): boolean {
+  const original = StateError.is(error) ? error.cause : error;
+  return (
+    isBusy(original) || isCannotOpen(original) || DECLINED.some(([result, name]) => hasResult(original, result, name))
+  );
+}
+
+const DECLINED = [
+  [13, "SQLITE_FULL"],
+  [26, "SQLITE_NOTADB"],
+] as const;
+
+function hasResult(error: unknown, result: number, name: string): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
-  if (typeof errcode === "number") return (errcode & 0xff) === 5;
-  return typeof code === "string" && code.startsWith("SQLITE_BUSY");
+  if (typeof errcode === "number") return (errcode & 0xff) === result;
+  return typeof code === "string" && code.startsWith(name);
+}
+
+/** What opening the file failed with, and at which path: SQLite itself does not say it. */
+export function openingFailure(path: string, error: unknown): unknown {
+  if (StateError.is(error)) return error;
+  const code = classify(error);
+  if (code === undefined || isBusy(error)) return error;
+  const message = `${JSON.stringify(path)} cannot be opened: ${reasonOf(error)}${openingHint(code, error)}`;
+  return new StateError(code, message, { location: path, cause: error });
+}
+
+function openingHint(code: ErrorCode, error: unknown): string {
+  if ((error as { code?: unknown }).code === "EISDIR") return ". It is a folder; name a file in it";
+  if (code === "CORRUPT") return ". Choose another path, or restore the file from a backup";
+  if (code === "PERMISSION_DENIED") return ". The process must be allowed to write the file and its folder";
+  return "";
+}
+
+/** A write's failure, where its code alone would leave the caller guessing. */
+export function writingFailure(error: unknown): unknown {
+  const hint = StateError.is(error) ? undefined : writingHint(error);
+  if (hint === undefined) return error;
+  return new StateError(classify(error) ?? "UNKNOWN", `${reasonOf(error)}${hint}`, { cause: error });
+}
+
+function writingHint(error: unknown): string | undefined {
+  if (isInsideTransaction(error)) {
+    return ": the connection that was handed in is in a transaction of its owner. Commit that first, or hand in a connection that has no other use";
+  }
+  if (isBusy(error)) return ": another connection wrote for longer than busyTimeoutMs";
+  const code = classify(error);
+  if (code === "STORAGE_FULL") return ". Free some space and repeat the call";
+  if (code === "PERMISSION_DENIED") return ". The process must be allowed to write the file and its folder";
+  return undefined;
 }

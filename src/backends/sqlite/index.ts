@@ -18,7 +18,7 @@ export interface SqliteCheckpointerOptions extends CheckpointerOptions {
   readonly path?: string;
   /**
    * A connection of your own (`node:sqlite` or `better-sqlite3`), instead of a
-   * path. It stays yours: its journal and sync settings are left as they are,
+   * path. It stays yours: its journal, sync and `secure_delete` settings are left as they are,
    * `capabilities.durability` says what they give, and `close()` leaves it open.
    */
   readonly database?: SqliteDatabase;
@@ -26,6 +26,12 @@ export interface SqliteCheckpointerOptions extends CheckpointerOptions {
   readonly tablePrefix?: string;
   /** How long to wait while another process writes. @default 10000 */
   readonly busyTimeoutMs?: number;
+  /**
+   * Overwrites what is deleted, in the file and in its write-ahead log, so that
+   * nothing readable of it is left. A connection of your own keeps its setting.
+   * @default true
+   */
+  readonly secureDelete?: boolean;
 }
 
 /** Keeps threads in one SQLite file. Nothing to install on Node 22 and later; `npm install better-sqlite3@12` on Node 20. */
@@ -35,6 +41,7 @@ export function sqliteCheckpointer(options: SqliteCheckpointerOptions = {}): Che
     database: "object",
     tablePrefix: "string",
     busyTimeoutMs: "number",
+    secureDelete: "boolean",
   });
   return new Checkpointer(new SqliteLog(logOptions(options)), options);
 }

@@ -8,25 +8,49 @@ import type { SqliteDatabase } from "./connect.ts";
  *   generation TEXT
  *   tail, head INTEGER              positions of the newest record and of the newest checkpoint
  *   indexed    INTEGER              up to which position the words are indexed: saves do not wait for that
+ *   sum        INTEGER              proves the row: integrity.ts
  *
  * <prefix>records   one row a record, clustered by thread and position
  *   id         INTEGER PRIMARY KEY  = thread_no * 2^26 + seq: one range is one thread, without a second index
  *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, header, metadata
+ *   sum        INTEGER              proves all of these, so that listing needs no body for it
  *   body       BLOB                 last, so that listing does not read it
  *
- * <prefix>words     FTS5, rowid = records.id. Contentless: it holds the index and no copy of the text
+ * <prefix>words     FTS5, rowid = records.id. Contentless: it holds the index and no copy of the text. It is told
+ *                   the words of what it has to forget, and then really forgets them (`secure-delete`)
+ * <prefix>terms     the same index, read the other way: all words of one record. Slow, and seldom needed
+ * <prefix>indexed   id, sum: which records' words are in there, and whether the words at hand are those
  *
  * <prefix>schema    the version of all this
  */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 /** 67 million records a thread, 134 million threads: both fit a JavaScript number together. */
 export const ROWS_PER_THREAD: number = 2 ** 26;
+const MOST_THREADS = 2 ** 27;
+
+/** Before the first row of a thread, and after the last one of the thread before. */
+export function startOf(threadNo: number): number {
+  if (Number.isSafeInteger(threadNo) && threadNo >= 0 && threadNo < MOST_THREADS) return threadNo * ROWS_PER_THREAD;
+  throw new StateError("TOO_LARGE", `a database takes at most ${MOST_THREADS - 1} threads`);
+}
+
+/** The only place where a position becomes a key: one that does not belong to the thread has no key. */
+export function rowId(threadNo: number, seq: number): number {
+  if (Number.isSafeInteger(seq) && seq >= 1 && seq < ROWS_PER_THREAD) return startOf(threadNo) + seq;
+  throw new StateError("INVALID_ARGUMENT", `a position is a whole number from 1 to ${ROWS_PER_THREAD - 1}, not ${seq}`);
+}
+
+/** The same in SQL, for a position that is stored: a damaged one finds nothing instead of another thread's row. */
+export const sqlRowId = (threadNo: string, seq: string): string =>
+  `${threadNo} * ${ROWS_PER_THREAD} + MAX(0, MIN(${seq}, ${ROWS_PER_THREAD - 1}))`;
 
 export interface TableNames {
   readonly threads: string;
   readonly records: string;
   readonly words: string;
+  readonly terms: string;
+  readonly indexed: string;
   readonly schema: string;
 }
 
@@ -38,12 +62,14 @@ export function tableNames(prefix: string): TableNames {
     threads: `${prefix}threads`,
     records: `${prefix}records`,
     words: `${prefix}words`,
+    terms: `${prefix}terms`,
+    indexed: `${prefix}indexed`,
     schema: `${prefix}schema`,
   };
 }
 
 /** The statements that make the tables: for reading, and for a deployment that makes them itself. */
-export function ddl({ threads, records, words, schema }: TableNames): readonly string[] {
+export function ddl({ threads, records, words, terms, indexed, schema }: TableNames): readonly string[] {
   return [
     `CREATE TABLE IF NOT EXISTS ${schema} (version INTEGER NOT NULL) STRICT`,
     `CREATE TABLE IF NOT EXISTS ${threads} (
@@ -52,7 +78,8 @@ export function ddl({ threads, records, words, schema }: TableNames): readonly s
        generation TEXT NOT NULL,
        tail INTEGER NOT NULL,
        head INTEGER NOT NULL,
-       indexed INTEGER NOT NULL DEFAULT 0
+       indexed INTEGER NOT NULL DEFAULT 0,
+       sum INTEGER NOT NULL
      ) STRICT`,
     `CREATE INDEX IF NOT EXISTS ${threads}_to_index ON ${threads} (thread_no) WHERE indexed < tail`,
     `CREATE TABLE IF NOT EXISTS ${records} (
@@ -63,17 +90,21 @@ export function ddl({ threads, records, words, schema }: TableNames): readonly s
        checkpoint_id TEXT,
        header TEXT NOT NULL,
        metadata TEXT,
+       sum INTEGER NOT NULL,
        body BLOB NOT NULL
      ) STRICT`,
     `CREATE INDEX IF NOT EXISTS ${records}_by_checkpoint ON ${records} (checkpoint_id) WHERE checkpoint_id IS NOT NULL`,
     `CREATE VIRTUAL TABLE IF NOT EXISTS ${words} USING fts5 (
-       words, content = '', contentless_delete = 1, detail = none, tokenize = "ascii tokenchars '_'"
+       words, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '_'"
      )`,
+    `INSERT INTO ${words} (${words}, rank) VALUES ('secure-delete', 1)`,
+    `CREATE VIRTUAL TABLE IF NOT EXISTS ${terms} USING fts5vocab (${words}, instance)`,
+    `CREATE TABLE IF NOT EXISTS ${indexed} (id INTEGER PRIMARY KEY, sum INTEGER NOT NULL) STRICT`,
     `INSERT INTO ${schema} (version) SELECT ${SCHEMA_VERSION} WHERE NOT EXISTS (SELECT 1 FROM ${schema})`,
   ];
 }
 
-/** Makes the tables on first use, in one transaction; refuses those of a newer holdfast. */
+/** Makes the tables on first use, in one transaction; refuses those of another version. */
 export function prepareTables(database: SqliteDatabase, names: TableNames): void {
   const known = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(names.schema);
   if (known === undefined) {
@@ -87,10 +118,12 @@ export function prepareTables(database: SqliteDatabase, names: TableNames): void
     }
   }
   const { version } = database.prepare(`SELECT version FROM ${names.schema}`).get() as { version: number };
-  if (version > SCHEMA_VERSION) {
-    throw new StateError(
-      "INCOMPATIBLE",
-      `the tables have version ${version}; this build knows up to ${SCHEMA_VERSION}. Upgrade holdfast to open them`,
-    );
-  }
+  if (version === SCHEMA_VERSION) return;
+  const what = `the tables have version ${version}; this build knows version ${SCHEMA_VERSION}`;
+  throw new StateError(
+    "INCOMPATIBLE",
+    version > SCHEMA_VERSION
+      ? `${what}. Upgrade holdfast to open them`
+      : `${what}. They were made before the first release: copy the threads with the build that made them`,
+  );
 }

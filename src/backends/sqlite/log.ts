@@ -7,59 +7,59 @@ import type {
   LogChain,
   LogEntry,
   LogPage,
-  LogRecord,
   SearchHit,
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { sleep } from "../../internal/sleep.ts";
-import { classify, isBusy } from "./classify.ts";
-import { configure, durabilityOf, durabilityOfConnection, openDatabase, type SqliteDatabase } from "./connect.ts";
-import { prepareTables, ROWS_PER_THREAD, type TableNames, tableNames } from "./layout.ts";
+import { classify, isDeclined } from "./classify.ts";
+import { durabilityOf, durabilityOfConnection } from "./connect.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
-import { type EntryRow, type RecordRow, rowId, type ThreadRow, toEntry, toRecord } from "./rows.ts";
-import { prepareStatements, type Statements } from "./statements.ts";
-import { dropRange, edit, indexSome, insert, refusal } from "./write-rows.ts";
+import {
+  findThread,
+  isProvenThread,
+  listed,
+  pageOf,
+  provenEntry,
+  rangeOf,
+  readNamed,
+  readRecords,
+  readThread,
+  successorOf,
+  type ThreadHeadRow,
+} from "./read-rows.ts";
+import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
+import { indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
+import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
-type ThreadHeadRow = EntryRow & { readonly thread_id: string };
-
-interface Connection {
-  readonly database: SqliteDatabase;
-  readonly statements: Statements;
-}
-
-export interface SqliteLogOptions {
-  readonly path: string;
-  readonly database?: SqliteDatabase;
+export interface SqliteLogOptions extends ConnectionOptions {
   readonly tablePrefix: string;
-  readonly busyTimeoutMs: number;
   readonly durability: Durability;
 }
 
 /** Everything a log needs, with the defaults filled in. */
 export function logOptions(given: Partial<SqliteLogOptions>): SqliteLogOptions {
   const { path = "holdfast.db", database, tablePrefix = "holdfast_", busyTimeoutMs = 10_000 } = given;
+  const { secureDelete = true } = given;
   const durability = database === undefined ? durabilityOf(path) : durabilityOfConnection(database);
-  return { path, ...(database !== undefined && { database }), tablePrefix, busyTimeoutMs, durability };
+  return { path, ...(database !== undefined && { database }), tablePrefix, busyTimeoutMs, secureDelete, durability };
 }
 
-/**
- * Threads in a SQLite file. Every method is one statement or one transaction
- * that runs without giving up control in between; when another process holds
- * the lock, it is tried again without blocking this one's event loop.
- */
+/** How many threads one step of a walk over all of them reads. */
+const THREADS_PER_STEP = 500;
+
+/** Threads in a SQLite file. Every method is one transaction, or a walk of short ones. */
 export class SqliteLog implements ThreadLog {
   readonly name = "sqlite";
   readonly capabilities: LogCapabilities;
-  readonly #options: SqliteLogOptions;
-  readonly #names: TableNames;
-  #opening: Promise<Connection> | undefined;
-  #closed = false;
+  readonly #connection: Connection;
+  /** Whoever indexed last knows best which words a record brought. */
+  #wordsOf: WordsOf = wordsOfRecord;
 
   constructor(options: SqliteLogOptions) {
-    this.#options = options;
-    this.#names = tableNames(options.tablePrefix);
+    this.#connection = new Connection(options, tableNames(options.tablePrefix));
     this.capabilities = {
       durability: options.durability,
       conditionalAppend: true,
@@ -75,108 +75,156 @@ export class SqliteLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     const { record, generation, expected } = request;
-    if (record.seq >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
-    return this.#transaction((statements) => {
-      const row =
-        expected === 0
-          ? statements.create.get(threadId, generation, record.seq, record.head)
-          : statements.advance.get(record.seq, record.head, threadId, generation, expected);
-      if (row === undefined) return refusal(statements, threadId, request);
-      const { thread_no: threadNo, indexed = 0 } = row as Partial<ThreadRow> & Pick<ThreadRow, "thread_no">;
-      edit(statements, threadNo, indexed, request);
-      insert(statements, threadNo, record);
-      return { appended: true };
+    const { seq: tail, head } = record;
+    if (tail >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
+    const { outcome, erases } = await this.#connection.write((statements) => {
+      const found = findThread(statements, threadId);
+      const fits = found === undefined ? expected === 0 : found.generation === generation && found.tail === expected;
+      const next = !fits
+        ? undefined
+        : found === undefined
+          ? createThread(statements, threadId, { generation, tail, head })
+          : advance(statements, { ...found, tail, head });
+      if (next === undefined) return { outcome: refusal(statements, found, request), erases: false };
+      const edited = edit(statements, next, request, this.#wordsOf);
+      insert(statements, next.thread_no, record);
+      return { outcome: { appended: true } as const, erases: edited };
     });
+    if (erases) await this.#connection.erased();
+    return outcome;
   }
 
   readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#read(({ readTail }) => {
-      const rows = readTail.all(threadId) as (RecordRow & { generation: string })[];
-      const tail = rows.at(-1);
-      return tail && { generation: tail.generation, tail: toEntry(tail), records: rows.map(toRecord) };
+    return this.#connection.read((statements) => {
+      const found = readThread(statements, threadId);
+      if (found === undefined) return undefined;
+      const { thread, tail } = found;
+      const records = readRecords(statements, thread.thread_no, tail.base, tail.seq);
+      return { generation: thread.generation, tail, records };
     });
   }
 
   readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    return this.#transaction(({ readCheckpoint, tail }) => {
-      const rows = readCheckpoint.all(checkpointId, threadId) as (RecordRow & { generation: string })[];
-      const newest = tail.get(threadId) as EntryRow | undefined;
-      const [first] = rows;
-      if (first === undefined || newest === undefined) return undefined;
-      return { generation: first.generation, tail: toEntry(newest), records: rows.map(toRecord) };
-    }, "DEFERRED");
+    return this.#connection.read((statements) => {
+      const found = readThread(statements, threadId);
+      const entry = found && readNamed(statements, found.thread.thread_no, checkpointId);
+      if (found === undefined || entry === undefined) return undefined;
+      const records = readRecords(statements, found.thread.thread_no, entry.base, entry.seq);
+      return { generation: found.thread.generation, tail: found.tail, records };
+    });
   }
 
   entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    return this.#read(({ entry }) => {
-      const row = entry.get(checkpointId, threadId) as EntryRow | undefined;
-      return row && toEntry(row);
+    return this.#connection.read((statements) => {
+      const found = readThread(statements, threadId);
+      return found && readNamed(statements, found.thread.thread_no, checkpointId);
     });
   }
 
   tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
-    return this.#read(({ tail }) => {
-      const row = tail.get(threadId) as (EntryRow & { generation: string }) | undefined;
-      return row && { generation: row.generation, entry: toEntry(row) };
+    return this.#connection.read((statements) => {
+      const found = readThread(statements, threadId);
+      return found && { generation: found.thread.generation, entry: found.tail };
     });
   }
 
   list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    const before = Math.min(options.before ?? ROWS_PER_THREAD, ROWS_PER_THREAD);
-    return this.#read(({ list }) => (list.all(before, threadId, options.limit) as EntryRow[]).map(toEntry));
-  }
-
-  remove(threadId: string, ifTail?: { generation: string; seq: number }): Promise<"removed" | "absent" | "moved"> {
-    return this.#transaction((statements) => {
-      const thread = statements.thread.get(threadId) as ThreadRow | undefined;
-      if (thread === undefined) return "absent";
-      const same = thread.generation === ifTail?.generation && thread.tail === ifTail.seq;
-      if (ifTail !== undefined && !same) return "moved";
-      dropRange(statements, thread.thread_no, 0, ROWS_PER_THREAD - 1);
-      statements.forget.run(thread.thread_no);
-      return "removed";
+    const before = Math.min(Math.trunc(options.before ?? ROWS_PER_THREAD), ROWS_PER_THREAD);
+    return this.#connection.read((statements) => {
+      const found = readThread(statements, threadId);
+      if (found === undefined || !(before > 1)) return [];
+      const range = rangeOf(found.thread.thread_no, before - 1);
+      return (statements.list.all(...range, options.limit) as EntryRow[]).map(toEntry);
     });
   }
 
+  /** A damaged thread can be deleted, but not on a condition that nobody can prove. */
+  async remove(
+    threadId: string,
+    ifTail?: { generation: string; seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    await this.#forgetMostWords(threadId, ifTail);
+    const outcome = await this.#connection.write((statements) => {
+      const found = ifTail === undefined ? statements.thread.get(threadId) : findThread(statements, threadId);
+      const thread = found as ThreadRow | undefined;
+      if (thread === undefined) return "absent";
+      const same = thread.generation === ifTail?.generation && thread.tail === ifTail.seq;
+      if (ifTail !== undefined && !same) return "moved";
+      dropThread(statements, thread.thread_no, this.#wordsOf);
+      return "removed";
+    });
+    if (outcome === "removed") await this.#connection.erased();
+    return outcome;
+  }
+
+  /** What takes longest about a removal, in short steps before it. As many as there are records for at the start: somebody may index meanwhile. */
+  async #forgetMostWords(threadId: string, ifTail?: { generation: string; seq: number }): Promise<void> {
+    for (let steps = 0, most = 1; steps < most; steps++) {
+      const more = await this.#connection.write((statements) => {
+        const thread = statements.thread.get(threadId) as ThreadRow | undefined;
+        if (thread === undefined || !isProvenThread(thread)) return false;
+        if (ifTail !== undefined && thread.tail !== ifTail.seq) return false;
+        if (steps === 0) most = thread.tail;
+        return unindexSome(statements, thread, this.#wordsOf);
+      });
+      if (!more) return;
+    }
+  }
+
   copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
-    return this.#transaction((statements) => {
-      const from = statements.thread.get(source) as ThreadRow | undefined;
-      if (from === undefined) return "no source";
-      const made = statements.create.get(target, generation, from.tail, from.head) as ThreadRow | undefined;
+    return this.#connection.write((statements) => {
+      const found = readThread(statements, source);
+      if (found === undefined) return "no source";
+      const { thread_no: from, tail, head } = found.thread;
+      const made = createThread(statements, target, { generation, tail, head });
       if (made === undefined) return "target exists";
-      const [first, last] = [rowId(from.thread_no, 0), rowId(from.thread_no, from.tail)];
-      statements.copy.run(first, rowId(made.thread_no, 0), first, last);
+      statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
       return "copied";
     });
   }
 
-  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+  async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
     const { prefix, cursor = "", limit } = options;
     const end = successorOf(prefix) ?? null;
-    return this.#read(({ threads }) =>
-      pageOf(threads.all(prefix, cursor, end, end, limit + 1) as ThreadHeadRow[], limit),
-    );
+    return this.#walk(cursor, limit, listed, (after, step) => [prefix, after, end, end, step] as const, "threads");
   }
 
   /** SQL narrows to threads that have the key; the exact comparison is done on the text, where no value is coerced. */
-  queryMetadata(
+  async queryMetadata(
     key: string,
     valueJson: string,
     { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
   ): Promise<LogPage<ThreadEntry>> {
     const sqlKey = isPlainKey(key) ? key : null;
     const end = successorOf(prefix) ?? null;
-    return this.#read(({ withKey }) => {
-      const matches: ThreadHeadRow[] = [];
-      let after = cursor;
-      for (;;) {
-        const rows = withKey.all(prefix, after, end, end, sqlKey, sqlKey, 500) as ThreadHeadRow[];
-        matches.push(...rows.filter((row) => hasMember(row.metadata, key, valueJson)));
-        const last = rows.at(-1);
-        if (last === undefined || matches.length > limit) return pageOf(matches, limit);
-        after = last.thread_id;
-      }
-    });
+    const matching = (row: ThreadHeadRow): ThreadEntry | undefined => {
+      const head = hasMember(row.metadata, key, valueJson) ? provenEntry(row) : undefined;
+      return head && { threadId: row.t_thread_id, head };
+    };
+    const parameters = (after: string, step: number) => [prefix, after, end, end, sqlKey, sqlKey, step] as const;
+    return this.#walk(cursor, limit, matching, parameters, "withKey");
+  }
+
+  /** Goes through threads in the order of their ids until a page is full: step by step, so that nobody waits for all of them. */
+  async #walk(
+    cursor: string,
+    limit: number,
+    toItem: (row: ThreadHeadRow) => ThreadEntry | undefined,
+    parameters: (after: string, step: number) => readonly (string | number | null)[],
+    statement: "threads" | "withKey",
+  ): Promise<LogPage<ThreadEntry>> {
+    const items: ThreadEntry[] = [];
+    let after: string | undefined = cursor;
+    while (after !== undefined && items.length <= limit) {
+      const step = statement === "threads" ? Math.min(limit + 1 - items.length, THREADS_PER_STEP) : THREADS_PER_STEP;
+      const from: string = after;
+      const rows = await this.#connection.read(
+        (statements) => statements[statement].all(...parameters(from, step)) as ThreadHeadRow[],
+      );
+      items.push(...rows.map(toItem).filter((item) => item !== undefined));
+      after = rows.length < step ? undefined : rows.at(-1)?.t_thread_id;
+    }
+    return pageOf(items, limit);
   }
 
   /** The index knows which records have the words and not how often: the less there is beside them, the better the hit. */
@@ -186,109 +234,66 @@ export class SqliteLog implements ThreadLog {
   ): Promise<readonly SearchHit[]> {
     const end = successorOf(prefix) ?? null;
     const query = words.map((word) => `"${word.replaceAll('"', '""')}"*`).join(" ");
-    return this.#read(({ search }) =>
-      (search.all(query, prefix, end, end, limit) as (ThreadHeadRow & { length: number })[]).map((row) => ({
-        threadId: row.thread_id,
-        entry: toEntry(row),
-        score: 1 / Math.sqrt(row.length),
-      })),
-    );
+    return this.#connection.read((statements) => {
+      const rows = statements.search.all(query, prefix, end, end, limit) as (ThreadHeadRow & { length: number })[];
+      return rows.flatMap((row) => {
+        const entry = provenEntry(row);
+        return entry === undefined ? [] : { threadId: row.t_thread_id, entry, score: 1 / Math.sqrt(row.length) };
+      });
+    });
   }
 
-  /** In short transactions, so that other writers get their turn in between. */
-  async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
-    while (await this.#transaction((statements) => indexSome(statements, wordsOf)));
+  /**
+   * Goes once through the threads that are there, each up to where it ends when
+   * its turn comes, in short transactions: neither a writer that never stops nor
+   * one bad thread keeps it from ending.
+   */
+  async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
+    this.#wordsOf = wordsOf;
+    const { thread_no: last } = await this.#connection.read(
+      ({ lastThread }) => lastThread.get() as { thread_no: number | null },
+    );
+    for (let after = 0; after < (last ?? 0) && !signal?.aborted; ) {
+      const from = after;
+      const found = await this.#connection.read(
+        ({ toIndex }) => toIndex.all(from, last, THREADS_PER_STEP) as Pick<ThreadRow, "thread_no" | "tail">[],
+      );
+      if (found.length > 0 && (await this.#connection.isReadOnly())) throw cannotIndex();
+      for (const { thread_no: threadNo, tail } of found) await this.#indexThread(threadNo, tail, wordsOf, signal);
+      after = found.length < THREADS_PER_STEP ? (last ?? 0) : (found.at(-1)?.thread_no ?? 0);
+    }
+  }
+
+  async #indexThread(threadNo: number, target: number, wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
+    try {
+      let more = true;
+      while (more && !signal?.aborted) {
+        more = await this.#connection.write((statements) => indexSome(statements, threadNo, target, wordsOf));
+      }
+    } catch (error) {
+      // Whoever loads the thread hears that it is damaged; the others are searched all the same.
+      if (!StateError.is(error, "CORRUPT")) throw error;
+    }
   }
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    const connection = await this.#opening?.catch(() => undefined);
-    if (this.#options.database === undefined) connection?.database.close();
+  declined(error: unknown): boolean {
+    return isDeclined(error);
   }
 
-  #read<T>(work: (statements: Statements) => T): Promise<T> {
-    return this.#untilFree(async () => work((await this.#open()).statements));
+  close(): Promise<void> {
+    return this.#connection.close();
   }
-
-  #transaction<T>(work: (statements: Statements) => T, mode: "IMMEDIATE" | "DEFERRED" = "IMMEDIATE"): Promise<T> {
-    return this.#untilFree(async () => {
-      const { statements } = await this.#open();
-      (mode === "IMMEDIATE" ? statements.begin : statements.beginReading).run();
-      try {
-        const result = work(statements);
-        statements.commit.run();
-        return result;
-      } catch (error) {
-        rollback(statements);
-        throw error;
-      }
-    });
-  }
-
-  async #untilFree<T>(attempt: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + this.#options.busyTimeoutMs;
-    for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > deadline) throw error;
-        await sleep(Math.random() * pause);
-      }
-    }
-  }
-
-  #open(): Promise<Connection> {
-    if (this.#closed) throw new StateError("CLOSED", "the database was closed");
-    this.#opening ??= this.#connect().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
-  }
-
-  async #connect(): Promise<Connection> {
-    const given = this.#options.database;
-    const database = given ?? (await openDatabase(this.#options.path));
-    try {
-      if (given === undefined) configure(database);
-      prepareTables(database, this.#names);
-      return { database, statements: prepareStatements(database, this.#names) };
-    } catch (error) {
-      if (given === undefined) database.close();
-      throw error;
-    }
-  }
-}
-
-/** SQLite has undone it itself after some errors; then there is nothing left to roll back. */
-function rollback({ rollback: undo }: Statements): void {
-  try {
-    undo.run();
-  } catch {
-    // The error that matters is the one that brought us here.
-  }
-}
-
-function pageOf(rows: readonly ThreadHeadRow[], limit: number): LogPage<ThreadEntry> {
-  const shown = rows.slice(0, limit);
-  const items = shown.map((row) => ({ threadId: row.thread_id, head: toEntry(row) }));
-  return { items, cursor: rows.length > limit ? shown.at(-1)?.thread_id : undefined };
-}
-
-/** The smallest text that is greater than every text with this prefix, in code point order, which is SQLite's. */
-function successorOf(prefix: string): string | undefined {
-  const points = [...prefix];
-  while (points.length > 0) {
-    const next = (points.pop()?.codePointAt(0) ?? 0) + 1;
-    if (next <= 0x10ffff) return points.join("") + String.fromCodePoint(next === 0xd800 ? 0xe000 : next);
-  }
-  return undefined;
 }
 
 const tooManyRecords = (threadId: string): StateError =>
   new StateError("TOO_LARGE", `a thread takes at most ${ROWS_PER_THREAD - 1} records`, { threadId });
+
+const cannotIndex = (): StateError =>
+  new StateError(
+    "PERMISSION_DENIED",
+    "some messages are not indexed yet, and the database cannot be written: search once where it can be",
+  );

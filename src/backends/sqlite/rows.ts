@@ -1,12 +1,15 @@
 import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { damagedEntry, damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
 import { ROWS_PER_THREAD } from "./layout.ts";
 
 export interface ThreadRow {
   readonly thread_no: number;
+  readonly thread_id: string;
   readonly generation: string;
   readonly tail: number;
   readonly head: number;
   readonly indexed: number;
+  readonly sum: number;
 }
 
 /** A row of the records table, as both client libraries return it. */
@@ -18,11 +21,22 @@ export interface EntryRow {
   readonly checkpoint_id: string | null;
   readonly header: string;
   readonly metadata: string | null;
+  readonly sum: number;
 }
 
 export interface RecordRow extends EntryRow {
   readonly body: Uint8Array;
 }
+
+export const THREAD_COLUMNS: readonly string[] = [
+  "thread_no",
+  "thread_id",
+  "generation",
+  "tail",
+  "head",
+  "indexed",
+  "sum",
+];
 
 export const ENTRY_COLUMNS: readonly string[] = [
   "id",
@@ -32,18 +46,29 @@ export const ENTRY_COLUMNS: readonly string[] = [
   "checkpoint_id",
   "header",
   "metadata",
+  "sum",
 ];
 
-export const rowId = (threadNo: number, seq: number): number => threadNo * ROWS_PER_THREAD + seq;
+export const seqOf = ({ id }: Pick<EntryRow, "id">): number => id % ROWS_PER_THREAD;
 
-export const toEntry = (row: EntryRow): LogEntry => ({
-  seq: row.id % ROWS_PER_THREAD,
-  base: row.base,
-  head: row.head,
-  writeId: row.write_id ?? row.checkpoint_id ?? "",
-  checkpointId: row.checkpoint_id ?? undefined,
-  header: row.header,
-  metadata: row.metadata ?? undefined,
-});
+export const isProven = (row: EntryRow): boolean => row.sum === sumOfEntry(seqOf(row), row);
+
+export function toEntry(row: EntryRow): LogEntry {
+  if (!isProven(row)) throw damagedEntry(seqOf(row));
+  return {
+    seq: seqOf(row),
+    base: row.base,
+    head: row.head,
+    writeId: row.write_id ?? row.checkpoint_id ?? "",
+    checkpointId: row.checkpoint_id ?? undefined,
+    header: row.header,
+    metadata: row.metadata ?? undefined,
+  };
+}
 
 export const toRecord = (row: RecordRow): LogRecord => ({ ...toEntry(row), body: row.body, words: undefined });
+
+export function provenThread(row: ThreadRow): ThreadRow {
+  if (row.sum !== sumOfThread(row)) throw damagedThread(row.thread_id, "it does not match its checksum");
+  return row;
+}

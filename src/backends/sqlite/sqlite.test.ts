@@ -183,7 +183,7 @@ test("saves leave the index alone; a search catches up and indexes each message 
     await checkpointer.save(state, "t1");
   }
   const database = await openDatabase(path);
-  const indexed = (): unknown => database.prepare("SELECT count(*) AS n FROM holdfast_words_docsize").get();
+  const indexed = (): unknown => database.prepare("SELECT count(*) AS n FROM holdfast_indexed").get();
   expect(indexed()).toMatchObject({ n: 0 });
   expect(await checkpointer.search("everywhere", { limit: 100 })).toHaveLength(10);
   expect(indexed()).toMatchObject({ n: 10 });
@@ -199,7 +199,7 @@ test("deleting a thread leaves no row of it in any table", async () => {
   await checkpointer.search("canary");
   await checkpointer.delete("t1");
   const database = await openDatabase(path);
-  for (const table of ["threads", "records", "words_docsize"]) {
+  for (const table of ["threads", "records", "indexed"]) {
     expect(database.prepare(`SELECT count(*) AS n FROM holdfast_${table}`).get()).toMatchObject({ n: 0 });
   }
   database.close();

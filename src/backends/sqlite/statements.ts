@@ -1,97 +1,110 @@
 import type { SqliteDatabase, SqliteStatement } from "./connect.ts";
-import { ROWS_PER_THREAD, type TableNames } from "./layout.ts";
-import { ENTRY_COLUMNS } from "./rows.ts";
+import { ROWS_PER_THREAD, sqlRowId, type TableNames } from "./layout.ts";
+import { ENTRY_COLUMNS, THREAD_COLUMNS } from "./rows.ts";
 
+/** Ids are made by `rowId` or `sqlRowId`: neither can leave its thread. */
 const STATEMENTS = {
   begin: () => "BEGIN IMMEDIATE",
   beginReading: () => "BEGIN DEFERRED",
   commit: () => "COMMIT",
   rollback: () => "ROLLBACK",
 
-  thread: ({ threads }: TableNames) =>
-    `SELECT thread_no, generation, tail, head, indexed FROM ${threads} WHERE thread_id = ?`,
+  thread: ({ threads }: TableNames) => `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_id = ?`,
+
+  threadByNumber: ({ threads }: TableNames) =>
+    `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_no = ?`,
 
   create: ({ threads }: TableNames) =>
-    `INSERT INTO ${threads} (thread_id, generation, tail, head) VALUES (?, ?, ?, ?)
+    `INSERT INTO ${threads} (thread_id, generation, tail, head, sum) VALUES (?, ?, ?, ?, 0)
      ON CONFLICT (thread_id) DO NOTHING RETURNING thread_no`,
 
   advance: ({ threads }: TableNames) =>
-    `UPDATE ${threads} SET tail = ?, head = ? WHERE thread_id = ? AND generation = ? AND tail = ? RETURNING thread_no, indexed`,
-
-  insert: ({ records }: TableNames) =>
-    `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-
-  replace: ({ records }: TableNames) =>
-    `UPDATE ${records} SET base = ?, head = ?, write_id = ?, checkpoint_id = ?, header = ?, metadata = ?, body = ? WHERE id = ?`,
-
-  index: ({ words }: TableNames) => `INSERT INTO ${words} (rowid, words) VALUES (?, ?)`,
-
-  unindex: ({ words }: TableNames) => `DELETE FROM ${words} WHERE rowid BETWEEN ? AND ?`,
-
-  drop: ({ records }: TableNames) => `DELETE FROM ${records} WHERE id BETWEEN ? AND ?`,
+    `UPDATE ${threads} SET tail = ?, head = ?, indexed = ?, sum = ? WHERE thread_no = ?`,
 
   forget: ({ threads }: TableNames) => `DELETE FROM ${threads} WHERE thread_no = ?`,
 
-  readTail: ({ threads, records }: TableNames) =>
-    `SELECT ${entryColumns("r")}, r.body, t.generation FROM ${threads} t JOIN ${records} r
-       ON r.id BETWEEN t.thread_no * ${ROWS_PER_THREAD}
-          + (SELECT base FROM ${records} WHERE id = t.thread_no * ${ROWS_PER_THREAD} + t.tail)
-          AND t.thread_no * ${ROWS_PER_THREAD} + t.tail
-     WHERE t.thread_id = ? ORDER BY r.id`,
+  insert: ({ records }: TableNames) =>
+    `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 
-  readCheckpoint: ({ threads, records }: TableNames) =>
-    `SELECT ${entryColumns("r")}, r.body, t.generation FROM ${threads} t
-       JOIN ${records} c ON c.checkpoint_id = ?
-        AND c.id BETWEEN t.thread_no * ${ROWS_PER_THREAD} AND t.thread_no * ${ROWS_PER_THREAD} + t.tail
-       JOIN ${records} r ON r.id BETWEEN t.thread_no * ${ROWS_PER_THREAD} + c.base AND c.id
-     WHERE t.thread_id = ? ORDER BY r.id`,
+  replace: ({ records }: TableNames) =>
+    `UPDATE ${records} SET base = ?, head = ?, write_id = ?, checkpoint_id = ?, header = ?, metadata = ?, sum = ?, body = ?
+     WHERE id = ?`,
 
-  entry: ({ threads, records }: TableNames) =>
-    `SELECT ${entryColumns("c")} FROM ${threads} t JOIN ${records} c ON c.checkpoint_id = ?
-        AND c.id BETWEEN t.thread_no * ${ROWS_PER_THREAD} AND t.thread_no * ${ROWS_PER_THREAD} + t.tail
-     WHERE t.thread_id = ?`,
+  drop: ({ records }: TableNames) => `DELETE FROM ${records} WHERE id BETWEEN ? AND ?`,
 
-  tail: ({ threads, records }: TableNames) =>
-    `SELECT ${entryColumns("r")}, t.generation FROM ${threads} t
-       JOIN ${records} r ON r.id = t.thread_no * ${ROWS_PER_THREAD} + t.tail WHERE t.thread_id = ?`,
-
-  at: ({ records }: TableNames) => `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id = ?`,
-
-  list: ({ threads, records }: TableNames) =>
-    `SELECT ${entryColumns("r")} FROM ${threads} t JOIN ${records} r
-       ON r.id > t.thread_no * ${ROWS_PER_THREAD} AND r.id < t.thread_no * ${ROWS_PER_THREAD} + MIN(?, t.tail + 1)
-     WHERE t.thread_id = ? AND r.checkpoint_id IS NOT NULL ORDER BY r.id DESC LIMIT ?`,
-
-  toIndex: ({ threads }: TableNames) => `SELECT thread_no, tail, indexed FROM ${threads} WHERE indexed < tail LIMIT 1`,
-
-  unindexed: ({ records }: TableNames) =>
-    `SELECT ${ENTRY_COLUMNS.join(", ")}, body FROM ${records} WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
-
-  indexedTo: ({ threads }: TableNames) => `UPDATE ${threads} SET indexed = ? WHERE thread_no = ?`,
+  /** A mark's body is "{}". */
+  anyContent: ({ records }: TableNames) =>
+    `SELECT 1 FROM ${records} WHERE id BETWEEN ? AND ? AND (checkpoint_id IS NOT NULL OR length(body) > 2) LIMIT 1`,
 
   copy: ({ records }: TableNames) =>
     `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body)
      SELECT id - ? + ?, ${ENTRY_COLUMNS.slice(1).join(", ")}, body FROM ${records} WHERE id BETWEEN ? AND ?`,
 
-  threads: ({ threads, records }: TableNames) =>
-    `SELECT t.thread_id, ${entryColumns("r")} FROM ${threads} t
-       JOIN ${records} r ON r.id = t.thread_no * ${ROWS_PER_THREAD} + t.head
-     WHERE t.thread_id >= ? AND t.thread_id > ? AND (? IS NULL OR t.thread_id < ?) AND t.head > 0
-     ORDER BY t.thread_id LIMIT ?`,
+  /** The newest row of a thread, which lies where the tail does. */
+  newest: ({ records }: TableNames) =>
+    `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`,
 
+  at: ({ records }: TableNames) => `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id = ?`,
+
+  range: ({ records }: TableNames) =>
+    `SELECT ${ENTRY_COLUMNS.join(", ")}, body FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id`,
+
+  named: ({ records }: TableNames) =>
+    `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE checkpoint_id = ? AND id BETWEEN ? AND ?`,
+
+  list: ({ records }: TableNames) =>
+    `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records}
+     WHERE id BETWEEN ? AND ? AND checkpoint_id IS NOT NULL ORDER BY id DESC LIMIT ?`,
+
+  threads: ({ threads, records }: TableNames) =>
+    `SELECT ${headColumns()} FROM ${threads} t LEFT JOIN ${records} r ON r.id = ${sqlRowId("t.thread_no", "t.head")}
+     WHERE t.thread_id >= ? AND t.thread_id > ? AND (? IS NULL OR t.thread_id < ?) ORDER BY t.thread_id LIMIT ?`,
+
+  /** What SQLite cannot parse, such as JSON that is nested too deep for it, is left to the exact comparison. */
   withKey: ({ threads, records }: TableNames) =>
-    `SELECT t.thread_id, ${entryColumns("r")} FROM ${threads} t
-       JOIN ${records} r ON r.id = t.thread_no * ${ROWS_PER_THREAD} + t.head
-     WHERE t.thread_id >= ? AND t.thread_id > ? AND (? IS NULL OR t.thread_id < ?) AND t.head > 0 AND r.metadata IS NOT NULL
-       AND (? IS NULL OR EXISTS (SELECT 1 FROM json_each(r.metadata) m WHERE m.key = ?))
+    `SELECT ${headColumns()} FROM ${threads} t JOIN ${records} r ON r.id = ${sqlRowId("t.thread_no", "t.head")}
+     WHERE t.thread_id >= ? AND t.thread_id > ? AND (? IS NULL OR t.thread_id < ?) AND r.metadata IS NOT NULL
+       AND (? IS NULL OR CASE WHEN json_valid(r.metadata)
+         THEN EXISTS (SELECT 1 FROM json_each(r.metadata) m WHERE m.key = ?) ELSE 1 END)
      ORDER BY t.thread_id LIMIT ?`,
 
   search: ({ threads, records, words }: TableNames) =>
-    `SELECT t.thread_id, ${entryColumns("r")}, length(r.body) AS length FROM ${words} w
+    `SELECT ${headColumns()}, length(r.body) AS length FROM ${words} w
        JOIN ${records} r ON r.id = w.rowid JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
      WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)
      ORDER BY length(r.body), r.id DESC LIMIT ?`,
+
+  lastThread: ({ threads }: TableNames) => `SELECT MAX(thread_no) AS thread_no FROM ${threads}`,
+
+  toIndex: ({ threads }: TableNames) =>
+    `SELECT thread_no, tail FROM ${threads} WHERE indexed < tail AND thread_no > ? AND thread_no <= ? ORDER BY thread_no LIMIT ?`,
+
+  sizes: ({ records }: TableNames) =>
+    `SELECT id, length(body) AS length FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`,
+
+  index: ({ words }: TableNames) => `INSERT INTO ${words} (rowid, words) VALUES (?, ?)`,
+
+  unindex: ({ words }: TableNames) => `INSERT INTO ${words} (${words}, rowid, words) VALUES ('delete', ?, ?)`,
+
+  indexed: ({ indexed }: TableNames) => `INSERT INTO ${indexed} (id, sum) VALUES (?, ?)`,
+
+  unindexed: ({ indexed }: TableNames) => `DELETE FROM ${indexed} WHERE id BETWEEN ? AND ?`,
+
+  indexedRows: ({ indexed }: TableNames) => `SELECT id, sum FROM ${indexed} WHERE id BETWEEN ? AND ?`,
+
+  /** The n-th of them from the end. */
+  indexedBefore: ({ indexed }: TableNames) =>
+    `SELECT id FROM ${indexed} WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1 OFFSET ?`,
+
+  /** Reads the whole index. */
+  terms: ({ terms }: TableNames) => `SELECT doc AS id, term FROM ${terms} WHERE doc BETWEEN ? AND ? ORDER BY doc`,
+
+  body: ({ records }: TableNames) => `SELECT ${ENTRY_COLUMNS.join(", ")}, body FROM ${records} WHERE id = ?`,
 } as const;
+
+/** Of a thread and of its newest checkpoint. The names of the second are told from those of the first. */
+const headColumns = (): string =>
+  [...THREAD_COLUMNS.map((name) => `t.${name} AS t_${name}`), ...ENTRY_COLUMNS.map((name) => `r.${name}`)].join(", ");
 
 export type StatementName = keyof typeof STATEMENTS;
 export type Statements = Readonly<Record<StatementName, SqliteStatement>>;
@@ -99,8 +112,4 @@ export type Statements = Readonly<Record<StatementName, SqliteStatement>>;
 export function prepareStatements(database: SqliteDatabase, names: TableNames): Statements {
   const prepared = Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql(names))] as const);
   return Object.fromEntries(prepared) as Statements;
-}
-
-function entryColumns(table: string): string {
-  return ENTRY_COLUMNS.map((column) => `${table}.${column}`).join(", ");
 }

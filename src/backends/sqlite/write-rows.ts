@@ -1,69 +1,115 @@
 import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
-import { ROWS_PER_THREAD } from "./layout.ts";
-import { type EntryRow, type RecordRow, rowId, type ThreadRow, toEntry, toRecord } from "./rows.ts";
+import { StateError } from "../../errors.ts";
+import { damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
+import { ROWS_PER_THREAD, rowId } from "./layout.ts";
+import { rangeOf } from "./read-rows.ts";
+import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
 import type { Statements } from "./statements.ts";
+import { addWords, forgetWords, type WordsOf } from "./words-index.ts";
 
 /** The steps of a transaction. None of them begins or ends one. */
 
-export function refusal(
+/** The new row of a thread; `undefined` when there is a thread of that name. */
+export function createThread(
   statements: Statements,
   threadId: string,
-  { generation, expected }: AppendRequest,
-): AppendOutcome {
-  const thread = statements.thread.get(threadId) as ThreadRow | undefined;
-  if (thread === undefined) return { appended: false, tail: undefined, generation: undefined, occupant: undefined };
-  const at = (seq: number): LogEntry | undefined => {
-    const row = statements.at.get(rowId(thread.thread_no, seq)) as EntryRow | undefined;
-    return row && toEntry(row);
-  };
-  const occupant = thread.generation === generation ? at(expected + 1) : undefined;
-  return { appended: false, tail: at(thread.tail), generation: thread.generation, occupant };
+  { generation, tail, head }: Pick<ThreadRow, "generation" | "tail" | "head">,
+): ThreadRow | undefined {
+  const made = statements.create.get(threadId, generation, tail, head) as { thread_no: number } | undefined;
+  if (made === undefined) return undefined;
+  return advance(statements, { ...made, thread_id: threadId, generation, tail, head, indexed: 0, sum: 0 });
 }
 
+export function advance(statements: Statements, row: ThreadRow): ThreadRow {
+  const sum = sumOfThread(row);
+  statements.advance.run(row.tail, row.head, row.indexed, sum, row.thread_no);
+  return { ...row, sum };
+}
+
+export function refusal(
+  statements: Statements,
+  thread: ThreadRow | undefined,
+  { generation, expected }: AppendRequest,
+): AppendOutcome {
+  if (thread === undefined) return { appended: false, tail: undefined, generation: undefined, occupant: undefined };
+  const at = (seq: number): LogEntry | undefined => {
+    const row = seq < ROWS_PER_THREAD ? statements.at.get(rowId(thread.thread_no, seq)) : undefined;
+    return row === undefined ? undefined : toEntry(row as EntryRow);
+  };
+  const tail = at(thread.tail);
+  if (tail === undefined) throw damagedThread(thread.thread_id, `its newest record, ${thread.tail}, is missing`);
+  const occupant = thread.generation === generation ? at(expected + 1) : undefined;
+  return { appended: false, tail, generation: thread.generation, occupant };
+}
+
+/** Says whether anything of what was said in the thread is gone from it now. */
 export function edit(
   statements: Statements,
-  threadNo: number,
-  indexed: number,
-  { replace = [], drop = [], dropBelow }: AppendRequest,
-): void {
+  { thread_no: threadNo, indexed }: ThreadRow,
+  { replace = [], drop = [], dropBelow = 1 }: AppendRequest,
+  wordsOf: WordsOf,
+): boolean {
+  let erases = false;
   for (const record of replace) {
     const id = rowId(threadNo, record.seq);
-    const { base, head, checkpointId = null, header, metadata = null, body } = record;
-    statements.replace.run(base, head, storedWriteId(record), checkpointId, header, metadata, body, id);
-    statements.unindex.run(id, id);
-    if (record.words !== undefined && record.seq <= indexed) statements.index.run(id, record.words);
+    forgetWords(statements, id, id, wordsOf);
+    const columns = columnsOf(record);
+    const { base, head, write_id, checkpoint_id, header, metadata } = columns;
+    const sum = sumOfEntry(record.seq, columns);
+    const { changes } = statements.replace.run(
+      ...([base, head, write_id, checkpoint_id, header, metadata, sum, record.body, id] as const),
+    );
+    if (Number(changes) === 0) throw nothingToReplace(record.seq);
+    if (record.words !== undefined && record.seq <= indexed) addWords(statements, id, record.words);
+    erases = true;
   }
-  for (const seq of drop) dropRange(statements, threadNo, seq, seq);
-  if (dropBelow !== undefined) dropRange(statements, threadNo, 0, dropBelow - 1);
+  for (const seq of drop) erases = dropRange(statements, threadNo, seq, seq, wordsOf) || erases;
+  if (dropBelow > 1) erases = dropRange(statements, threadNo, 1, dropBelow - 1, wordsOf) || erases;
+  return erases;
 }
 
 export function insert(statements: Statements, threadNo: number, record: LogRecord): void {
-  const { seq, base, head, checkpointId = null, header, metadata = null, body } = record;
-  statements.insert.run(rowId(threadNo, seq), base, head, storedWriteId(record), checkpointId, header, metadata, body);
+  const columns = columnsOf(record);
+  const { base, head, write_id, checkpoint_id, header, metadata } = columns;
+  const sum = sumOfEntry(record.seq, columns);
+  const id = rowId(threadNo, record.seq);
+  statements.insert.run(id, base, head, write_id, checkpoint_id, header, metadata, sum, record.body);
 }
 
-export function dropRange(statements: Statements, threadNo: number, first: number, last: number): void {
-  statements.unindex.run(rowId(threadNo, first), rowId(threadNo, last));
-  statements.drop.run(rowId(threadNo, first), rowId(threadNo, last));
+/** Says whether there was more among them than marks of leases and deletions, which hold nothing that was said. */
+export function dropRange(
+  statements: Statements,
+  threadNo: number,
+  first: number,
+  last: number,
+  wordsOf: WordsOf,
+): boolean {
+  const range = [rowId(threadNo, first), rowId(threadNo, last)] as const;
+  const erases = statements.anyContent.get(...range) !== undefined;
+  forgetWords(statements, ...range, wordsOf);
+  statements.drop.run(...range);
+  return erases;
 }
 
-const RECORDS_PER_INDEXING = 256;
-
-/** Indexes some records of one thread that has any to index. Says whether there may be more. */
-export function indexSome(statements: Statements, wordsOf: (record: LogRecord) => string | undefined): boolean {
-  const thread = statements.toIndex.get() as ThreadRow | undefined;
-  if (thread === undefined) return false;
-  const [after, last] = [rowId(thread.thread_no, thread.indexed), rowId(thread.thread_no, thread.tail)];
-  const rows = statements.unindexed.all(after, last, RECORDS_PER_INDEXING) as RecordRow[];
-  for (const row of rows) {
-    const words = wordsOf(toRecord(row));
-    if (words !== undefined) statements.index.run(row.id, words);
-  }
-  const done = rows.length < RECORDS_PER_INDEXING ? thread.tail : (rows.at(-1)?.id ?? last) % ROWS_PER_THREAD;
-  statements.indexedTo.run(done, thread.thread_no);
-  return true;
+export function dropThread(statements: Statements, threadNo: number, wordsOf: WordsOf): void {
+  const range = rangeOf(threadNo);
+  forgetWords(statements, ...range, wordsOf);
+  statements.drop.run(...range);
+  statements.forget.run(threadNo);
 }
 
-/** Most checkpoints are named by their write: the name is then kept once. */
-const storedWriteId = ({ writeId, checkpointId }: LogRecord): string | null =>
-  writeId === checkpointId ? null : writeId;
+function columnsOf(record: LogRecord): Omit<EntryRow, "id" | "sum"> {
+  const { base, head, writeId, checkpointId, header, metadata } = record;
+  return {
+    base,
+    head,
+    // Most checkpoints are named by their write: the name is then kept once.
+    write_id: writeId === checkpointId ? null : writeId,
+    checkpoint_id: checkpointId ?? null,
+    header,
+    metadata: metadata ?? null,
+  };
+}
+
+const nothingToReplace = (seq: number): StateError =>
+  new StateError("INVALID_ARGUMENT", `replace[].seq of an append must be a record that is there; ${seq} is not`);

@@ -1,6 +1,7 @@
 import { StateError } from "../../errors.ts";
+import type { VacuumOptions, VacuumReport } from "../base-checkpointer.ts";
 import { Checkpointer } from "../checkpointer.ts";
-import type { CheckpointerOptions } from "../context.ts";
+import { type CheckpointerOptions, contextOf } from "../context.ts";
 import { assertOptions } from "../options.ts";
 import type { Durability } from "../thread-log.ts";
 import { assertDictStorage, type DictStorage } from "./dict-storage.ts";
@@ -28,6 +29,8 @@ const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicate
  * threads can be listed and searched.
  */
 export class StorageBackendAdapter extends Checkpointer {
+  readonly #log: DictLog;
+
   constructor(storage: DictStorage, options: StorageBackendAdapterOptions = {}) {
     assertDictStorage(storage);
     assertOptions("StorageBackendAdapter", options, {
@@ -40,6 +43,15 @@ export class StorageBackendAdapter extends Checkpointer {
       const message = `StorageBackendAdapter(): durability must be one of ${DURABILITIES.join(", ")}`;
       throw new StateError("INVALID_ARGUMENT", message);
     }
-    super(new DictLog(storage, { name, durability, maxRecordBytes }), options);
+    const log = new DictLog(storage, { name, durability, maxRecordBytes });
+    super(log, options);
+    this.#log = log;
+  }
+
+  /** Also takes away what deletions that were cut off, and writers that came too late, left in the storage. */
+  override async vacuum(options: VacuumOptions = {}): Promise<VacuumReport> {
+    const report = await super.vacuum(options);
+    if (!report.dryRun) await contextOf(this)?.call({ operation: "vacuum" }, () => this.#log.sweep());
+    return report;
   }
 }

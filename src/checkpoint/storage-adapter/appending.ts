@@ -15,7 +15,7 @@ export function append(documents: Documents, threadId: string, request: AppendRe
     const { pushedOut, next } =
       thread === undefined ? planFirst(request) : await planAppend(documents, thread, request);
     await settle(documents, document);
-    await inParallel(pushedOut, (part) => documents.writePart(part));
+    await inParallel(pushedOut, (part) => documents.writePart(threadId, part));
     const appended: ThreadDocument = {
       threadId,
       revision: document.revision + 1,

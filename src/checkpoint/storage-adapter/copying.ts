@@ -34,7 +34,7 @@ export async function copyThread(
   if (refused !== undefined) return refused;
   const written: string[] = [];
   try {
-    await copyParts(documents, source, copy, written);
+    await copyParts(documents, source, target, copy, written);
     if (await becomeThread(documents, target, copy)) return "copied";
   } catch (error) {
     await withdraw(documents, target, copy);
@@ -60,13 +60,14 @@ function announce(documents: Documents, target: string, copy: StoredThread): Pro
 async function copyParts(
   documents: Documents,
   source: StoredThread,
+  target: string,
   copy: StoredThread,
   written: string[],
 ): Promise<void> {
   const reader = new ThreadReader(documents, source);
   const write = async (part: Part): Promise<void> => {
     written.push(part.key);
-    await documents.writePart(part);
+    await documents.writePart(target, part);
   };
   const writeBody = async (entry: StoredEntry): Promise<void> =>
     write(bodyPart(copy, entry, await reader.bodyOf(entry)));

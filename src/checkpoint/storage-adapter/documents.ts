@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import type { DictStorage } from "./dict-storage.ts";
 import { inTurn } from "./in-turn.ts";
-import { THREAD_PREFIX, threadKey } from "./layout.ts";
+import { BODY_PREFIX, incarnationIn, PAGE_PREFIX, THREAD_PREFIX, threadKey } from "./layout.ts";
 import { damaged, openData, sealData } from "./sealed-data.ts";
 import type { BodyContent, PageContent, Part, ThreadDocument } from "./thread-document.ts";
 
@@ -56,7 +56,7 @@ export class Documents {
   }
 
   /** The same for listing, where the id is not known before. */
-  attemptAt<T>(key: string, work: (found: FoundDocument) => Promise<T>): Promise<T> {
+  attemptAt<T>(key: string, work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>): Promise<T> {
     return untilNotOvertaken(() => this.#at(key), work);
   }
 
@@ -97,8 +97,17 @@ export class Documents {
     if (this.#pages.size > PAGES_KEPT && oldest !== undefined) this.#pages.delete(oldest);
   }
 
-  async writePart({ key, content }: Part): Promise<void> {
-    await this.#storage.save(key, sealData(key, content));
+  async writePart(threadId: string, { key, content }: Part): Promise<void> {
+    await this.#storage.save(key, sealData(key, { ...content, owner: threadKey(threadId) }));
+  }
+
+  /** The key of the document that some pages and bodies belong to; `undefined` where they are gone. */
+  async ownerOf(keys: readonly string[]): Promise<string | undefined> {
+    for (const key of keys) {
+      const content = openData(key, await this.#storage.load(key)) as { readonly owner?: unknown } | undefined;
+      if (typeof content?.owner === "string" && content.owner.startsWith(THREAD_PREFIX)) return content.owner;
+    }
+    return undefined;
   }
 
   async deleteKey(key: string): Promise<void> {
@@ -108,14 +117,41 @@ export class Documents {
 
   /** The keys of all threads behind `after`, in order. */
   async threadKeys(after: string): Promise<string[]> {
+    const keys = await this.#list(THREAD_PREFIX);
+    return [...keys].filter((key) => key > after).sort();
+  }
+
+  /** The keys of all pages and bodies, by incarnation. */
+  async partKeys(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const found = new Map<string, string[]>();
+    for (const prefix of [PAGE_PREFIX, BODY_PREFIX]) {
+      for (const key of await this.#list(prefix)) {
+        const incarnation = incarnationIn(key);
+        if (incarnation === undefined) continue;
+        const keys = found.get(incarnation) ?? [];
+        keys.push(key);
+        found.set(incarnation, keys);
+      }
+    }
+    return found;
+  }
+
+  /** The same of one incarnation; none where the storage cannot list. */
+  async partKeysOf(incarnation: string): Promise<readonly string[]> {
+    if (this.#storage.list === undefined) return [];
+    const prefixes = [BODY_PREFIX, PAGE_PREFIX].map((prefix) => `${prefix}${incarnation}-`);
+    return (await Promise.all(prefixes.map((prefix) => this.#list(prefix)))).flatMap((keys) => [...keys]);
+  }
+
+  async #list(prefix: string): Promise<ReadonlySet<string>> {
     const keys = new Set<string>();
-    const listed = await this.#storage.list?.(THREAD_PREFIX);
+    const listed = await this.#storage.list?.(prefix);
     if (typeof listed !== "object" || listed === null) throw notKeys();
     for await (const key of listed) {
       if (typeof key !== "string") throw notKeys();
-      if (key.startsWith(THREAD_PREFIX) && key > after) keys.add(key);
+      if (key.startsWith(prefix)) keys.add(key);
     }
-    return [...keys].sort();
+    return keys;
   }
 }
 

@@ -21,6 +21,9 @@ import { createHash } from "node:crypto";
  * 3. What a change makes superfluous is named in the document until it is gone.
  *    An interrupted change is completed by the next one, from what is written.
  *
+ * A page or body says whose it is, so that one that no document counts any more
+ * can be told from one that a list merely shows too early (sweeping.ts).
+ *
  * The incarnation is made at random for each thread that is created, so that
  * whoever still works on a deleted thread never touches its successor.
  */
@@ -29,6 +32,8 @@ import { createHash } from "node:crypto";
 export const DOCUMENT_FORMAT = 1;
 
 export const THREAD_PREFIX = "holdfast-thread-";
+export const BODY_PREFIX = "holdfast-body-";
+export const PAGE_PREFIX = "holdfast-page-";
 
 export const threadKey = (threadId: string): string =>
   THREAD_PREFIX + createHash("sha256").update(threadId, "utf8").digest("hex");
@@ -47,10 +52,14 @@ export interface Placing {
 }
 
 export const bodyKey = ({ incarnation }: Placing, { seq, version }: Placed): string =>
-  `holdfast-body-${incarnation}-${numbered(seq, version)}`;
+  `${BODY_PREFIX}${incarnation}-${numbered(seq, version)}`;
 
 export const pageKey = ({ incarnation, editedPages }: Placing, page: number): string =>
-  `holdfast-page-${incarnation}-${numbered(page, editedPages.find(([edited]) => edited === page)?.[1])}`;
+  `${PAGE_PREFIX}${incarnation}-${numbered(page, editedPages.find(([edited]) => edited === page)?.[1])}`;
+
+/** Whose page or body lies under this key; `undefined` for a key of another kind. */
+export const incarnationIn = (key: string): string | undefined =>
+  /^holdfast-(?:body|page)-([a-z0-9]+)-[0-9-]+$/.exec(key)?.[1];
 
 const numbered = (number: number, version: number | undefined): string =>
   String(number).padStart(10, "0") + (version === undefined ? "" : `-${version}`);

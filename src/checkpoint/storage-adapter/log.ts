@@ -17,6 +17,7 @@ import { copyThread } from "./copying.ts";
 import type { DictStorage } from "./dict-storage.ts";
 import { Documents } from "./documents.ts";
 import { removeThread } from "./removing.ts";
+import { sweepOrphans } from "./sweeping.ts";
 import { entryOf, type StoredEntry, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { walkThreads } from "./thread-walk.ts";
@@ -106,6 +107,12 @@ export class DictLog implements ThreadLog {
         document?.thread === undefined ? "no source" : copyThread(documents, document.thread, target, generation),
       ),
     );
+  }
+
+  /** Takes away what interrupted or late work has left behind; nothing where the storage cannot list. */
+  async sweep(): Promise<void> {
+    this.#assertOpen();
+    if (this.capabilities.listThreads) await sweepOrphans(this.#documents);
   }
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {

@@ -1,5 +1,6 @@
 import { type Documents, OVERTAKEN } from "./documents.ts";
 import { discardOutdated, settle, settleNow } from "./settling.ts";
+import { sweepRemoved } from "./sweeping.ts";
 import { leftoverOf, settledThread } from "./thread-document.ts";
 
 /**
@@ -12,6 +13,7 @@ export async function removeThread(
   threadId: string,
   ifTail: { readonly generation: string; readonly seq: number } | undefined,
 ): Promise<"removed" | "absent" | "moved"> {
+  let gone: readonly string[] = [];
   const outcome = await documents.attempt(threadId, async (found) => {
     if (found.document === undefined) return "absent";
     const { thread, ...document } = found.document;
@@ -19,11 +21,14 @@ export async function removeThread(
     if (thread !== undefined && ifTail !== undefined && !isTail) return "moved";
     await settle(documents, found.document);
     const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(settledThread(thread))])];
+    gone = [...document.leftovers, ...leftovers].map(({ incarnation }) => incarnation);
     const without = { ...document, revision: document.revision + 1, copying: [], leftovers };
     if (await documents.commit(found, without)) return thread === undefined ? "absent" : "removed";
     await discardOutdated(documents, threadId, thread, thread?.toWrite ?? []);
     return OVERTAKEN;
   });
-  if (outcome !== "moved") await settleNow(documents, threadId);
+  if (outcome === "moved") return outcome;
+  await settleNow(documents, threadId);
+  await sweepRemoved(documents, gone);
   return outcome;
 }

@@ -22,9 +22,9 @@ export const isSettled = ({ thread, leftovers }: ThreadDocument): boolean =>
   (thread === undefined || (thread.toWrite.length + thread.toDelete.length === 0 && thread.swept === thread.floor));
 
 /** Leaves `copying` alone: only a change of the document can stop a copy from finishing. */
-export async function settle(documents: Documents, { thread, leftovers }: ThreadDocument): Promise<void> {
+export async function settle(documents: Documents, { threadId, thread, leftovers }: ThreadDocument): Promise<void> {
   if (thread !== undefined) {
-    await inParallel(thread.toWrite, (part) => documents.writePart(part));
+    await inParallel(thread.toWrite, (part) => documents.writePart(threadId, part));
     await inParallel(thread.toDelete, (key) => documents.deleteKey(key));
     if (thread.swept < thread.floor) await sweepPages(documents, thread, thread.floor);
   }

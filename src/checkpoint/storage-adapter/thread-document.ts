@@ -42,6 +42,8 @@ export interface Leftover extends Placing {
   readonly swept: number;
   readonly tail: Placed;
   readonly recent: readonly Placed[];
+  /** Of a copy: how many of its keys the last sweep met. */
+  readonly seen?: number;
 }
 
 export interface StoredEntry extends Placed {

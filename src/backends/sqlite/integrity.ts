@@ -1,0 +1,47 @@
+import { crc32 } from "node:zlib";
+import { StateError } from "../../errors.ts";
+
+/**
+ * SQLite keeps no checksums. A record's own checksum needs its body, and nothing
+ * of ours proves the row of a thread. So each row carries a sum of its small
+ * columns, and whatever is read is proven where it is read: a flipped bit is
+ * CORRUPT, and never an older state, another thread's, or "no thread".
+ */
+
+interface ThreadColumns {
+  readonly thread_id: string;
+  readonly thread_no: number;
+  readonly generation: string;
+  readonly tail: number;
+  readonly head: number;
+  readonly indexed: number;
+}
+
+export const sumOfThread = (row: ThreadColumns): number =>
+  crc32(JSON.stringify([row.thread_id, row.thread_no, row.generation, row.tail, row.head, row.indexed]));
+
+interface EntryColumns {
+  readonly base: number;
+  readonly head: number;
+  readonly write_id: string | null;
+  readonly checkpoint_id: string | null;
+  readonly header: string;
+  readonly metadata: string | null;
+}
+
+/** Of the position and not of the row's id, so that a copy keeps its sums. */
+export const sumOfEntry = (seq: number, row: EntryColumns): number =>
+  crc32(JSON.stringify([seq, row.base, row.head, row.write_id, row.checkpoint_id, row.header, row.metadata]));
+
+export const sumOfWords = (words: string): number => crc32(words);
+
+export const damagedThread = (threadId: string, fault: string): StateError =>
+  new StateError("CORRUPT", `the row of the thread is damaged: ${fault}`, {
+    threadId,
+    location: `row of thread ${JSON.stringify(threadId)}`,
+  });
+
+export const damagedEntry = (seq: number): StateError =>
+  new StateError("CORRUPT", `the row of record ${seq} does not match its checksum: it was damaged or changed by hand`, {
+    location: `record ${seq}`,
+  });

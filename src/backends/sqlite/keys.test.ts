@@ -1,0 +1,143 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { failureOf } from "../../../test/failure-of.ts";
+import { runs } from "../../../test/property-seed.ts";
+import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import { grow, markAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import { openDatabase, type SqliteDatabase } from "./connect.ts";
+import { ROWS_PER_THREAD, rowId, tableNames } from "./layout.ts";
+import { logOptions, SqliteLog } from "./log.ts";
+import type { ThreadRow } from "./rows.ts";
+import { prepareStatements } from "./statements.ts";
+import { dropRange, edit, insert } from "./write-rows.ts";
+
+const NEIGHBOURS = ["before", "after"];
+
+interface Prepared {
+  readonly database: SqliteDatabase;
+  readonly log: SqliteLog;
+}
+
+/** Three threads, the one in the middle to be written to; all of them indexed. */
+async function prepare(): Promise<Prepared> {
+  const database = await openDatabase(":memory:");
+  const log = new SqliteLog(logOptions({ database }));
+  for (const threadId of ["before", "t", "after"]) await grow(log, threadId, 3);
+  await log.catchUp(({ seq }) => `word${seq}`);
+  return { database, log };
+}
+
+/** Every byte of the other threads, in every table. */
+function bytesOfNeighbours(database: SqliteDatabase): string {
+  const rows = NEIGHBOURS.map((threadId) => {
+    const thread = database.prepare("SELECT * FROM holdfast_threads WHERE thread_id = ?").get(threadId) as ThreadRow;
+    const range = [thread.thread_no * ROWS_PER_THREAD, (thread.thread_no + 1) * ROWS_PER_THREAD - 1];
+    return [
+      thread,
+      database.prepare("SELECT *, hex(body) AS body FROM holdfast_records WHERE id BETWEEN ? AND ?").all(...range),
+      database.prepare("SELECT * FROM holdfast_indexed WHERE id BETWEEN ? AND ?").all(...range),
+      database.prepare("SELECT doc, term FROM holdfast_terms WHERE doc BETWEEN ? AND ?").all(...range),
+    ];
+  });
+  return JSON.stringify(rows);
+}
+
+/** Numbers that are near a thread's own positions, or near those of another one. */
+const position = fc.oneof(
+  fc.integer({ min: -3, max: 6 }),
+  fc
+    .tuple(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -3, max: 6 }))
+    .map(([threads, seq]) => threads * ROWS_PER_THREAD + seq),
+  fc.maxSafeInteger(),
+  fc.double(),
+);
+
+const positions = fc.array(position, { maxLength: 3 });
+
+describe("A1: no number reaches another thread", () => {
+  test("A1: random appends of one thread leave every byte of the others alone", async () => {
+    const { database, log } = await prepare();
+    const before = bytesOfNeighbours(database);
+    const numbers = fc.record({ base: position, head: position, seq: position, replace: positions, drop: positions });
+    let accepted = 0;
+    const property = fc.asyncProperty(
+      numbers,
+      fc.option(position, { nil: undefined }),
+      fc.boolean(),
+      async ({ base, head, seq, replace, drop }, dropBelow, plain) => {
+        const tail = (await log.tail("t"))?.entry.seq ?? 0;
+        const record = recordAt(tail + 1, plain ? {} : { base, head });
+        const request: AppendRequest = requestFor(record, {
+          replace: replace.map((at) => recordAt(at, { base: Math.min(at, base), head: Math.min(at, head) })),
+          drop,
+          ...(dropBelow !== undefined && { dropBelow }),
+        });
+        const outcome = await log.append("t", request).catch(() => undefined);
+        if (outcome?.appended === true) accepted++;
+        await log.append("t", requestFor(markAt(tail + 1), { expected: seq })).catch(() => undefined);
+        await log.list("t", { before: seq, limit: 100 });
+        await log.remove("t", { generation: "first", seq });
+        expect(bytesOfNeighbours(database)).toBe(before);
+      },
+    );
+    await fc.assert(property, runs(300));
+    expect(accepted).toBeGreaterThan(0);
+  });
+
+  test("A1: the steps behind an append refuse every number that is not the thread's, whoever calls them", async () => {
+    const { database } = await prepare();
+    const statements = prepareStatements(database, tableNames("holdfast_"));
+    const before = bytesOfNeighbours(database);
+    const thread = statements.thread.get("t") as ThreadRow;
+    const step = (work: () => unknown): void => {
+      try {
+        work();
+      } catch {
+        // Refused, or a position that is taken: what matters is what the neighbours look like.
+      }
+      expect(bytesOfNeighbours(database)).toBe(before);
+    };
+    const wordsOf = ({ seq }: LogRecord): string => `word${seq}`;
+    const property = fc.property(position, position, (first, last) => {
+      step(() => insert(statements, thread.thread_no, recordAt(first)));
+      step(() => dropRange(statements, thread.thread_no, first, last, wordsOf));
+      step(() => edit(statements, thread, requestFor(recordAt(4), { replace: [recordAt(first)] }), wordsOf));
+      step(() => edit(statements, thread, requestFor(recordAt(4), { dropBelow: last, drop: [first] }), wordsOf));
+    });
+    fc.assert(property, runs(300));
+  });
+
+  test("A1: a position outside the thread has no key", () => {
+    for (const seq of [0, -1, 0.5, Number.NaN, ROWS_PER_THREAD, ROWS_PER_THREAD + 1, 2 ** 53]) {
+      expect(() => rowId(1, seq)).toThrow(/a position is a whole number from 1 to 67108863/);
+    }
+    expect(rowId(1, ROWS_PER_THREAD - 1)).toBe(rowId(2, 1) - 2);
+    expect(() => rowId(2 ** 27, 1)).toThrow(/at most 134217727 threads/);
+  });
+
+  test("A1: a stored position that was changed by hand shows nothing of another thread", async () => {
+    for (const column of ["tail", "head"]) {
+      for (const stray of [ROWS_PER_THREAD + 1, -ROWS_PER_THREAD + 1, 2 ** 52]) {
+        const { database, log } = await prepare();
+        database.exec(`UPDATE holdfast_threads SET ${column} = ${stray} WHERE thread_id = 't'`);
+        for (const call of [() => log.readTail("t"), () => log.tail("t"), () => log.list("t", { limit: 10 })]) {
+          expect(await failureOf(call)).toMatchObject({ code: "CORRUPT", context: { threadId: "t" } });
+        }
+        const { items } = await log.listThreads({ prefix: "", limit: 10 });
+        const listed = items.find(({ threadId }) => threadId === "t");
+        expect(listed?.head).toMatchObject({ checkpointId: undefined, metadata: undefined, header: "" });
+      }
+    }
+  });
+
+  test("a record that is to be replaced and is not there is INVALID_ARGUMENT, and nothing is written", async () => {
+    const { database, log } = await prepare();
+    await log.append("t", requestFor(markAt(4, { head: 3 }), { drop: [2] }));
+    const all = (): unknown[] => database.prepare("SELECT *, hex(body) AS body FROM holdfast_records").all();
+    const before = all();
+    const request = requestFor(recordAt(5), { replace: [recordAt(3), recordAt(2)] });
+    expect(await failureOf(() => log.append("t", request))).toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(all()).toEqual(before);
+    expect((await log.tail("t"))?.entry.seq).toBe(4);
+  });
+});

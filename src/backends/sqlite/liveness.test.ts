@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { StateError } from "../../errors.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import { openDatabase, type SqliteDatabase } from "./connect.ts";
+import { sqliteCheckpointer } from "./index.ts";
+import { logOptions, SqliteLog } from "./log.ts";
+
+const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-liveness-"));
+afterAll(() => rm(folder, { recursive: true }));
+
+const RECORDS = 10_000;
+
+/** How often a timer of 10 ms fired during `work`, and how long that took. */
+async function timersDuring(work: () => Promise<unknown>): Promise<{ readonly fired: number; readonly ms: number }> {
+  let fired = 0;
+  const timer = setInterval(() => fired++, 10);
+  const began = performance.now();
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  return { fired, ms: performance.now() - began };
+}
+
+/** Appends to a thread, one record after the other, until it is told to stop. */
+function writing(log: SqliteLog, threadId: string): () => Promise<number> {
+  let stopped = false;
+  const writer = (async () => {
+    let seq = 0;
+    while (!stopped) await log.append(threadId, requestFor(recordAt(++seq, { base: seq })));
+    return seq;
+  })();
+  return () => {
+    stopped = true;
+    return writer;
+  };
+}
+
+/** A connection that does not wait for the disk: what is prepared may be lost. */
+async function quickDatabase(path: string): Promise<SqliteDatabase> {
+  const database = await openDatabase(path);
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec("PRAGMA synchronous = OFF");
+  return database;
+}
+
+describe("B2: long work beside a writer that never stops", () => {
+  const path = join(folder, "long.db");
+  let log: SqliteLog;
+
+  beforeAll(async () => {
+    const database = await quickDatabase(path);
+    log = new SqliteLog(logOptions({ database }));
+    for (let seq = 1; seq <= RECORDS; seq++) {
+      await log.append("long", requestFor(recordAt(seq, { base: seq, body: Buffer.from(`body ${"x".repeat(500)}`) })));
+    }
+    database.close();
+    log = new SqliteLog(logOptions({ path }));
+  }, 120_000);
+  afterAll(() => log.close());
+
+  test("B2: timers fire while 10,000 records are indexed, and it ends", async () => {
+    const stop = writing(log, "busy with indexing");
+    const { fired, ms } = await timersDuring(() => log.catchUp(({ seq }) => `word${seq % 100} number${seq}`));
+    expect(await stop()).toBeGreaterThan(0);
+    expect(fired).toBeGreaterThan(ms / 200);
+    expect(await log.search(["number9999"], { limit: 10 })).toHaveLength(1);
+  });
+
+  test("B2: timers fire while 10,000 checkpoints are listed page by page", async () => {
+    const stop = writing(log, "busy with a listing");
+    let listed = 0;
+    const { fired, ms } = await timersDuring(async () => {
+      let before = RECORDS + 1;
+      while (before > 1) {
+        const page = await log.list("long", { before, limit: 50 });
+        listed += page.length;
+        before = page.at(-1)?.seq ?? 0;
+      }
+    });
+    await stop();
+    expect(listed).toBe(RECORDS);
+    expect(fired).toBeGreaterThan(ms / 200);
+  });
+
+  test("B2: timers fire while 10,000 checkpoints are vacuumed beside a writer, and it ends", async () => {
+    const vacuumed = join(folder, "vacuumed.db");
+    const database = await quickDatabase(vacuumed);
+    const quick = sqliteCheckpointer({ database });
+    const threads = ["a", "b", "c", "d"];
+    for (const threadId of threads) {
+      let state = AgentState.create();
+      for (let step = 0; step < RECORDS / threads.length; step++) {
+        state = state.withMetadata({ step });
+        await quick.save(state, threadId);
+      }
+    }
+    database.close();
+    await using checkpointer = sqliteCheckpointer({ path: vacuumed });
+    // In tables of its own: it competes for the file, and no vacuum goes over its thread.
+    const writer = new SqliteLog(logOptions({ path: vacuumed, tablePrefix: "busy_" }));
+    const stop = writing(writer, "another");
+    const { fired, ms } = await timersDuring(() => checkpointer.vacuum({ keepLast: 5 }));
+    await stop();
+    await writer.close();
+    expect(fired).toBeGreaterThan(ms / 200);
+    for (const threadId of threads) {
+      expect(await checkpointer.listCheckpoints(threadId, { limit: 50 })).toHaveLength(5);
+    }
+  });
+
+  test("B2: timers fire while a thread of 10,000 indexed records is deleted, and no word of it is left", async () => {
+    await log.catchUp(({ seq }) => `word${seq % 100} number${seq}`);
+    const { fired, ms } = await timersDuring(() => log.remove("long"));
+    expect(fired).toBeGreaterThan(ms / 200);
+    expect(await log.search(["number9999"], { limit: 10 })).toEqual([]);
+    const database = await openDatabase(path);
+    const words = "SELECT count(*) AS n FROM holdfast_terms WHERE term LIKE 'number%' AND doc < 2 * 67108864";
+    expect(database.prepare(words).get()).toMatchObject({ n: 0 });
+    database.close();
+  });
+
+  test("B2: timers fire while another process holds the write lock", async () => {
+    const other = new SqliteLog(logOptions({ path, busyTimeoutMs: 500 }));
+    await other.tail("long");
+    const holder = await openDatabase(path);
+    holder.exec("BEGIN IMMEDIATE");
+    const { fired } = await timersDuring(() =>
+      expect(other.append("held", requestFor(recordAt(1)))).rejects.toMatchObject({ code: "UNAVAILABLE" }),
+    );
+    holder.exec("ROLLBACK");
+    holder.close();
+    await other.close();
+    expect(fired).toBeGreaterThan(10);
+  });
+});
+
+test("B3: a record whose words cannot be told keeps no other record from being found", async () => {
+  const log = new SqliteLog(logOptions({ path: ":memory:" }));
+  for (const threadId of ["a", "newer", "z"]) {
+    for (let seq = 1; seq <= 3; seq++) await log.append(threadId, requestFor(recordAt(seq, { header: threadId })));
+  }
+  const wordsOf = ({ header, seq }: { header: string; seq: number }): string => {
+    if (header === "newer" && seq === 2) throw new StateError("INCOMPATIBLE", "written by a newer version");
+    if (header === "a" && seq === 1) throw new RangeError("too long");
+    return "apple";
+  };
+  await log.catchUp(wordsOf);
+  const found = async (): Promise<readonly string[]> =>
+    (await log.search(["apple"], { limit: 50 })).map(({ threadId, entry }) => `${threadId}/${entry.seq}`).sort();
+  expect(await found()).toEqual(["a/2", "a/3", "newer/1", "newer/3", "z/1", "z/2", "z/3"]);
+  await log.close();
+});

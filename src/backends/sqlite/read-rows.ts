@@ -1,0 +1,117 @@
+import type { LogEntry, LogPage, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { damagedThread } from "./integrity.ts";
+import { ROWS_PER_THREAD, rowId } from "./layout.ts";
+import {
+  type EntryRow,
+  isProven,
+  provenThread,
+  type RecordRow,
+  seqOf,
+  type ThreadRow,
+  toEntry,
+  toRecord,
+} from "./rows.ts";
+import type { Statements } from "./statements.ts";
+
+/** What a transaction reads. Everything that leaves here is proven, or named as what it is. */
+
+export interface ProvenThread {
+  readonly thread: ThreadRow;
+  readonly tail: LogEntry;
+}
+
+export function findThread(statements: Statements, threadId: string): ThreadRow | undefined {
+  const row = statements.thread.get(threadId) as ThreadRow | undefined;
+  return row && provenThread(row);
+}
+
+/** The thread and its tail, which is the newest record that there is of it. */
+export function readThread(statements: Statements, threadId: string): ProvenThread | undefined {
+  const thread = findThread(statements, threadId);
+  if (thread === undefined) return undefined;
+  const newest = statements.newest.get(...rangeOf(thread.thread_no)) as EntryRow | undefined;
+  const found = newest === undefined ? "there is none" : `the newest is record ${seqOf(newest)}`;
+  if (newest === undefined || seqOf(newest) !== thread.tail) {
+    throw damagedThread(threadId, `its newest record should be ${thread.tail}, and ${found}`);
+  }
+  const tail = toEntry(newest);
+  if (tail.head !== thread.head) {
+    throw damagedThread(threadId, `its newest checkpoint should be at ${thread.head}, and its tail says ${tail.head}`);
+  }
+  return { thread, tail };
+}
+
+/** The keys that a thread may have. */
+export const rangeOf = (threadNo: number, last: number = ROWS_PER_THREAD - 1): [first: number, last: number] => [
+  rowId(threadNo, 1),
+  rowId(threadNo, last),
+];
+
+export const readRecords = (statements: Statements, threadNo: number, first: number, last: number): LogRecord[] =>
+  (statements.range.all(rowId(threadNo, first), rowId(threadNo, last)) as RecordRow[]).map(toRecord);
+
+export function readNamed(statements: Statements, threadNo: number, checkpointId: string): LogEntry | undefined {
+  const row = statements.named.get(checkpointId, ...rangeOf(threadNo)) as EntryRow | undefined;
+  return row && toEntry(row);
+}
+
+/** A thread beside the row of a checkpoint of it, which may be missing. */
+export type ThreadHeadRow = { readonly [Column in keyof ThreadRow as `t_${Column}`]: ThreadRow[Column] } & {
+  readonly [Column in keyof EntryRow]: EntryRow[Column] | null;
+};
+
+export function threadOf(row: ThreadHeadRow): ThreadRow {
+  const { t_thread_no, t_thread_id, t_generation, t_tail, t_head, t_indexed, t_sum } = row;
+  return {
+    thread_no: t_thread_no,
+    thread_id: t_thread_id,
+    generation: t_generation,
+    tail: t_tail,
+    head: t_head,
+    indexed: t_indexed,
+    sum: t_sum,
+  };
+}
+
+/** The entry beside a thread, if both are proven. */
+export function provenEntry(row: ThreadHeadRow): LogEntry | undefined {
+  if (row.id === null || !isProven(row as EntryRow) || !isProvenThread(threadOf(row))) return undefined;
+  return toEntry(row as EntryRow);
+}
+
+export function isProvenThread(row: ThreadRow): boolean {
+  try {
+    return provenThread(row) === row;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * What a listing shows of a thread. One whose rows are damaged is listed all the
+ * same, with nothing but its name and a header that nobody takes for one:
+ * whoever loads it hears what is wrong. `undefined` where it has no checkpoint.
+ */
+export function listed(row: ThreadHeadRow): ThreadEntry | undefined {
+  const threadId = row.t_thread_id;
+  const head = provenEntry(row);
+  if (head !== undefined && head.seq === row.t_head) return { threadId, head };
+  if (row.t_head === 0 && isProvenThread(threadOf(row))) return undefined;
+  const unreadable = { writeId: "", base: 1, checkpointId: undefined, header: "", metadata: undefined };
+  return { threadId, head: { seq: row.t_head, head: row.t_head, ...unreadable } };
+}
+
+export const pageOf = (items: readonly ThreadEntry[], limit: number): LogPage<ThreadEntry> => ({
+  items: items.slice(0, limit),
+  cursor: items.length > limit ? items[limit - 1]?.threadId : undefined,
+});
+
+/** The smallest text that is greater than every text with this prefix, in code point order, which is SQLite's. */
+export function successorOf(prefix: string): string | undefined {
+  const points = [...prefix];
+  while (points.length > 0) {
+    const next = (points.pop()?.codePointAt(0) ?? 0) + 1;
+    if (next <= 0x10ffff) return points.join("") + String.fromCodePoint(next === 0xd800 ? 0xe000 : next);
+  }
+  return undefined;
+}
