@@ -12,6 +12,7 @@ import { type Plan, STEPS } from "./checkpointers.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
+import { benchLongFiles } from "./long-files.ts";
 import { benchServer } from "./servers.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
@@ -25,6 +26,7 @@ interface PartResult {
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
+  files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),

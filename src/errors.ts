@@ -62,6 +62,8 @@ export interface ErrorContext {
   readonly capability?: string;
   /** On `INTERRUPTED`: the questions that wait. */
   readonly interruptIds?: readonly string[];
+  /** On `RATE_LIMITED`, `UNAVAILABLE` and the like: how long the other side asks to wait. Repeated calls of our own wait so long. */
+  readonly retryAfterMs?: number;
   /** After an ambiguous failure of a write: whether it may have been applied. */
   readonly written?: "no" | "unknown";
 }

@@ -50,6 +50,9 @@ export async function callDriver<T>(
   }
 }
 
+/** Whoever asks to wait longer than this is told to the caller, and not waited for. */
+const LONGEST_WAIT_MS = 10_000;
+
 /**
  * Tries again what may pass, until `closing`; throws what the driver threw. For
  * work that several callers share, each with a place of its own.
@@ -65,8 +68,10 @@ export async function persist<T>(
     try {
       return await call(log);
     } catch (error) {
-      const pause = Math.random() * Math.min(baseDelayMs * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
-      if (!isRetryable(log, error) || attempt >= attempts || performance.now() + pause > end) throw error;
+      const asked = (StateError.is(error) && error.context.retryAfterMs) || 0;
+      const pause = asked + Math.random() * Math.min(baseDelayMs * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+      const isTooLong = asked > LONGEST_WAIT_MS || performance.now() + pause > end;
+      if (!isRetryable(log, error) || attempt >= attempts || isTooLong) throw error;
       await sleep(pause, closing).catch(() => {
         throw error;
       });

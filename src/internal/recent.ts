@@ -22,6 +22,10 @@ export class Recent<Value> {
     }
   }
 
+  values(): Value[] {
+    return [...this.#values.values()].map(({ value }) => value);
+  }
+
   delete(key: string): void {
     this.#weight -= this.#values.get(key)?.weight ?? 0;
     this.#values.delete(key);

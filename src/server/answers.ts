@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { StateError } from "../errors.ts";
+import { type ErrorCode, StateError } from "../errors.ts";
 import { MalformedMessage } from "../wire/fields.ts";
 import { problemOf, STATUS_OF } from "../wire/problems.ts";
 import { FRAME_TYPE, JSON_TYPE, PROBLEM_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../wire/protocol.ts";
@@ -11,8 +11,9 @@ import { Refusal } from "./refusal.ts";
 /** What an operation answers, before it is put on the wire. */
 export interface Answer {
   readonly status: number;
-  readonly type: string;
-  readonly body: string | Uint8Array | ReadableStream<Uint8Array>;
+  /** Of the body; both are missing where there is nothing to say beyond the status. */
+  readonly type: string | undefined;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -34,6 +35,7 @@ export const frameAnswer = (frame: Uint8Array, headers: Readonly<Record<string, 
 const ALWAYS = {
   [PROTOCOL_HEADER]: PROTOCOL_VERSION,
   "cache-control": "no-store",
+  vary: "accept-encoding, origin",
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
@@ -44,15 +46,21 @@ const ALWAYS = {
 const WORTH_PACKING = 4096;
 const pack = promisify(gzip);
 
-export async function respond({ status, type, body, headers = {} }: Answer, asked: Headers): Promise<Response> {
-  const all = { ...ALWAYS, "content-type": type, ...headers };
+/** `extra` goes on whatever is answered, refusals too. */
+export async function respond(
+  { status, type, body, headers = {} }: Answer,
+  asked: Headers,
+  extra: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  const all = { ...ALWAYS, ...extra, ...(type !== undefined && { "content-type": type }), ...headers };
+  if (body === undefined) return new Response(null, { status, headers: all });
   if (body instanceof ReadableStream) return new Response(body, { status, headers: all });
   const bytes = typeof body === "string" ? Buffer.from(body, "utf8") : body;
   if (bytes.byteLength < WORTH_PACKING || !acceptsGzip(asked)) {
     return new Response(bytes, { status, headers: { ...all, "content-length": String(bytes.byteLength) } });
   }
   const packed = await pack(bytes, { level: 1 });
-  const packing = { "content-encoding": "gzip", vary: "accept-encoding", "content-length": String(packed.length) };
+  const packing = { "content-encoding": "gzip", "content-length": String(packed.length) };
   return new Response(packed, { status, headers: { ...all, ...packing } });
 }
 
@@ -69,10 +77,10 @@ const acceptsGzip = (asked: Headers): boolean =>
 export function failureAnswer(error: unknown, operation: string, report: (failure: ReportedFailure) => void): Answer {
   if (error instanceof Refusal) {
     const { code, message, status = STATUS_OF[code] } = error;
-    return problemAnswer(problemOf(code, { status, detail: message }), error.headers);
+    return problemAnswer(code, { status, detail: message }, error.headers);
   }
   if (error instanceof MalformedMessage) {
-    return problemAnswer(problemOf("INVALID_ARGUMENT", { detail: error.message }));
+    return problemAnswer("INVALID_ARGUMENT", { detail: error.message });
   }
   const instance = `urn:uuid:${randomUUID()}`;
   try {
@@ -80,16 +88,15 @@ export function failureAnswer(error: unknown, operation: string, report: (failur
   } catch {
     // A reporter that fails must not take the answer with it.
   }
-  if (!StateError.is(error)) return problemAnswer(problemOf("UNKNOWN", { instance }));
-  return problemAnswer(problemOf(error.code, { instance, context: error.context }));
+  if (!StateError.is(error)) return problemAnswer("UNKNOWN", { instance });
+  return problemAnswer(error.code, { instance, context: error.context });
 }
 
-const problemAnswer = (
-  problem: ReturnType<typeof problemOf>,
+export function problemAnswer(
+  code: ErrorCode,
+  details: Parameters<typeof problemOf>[1],
   headers: Readonly<Record<string, string>> = {},
-): Answer => ({
-  status: problem.status,
-  type: PROBLEM_TYPE,
-  body: JSON.stringify(problem),
-  headers,
-});
+): Answer {
+  const problem = problemOf(code, details);
+  return { status: problem.status, type: PROBLEM_TYPE, body: JSON.stringify(problem), headers };
+}

@@ -6,15 +6,17 @@ import { withDeadline } from "../internal/deadline.ts";
 import { importPeer } from "../internal/import-peer.ts";
 import { untilAborted } from "../internal/until-aborted.ts";
 import { decodeSegment } from "../wire/names.ts";
-import { OPERATIONS, type Operation, ROUTES, type Route } from "../wire/routes.ts";
+import { OPERATIONS, type Operation, ROUTES, type Route, routesAt } from "../wire/routes.ts";
 import { assertPlainTarget, assertWelcome } from "./admission.ts";
 import { failureAnswer, respond } from "./answers.ts";
 import { Authentication, type Principal } from "./authentication.ts";
 import { type BodySource, readBody } from "./bodies.ts";
+import { corsHeaders, isPreflight, PREFLIGHT } from "./cors.ts";
 import { CursorSeal } from "./cursors.ts";
 import { asRefusal, OPERATE } from "./operations.ts";
 import { type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";
 import { HONO_RANGE } from "./peers.ts";
+import { assertAppendCondition, conditional, type Preconditions, preconditionsIn } from "./preconditions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { Refusal } from "./refusal.ts";
 import { TenantLog } from "./tenant-log.ts";
@@ -32,14 +34,18 @@ export async function createApp(options: ServiceOptions): Promise<App> {
   return createAppWith(settingsOf(options));
 }
 
-export async function createAppWith(settings: ServiceSettings): Promise<App> {
+/** Told who a request comes from before it is carried out; refuses by throwing. */
+export type OnAdmitted = (principal: Principal, bindings: object) => void;
+
+export async function createAppWith(settings: ServiceSettings, onAdmitted: OnAdmitted = () => undefined): Promise<App> {
   const { Hono: HonoApp } = await importPeer("hono", HONO_RANGE, () => import("hono"));
-  const service = new Service(settings);
+  const service = new Service(settings, onAdmitted);
   const app: Hono = new HonoApp();
   for (const operation of OPERATIONS) {
     const { method, path } = ROUTES[operation];
     app.on(method, path.replace(/\{(\w+)\}/g, ":$1"), (call) => service.run(operation, call));
   }
+  app.on("OPTIONS", "*", (call) => service.runOptions(call));
   app.notFound((call) => service.runUnknown(call));
   return {
     fetch: async (request, bindings = {}) => app.fetch(request, bindings),
@@ -56,6 +62,7 @@ function bodySource(call: Context): BodySource | null {
 
 class Service {
   readonly #settings: ServiceSettings;
+  readonly #onAdmitted: OnAdmitted;
   readonly #authentication: Authentication;
   readonly #limiter: RateLimiter;
   readonly #watches: Watches;
@@ -64,11 +71,12 @@ class Service {
   #closing = false;
   #readiness: { readonly until: number; readonly ready: Promise<boolean> } | undefined;
 
-  constructor(settings: ServiceSettings) {
+  constructor(settings: ServiceSettings, onAdmitted: OnAdmitted) {
     this.#settings = settings;
+    this.#onAdmitted = onAdmitted;
     this.#authentication = new Authentication(settings.tokens);
     this.#limiter = new RateLimiter(settings.rateLimit);
-    this.#watches = new Watches(settings.maxWatches, settings.watchPollMs);
+    this.#watches = new Watches(settings);
     this.#seal = new CursorSeal(settings.tokens);
   }
 
@@ -76,9 +84,10 @@ class Service {
     const route = ROUTES[operation];
     return this.#answering(operation, call, async () => {
       const principal = this.#admitted(call, route);
-      const { headers } = call.req.raw;
+      const { headers, method, signal: gone } = call.req.raw;
       const maxIdBytes = maxThreadIdBytes(principal);
-      if (route.request !== undefined) assertType(headers, route.request.type);
+      const preconditions = route.isTagged || route.precondition ? preconditionsIn(headers) : NO_PRECONDITIONS;
+      if (route.precondition === "required") assertAppendCondition(preconditions);
       const admitted = {
         principal,
         log: this.#logOf(principal),
@@ -86,22 +95,44 @@ class Service {
         thread: idIn(call, "thread", (id) => assertThreadId(id, maxIdBytes)),
         maxThreadIdBytes: maxIdBytes,
         checkpoint: idIn(call, "checkpoint", assertCheckpointId),
-        query: new URL(call.req.url).searchParams,
+        query: queryIn(call, route),
         headers,
-        signal: call.req.raw.signal,
-        body: () => readBody(bodySource(call), headers, this.#settings.maxBodyBytes),
+        preconditions,
+        isHead: method === "HEAD",
+        body: await this.#body(call, route),
         isReady: () => this.#isReady(),
       };
-      const { answerTimeoutMs } = this.#settings;
-      return withDeadline(answerTimeoutMs, undefined, (late) => untilAborted(OPERATE[operation](admitted), late));
+      const answer = await withDeadline(this.#settings.answerTimeoutMs, undefined, (late) => {
+        const signal = AbortSignal.any([gone, late]);
+        return untilAborted(OPERATE[operation]({ ...admitted, signal }), late);
+      });
+      return route.isTagged ? conditional(answer, preconditions) : answer;
     });
   }
 
   /** Refuses strangers before it tells them which routes there are. */
   runUnknown(call: Context): Promise<Response> {
     return this.#answering("unknown", call, async () => {
-      this.#admitted(call, undefined);
-      throw new Refusal("INVALID_ARGUMENT", "there is no such route", { status: 404 });
+      const { method, url } = call.req.raw;
+      const known = routesAt(new URL(url).pathname);
+      this.#admitted(
+        call,
+        known.find(({ access }) => access === "public"),
+      );
+      if (known.length === 0) throw new Refusal("INVALID_ARGUMENT", "there is no such route", { status: 404 });
+      const allow = known.flatMap((route) => (route.method === "GET" ? ["GET", "HEAD"] : [route.method])).join(", ");
+      const message = `${method} does nothing here; ${allow} does`;
+      throw new Refusal("INVALID_ARGUMENT", message, { status: 405, headers: { allow } });
+    });
+  }
+
+  /** A browser asks without the token, which it sends with the request itself. */
+  runOptions(call: Context): Promise<Response> {
+    const { headers, method } = call.req.raw;
+    if (!isPreflight(method, headers)) return this.runUnknown(call);
+    return this.#answering("preflight", call, async () => {
+      this.#assertWelcome(call);
+      return PREFLIGHT;
     });
   }
 
@@ -112,15 +143,28 @@ class Service {
 
   /** The one door: every request comes through here, and nothing is done before it. */
   #admitted(call: Context, route: Route | undefined): Principal {
-    const { headers, url } = call.req.raw;
-    assertPlainTarget(url.slice(new URL(url).origin.length));
-    assertWelcome(headers, this.#settings);
+    this.#assertWelcome(call);
     if (route?.access === "public") return NOBODY;
-    const principal = this.#authentication.principalOf(headers.get("authorization"));
+    const principal = this.#authentication.principalOf(call.req.raw.headers.get("authorization"));
     this.#limiter.take(principal.key);
+    this.#onAdmitted(principal, (call.env ?? {}) as object);
     const needed = route?.access ?? "any token";
     if (needed === "any token" || principal.scopes.has(needed)) return principal;
     throw new Refusal("PERMISSION_DENIED", `this needs a token with the scope ${needed}`);
+  }
+
+  #assertWelcome(call: Context): void {
+    const { headers, url } = call.req.raw;
+    assertPlainTarget(url.slice(new URL(url).origin.length));
+    assertWelcome(headers, this.#settings);
+  }
+
+  async #body(call: Context, { request }: Route): Promise<Uint8Array> {
+    if (request === undefined) return new Uint8Array();
+    const { headers } = call.req.raw;
+    assertType(headers, request.type);
+    const { maxBodyBytes, requestMs: ms } = this.#settings;
+    return readBody(bodySource(call), headers, { bytes: Math.min(request.maxBytes ?? maxBodyBytes, maxBodyBytes), ms });
   }
 
   async #answering(
@@ -129,10 +173,11 @@ class Service {
     work: () => Promise<Parameters<typeof respond>[0]>,
   ): Promise<Response> {
     const { headers } = call.req.raw;
+    const cors = corsHeaders(headers, this.#settings.allowedOrigins);
     try {
-      return await respond(await work(), headers);
+      return await respond(await work(), headers, cors);
     } catch (error) {
-      return respond(failureAnswer(withoutTimeout(error), operation, this.#settings.onFailure), headers);
+      return respond(failureAnswer(withoutTimeout(error), operation, this.#settings.onFailure), headers, cors);
     }
   }
 
@@ -167,9 +212,28 @@ const maxThreadIdBytes = ({ tenant }: Principal): number =>
 /** May look at nothing: the operations that anybody may ask for touch no thread. */
 const NOBODY: Principal = { key: "nobody", scopes: new Set(), tenant: undefined };
 
+const NO_PRECONDITIONS: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
+
+/** The parameters of a request, each of them known and there once: one that is misspelt must not be ignored in silence. */
+function queryIn(call: Context, { query = [] }: Route): URLSearchParams {
+  const given = new URL(call.req.url).searchParams;
+  for (const name of given.keys()) {
+    if (!query.some((known) => known.name === name)) {
+      const names = query.map((known) => known.name).join(", ") || "nothing";
+      throw new Refusal("INVALID_ARGUMENT", `a parameter is not known; this route takes ${names}`);
+    }
+    if (given.getAll(name).length > 1) throw new Refusal("INVALID_ARGUMENT", `${name} must stand once`);
+  }
+  return given;
+}
+
 function assertType(headers: Headers, wanted: string): void {
   const given = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-  if (given !== wanted) throw new Refusal("INVALID_ARGUMENT", `the Content-Type must be ${wanted}`, { status: 415 });
+  if (given !== wanted)
+    throw new Refusal("INVALID_ARGUMENT", `the Content-Type must be ${wanted}`, {
+      status: 415,
+      headers: { accept: wanted },
+    });
 }
 
 function idIn(call: Context, name: string, check: (id: string) => void): string {

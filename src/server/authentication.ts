@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { SCOPES, type Scope } from "../wire/protocol.ts";
-import { invalid } from "./options.ts";
+import { assertKnown, invalid } from "./option-rules.ts";
 import { Refusal } from "./refusal.ts";
 
 /** What the service keeps of a token: enough to know it again, too little to use it. */
@@ -53,12 +53,13 @@ export class Authentication {
   constructor(tokens: readonly TokenEntry[] | undefined) {
     if (tokens === undefined) return;
     if (!Array.isArray(tokens) || tokens.length === 0) throw invalid("auth.tokens must list at least one token");
+    for (const entry of tokens) assertEntry(entry);
     const named = tokens.filter(({ tenant }) => tenant !== undefined).length;
     if (named !== 0 && named !== tokens.length) {
       throw invalid("either every token names a tenant or none does: one without would reach into all of them");
     }
     this.#known = tokens.map((entry) => ({
-      digest: Buffer.from(checked(entry).sha256, "hex"),
+      digest: Buffer.from(entry.sha256, "hex"),
       principal: principalOf(entry),
     }));
     if (new Set(tokens.map(({ sha256 }) => sha256)).size !== tokens.length)
@@ -68,8 +69,10 @@ export class Authentication {
   /** Who the value of `Authorization` belongs to; refuses whatever it does not know. */
   principalOf(authorization: string | null): Principal {
     if (this.#known === undefined) return ANYBODY;
-    if (authorization === null) throw refused("this service needs a token: Authorization: Bearer …");
-    const [, token = ""] = /^Bearer ([^\s]+)$/.exec(authorization) ?? [];
+    if (authorization === null) {
+      throw refused("no token came with the request; this service wants Authorization: Bearer <token>");
+    }
+    const [, token = ""] = /^Bearer +([^\s]+)$/i.exec(authorization) ?? [];
     const digest = digestOf(TOKEN.test(token) ? token : "");
     // Every entry is compared, so that the time tells nothing about which one was nearly right.
     let found: Principal | undefined;
@@ -79,7 +82,8 @@ export class Authentication {
   }
 }
 
-function checked(entry: TokenEntry): TokenEntry {
+function assertEntry(entry: TokenEntry): void {
+  assertKnown(entry, { sha256: "string", scopes: "object", tenant: "string" }, "auth.tokens[]");
   const { sha256, scopes, tenant } = entry;
   // The value itself is not repeated: a token that was put here by mistake must not be shown.
   if (typeof sha256 !== "string" || !SHA256.test(sha256)) {
@@ -91,7 +95,6 @@ function checked(entry: TokenEntry): TokenEntry {
   if (tenant !== undefined && (typeof tenant !== "string" || !TENANT.test(tenant))) {
     throw invalid("a tenant is 1 to 63 letters, digits, dots, hyphens and underscores");
   }
-  return entry;
 }
 
 const principalOf = ({ sha256, scopes, tenant }: TokenEntry): Principal => ({

@@ -1,7 +1,10 @@
+import { assertAppend } from "../checkpoint/append-rules.ts";
 import { assertCheckpointId, assertThreadId, assertWriteId } from "../checkpoint/ids.ts";
+import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
 import type { AppendRequest, LogChain } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import { Fields } from "../wire/fields.ts";
+import { faultInShape, type JsonLimits } from "../wire/json-shape.ts";
 import {
   ABSENT,
   capabilitiesJson,
@@ -14,12 +17,13 @@ import {
   outcomeJson,
   pageJson,
 } from "../wire/messages.ts";
-import { entityTag, placeFromTag, type ThreadPlace, writeIdFromKey } from "../wire/names.ts";
+import { entityTag, writeIdFromKey } from "../wire/names.ts";
 import { describeProtocol } from "../wire/openapi.ts";
-import { MAX_PAGE_ITEMS } from "../wire/protocol.ts";
+import { EVENTS_TYPE, MAX_PAGE_ITEMS, MAX_WORDS } from "../wire/protocol.ts";
 import type { Operation } from "../wire/routes.ts";
 import { type Answer, frameAnswer, jsonAnswer } from "./answers.ts";
 import type { Principal } from "./authentication.ts";
+import { assertSamePlace, hold, onePlace, type Preconditions } from "./preconditions.ts";
 import { Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
 import type { Watches } from "./watches.ts";
@@ -35,9 +39,13 @@ export interface AdmittedRequest {
   readonly maxThreadIdBytes: number;
   readonly query: URLSearchParams;
   readonly headers: Headers;
+  /** Asked with HEAD: the answer goes out without its body. */
+  readonly isHead: boolean;
+  /** Aborts when the client is gone, or was answered that it took too long. */
   readonly signal: AbortSignal;
-  /** The whole body, within the limit. */
-  readonly body: () => Promise<Uint8Array>;
+  readonly preconditions: Preconditions;
+  /** The whole body, within the limit; empty where the route takes none. */
+  readonly body: Uint8Array;
   /** Whether the service takes new work. */
   readonly isReady: () => Promise<boolean>;
 }
@@ -74,60 +82,83 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
     return jsonAnswer(entriesJson(await log.list(thread, options)));
   },
 
-  append: async ({ log, thread, headers, body, principal }) => {
-    const place = appendPlace(headers);
-    const request = decodeAppend(await body());
-    assertConsistent(request, place, headers);
-    if (!principal.scopes.has("threads:delete")) await assertKeepsHistory(log, thread, request);
-    const outcome = await log.append(thread, request);
+  append: async ({ log, thread, headers, preconditions, body, principal }) => {
+    const request = decodeAppend(body);
+    assertConsistent(request, preconditions, headers);
+    const outcome = await log.append(thread, request, principal.scopes.has("threads:delete"));
     const seq = outcome.appended ? request.record.seq : (outcome.tail?.seq ?? 0);
     const generation = outcome.appended ? request.generation : outcome.generation;
     const tag = generation === undefined ? {} : { etag: entityTag({ generation, seq }) };
     return jsonAnswer(outcomeJson(outcome), outcome.appended ? 201 : 412, tag);
   },
 
-  remove: async ({ log, thread, headers }) => {
-    const tag = headers.get("if-match");
-    const outcome = await log.remove(thread, tag === null ? undefined : placeIn(tag));
+  remove: async ({ log, thread, preconditions }) => {
+    const outcome = await removeIf(log, thread, preconditions);
     return jsonAnswer({ outcome }, outcome === "moved" ? 412 : 200);
   },
 
   copy: async ({ log, thread, maxThreadIdBytes, body }) => {
-    const fields = Fields.parse(Buffer.from(await body()).toString("utf8"), "the body");
+    const fields = fieldsIn(body).only("target", "generation");
     const [target, generation] = [fields.text("target"), fields.text("generation")];
     asRefusal(() => assertThreadId(target, maxThreadIdBytes));
     asRefusal(() => assertWriteId(generation));
     return jsonAnswer({ outcome: await log.copy(thread, target, generation) });
   },
 
-  subscribe: async ({ log, watches, thread, signal }) => {
+  subscribe: async ({ log, watches, thread, principal, isHead, signal }) => {
     // Whether the storage tells of changes is known after contact.
     await log.capabilities();
-    return watches.watch(log, thread, signal);
+    // Nobody reads the events of a HEAD, and nobody would ever end them.
+    if (isHead) return { status: 200, type: EVENTS_TYPE, body: undefined };
+    return watches.watch(log, thread, principal.tenant, signal);
   },
 
   search: async ({ log, body }) => {
-    const fields = Fields.parse(Buffer.from(await body()).toString("utf8"), "the body");
+    const fields = fieldsIn(body).only("words", "limit", "prefix");
     const limit = limitOf(fields.count("limit"));
-    const words = fields.texts("words");
+    const words = fields.texts("words").map((word) => wellFormed(word, "a word"));
     if (words.length > MAX_WORDS) throw new Refusal("INVALID_ARGUMENT", `a search takes at most ${MAX_WORDS} words`);
-    return jsonAnswer(hitsJson(await log.search(words, fields.optionalText("prefix") ?? "", limit)));
+    return jsonAnswer(
+      hitsJson(await log.search(words, wellFormed(fields.optionalText("prefix") ?? "", "prefix"), limit)),
+    );
   },
 
   queryMetadata: async ({ log, body }) => {
-    const fields = Fields.parse(Buffer.from(await body()).toString("utf8"), "the body");
-    const prefix = fields.optionalText("prefix") ?? "";
+    const fields = fieldsIn(body).only("key", "valueJson", "limit", "cursor", "prefix");
+    const prefix = wellFormed(fields.optionalText("prefix") ?? "", "prefix");
+    const key = wellFormed(fields.text("key"), "key");
+    const valueJson = fields.text("valueJson");
+    assertJson(valueJson);
     const page = { prefix, cursor: fields.optionalText("cursor"), limit: limitOf(fields.count("limit")) };
-    return jsonAnswer(pageJson(await log.queryMetadata(fields.text("key"), fields.text("valueJson"), page)));
+    return jsonAnswer(pageJson(await log.queryMetadata(key, valueJson, page)));
   },
 };
 
-/** More than anybody searches for; each of them costs the index a lookup. */
-const MAX_WORDS = 1000;
+/** An object of texts, numbers and lists of them. */
+const BODY_SHAPE: JsonLimits = { depth: 3, values: 5_000 };
+
+const fieldsIn = (body: Uint8Array): Fields => Fields.parse(Buffer.from(body).toString("utf8"), "the body", BODY_SHAPE);
 
 function chainAnswer(chain: LogChain | undefined): Answer {
   if (chain === undefined) return jsonAnswer(ABSENT);
   return frameAnswer(encodeChain(chain), { etag: entityTag({ generation: chain.generation, seq: chain.tail.seq }) });
+}
+
+/** Half of a character is nothing that a storage could compare with anything. */
+function wellFormed(value: string, what: string): string {
+  if (value.isWellFormed()) return value;
+  throw new Refusal("INVALID_ARGUMENT", `${what} must be well-formed text`);
+}
+
+/** A value is compared as the library writes it; what is no JSON would reach a database's own reader. */
+function assertJson(valueJson: string): void {
+  const fault = faultInShape(valueJson, METADATA_SHAPE);
+  if (fault !== undefined) throw new Refusal("INVALID_ARGUMENT", `valueJson ${fault}`);
+  try {
+    JSON.parse(valueJson);
+  } catch {
+    throw new Refusal("INVALID_ARGUMENT", "valueJson must be JSON text");
+  }
 }
 
 function countIn(query: URLSearchParams, name: string): number {
@@ -141,52 +172,44 @@ function limitOf(limit: number): number {
   throw new Refusal("INVALID_ARGUMENT", `limit must be at most ${MAX_PAGE_ITEMS}`);
 }
 
-/** Where the thread must stand for this append: 0 when it must not exist. */
-function appendPlace(headers: Headers): ThreadPlace | undefined {
-  const [ifMatch, ifNoneMatch] = [headers.get("if-match"), headers.get("if-none-match")];
-  if (ifMatch === null && ifNoneMatch === "*") return undefined;
-  if (ifMatch !== null && ifNoneMatch === null) return placeIn(ifMatch);
-  const message = 'an append needs If-Match: "<generation>:<tail>", or If-None-Match: * to make the thread';
-  throw new Refusal("INVALID_ARGUMENT", message, { status: 428 });
+async function removeIf(log: TenantLog, thread: string, asked: Preconditions): Promise<"removed" | "absent" | "moved"> {
+  if (asked.ifMatch === undefined && asked.ifNoneMatch === undefined) return log.remove(thread, undefined);
+  const named = onePlace(asked);
+  if (named !== undefined) return log.remove(thread, named);
+  const tail = await log.tail(thread);
+  if (tail === undefined) return "absent";
+  const place = { generation: tail.generation, seq: tail.entry.seq };
+  return hold(asked, entityTag(place)) ? log.remove(thread, place) : "moved";
 }
 
-function placeIn(tag: string): ThreadPlace {
-  const place = placeFromTag(tag);
-  if (place === undefined) throw new Refusal("INVALID_ARGUMENT", 'If-Match must be one "<generation>:<tail>"');
-  return place;
-}
-
-/** The headers are what everything in between reads: they must say what the body says. */
-function assertConsistent(request: AppendRequest, place: ThreadPlace | undefined, headers: Headers): void {
+/** Before anything touches the log: what the library sees to on its own side, of what a stranger may have made by hand. */
+function assertConsistent(request: AppendRequest, asked: Preconditions, headers: Headers): void {
   const { generation, expected, record, replace = [] } = request;
+  asRefusal(() => assertAppend(request));
   asRefusal(() => assertWriteId(generation));
   for (const { writeId, checkpointId, metadata } of [record, ...replace]) {
     asRefusal(() => assertWriteId(writeId));
     if (checkpointId !== undefined) asRefusal(() => assertCheckpointId(checkpointId));
-    // Drivers index it as JSON, and one row that is none could spoil a query for everybody.
-    if (metadata !== undefined) Fields.parse(metadata, "metadata");
+    if (metadata !== undefined) assertMetadata(metadata);
   }
-  const sameplace = place === undefined ? expected === 0 : place.seq === expected && place.generation === generation;
-  if (!sameplace) throw new Refusal("INVALID_ARGUMENT", "the body expects another place than the precondition");
-  if (record.seq !== expected + 1) throw new Refusal("INVALID_ARGUMENT", "a record goes to the place behind the tail");
+  assertSamePlace(asked, { generation, seq: expected });
   const key = headers.get("idempotency-key");
   if (key !== null && writeIdFromKey(key) !== record.writeId) {
     throw new Refusal("INVALID_ARGUMENT", "Idempotency-Key must be the record's writeId");
   }
 }
 
-/** More than a save under a lease ever takes out. */
-const MARKS_AT_ONCE = 16;
+/** As deep as the text of any metadata that the library takes. */
+const METADATA_SHAPE: JsonLimits = { depth: 2000, values: 100_000 };
 
-/** Whoever may only write may add, and tidy up after a lease; to take checkpoints out, now or at a set time, is to delete. */
-async function assertKeepsHistory(log: TenantLog, thread: string, request: AppendRequest): Promise<void> {
-  const { replace = [], drop = [], dropBelow, ttlMs } = request;
-  if (ttlMs !== undefined) {
-    throw new Refusal("PERMISSION_DENIED", "to let a thread expire, the token needs the scope threads:delete");
+/** Drivers index it and listings decode it: one that cannot be read would spoil both for the whole tenant. */
+function assertMetadata(metadata: string): void {
+  Fields.parse(metadata, "metadata", METADATA_SHAPE);
+  try {
+    encodeMetadata(decodeMetadata(metadata, "metadata"));
+  } catch (error) {
+    throw StateError.is(error) ? new Refusal("INVALID_ARGUMENT", error.message) : error;
   }
-  const isHarmless = replace.length === 0 && dropBelow === undefined && drop.length <= MARKS_AT_ONCE;
-  if (isHarmless && !(await log.holdsCheckpoint(thread, drop))) return;
-  throw new Refusal("PERMISSION_DENIED", "to take checkpoints out, the token needs the scope threads:delete");
 }
 
 /** The checks of ids are those of the checkpointer; here they are about a request. */

@@ -1,7 +1,7 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../checkpoint/context.ts";
-import { StateError } from "../errors.ts";
 import type { TokenEntry } from "./authentication.ts";
+import { assertKnown, assertLimits, invalid } from "./option-rules.ts";
 
 /** A failure as the operator sees it; the client is told its code and this id, and nothing else. */
 export interface ReportedFailure {
@@ -27,7 +27,7 @@ export interface ServiceOptions {
    * its own name here is refused. @default the loopback names, and `host` where that is an address
    */
   readonly allowedHosts?: readonly string[];
-  /** Origins of web pages that may call, as in "https://studio.example.com". @default none */
+  /** Origins of web pages that may call, as in "https://studio.example.com"; they are answered with CORS headers. @default none */
   readonly allowedOrigins?: readonly string[];
   /** The largest request body, counted while it arrives and after decompression. @default 16 MiB */
   readonly maxBodyBytes?: number;
@@ -39,6 +39,10 @@ export interface ServiceOptions {
   readonly watchPollMs?: number;
   /** How many watches may be open at once. @default 1000 */
   readonly maxWatches?: number;
+  /** How many of them may be one tenant's. @default a quarter of maxWatches; all of them where tokens name no tenants */
+  readonly maxWatchesPerTenant?: number;
+  /** After so long a watch ends, and its client opens another. @default 3600000 */
+  readonly maxWatchMs?: number;
   /** Failures that are not the client's fault. @default nothing is written */
   readonly onFailure?: (failure: ReportedFailure) => void;
 }
@@ -46,11 +50,16 @@ export interface ServiceOptions {
 export interface ServiceSettings extends Required<Omit<ServiceOptions, "auth" | "checkpointer">> {
   readonly context: CheckpointContext;
   readonly tokens: readonly TokenEntry[] | undefined;
+  /** How long a body may take to arrive. */
+  readonly requestMs: number;
 }
 
 export const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-const NAMES: Readonly<Record<keyof ServiceOptions, string>> = {
+/** For a whole request to arrive. */
+export const REQUEST_MS = 60_000;
+
+const KINDS: Readonly<Record<keyof ServiceOptions, string>> = {
   checkpointer: "object",
   auth: "object",
   allowedHosts: "object",
@@ -60,23 +69,30 @@ const NAMES: Readonly<Record<keyof ServiceOptions, string>> = {
   answerTimeoutMs: "number",
   watchPollMs: "number",
   maxWatches: "number",
+  maxWatchesPerTenant: "number",
+  maxWatchMs: "number",
   onFailure: "function",
 };
 
 /** Everything a service needs, with the defaults filled in. A misspelt option must not be ignored in silence: it may be the one that locks the door. */
-export function settingsOf(given: ServiceOptions, alsoKnown: readonly string[] = []): ServiceSettings {
-  if (typeof given !== "object" || given === null) throw new TypeError("the service takes an options object");
-  for (const [name, value] of Object.entries(given)) {
-    if (alsoKnown.includes(name) || value === undefined) continue;
-    const kind = Object.hasOwn(NAMES, name) ? NAMES[name as keyof ServiceOptions] : undefined;
-    if (kind === undefined) throw invalid(`there is no option ${JSON.stringify(name)}`);
-    const isOff = name === "rateLimit" && value === false;
-    if (!isOff && typeof value !== kind) throw invalid(`${name} must be a ${kind}, not a ${typeof value}`);
-  }
+export function settingsOf(
+  given: ServiceOptions,
+  alsoKnown: Readonly<Record<string, string>> = {},
+  requestMs: number = REQUEST_MS,
+): ServiceSettings {
+  assertKnown(given, { ...KINDS, ...alsoKnown });
+  assertKnown(given.auth ?? {}, { tokens: "object" }, "auth");
+  // Without tokens everybody is let in, and whoever wrote `auth` did not mean that.
+  if (given.auth !== undefined && !Array.isArray(given.auth.tokens)) throw invalid("auth.tokens must list the tokens");
+  if (given.rateLimit) assertKnown(given.rateLimit, { perSecond: "number", burst: "number" }, "rateLimit");
+  assertLimits(given);
+  for (const origin of given.allowedOrigins ?? []) assertOrigin(origin);
   const context = typeof given.checkpointer === "object" ? contextOf(given.checkpointer) : undefined;
   if (context === undefined) {
     throw new TypeError("serve({ checkpointer }) takes one that stands on a log, as every factory of holdfast returns");
   }
+  const maxWatches = given.maxWatches ?? 1000;
+  const hasTenants = namesTenants(given.auth?.tokens);
   return {
     context,
     tokens: given.auth?.tokens,
@@ -86,9 +102,27 @@ export function settingsOf(given: ServiceOptions, alsoKnown: readonly string[] =
     rateLimit: given.rateLimit ?? { perSecond: 1000, burst: 5000 },
     answerTimeoutMs: given.answerTimeoutMs ?? 60_000,
     watchPollMs: given.watchPollMs ?? 250,
-    maxWatches: given.maxWatches ?? 1000,
+    maxWatches,
+    maxWatchesPerTenant: given.maxWatchesPerTenant ?? shareOf(maxWatches, hasTenants),
+    maxWatchMs: given.maxWatchMs ?? 3_600_000,
     onFailure: given.onFailure ?? (() => undefined),
+    requestMs,
   };
 }
 
-export const invalid = (message: string): StateError => new StateError("INVALID_ARGUMENT", `serve(): ${message}`);
+export const namesTenants = (tokens: readonly TokenEntry[] = []): boolean =>
+  tokens.some((entry) => entry?.tenant !== undefined);
+
+/** What one tenant may have of something that all of them share. */
+export const shareOf = (total: number, hasTenants: boolean): number =>
+  hasTenants ? Math.max(1, Math.floor(total / 4)) : total;
+
+/** A browser sends scheme, name and port, and nothing else: anything longer would never match. */
+function assertOrigin(origin: unknown): void {
+  const isOrigin = typeof origin === "string" && URL.canParse(origin) && new URL(origin).origin === origin;
+  if (!isOrigin || origin === "null") {
+    throw invalid(
+      'allowedOrigins must list origins as browsers send them, such as "https://studio.example.com": no path, no slash at the end, no *',
+    );
+  }
+}

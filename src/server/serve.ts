@@ -1,12 +1,22 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
+import { StateError } from "../errors.ts";
 import { importPeer } from "../internal/import-peer.ts";
 import { assertPlainTarget, assertWelcome } from "./admission.ts";
 import { failureAnswer, respond } from "./answers.ts";
 import { type App, createAppWith } from "./app.ts";
 import { Connections } from "./connections.ts";
-import { invalid, LOOPBACK_HOSTS, type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";
+import { corsHeaders } from "./cors.ts";
+import { assertKnown, invalid } from "./option-rules.ts";
+import {
+  LOOPBACK_HOSTS,
+  namesTenants,
+  type ServiceOptions,
+  type ServiceSettings,
+  settingsOf,
+  shareOf,
+} from "./options.ts";
 import { NODE_SERVER_RANGE } from "./peers.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -25,8 +35,10 @@ export interface ServeOptions extends ServiceOptions {
     /** How long `close()` waits for what runs. @default 10000 */
     readonly closeMs?: number;
   };
-  /** @default 1000 */
+  /** Where there is no room left, the connection that was idle longest is ended. @default 1000 */
   readonly maxConnections?: number;
+  /** How many of them may be one tenant's. @default a quarter of maxConnections; all of them where tokens name no tenants */
+  readonly maxConnectionsPerTenant?: number;
 }
 
 export interface RunningService {
@@ -41,13 +53,42 @@ export interface RunningService {
 /** Headers that a request may have once: a second one is an attempt to be read in two ways. */
 const SINGLE_HEADERS = ["authorization", "host", "content-length", "transfer-encoding", "if-match", "idempotency-key"];
 
+/** More than any client and everything in between send. */
+const MAX_HEADERS = 100;
+
+const KINDS = {
+  host: "string",
+  port: "number",
+  timeouts: "object",
+  maxConnections: "number",
+  maxConnectionsPerTenant: "number",
+};
+const TIMEOUTS = { headersMs: "number", requestMs: "number", idleMs: "number", closeMs: "number" };
+
 /** Puts a checkpointer on HTTP: on loopback unless told otherwise, and never in public without tokens. */
 export async function serve(options: ServeOptions): Promise<RunningService> {
+  if (typeof options !== "object" || options === null) throw new TypeError("serve() takes an options object");
   const { host = "127.0.0.1", port = 8420, timeouts = {}, maxConnections = 1000 } = options;
+  assertKnown(timeouts, TIMEOUTS, "timeouts");
   const { headersMs = 10_000, requestMs = 60_000, idleMs = 65_000, closeMs = 10_000 } = timeouts;
-  const known = ["host", "port", "timeouts", "maxConnections"];
-  const settings = settingsOf({ ...options, allowedHosts: allowedHostsFor(host, options) }, known);
-  const app = await createAppWith(settings);
+  const given = { ...options, allowedHosts: allowedHostsFor(host, options) };
+  const settings = settingsOf(given, KINDS, requestMs);
+  // A body that is too slow is answered by the service; this is for what never gets that far.
+  const limits = { headersTimeout: headersMs, requestTimeout: headersMs + requestMs + 1000, keepAliveTimeout: idleMs };
+  const server = createServer({
+    ...limits,
+    connectionsCheckingInterval: Math.min(headersMs, 5000),
+    noDelay: true,
+    maxHeaderSize: 16 * 1024,
+  });
+  // Node would leave out those beyond a limit and carry on; they are counted below.
+  server.maxHeadersCount = 0;
+  const mostPerTenant = options.maxConnectionsPerTenant ?? shareOf(maxConnections, namesTenants(settings.tokens));
+  const connections = new Connections(server, { most: maxConnections, mostPerTenant });
+  const app = await createAppWith(settings, ({ tenant }, bindings) => {
+    const { incoming } = bindings as { incoming?: IncomingMessage };
+    if (incoming !== undefined) connections.claim(incoming.socket, tenant);
+  });
   const { getRequestListener } = await importPeer(
     "@hono/node-server",
     NODE_SERVER_RANGE,
@@ -55,23 +96,12 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   );
   // The adapter would otherwise put its own Request and Response in place of the program's.
   const handle = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  const limits = { headersTimeout: headersMs, requestTimeout: requestMs, keepAliveTimeout: idleMs };
-  const server = createServer({
-    ...limits,
-    connectionsCheckingInterval: Math.min(headersMs, 5000),
-    noDelay: true,
-    maxHeaderSize: 16 * 1024,
-  });
-  server.maxHeadersCount = 100;
-  server.maxConnections = maxConnections;
-  const connections = new Connections(server);
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const refusal = refusalOf(incoming, settings);
     if (refusal === undefined) void handle(incoming, outgoing);
-    else void refuse(refusal, outgoing);
+    else void refuse(refusal, outgoing, corsHeaders(headersOf(incoming), settings.allowedOrigins));
   });
-  server.listen(port, host);
-  await once(server, "listening");
+  await listening(server, port, host);
   const bound = server.address() as AddressInfo;
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
@@ -79,6 +109,25 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
     return closed;
   };
   return { url: `http://${nameOf(host)}:${bound.port}`, port: bound.port, close, [Symbol.asyncDispose]: close };
+}
+
+async function listening(server: Server, port: number, host: string): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const at = `port ${port} of ${host}`;
+    if (code === "EADDRINUSE") {
+      const advice = "end that program, or give another port (0 takes any that is free)";
+      throw new StateError("UNAVAILABLE", `serve(): another program listens on ${at}; ${advice}`, { cause });
+    }
+    if (code === "EACCES") {
+      const advice = "give a port from 1024 on, or let a proxy listen there";
+      throw new StateError("PERMISSION_DENIED", `serve(): this process may not listen on ${at}; ${advice}`, { cause });
+    }
+    throw invalid(`cannot listen on ${at}: ${message}; host must be an address of this machine`);
+  }
 }
 
 function allowedHostsFor(host: string, { auth, allowedHosts }: ServeOptions): readonly string[] {
@@ -99,9 +148,12 @@ const nameOf = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
 
 /** Looks at the request as it came, before any library has made it prettier. */
 function refusalOf({ url = "", headers, rawHeaders }: IncomingMessage, settings: ServiceSettings): Refusal | undefined {
+  if (rawHeaders.length > 2 * MAX_HEADERS) {
+    return new Refusal("TOO_LARGE", `a request has at most ${MAX_HEADERS} headers`, { status: 431 });
+  }
   try {
     assertPlainTarget(url);
-    assertWelcome({ get: (name) => headers[name]?.toString() ?? null }, settings);
+    assertWelcome(headersOf({ headers }), settings);
   } catch (error) {
     if (error instanceof Refusal) return error;
     throw error;
@@ -111,10 +163,19 @@ function refusalOf({ url = "", headers, rawHeaders }: IncomingMessage, settings:
   return twice === undefined ? undefined : new Refusal("INVALID_ARGUMENT", `the header ${twice} must stand once`);
 }
 
-async function refuse(refusal: Refusal, outgoing: ServerResponse): Promise<void> {
+const headersOf = ({ headers }: Pick<IncomingMessage, "headers">): Pick<Headers, "get"> => ({
+  get: (name) => headers[name]?.toString() ?? null,
+});
+
+async function refuse(
+  refusal: Refusal,
+  outgoing: ServerResponse,
+  extra: Readonly<Record<string, string>>,
+): Promise<void> {
   const answer = await respond(
     failureAnswer(refusal, "unknown", () => undefined),
     new Headers(),
+    extra,
   );
   outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), connection: "close" });
   outgoing.end(await answer.text());

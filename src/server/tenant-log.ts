@@ -16,7 +16,9 @@ import type {
 import { StateError } from "../errors.ts";
 import type { RemoteCapabilities } from "../wire/messages.ts";
 import type { ThreadPlace } from "../wire/names.ts";
+import { AppendGate } from "./append-gate.ts";
 import type { CursorSeal } from "./cursors.ts";
+import { Refusal } from "./refusal.ts";
 
 export interface PageQuery {
   readonly prefix: string;
@@ -39,6 +41,7 @@ export class TenantLog {
   readonly #seal: CursorSeal;
   readonly #maxBodyBytes: number;
   readonly #listeners = new Map<string, Set<() => void>>();
+  readonly #gate = new AppendGate(this);
   #unindexed = 0;
 
   constructor(context: CheckpointContext, tenant: string | undefined, seal: CursorSeal, maxBodyBytes: number) {
@@ -65,11 +68,15 @@ export class TenantLog {
     return this.#context.storageNow();
   }
 
-  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+  /** `request` is well-formed (`assertAppend`); the rest is asked here. Without `mayDelete` it may only add. */
+  async append(threadId: string, request: AppendRequest, mayDelete: boolean): Promise<AppendOutcome> {
     await this.#assertAcceptable(request);
+    const refusal = await this.#gate.refusalOf(threadId, request, mayDelete);
+    if (refusal !== undefined) return refusal;
     const place = { operation: "append", threadId };
     const outcome = await this.#context.call(place, (log) => log.append(this.#inside(threadId), request));
     if (outcome.appended) {
+      this.#gate.appended(threadId, request);
       this.#indexLater();
       this.#announce(threadId);
     }
@@ -80,7 +87,7 @@ export class TenantLog {
     const { log } = await this.capabilities();
     for (const { seq, body } of [record, ...replace]) {
       if (body.byteLength <= log.maxRecordBytes) continue;
-      throw new StateError("TOO_LARGE", `record ${seq} is ${body.byteLength} bytes; at most ${log.maxRecordBytes}`);
+      throw new Refusal("TOO_LARGE", `record ${seq} is ${body.byteLength} bytes; at most ${log.maxRecordBytes}`);
     }
     if (ttlMs !== undefined && !log.ttl) {
       throw new StateError("UNSUPPORTED", "the storage has no expiry", { capability: "ttl" });
@@ -97,15 +104,6 @@ export class TenantLog {
 
   #catchUp(): Promise<void> {
     return this.#context.call({ operation: "search" }, async (log) => log.catchUp?.(wordsOrNone));
-  }
-
-  /** Whether any of these positions holds a checkpoint, and not only a mark such as a lease leaves. */
-  async holdsCheckpoint(threadId: string, positions: readonly number[]): Promise<boolean> {
-    for (const seq of positions) {
-      const [found] = await this.list(threadId, { before: seq + 1, limit: 1 });
-      if (found?.seq === seq) return true;
-    }
-    return false;
   }
 
   readTail(threadId: string): Promise<LogChain | undefined> {

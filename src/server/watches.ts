@@ -3,46 +3,60 @@ import { sleep } from "../internal/sleep.ts";
 import { entityTag } from "../wire/names.ts";
 import { EVENTS_TYPE, HEARTBEAT_MS } from "../wire/protocol.ts";
 import type { Answer } from "./answers.ts";
+import { Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
 
 const encoder = new TextEncoder();
 const CHANGE = encoder.encode("event: change\ndata:\n\n");
 const HEARTBEAT = encoder.encode(": still here\n\n");
 
-/** The watches that are open: a limited number of them, and all end when the service closes. */
+export interface WatchLimits {
+  readonly maxWatches: number;
+  readonly maxWatchesPerTenant: number;
+  readonly maxWatchMs: number;
+  readonly watchPollMs: number;
+}
+
+/** So many notices that nobody took mean that nobody reads. */
+const MOST_UNREAD = 8;
+
+/** The watches that are open: a limited number of them, for a limited time, and all end when the service closes. */
 export class Watches {
   readonly #open = new Set<() => void>();
-  readonly #limit: number;
-  readonly #pollMs: number;
+  readonly #byTenant = new Map<string | undefined, number>();
+  readonly #limits: WatchLimits;
   #closed = false;
 
-  constructor(limit: number, pollMs: number) {
-    this.#limit = limit;
-    this.#pollMs = pollMs;
+  constructor(limits: WatchLimits) {
+    this.#limits = limits;
   }
 
   /** A stream of events. The first comes at once: whatever happened while nobody listened is covered by it. */
-  watch(log: TenantLog, threadId: string, asked: AbortSignal): Answer {
-    if (this.#closed) throw new StateError("UNAVAILABLE", "the service is closing");
-    if (this.#open.size >= this.#limit) throw new StateError("RATE_LIMITED", "too many watches are open");
+  watch(log: TenantLog, threadId: string, tenant: string | undefined, asked: AbortSignal): Answer {
+    const { maxWatchMs, watchPollMs } = this.#limits;
+    this.#assertRoom(tenant);
+    if (asked.aborted) throw new Refusal("UNAVAILABLE", "the client is gone");
     const stop = new AbortController();
     const end = (): void => stop.abort();
-    this.#open.add(end);
+    this.#enter(end, tenant, stop.signal);
     asked.addEventListener("abort", end, { once: true });
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
+        const isRead = (): boolean => (controller.desiredSize ?? 0) > -MOST_UNREAD;
         const send = (bytes: Uint8Array): void => {
           // A reader that does not keep up needs no second notice of the same kind.
-          if (!stop.signal.aborted && (controller.desiredSize ?? 0) > -8) controller.enqueue(bytes);
+          if (!stop.signal.aborted && isRead()) controller.enqueue(bytes);
         };
         const change = (): void => send(CHANGE);
-        const unsubscribe = log.subscribe(threadId, change);
+        const unsubscribe = subscribed(log, threadId, change, end);
         if (log.tellsOfChanges) change();
-        else void poll(log, threadId, this.#pollMs, stop.signal, change);
-        const heartbeat = setInterval(() => send(HEARTBEAT), HEARTBEAT_MS);
+        else void poll(log, threadId, watchPollMs, stop.signal, change);
+        const heartbeat = setInterval(() => (isRead() ? send(HEARTBEAT) : end()), HEARTBEAT_MS);
+        const lifetime = setTimeout(end, maxWatchMs);
         stop.signal.addEventListener("abort", () => {
-          this.#open.delete(end);
+          asked.removeEventListener("abort", end);
           clearInterval(heartbeat);
+          clearTimeout(lifetime);
           unsubscribe();
           closeQuietly(controller);
         });
@@ -50,6 +64,24 @@ export class Watches {
       cancel: end,
     });
     return { status: 200, type: EVENTS_TYPE, body };
+  }
+
+  #assertRoom(tenant: string | undefined): void {
+    if (this.#closed) throw new StateError("UNAVAILABLE", "the service is closing");
+    const { maxWatches, maxWatchesPerTenant } = this.#limits;
+    if ((this.#byTenant.get(tenant) ?? 0) >= maxWatchesPerTenant) throw tooMany("of this tenant");
+    if (this.#open.size >= maxWatches) throw tooMany("in all");
+  }
+
+  #enter(end: () => void, tenant: string | undefined, stopped: AbortSignal): void {
+    this.#open.add(end);
+    this.#byTenant.set(tenant, (this.#byTenant.get(tenant) ?? 0) + 1);
+    stopped.addEventListener("abort", () => {
+      this.#open.delete(end);
+      const left = (this.#byTenant.get(tenant) ?? 1) - 1;
+      if (left === 0) this.#byTenant.delete(tenant);
+      else this.#byTenant.set(tenant, left);
+    });
   }
 
   close(): void {
@@ -82,6 +114,21 @@ async function poll(
     await sleep(pollMs, signal).catch(() => undefined);
   }
 }
+
+/** A subscription that fails leaves no watch behind that is counted and never ends. */
+function subscribed(log: TenantLog, threadId: string, change: () => void, end: () => void): () => void {
+  try {
+    return log.subscribe(threadId, change);
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+const tooMany = (whose: string): Refusal =>
+  new Refusal("RATE_LIMITED", `too many watches ${whose} are open; end some, or try again later`, {
+    headers: { "retry-after": "5" },
+  });
 
 function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): void {
   try {

@@ -1,3 +1,5 @@
+import { faultInShape, type JsonLimits } from "./json-shape.ts";
+
 /** A message that is not what the protocol says: cut off, garbled, or from somebody else. */
 export class MalformedMessage extends Error {
   override readonly name = "MalformedMessage";
@@ -16,7 +18,10 @@ export class Fields {
     this.#what = what;
   }
 
-  static parse(text: string, what: string): Fields {
+  /** With `limits` for text that a stranger wrote. */
+  static parse(text: string, what: string, limits?: JsonLimits): Fields {
+    const fault = limits && faultInShape(text, limits);
+    if (fault !== undefined) throw new MalformedMessage(`${what} ${fault}`);
     let value: unknown;
     try {
       value = JSON.parse(text);
@@ -88,6 +93,13 @@ export class Fields {
     const items = this.#list(name);
     if (!items.every(isCount)) throw this.#fault(name, "a list of whole numbers");
     return items;
+  }
+
+  /** Refuses a field that is not known: one that is misspelt must not be ignored in silence. */
+  only(...names: readonly string[]): this {
+    const stray = Object.keys(this.#values).some((name) => !names.includes(name));
+    if (stray) throw new MalformedMessage(`${this.#what} has a field that is not known; it takes ${names.join(", ")}`);
+    return this;
   }
 
   has(name: string): boolean {

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { Fields, MalformedMessage } from "./fields.ts";
+import type { JsonLimits } from "./json-shape.ts";
 
 /**
  * Records with their bodies in one message. Bodies are bytes and stay bytes:
@@ -39,6 +40,7 @@ export function decodeFrame<Content>(
   bytes: Uint8Array,
   what: string,
   read: (head: Fields, bodies: BodyReader) => Content,
+  limits?: JsonLimits,
 ): Content {
   const frame = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = frame.length - WORD;
@@ -47,7 +49,7 @@ export function decodeFrame<Content>(
   }
   let at = WORD + frame.readUInt32BE(0);
   if (at > end) throw new MalformedMessage(`${what} names a head that is longer than itself`);
-  const head = Fields.parse(frame.toString("utf8", WORD, at), what);
+  const head = Fields.parse(frame.toString("utf8", WORD, at), what, limits);
   const next = (length: number): Uint8Array => {
     if (at + length > end) throw new MalformedMessage(`${what} names more bytes than it holds`);
     at += length;

@@ -13,6 +13,7 @@ import type {
 } from "../checkpoint/thread-log.ts";
 import type { Fields } from "./fields.ts";
 import { type BodyReader, decodeFrame, encodeFrame } from "./frame.ts";
+import type { JsonLimits } from "./json-shape.ts";
 
 /** Fields that are `undefined` are left out: `JSON.stringify` does that. */
 const entryJson = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogEntry): LogEntry => ({
@@ -55,20 +56,29 @@ export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): 
   );
 }
 
+/** More than any edit of a history names; a request of a stranger must not be a tree of millions. */
+const APPEND_SHAPE: JsonLimits = { depth: 4, values: 20_000 };
+
+const RECORD_FIELDS = ["seq", "writeId", "base", "head", "checkpointId", "header", "metadata", "words", "bytes"];
+const APPEND_FIELDS = ["generation", "expected", "record", "replace", "drop", "dropBelow", "ttlMs"];
+
+const readAppend = (head: Fields, bodies: BodyReader): AppendRequest => {
+  head.only(...APPEND_FIELDS);
+  const dropBelow = head.optionalCount("dropBelow");
+  const ttlMs = head.has("ttlMs") ? head.number("ttlMs") : undefined;
+  return {
+    generation: head.text("generation"),
+    expected: head.count("expected"),
+    record: readRecord(head.object("record").only(...RECORD_FIELDS), bodies),
+    replace: head.objects("replace").map((fields) => readRecord(fields.only(...RECORD_FIELDS), bodies)),
+    ...(head.has("drop") && { drop: head.counts("drop") }),
+    ...(dropBelow !== undefined && { dropBelow }),
+    ...(ttlMs !== undefined && { ttlMs }),
+  };
+};
+
 export const decodeAppend = (bytes: Uint8Array): AppendRequest =>
-  decodeFrame(bytes, "the append", (head, bodies) => {
-    const dropBelow = head.optionalCount("dropBelow");
-    const ttlMs = head.has("ttlMs") ? head.number("ttlMs") : undefined;
-    return {
-      generation: head.text("generation"),
-      expected: head.count("expected"),
-      record: readRecord(head.object("record"), bodies),
-      replace: head.objects("replace").map((fields) => readRecord(fields, bodies)),
-      ...(head.has("drop") && { drop: head.counts("drop") }),
-      ...(dropBelow !== undefined && { dropBelow }),
-      ...(ttlMs !== undefined && { ttlMs }),
-    };
-  });
+  decodeFrame(bytes, "the append", readAppend, APPEND_SHAPE);
 
 export function encodeChain({ generation, tail, records }: LogChain): Uint8Array {
   const head = { generation, tail: entryJson(tail), records: records.map(recordJson) };

@@ -74,8 +74,8 @@ export function problemOf(
   };
 }
 
-/** The failure that a problem of ours reports; `undefined` when it is none of ours. */
-export function errorFromProblem(value: unknown): StateError | undefined {
+/** The failure that a problem of ours reports; `undefined` when it is none of ours. `extra` is what the headers told. */
+export function errorFromProblem(value: unknown, extra: ErrorContext = {}): StateError | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { code, title, detail, instance, context } = value as Partial<Record<keyof Problem, unknown>>;
   if (typeof code !== "string" || !Object.hasOwn(ERROR_CODES, code)) return undefined;
@@ -84,5 +84,6 @@ export function errorFromProblem(value: unknown): StateError | undefined {
   const which = typeof instance === "string" ? ` (${instance})` : "";
   const given = typeof context === "object" && context !== null ? (context as Record<string, unknown>) : {};
   const kept = SHOWN_CONTEXT.filter((name) => typeof given[name] === "string").map((name) => [name, given[name]]);
-  return new StateError(known, `the service answered: ${words}${which}`, Object.fromEntries(kept) as ErrorContext);
+  const told = { ...extra, ...(Object.fromEntries(kept) as ErrorContext) };
+  return new StateError(known, `the service answered: ${words}${which}`, told);
 }

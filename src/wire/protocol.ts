@@ -19,6 +19,9 @@ export const EVENTS_TYPE = "text/event-stream";
 /** The most entries, threads or hits that one request may ask for: what the checkpointer itself allows, and the one more it looks ahead. */
 export const MAX_PAGE_ITEMS = 10_001;
 
+/** More words than anybody searches for; each of them costs the index a lookup. */
+export const MAX_WORDS = 1000;
+
 /** How often a watch sends something although nothing happened, so that both ends notice a dead connection. */
 export const HEARTBEAT_MS = 15_000;
 

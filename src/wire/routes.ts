@@ -1,11 +1,11 @@
 import { encodeSegment } from "./names.ts";
 import { EVENTS_TYPE, FRAME_TYPE, JSON_TYPE, type Scope } from "./protocol.ts";
-import type { SchemaName } from "./schemas.ts";
+import type { ParameterKind, SchemaName } from "./schemas.ts";
 
 export interface QueryParameter {
   readonly name: string;
   readonly means: string;
-  readonly schema: "text" | "count";
+  readonly schema: ParameterKind;
   readonly required?: boolean;
 }
 
@@ -24,7 +24,10 @@ export interface Route {
   readonly query?: readonly QueryParameter[];
   /** "required" asks for If-Match, or If-None-Match: *; "optional" takes an If-Match. */
   readonly precondition?: "required" | "optional";
-  readonly request?: { readonly type: string; readonly schema: SchemaName };
+  /** `maxBytes` where less is enough than the service takes elsewhere. */
+  readonly request?: { readonly type: string; readonly schema: SchemaName; readonly maxBytes?: number };
+  /** Its answer carries the place of the thread as ETag, and may be asked for with If-Match and If-None-Match. */
+  readonly isTagged?: boolean;
   readonly answers: readonly RouteAnswer[];
 }
 
@@ -44,8 +47,13 @@ const json = (schema: SchemaName, means: string, status = 200): RouteAnswer => (
 
 const absent: RouteAnswer = json("Absent", "It is not there");
 const chain: RouteAnswer = { status: 200, means: "The records of one state", type: FRAME_TYPE, schema: "Chain" };
-const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "count", required: true };
-const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "text" };
+const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "limit", required: true };
+const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "cursor" };
+
+/** Two ids, with every letter of them escaped. */
+const SMALL_BODY = 16 * 1024;
+/** More than anybody searches for. */
+const QUERY_BODY = 256 * 1024;
 
 export type Operation =
   | "health"
@@ -115,6 +123,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/threads/{thread}",
     access: "threads:read",
     means: "The newest record of a thread without its body; its place is the ETag",
+    isTagged: true,
     answers: [json("FoundTail", "The tail"), absent],
   },
   remove: {
@@ -133,6 +142,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/threads/{thread}/state",
     access: "threads:read",
     means: "The newest record and every record it builds on",
+    isTagged: true,
     answers: [chain, absent],
   },
   append: {
@@ -153,7 +163,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/threads/{thread}/checkpoints",
     access: "threads:read",
     means: "Checkpoints without their bodies, newest first; none where there is no thread",
-    query: [{ name: "before", means: "Only those below this position", schema: "count" }, limit],
+    query: [{ name: "before", means: "Only those below this position", schema: "position" }, limit],
     answers: [json("Entries", "Their entries")],
   },
   entry: {
@@ -168,6 +178,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/threads/{thread}/checkpoints/{checkpoint}/state",
     access: "threads:read",
     means: "One checkpoint and every record it builds on",
+    isTagged: true,
     answers: [chain, absent],
   },
   copy: {
@@ -175,7 +186,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/threads/{thread}/copy",
     access: "threads:write",
     means: "Makes another thread with the same records",
-    request: { type: JSON_TYPE, schema: "Copy" },
+    request: { type: JSON_TYPE, schema: "Copy", maxBytes: SMALL_BODY },
     answers: [json("CopyOutcome", "What came of it")],
   },
   subscribe: {
@@ -190,7 +201,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/search",
     access: "threads:read",
     means: "Checkpoints whose words hold all of these, best first",
-    request: { type: JSON_TYPE, schema: "Search" },
+    request: { type: JSON_TYPE, schema: "Search", maxBytes: QUERY_BODY },
     answers: [json("Hits", "What was found")],
   },
   queryMetadata: {
@@ -198,12 +209,21 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/metadata-query",
     access: "threads:read",
     means: "Threads whose newest checkpoint has this metadata",
-    request: { type: JSON_TYPE, schema: "MetadataQuery" },
+    request: { type: JSON_TYPE, schema: "MetadataQuery", maxBytes: QUERY_BODY },
     answers: [json("ThreadPage", "A page")],
   },
 };
 
 export const OPERATIONS: readonly Operation[] = Object.keys(ROUTES) as Operation[];
+
+const PATTERNS = OPERATIONS.map((operation) => ({
+  route: ROUTES[operation],
+  pattern: new RegExp(`^${ROUTES[operation].path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
+}));
+
+/** Everything that a path stands for, whatever the method. */
+export const routesAt = (path: string): readonly Route[] =>
+  PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
 
 export interface PathIds {
   readonly thread?: string;

@@ -1,10 +1,28 @@
 /** JSON Schema of every message, for the description. The readers in messages.ts are what both ends go by. */
 
+import { LONGEST_TTL_MS } from "../checkpoint/append-rules.ts";
+import { MAX_ID_BYTES } from "../checkpoint/ids.ts";
+import { MAX_PAGE_ITEMS, MAX_WORDS } from "./protocol.ts";
+
 type Schema = Readonly<Record<string, unknown>>;
 
 const text: Schema = { type: "string" };
-const count: Schema = { type: "integer", minimum: 0 };
+const count: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
+/** The highest has a place behind it still. */
+const place: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 };
+const position: Schema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const flag: Schema = { type: "boolean" };
+const limit: Schema = { type: "integer", minimum: 0, maximum: MAX_PAGE_ITEMS };
+/** Control characters are what no id holds; that its bytes are counted is beyond a schema. */
+const id: Schema = {
+  type: "string",
+  minLength: 1,
+  maxLength: MAX_ID_BYTES,
+  pattern: "^[^\\x00-\\x1f\\x7f]+$",
+  description: `At most ${MAX_ID_BYTES} bytes of UTF-8`,
+};
+const cursor: Schema = { type: "string", format: "holdfast-cursor", description: "As the page before gave it" };
+const jsonText: Schema = { type: "string", format: "holdfast-json", contentMediaType: "application/json" };
 const list = (items: Schema): Schema => ({ type: "array", items });
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const object = (
@@ -16,8 +34,38 @@ const object = (
   required: Object.keys(required),
 });
 
-const entryFields = { seq: count, writeId: text, base: count, head: count, header: text };
-const entryExtras = { checkpointId: text, metadata: { ...text, description: "A JSON object as text" } };
+/** What a client sends: a field that is misspelt is refused. */
+const request = (...parts: Parameters<typeof object>): Schema => ({ ...object(...parts), additionalProperties: false });
+
+const segment = (bytes: number): Schema => ({
+  type: "string",
+  format: "holdfast-id",
+  description: `1 to ${bytes} bytes of UTF-8 without control characters, in base64url without padding`,
+});
+
+/** Ids as they stand in a path. */
+export const PATH_IDS: Readonly<Record<string, Schema>> = {
+  thread: segment(MAX_ID_BYTES),
+  checkpoint: segment(MAX_ID_BYTES),
+};
+
+export type ParameterKind = "text" | "cursor" | "limit" | "position";
+
+export const PARAMETERS: Readonly<Record<ParameterKind, Schema>> = {
+  text,
+  cursor,
+  limit,
+  position: { type: "integer", minimum: 0, maximum: 999_999_999_999_999 },
+};
+
+const entryFields = { seq: position, writeId: id, base: position, head: count, header: text };
+const metadata: Schema = {
+  type: "string",
+  format: "holdfast-metadata",
+  contentMediaType: "application/json",
+  description: "A JSON object as text",
+};
+const entryExtras = { checkpointId: id, metadata };
 
 export type SchemaName =
   | "Status"
@@ -53,7 +101,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   Absent: object({ found: { const: false } }),
   Entry: object(entryFields, entryExtras),
   Record: {
-    ...object({ ...entryFields, bytes: count }, { ...entryExtras, words: text }),
+    ...request({ ...entryFields, bytes: count }, { ...entryExtras, words: text }),
     description: "Its body follows the head of the frame",
   },
   FoundEntry: object({ found: { const: true }, entry: ref("Entry") }),
@@ -67,20 +115,29 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
     description: "The head of a frame: 4 bytes length of the head, the head, the records' bodies, 4 bytes CRC-32",
   },
   Append: {
-    ...object(
-      { generation: text, expected: count, record: ref("Record"), replace: list(ref("Record")) },
-      { drop: list(count), dropBelow: count, ttlMs: { type: "number", exclusiveMinimum: 0 } },
+    ...request(
+      {
+        generation: id,
+        expected: place,
+        record: ref("Record"),
+        replace: { ...list(ref("Record")), maxItems: 100 },
+      },
+      {
+        drop: list(position),
+        dropBelow: position,
+        ttlMs: { type: "number", exclusiveMinimum: 0, maximum: LONGEST_TTL_MS },
+      },
     ),
     description: "The head of a frame: 4 bytes length of the head, the head, the records' bodies, 4 bytes CRC-32",
   },
   AppendOutcome: object({ appended: flag }, { tail: ref("Entry"), generation: text, occupant: ref("Entry") }),
   Removal: object({ outcome: { enum: ["removed", "absent", "moved"] } }),
-  Copy: object({ target: text, generation: text }),
+  Copy: request({ target: id, generation: id }),
   CopyOutcome: object({ outcome: { enum: ["copied", "no source", "target exists"] } }),
   ThreadPage: object({ items: list(object({ threadId: text, head: ref("Entry") })) }, { cursor: text }),
-  Search: object({ words: list(text), limit: count }, { prefix: text }),
+  Search: request({ words: { ...list(text), maxItems: MAX_WORDS }, limit }, { prefix: text }),
   Hits: object({ hits: list(object({ threadId: text, entry: ref("Entry"), score: { type: "number" } })) }),
-  MetadataQuery: object({ key: text, valueJson: text, limit: count }, { cursor: text, prefix: text }),
+  MetadataQuery: request({ key: text, valueJson: jsonText, limit }, { cursor, prefix: text }),
   Clock: object({ now: { type: "number" } }),
   Capabilities: object(
     {
@@ -94,5 +151,5 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
     },
     { maxChainRecords: count },
   ),
-  Events: { type: "string", description: "event: change" },
+  Events: { ...object({ event: { const: "change" }, data: text }), description: "One event of the stream" },
 };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DISK_BACKENDS } from "../processes/disk-backends.ts";
+import { KILLED_BACKENDS } from "../processes/disk-backends.ts";
 import { killWriters } from "../processes/killed-writer.ts";
 import { Programs } from "../processes/programs.ts";
 import { seed } from "../property-seed.ts";
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => programs.dispose());
 
-test.each(DISK_BACKENDS)("%s: 300 kills at random instants lose nothing that was acknowledged", async (backend) => {
+test.each(KILLED_BACKENDS)("%s: 300 kills at random instants lose nothing that was acknowledged", async (backend) => {
   console.log(`${backend}: HOLDFAST_SEED=${seed}`);
   const began = performance.now();
   const report = await killWriters(programs, { backend, kills: 300, seed });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DISK_BACKENDS } from "../processes/disk-backends.ts";
+import { KILLED_BACKENDS } from "../processes/disk-backends.ts";
 import { Programs } from "../processes/programs.ts";
 import { seed } from "../property-seed.ts";
 import { whyNoDisks } from "./loop-image.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => programs.dispose());
 
-test.skipIf(obstacle !== undefined).each(DISK_BACKENDS)(
+test.skipIf(obstacle !== undefined).each(KILLED_BACKENDS)(
   "%s: a power cut at any instant loses nothing that was acknowledged",
   async (backend) => {
     console.log(`${backend}: HOLDFAST_SEED=${seed}`);

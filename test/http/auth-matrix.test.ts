@@ -59,9 +59,17 @@ const ASKERS: readonly Asker[] = [
   { name: "an empty token", headers: () => ({ host: host(), authorization: "Bearer " }), scopes: [], kind: "stranger" },
   { name: "the hash of a token", headers: bearer(full.sha256), scopes: [], kind: "stranger" },
   { name: "half a token", headers: bearer(full.token.slice(0, 23)), scopes: [], kind: "stranger" },
+  ...["bearer", "BEARER", "Bearer "].map(
+    (scheme): Asker => ({
+      name: `the scheme written ${scheme}`,
+      headers: () => ({ host: host(), authorization: `${scheme} ${full.token}` }),
+      scopes: SCOPES,
+      kind: "welcome",
+    }),
+  ),
   {
     name: "another scheme",
-    headers: () => ({ host: host(), authorization: `bearer ${full.token}` }),
+    headers: () => ({ host: host(), authorization: `Bearers ${full.token}` }),
     scopes: [],
     kind: "stranger",
   },

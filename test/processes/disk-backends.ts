@@ -8,14 +8,19 @@ import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 
 /** The backends that several processes of one machine share through a directory. */
 export const DISK_BACKENDS = ["file", "sqlite"] as const;
+/** Those that are killed and lose their power. One folds its history all the time, so that most kills meet that. */
+export const KILLED_BACKENDS = ["file", "sqlite", "file folding often"] as const;
 /** The last one gives up the safety of the others: what it loses proves that a test can see a loss. */
-export type DiskBackend = (typeof DISK_BACKENDS)[number] | "sqlite without sync";
+export type DiskBackend = (typeof KILLED_BACKENDS)[number] | "sqlite without sync";
+const ALL: readonly DiskBackend[] = [...KILLED_BACKENDS, "sqlite without sync"];
 
 /** What a user would open; every process of a test calls it on the same directory. */
 export async function openOnDisk(backend: DiskBackend, directory: string): Promise<Checkpointer> {
   switch (backend) {
     case "file":
       return new FileCheckpointer({ directory: threadsPath(directory) });
+    case "file folding often":
+      return new Checkpointer(openLogOnDisk(backend, directory));
     case "sqlite":
       return sqliteCheckpointer({ path: databasePath(directory) });
     case "sqlite without sync":
@@ -41,14 +46,16 @@ class UnsyncedLog extends SqliteLog {
 }
 
 /** The driver alone, for a program that has to stand between it and the checkpointer. */
-export const openLogOnDisk = (backend: DiskBackend, directory: string): ThreadLog =>
-  backend === "file"
-    ? new FileLog({ directory: threadsPath(directory) })
-    : new SqliteLog(logOptions({ path: databasePath(directory) }));
+export function openLogOnDisk(backend: DiskBackend, directory: string): ThreadLog {
+  if (backend === "file folding often") return new FileLog({ directory: threadsPath(directory), foldEvery: 2 });
+  if (backend === "file") return new FileLog({ directory: threadsPath(directory) });
+  return new SqliteLog(logOptions({ path: databasePath(directory) }));
+}
 
 /** A backend's name that came over a command line. */
 export function asDiskBackend(name: string | undefined): DiskBackend {
-  if (name === "file" || name === "sqlite" || name === "sqlite without sync") return name;
+  const found = ALL.find((backend) => backend === name);
+  if (found !== undefined) return found;
   throw new Error(`no backend ${JSON.stringify(name)}`);
 }
 

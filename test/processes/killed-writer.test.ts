@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { seed } from "../property-seed.ts";
-import { DISK_BACKENDS } from "./disk-backends.ts";
+import { KILLED_BACKENDS } from "./disk-backends.ts";
 import { killWriters } from "./killed-writer.ts";
 import { Programs } from "./programs.ts";
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => programs.dispose());
 
-test.each(DISK_BACKENDS)(
+test.each(KILLED_BACKENDS)(
   "%s: a process that is killed at any instant loses nothing it acknowledged",
   async (backend) => {
     console.log(`${backend}: HOLDFAST_SEED=${seed}`);

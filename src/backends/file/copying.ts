@@ -1,9 +1,9 @@
-import { inParallel } from "../../internal/in-parallel.ts";
 import { writeNewFile } from "./durable-write.ts";
-import { type LogPlace, recordPath, threadDirectoryName } from "./layout.ts";
-import { renderRecord } from "./record-file.ts";
+import { type LogPlace, segmentPath, threadDirectoryName } from "./layout.ts";
 import { openThread } from "./removing.ts";
 import type { RootDirectory } from "./root.ts";
+import { type RawLines, rawLines, segmentText } from "./segment-file.ts";
+import { renderLine } from "./segment-line.ts";
 import { AGAIN, untilSettled } from "./settling.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { publishThread } from "./thread-directory.ts";
@@ -14,8 +14,8 @@ interface Target {
 }
 
 /**
- * Copies all records to a thread of their own. They are written anew, not
- * linked: each file says whose it is, so that one in the wrong place is noticed.
+ * Copies all records to a thread of their own, as one segment. They are written
+ * anew: each says whose it is, so that one in the wrong place is noticed.
  */
 export function copyThread(
   root: RootDirectory,
@@ -28,15 +28,18 @@ export function copyThread(
     if (snapshot === undefined) return "no source";
     if ((await openThread(root, threadDirectory)) !== undefined) return "target exists";
     const made = await publishThread(root, threadDirectory, async (draft) => {
-      await inParallel(snapshot.seqs, (seq) => copyRecord(snapshot, seq, draft, target));
+      await copyRecords(snapshot, draft, target);
       return snapshot.stillHolds();
     });
     return made === undefined ? AGAIN : "copied";
   });
 }
 
-async function copyRecord(snapshot: Snapshot, seq: number, draft: LogPlace, target: Target): Promise<void> {
-  const record = await snapshot.record(seq);
-  const bytes = renderRecord({ ...target, log: draft.log, record, removed: false, edits: undefined });
-  await writeNewFile(recordPath(draft, seq), bytes);
+async function copyRecords(snapshot: Snapshot, draft: LogPlace, target: Target): Promise<void> {
+  const range = { from: 1, to: snapshot.tail.entry.seq };
+  const owner = { ...target, log: draft.log };
+  const lines = async function* (): AsyncGenerator<RawLines, void, undefined> {
+    for await (const some of snapshot.eachRecord(range)) yield rawLines(some.map(renderLine));
+  };
+  await writeNewFile(segmentPath(draft, range), segmentText({ ...owner, ...range }, lines()));
 }

@@ -29,7 +29,7 @@ afterAll(() => {
 function leaveFree(bytes: number): () => void {
   const filler = join(disk, "filler");
   const { bavail, bsize } = statfsSync(disk);
-  writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - bytes)));
+  writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - bytes)), { flag: "a" });
   return () => rmSync(filler);
 }
 
@@ -99,4 +99,34 @@ test("edits on a full disk are made whole or not at all", async ({ skip }) => {
   }
   expect(full).toBeGreaterThan(1);
   expect(done).toBeGreaterThan(1);
+});
+
+test("B11: on a full disk a new process deletes a thread, its only checkpoint, and all that vacuum finds too old", async ({
+  skip,
+}) => {
+  if (reason !== undefined) skip(reason);
+  const directory = join(disk, "threads-deleted");
+  const ids = ["whole", "by its checkpoint", "by its age", "kept"];
+  const before = new FileCheckpointer({ directory, now: () => 1_000 });
+  for (const id of ids.slice(0, 3)) {
+    await before.save(AgentState.create().withMessage(message("x".repeat(2000))), id, { checkpointId: "only" });
+  }
+  const kept = AgentState.create().withMessage(message("kept"));
+  await new FileCheckpointer({ directory }).save(kept, "kept");
+  const giveBack = leaveFree(0);
+  const refused = new FileCheckpointer({ directory }).save(AgentState.create(), "new");
+  await expect(refused).rejects.toMatchObject({ code: "STORAGE_FULL" });
+
+  // Each deletion gives space back, which the next must not live on.
+  const fill = (): void => void leaveFree(0);
+  expect(await new FileCheckpointer({ directory }).delete("whole")).toBe(true);
+  fill();
+  expect(await new FileCheckpointer({ directory }).delete("by its checkpoint", { checkpointId: "only" })).toBe(true);
+  fill();
+  expect(await new FileCheckpointer({ directory }).vacuum({ olderThanDays: 1 })).toMatchObject({ threads: 1 });
+  giveBack();
+  const later = new FileCheckpointer({ directory });
+  expect(await later.listThreads()).toEqual(["kept"]);
+  expect((await later.load("kept"))?.fields).toEqual(kept.fields);
+  rmSync(directory, { recursive: true });
 });

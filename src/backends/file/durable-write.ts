@@ -1,26 +1,34 @@
-import { link, open, rename, unlink } from "node:fs/promises";
+import { type FileHandle, link, open, rename, symlink, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { StateError } from "../../errors.ts";
 import { codeOf } from "./classify.ts";
 import { newTemporaryName } from "./layout.ts";
+
+/** What a file is to hold: at once, or piece by piece. */
+export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
 /**
  * Creates a file and returns when its bytes are on the disk. The name must be
  * one that nobody looks for: until then the file may be there in part. A failed
  * sync is final; the next attempt begins with a new file.
  */
-export async function writeNewFile(path: string, bytes: Uint8Array): Promise<void> {
+export async function writeNewFile(path: string, content: Content): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {
-    // A disk that fills up may take fewer bytes than it was given and call that success.
-    for (let written = 0; written < bytes.byteLength; ) {
-      const { bytesWritten } = await file.write(bytes, written, bytes.byteLength - written);
-      if (bytesWritten === 0) throw new Error(`only ${written} of ${bytes.byteLength} bytes of ${path} were taken`);
-      written += bytesWritten;
-    }
+    if (content instanceof Uint8Array) await writeAll(file, content);
+    else for await (const piece of content) await writeAll(file, piece);
     await file.sync();
   } finally {
     await file.close();
+  }
+}
+
+/** A disk that fills up may take fewer bytes than it was given and call that success. */
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let written = 0; written < bytes.byteLength; ) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.byteLength - written);
+    if (bytesWritten === 0) throw new Error(`only ${written} of ${bytes.byteLength} bytes were taken`);
+    written += bytesWritten;
   }
 }
 
@@ -36,27 +44,40 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 /** Puts bytes under a name that must be free: false when it is not. The whole file appears at once; sync the directory next. */
-export async function createAt(path: string, bytes: Uint8Array, staging: string): Promise<boolean> {
-  return staged(bytes, staging, async (draft) => {
-    try {
-      await link(draft, path);
-      return true;
-    } catch (error) {
-      if (codeOf(error) === "EEXIST") return false;
-      throw asUnsupported(error) ?? error;
-    }
-  });
+export async function createAt(path: string, content: Content, staging: string): Promise<boolean> {
+  return staged(content, staging, (draft) => linkToFree(draft, path));
+}
+
+/** The same for a symbolic link, which needs no space for bytes. Only where `link` does not follow one: on Linux. */
+export async function createMarkAt(path: string, mark: string, staging: string): Promise<boolean> {
+  const draft = join(staging, newTemporaryName());
+  try {
+    await symlink(mark, draft);
+    return await linkToFree(draft, path);
+  } finally {
+    await unlink(draft).catch(() => undefined);
+  }
+}
+
+async function linkToFree(draft: string, path: string): Promise<boolean> {
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw asUnsupported(error) ?? error;
+  }
 }
 
 /** Puts bytes in place of what is under a name. A reader sees the old file or the new one. */
-export async function replaceAt(path: string, bytes: Uint8Array, staging: string): Promise<void> {
-  await staged(bytes, staging, (draft) => rename(draft, path));
+export async function replaceAt(path: string, content: Content, staging: string): Promise<void> {
+  await staged(content, staging, (draft) => rename(draft, path));
 }
 
-async function staged<T>(bytes: Uint8Array, staging: string, move: (draft: string) => Promise<T>): Promise<T> {
+async function staged<T>(content: Content, staging: string, move: (draft: string) => Promise<T>): Promise<T> {
   const draft = join(staging, newTemporaryName());
   try {
-    await writeNewFile(draft, bytes);
+    await writeNewFile(draft, content);
     return await move(draft);
   } finally {
     // What cannot be removed now is swept later; it has no name that anybody reads.

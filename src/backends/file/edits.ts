@@ -1,14 +1,21 @@
-import { stat, unlink } from "node:fs/promises";
-import type { AppendRequest } from "../../checkpoint/thread-log.ts";
+import { unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
-import { ignoreIfGone, isGone } from "./classify.ts";
+import { ignoreIfGone } from "./classify.ts";
 import { replaceAt, syncDirectory } from "./durable-write.ts";
-import { type LogPlace, recordPath } from "./layout.ts";
+import { type LogPlace, type Range, recordPath, segmentPath } from "./layout.ts";
+import { isThere, listLog } from "./listing.ts";
+import { looseFiles, looseLines } from "./loose-lines.ts";
 import { type RecordEdits, renderRecord, type StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
+import { Segment } from "./segment.ts";
+import { type RawLines, type Row, rawLines, segmentText } from "./segment-file.ts";
+import { renderLine } from "./segment-line.ts";
 import { untilSettled } from "./settling.ts";
-import { isDropped, type Snapshot, takeSnapshot } from "./snapshot.ts";
-import { moveStagingsAway, newStaging } from "./staging.ts";
+import { isDropped, type Snapshot, takeSnapshot, within } from "./snapshot.ts";
+import { changeEdition, renewStaging } from "./staging.ts";
+import { readRecord } from "./stored-record.ts";
 
 /** The edits of an append, if it makes any. */
 export function editsOf({ replace = [], drop = [], dropBelow = 0 }: AppendRequest): RecordEdits | undefined {
@@ -22,36 +29,119 @@ export function editsOf({ replace = [], drop = [], dropBelow = 0 }: AppendReques
  * fails as gone.
  */
 export async function finishEdits(root: RootDirectory, place: LogPlace): Promise<void> {
-  await moveStagingsAway(root, place);
-  const staging = await newStaging(place);
-  const snapshot = await takeSnapshot(place);
-  if (snapshot.pending?.edits !== undefined)
-    await carryOut(snapshot, snapshot.pending, snapshot.pending.edits, staging);
-}
-
-async function carryOut(snapshot: Snapshot, tail: StoredRecord, edits: RecordEdits, staging: string): Promise<void> {
-  const { place, listing } = snapshot;
-  for (const record of edits.replace) {
-    if (isDropped(edits, record.seq)) continue;
-    const bytes = renderRecord({ ...tail, record, edits: undefined });
-    await replaceAt(recordPath(place, record.seq), bytes, staging);
-  }
-  const dropped = listing.seqs.filter((seq) => isDropped(edits, seq));
-  await inParallel(dropped, (seq) => unlink(recordPath(place, seq)).catch(ignoreIfGone));
-  // The tail must not forget its edits before they are on the disk.
-  await syncDirectory(place.path);
-  await replaceAt(recordPath(place, tail.record.seq), renderRecord({ ...tail, edits: undefined }), staging);
+  await changeEdition(place);
+  const staging = await renewStaging(root, place);
+  const snapshot = await takeSnapshot(root, place);
+  const { pending } = snapshot;
+  if (pending?.edits === undefined) return;
+  await new Editing(root, snapshot, pending, pending.edits, staging).carryOut();
 }
 
 /** After a commit. Nothing is left to do where the whole log has been deleted since. */
 export function finishOwnEdits(root: RootDirectory, place: LogPlace): Promise<void> {
   return untilSettled(async () => {
-    const isThere = await stat(place.path).then(() => true, isNotThere);
-    if (isThere) await finishEdits(root, place);
+    if (await isThere(place.path)) await finishEdits(root, place);
   });
 }
 
-function isNotThere(error: unknown): false {
-  if (!isGone(error)) throw error;
-  return false;
+class Editing {
+  readonly #root: RootDirectory;
+  readonly #snapshot: Snapshot;
+  readonly #tail: StoredRecord;
+  readonly #edits: RecordEdits;
+  readonly #replaced: ReadonlyMap<number, LogRecord>;
+  readonly #staging: string;
+
+  constructor(root: RootDirectory, snapshot: Snapshot, tail: StoredRecord, edits: RecordEdits, staging: string) {
+    this.#root = root;
+    this.#snapshot = snapshot;
+    this.#tail = tail;
+    this.#edits = edits;
+    this.#replaced = new Map(edits.replace.map((record) => [record.seq, record]));
+    this.#staging = staging;
+  }
+
+  async carryOut(): Promise<void> {
+    const { place, listing } = this.#snapshot;
+    // Where the beginning of the history goes, most of it is written anew: then all of it becomes one file.
+    if (this.#edits.dropBelow > 0) await this.#joinAll();
+    else {
+      for (const range of listing.segments) await this.#editSegment(range);
+      await this.#replaceLoose();
+    }
+    const dropped = listing.loose.filter((seq) => isDropped(this.#edits, seq)).map((seq) => recordPath(place, seq));
+    const covered = (await listLog(place.path)).covered.map((name) => join(place.path, name));
+    await inParallel([...dropped, ...covered], (path) => unlink(path).catch(ignoreIfGone));
+    // The tail must not forget its edits before they are on the disk.
+    await syncDirectory(place.path);
+    const tail = renderRecord({ ...this.#tail, edits: undefined });
+    await replaceAt(recordPath(place, this.#tail.record.seq), tail, this.#staging);
+  }
+
+  async #joinAll(): Promise<void> {
+    const { listing } = this.#snapshot;
+    const range = { from: 1, to: this.#tail.record.seq - 1 };
+    await this.#writeSegment(range, this.#allLines(listing.segments));
+  }
+
+  async *#allLines(segments: readonly Range[]): AsyncGenerator<RawLines, void, undefined> {
+    const { place, loose } = this.#snapshot;
+    const older = loose.filter((seq) => seq < this.#tail.record.seq);
+    for (const [index, range] of segments.entries()) {
+      const part = within(range, range, segments[index - 1]);
+      const segment = await this.#open(range);
+      try {
+        if (part !== undefined) yield* this.#edited(segment, segment.rows(part));
+      } finally {
+        await segment.close();
+      }
+    }
+    const read = async (seq: number): Promise<LogRecord> =>
+      this.#replaced.get(seq) ?? (await readRecord(place, seq, this.#tail)).record;
+    yield* looseLines(await looseFiles(place, older), read);
+  }
+
+  async #editSegment(range: Range): Promise<void> {
+    const segment = await this.#open(range);
+    try {
+      const { rows } = segment.index;
+      const isConcerned = rows.some(({ seq }) => isDropped(this.#edits, seq) || this.#replaced.has(seq));
+      if (isConcerned) await this.#writeSegment(range, this.#edited(segment, rows));
+    } finally {
+      await segment.close();
+    }
+  }
+
+  /** The lines of some rows after the edits. */
+  async *#edited(segment: Segment, rows: readonly Row[]): AsyncGenerator<RawLines, void, undefined> {
+    let asTheyAre: Row[] = [];
+    for (const row of rows.filter(({ seq }) => !isDropped(this.#edits, seq))) {
+      const replacement = this.#replaced.get(row.seq);
+      if (replacement === undefined) asTheyAre.push(row);
+      else {
+        yield* segment.lines(asTheyAre);
+        asTheyAre = [];
+        yield rawLines([renderLine(replacement)]);
+      }
+    }
+    yield* segment.lines(asTheyAre);
+  }
+
+  async #replaceLoose(): Promise<void> {
+    const { place, loose } = this.#snapshot;
+    for (const record of this.#edits.replace.filter(({ seq }) => loose.includes(seq))) {
+      const bytes = renderRecord({ ...this.#tail, record, edits: undefined });
+      await replaceAt(recordPath(place, record.seq), bytes, this.#staging);
+    }
+  }
+
+  #open(range: Range): Promise<Segment> {
+    return Segment.open(this.#snapshot.place, range, { owner: this.#tail, indexes: this.#root.indexes });
+  }
+
+  async #writeSegment(range: Range, lines: AsyncIterable<RawLines>): Promise<void> {
+    const { threadId, generation, log } = this.#tail;
+    const text = segmentText({ threadId, generation, log, ...range }, lines);
+    await replaceAt(segmentPath(this.#snapshot.place, range), text, this.#staging);
+  }
 }

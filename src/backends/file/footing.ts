@@ -3,6 +3,7 @@ import type { AppendOutcome } from "../../checkpoint/thread-log.ts";
 import { createAt, syncDirectory } from "./durable-write.ts";
 import { finishEdits } from "./edits.ts";
 import { type LogPlace, recordPath } from "./layout.ts";
+import { foldedTo } from "./listing.ts";
 import { renderRecord, type StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
 import { AGAIN } from "./settling.ts";
@@ -19,6 +20,8 @@ export interface Footing {
   readonly place: LogPlace;
   readonly generation: string;
   readonly tail: number;
+  /** How far the history was folded then. */
+  readonly foldedTo: number;
   /** Absolute. */
   readonly staging: string;
 }
@@ -42,7 +45,7 @@ export async function findFooting(
   const place = await findLog(root, threadDirectory);
   if (place === undefined) return NO_THREAD;
   const staging = await takeStaging(place);
-  const snapshot = await takeSnapshot(place);
+  const snapshot = await takeSnapshot(root, place);
   const { tail } = snapshot;
   if (tail.removed) return NO_THREAD;
   if (snapshot.pending !== undefined) {
@@ -51,7 +54,8 @@ export async function findFooting(
   }
   if (tail.generation !== request.generation || tail.entry.seq !== request.expected) return refusal(snapshot, request);
   await syncAbove(place);
-  return { place, generation: tail.generation, tail: tail.entry.seq, staging };
+  const { generation, entry } = tail;
+  return { place, generation, tail: entry.seq, foldedTo: foldedTo(snapshot.listing), staging };
 }
 
 /** Adds a record behind the tail. False when somebody else was faster. To be synced by the caller. */
@@ -65,12 +69,11 @@ export function commit(
 
 /** What the caller is told when it may not append. */
 export async function refusal(snapshot: Snapshot, { generation, expected }: Expected): Promise<Refusal> {
-  const { place, tail, seqs } = snapshot;
-  const isThere = tail.generation === generation && seqs.includes(expected + 1);
-  const occupant = isThere ? await snapshot.entry(expected + 1) : undefined;
+  const { place, tail } = snapshot;
+  const occupant = tail.generation === generation ? await snapshot.entry(expected + 1) : undefined;
   // The caller may find its own earlier attempt here and call it saved, so it has to be on the disk.
-  if (isThere) await syncDirectory(place.path);
-  if (isThere) await syncAbove(place);
+  if (occupant !== undefined) await syncDirectory(place.path);
+  if (occupant !== undefined) await syncAbove(place);
   return { appended: false, tail: tail.entry, generation: tail.generation, occupant };
 }
 

@@ -5,7 +5,7 @@ import { assertParameters, parseLocalUrl } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
 import { FileLog } from "./log.ts";
 
-export { FileLog } from "./log.ts";
+export { FileLog, type FileLogOptions } from "./log.ts";
 
 export interface FileCheckpointerOptions extends CheckpointerOptions {
   /**

@@ -7,28 +7,63 @@ import { join } from "node:path";
  *   <directory>/                           0700, made at first use
  *     user-42-9f86d081884c7d659a2f…/       one for each thread: a hint for people, and the hash of its id
  *       3fa1c07be2d94a58/                  one life of that thread, its "log"; the name is random
- *         0000000041.json                  one record each, 0600, text that a person can read
- *         0000000042.json                  the largest number is the tail
+ *         0000000001-0000004096.json       its history: a segment, 0600, one line of JSON for each record
+ *         0000004097.json                  the newest records, one file each, until they are folded into the history
+ *         0000004098.json                  the largest number is the tail, here or in the name of a segment
  *         .staging-6b1f22c09d7e4a31/       files on their way to a name
+ *         .edition-c3b0aa5918f2e6d7/       stands as long as no record is replaced or dropped
  *     .tmp-…/                              a thread that is being made: not there yet
  *     .trash-…/                            a thread that is being deleted: no longer there
  *
- * Four rules make this safe between processes, without any lock:
+ * These rules make this safe between processes, without any lock:
  *
- * 1. A record is written and synced in the staging directory and then linked to
- *    its number. A link is made only where nothing is, so one writer wins.
- * 2. A staging directory is also the proof of what its owner has seen. Whoever
- *    is about to replace or drop records first moves every staging directory
- *    away. A writer that looked at the log before that then has no file to link
- *    from, and looks again: nobody can land in the gap a dropped record left,
- *    and nobody can put an outdated record over a newer one. While one staging
- *    directory stands, no record of the log was replaced or dropped.
+ * 1. Every file is written and synced in the staging directory and then gets its
+ *    name by one link or rename: nobody ever sees a part of one, and any byte
+ *    that is wrong is damage. A record is linked to its number. A link is made
+ *    only where nothing is, so one writer wins.
+ * 2. A staging directory is the proof of what its owner has seen. Whoever is
+ *    about to take names away first moves every staging directory away. A writer
+ *    that looked at the log before that has no file to link from, and looks
+ *    again: nobody can land in the gap that a name left, and nobody can put
+ *    something outdated over something newer.
  * 3. Edits travel inside the record they were appended with; its link commits
  *    both. They are carried out afterwards, and again if that was interrupted,
- *    before anything else is appended: only the tail can hold unfinished edits,
- *    and readers see through them. The tail is rewritten without them at the end.
+ *    before anything else is appended or folded: only the tail can hold
+ *    unfinished edits, and readers see through them. The tail is rewritten
+ *    without them at the end. Before the first record is replaced or dropped,
+ *    the edition is changed: a new one is made, and those before it are taken
+ *    away. What a reader found while one edition stood belongs together.
  * 4. A thread appears and disappears by one rename. The name of its log is never
  *    used again, so that whoever is late finds nothing to write to.
+ * 5. Folding changes no record: it says the same in fewer files. A segment with
+ *    the newest records, and with smaller segments before them, is linked to the
+ *    range that it covers; only then, by rule 2, the files that it covers are
+ *    removed. Whatever lies inside the range of a segment is not looked at.
+ *
+ * Why folding may stop at any step, and why two may fold at once:
+ *
+ * - Killed before the link: there is a draft in the staging directory, which is
+ *   swept like any other. Killed after it: the records are there twice, the
+ *   segment counts, and whoever folds or edits next removes what it covers.
+ *   Without power, names may come back that were removed: they are covered too.
+ *   A segment is on the disk, name included, before anything it covers goes.
+ * - Two that fold at once link the same segment, or two whose ranges overlap.
+ *   Each holds all records of its range as they are, so that it makes no
+ *   difference from which one a record is read; the next merge joins them. No
+ *   range is ever split, so that a file that was covered once stays covered and
+ *   may be removed at any later time, however late its remover wakes up.
+ * - A position that may be removed was covered, and so was below or at the tail,
+ *   before the staging directories were listed. Who stages in a later one sees
+ *   that tail or a newer one, and appends behind it.
+ * - Edits and folding: who folds looked at the log while its staging directory
+ *   stood and saw no unfinished edits. Edits that were committed since move that
+ *   directory away before they are carried out, so its segment is there before,
+ *   and is edited like the others, or never. Edits remove covered files as well:
+ *   what was deleted is gone from the disk.
+ * - A listing may miss a file that was removed and the segment that was linked
+ *   while it ran. So either it shows every position up to the tail, or it is
+ *   repeated until a staging directory that was there before it stands after it:
+ *   then nothing was removed in between that had not been covered before.
  */
 
 /** Written into every file. Older ones load for ever; a newer one is refused. */
@@ -57,6 +92,9 @@ function slug(threadId: string): string {
 const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 const LOG = /^[0-9a-f]{16}$/;
+/** Of the threads in the directory, as a cursor names it. */
+export const newListingName = (): string => randomName();
+export const isListingName = (name: string): boolean => LOG.test(name);
 export const newLogName = (): string => randomName();
 export const isLogName = (name: string): boolean => LOG.test(name);
 
@@ -68,6 +106,39 @@ const RECORD_FILE = /^(?!0+\.)(?:\d{10}|[1-9]\d{10,15})\.json$/;
 export function positionOfFile(name: string): number | undefined {
   return RECORD_FILE.test(name) ? Number.parseInt(name, 10) : undefined;
 }
+
+/**
+ * Where a symbolic link to this stands in place of the newest record, the thread
+ * was removed. It is made where the disk is too full for a record that says so:
+ * a short link takes no space.
+ */
+export const REMOVAL_MARK = "removed";
+
+export interface Range {
+  readonly from: number;
+  /** Included. */
+  readonly to: number;
+}
+
+export const segmentFileName = ({ from, to }: Range): string =>
+  [from, to]
+    .map((seq) => String(seq).padStart(10, "0"))
+    .join("-")
+    .concat(".json");
+
+const SEGMENT_FILE = /^(\d{10,16})-(\d{10,16})\.json$/;
+
+/** The positions that a file name covers, if it is that of a segment. */
+export function rangeOfFile(name: string): Range | undefined {
+  const [, from, to] = SEGMENT_FILE.exec(name) ?? [];
+  if (from === undefined || to === undefined) return undefined;
+  const range = { from: Number(from), to: Number(to) };
+  return range.from >= 1 && range.from <= range.to && segmentFileName(range) === name ? range : undefined;
+}
+
+const EDITION = /^\.edition-[0-9a-f]{16}$/;
+export const newEditionName = (): string => `.edition-${randomName()}`;
+export const isEditionName = (name: string): boolean => EDITION.test(name);
 
 const STAGING = /^\.staging-[0-9a-f]{16}$/;
 export const newStagingName = (): string => `.staging-${randomName()}`;
@@ -94,6 +165,11 @@ export interface LogPlace {
 
 export const recordPath = (place: LogPlace, seq: number): string => join(place.path, recordFileName(seq));
 
+export const segmentPath = (place: LogPlace, range: Range): string => join(place.path, segmentFileName(range));
+
 /** How errors name a file: below the directory that the user chose, with slashes everywhere. */
-export const locationOf = (place: LogPlace, seq?: number): string =>
-  [place.threadDirectory, place.log, ...(seq === undefined ? [] : [recordFileName(seq)])].join("/");
+export const locationOf = (place: LogPlace, file?: number | Range): string =>
+  [place.threadDirectory, place.log, ...(file === undefined ? [] : [fileNameOf(file)])].join("/");
+
+const fileNameOf = (file: number | Range): string =>
+  typeof file === "number" ? recordFileName(file) : segmentFileName(file);

@@ -10,7 +10,6 @@ import type {
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { CheckpointIndex } from "./checkpoint-index.ts";
 import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
@@ -18,8 +17,16 @@ import { threadDirectoryName } from "./layout.ts";
 import { removeThread, removeThreadAt } from "./removing.ts";
 import { RootDirectory } from "./root.ts";
 import { readThread, type Snapshot } from "./snapshot.ts";
-import { walkThreads } from "./thread-walk.ts";
+import { ThreadWalk } from "./thread-walk.ts";
 import { ThreadWriter } from "./writing.ts";
+
+export interface FileLogOptions {
+  readonly directory: string;
+  /** How many of the newest records, at least 1, stand as files of their own before they are folded into the history; 64. */
+  readonly foldEvery?: number;
+}
+
+const FOLD_EVERY = 64;
 
 /** Threads as directories of readable files, shared by any number of processes. How: see `layout.ts`. */
 export class FileLog implements ThreadLog {
@@ -36,12 +43,14 @@ export class FileLog implements ThreadLog {
   };
   readonly #root: RootDirectory;
   readonly #writer: ThreadWriter;
+  readonly #walk: ThreadWalk;
   readonly #index = new CheckpointIndex();
   #isClosed = false;
 
-  constructor({ directory }: { readonly directory: string }) {
+  constructor({ directory, foldEvery = FOLD_EVERY }: FileLogOptions) {
     this.#root = new RootDirectory(directory);
-    this.#writer = new ThreadWriter(this.#root);
+    this.#writer = new ThreadWriter(this.#root, foldEvery);
+    this.#walk = new ThreadWalk(this.#root);
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -74,14 +83,15 @@ export class FileLog implements ThreadLog {
     options: { readonly before?: number; readonly limit: number },
   ): Promise<readonly LogEntry[]> {
     const { before = Number.POSITIVE_INFINITY, limit } = options;
-    return (await this.#read(threadId, (snapshot) => newestCheckpoints(snapshot, before, limit))) ?? [];
+    return (await this.#read(threadId, (snapshot) => snapshot.checkpoints(before, limit))) ?? [];
   }
 
   async remove(
     threadId: string,
     ifTail?: { readonly generation: string; readonly seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
-    await this.#openForWriting();
+    // Not `#openForWriting`: it writes a file to try the directory, and on a full disk deleting is what helps.
+    await this.#open();
     return ifTail === undefined ? removeThread(this.#root, threadId) : removeThreadAt(this.#root, threadId, ifTail);
   }
 
@@ -96,7 +106,7 @@ export class FileLog implements ThreadLog {
     readonly limit: number;
   }): Promise<LogPage<ThreadEntry>> {
     await this.#open();
-    return walkThreads(this.#root, options);
+    return this.#walk.page(options);
   }
 
   classify(error: unknown): ErrorCode | undefined {
@@ -104,7 +114,9 @@ export class FileLog implements ThreadLog {
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.#writer.foldAll();
   }
 
   async #read<T>(threadId: string, read: (snapshot: Snapshot) => Promise<T>): Promise<T | undefined> {
@@ -131,15 +143,4 @@ export class FileLog implements ThreadLog {
 async function chainTo(snapshot: Snapshot, target: LogEntry): Promise<LogChain> {
   const { generation, entry: tail } = snapshot.tail;
   return { generation, tail, records: await snapshot.records(target.base, target.seq) };
-}
-
-async function newestCheckpoints(snapshot: Snapshot, before: number, limit: number): Promise<readonly LogEntry[]> {
-  const found: LogEntry[] = [];
-  const seqs = snapshot.seqs.filter((seq) => seq < before);
-  while (seqs.length > 0 && found.length < limit) {
-    const some = seqs.splice(-Math.min(AT_ONCE, limit - found.length)).reverse();
-    const entries = await inParallel(some, (seq) => snapshot.entry(seq));
-    found.push(...entries.filter((entry) => entry.checkpointId !== undefined));
-  }
-  return found;
 }

@@ -10,9 +10,9 @@ const run = promisify(execFile);
 
 /** Adds one to the number that the newest record holds, as often as asked. Every third time it drops the record before. */
 const COUNTER = `
-  const [, module, directory, name, times] = process.argv;
+  const [, module, directory, name, times, foldEvery] = process.argv;
   const { FileLog } = await import(module);
-  const log = new FileLog({ directory });
+  const log = new FileLog({ directory, foldEvery: Number(foldEvery) });
   let [done, conflicts] = [0, 0];
   while (done < Number(times)) {
     const chain = await log.readTail("shared");
@@ -42,7 +42,10 @@ test("processes that count on one thread at once count exactly, and find conflic
   const outcomes = await Promise.all(
     Array.from({ length: processes }, async (_, index) => {
       const flags = ["--import", "tsx", "--input-type=module", "--eval", COUNTER];
-      const { stdout } = await run(process.execPath, [...flags, module, directory, `p${index}`, String(times)]);
+      const { stdout } = await run(process.execPath, [
+        ...flags,
+        ...[module, directory, `p${index}`, String(times), String(index % 2 === 0 ? 3 : 64)],
+      ]);
       return JSON.parse(stdout) as { conflicts: number };
     }),
   );

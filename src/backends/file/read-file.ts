@@ -1,8 +1,8 @@
-import { close, open, read, readFile } from "node:fs";
+import { close, fstat, open, read, readFile } from "node:fs";
 import { promisify } from "node:util";
 
-// The functions with callbacks: a history is many small files, and those with promises take half as long again.
-const [openFile, closeFile] = [promisify(open), promisify(close)];
+// The functions with callbacks: those with promises take half as long again.
+const [openFd, closeFd, statFd] = [promisify(open), promisify(close), promisify(fstat)];
 const readFrom = promisify(read);
 const readAll = promisify(readFile);
 
@@ -10,11 +10,25 @@ export const readWholeFile = (path: string): Promise<Buffer> => readAll(path);
 
 /** At most so many bytes from the beginning of a file. */
 export async function readBeginning(path: string, length: number): Promise<Buffer> {
-  const file = await openFile(path, "r");
+  const file = await openFd(path, "r");
   try {
-    const { bytesRead, buffer } = await readFrom(file, Buffer.allocUnsafe(length), 0, length, 0);
-    return buffer.subarray(0, bytesRead);
+    return await readAt(file, 0, length);
   } finally {
-    await closeFile(file);
+    await closeFd(file);
   }
+}
+
+export const openFile = (path: string): Promise<number> => openFd(path, "r");
+export const closeFile = (file: number): Promise<void> => closeFd(file);
+export const sizeOfFile = async (file: number): Promise<number> => (await statFd(file)).size;
+
+/** Fewer bytes only where the file ends. */
+export async function readAt(file: number, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(length);
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await readFrom(file, buffer, done, length - done, position + done);
+    if (bytesRead === 0) return buffer.subarray(0, done);
+    done += bytesRead;
+  }
+  return buffer;
 }

@@ -1,14 +1,21 @@
-import { isUtf8 } from "node:buffer";
 import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { checksumOfAll, checksumOfEntry } from "./checksum.ts";
 import { damagedRecord } from "./damage.ts";
 import { FILE_FORMAT } from "./layout.ts";
+import {
+  bodyField,
+  type Document,
+  entryFields,
+  entryFrom,
+  parseObject,
+  recordFrom,
+  type Style,
+} from "./record-fields.ts";
 
 /**
  * The text of one record's file: indented JSON with the small parts first.
- * Header, metadata and body are shown as the JSON they are wherever that gives
- * the same bytes back. Two checksums over the values, not over the text: one
- * after the small parts, so that listing need not read on, and one over all.
+ * Two checksums over the values, not over the text: one after the small parts,
+ * so that listing need not read on, and one over all.
  */
 
 /** What an append does to the records before it. */
@@ -44,9 +51,6 @@ const END_OF_ENTRY = '\n  "entryChecksum": "';
 /** How much of a file holds the small parts of nearly every record. */
 export const ENTRY_BYTES: number = 16 * 1024;
 
-/** Larger bodies are for programs to read: they are kept as one line of text. */
-const LARGEST_INDENTED_BODY = 1024 * 1024;
-
 export function renderRecord(stored: StoredRecord): Uint8Array {
   const indented = JSON.stringify(documentOf(stored, { openly: true }), undefined, 2);
   // Indenting costs the square of the depth, so a small value that is nested deeply would become a large file.
@@ -77,15 +81,6 @@ export function parseEntry(bytes: Buffer, location: string): StoredEntry | undef
   return openEntry(parseObject(beginning, location), location);
 }
 
-export const withoutBody = ({ body: _, words: _words, ...entry }: LogRecord): LogEntry => entry;
-
-type Document = Readonly<Record<string, unknown>>;
-
-/** Whether JSON inside a record is shown as such, or kept as a string. */
-interface Style {
-  readonly openly: boolean;
-}
-
 function documentOf(stored: StoredRecord, style: Style): Document {
   const { threadId, generation, log, record, removed, edits } = stored;
   const entryChecksum = checksumOfEntry({ ...stored, entry: record, editing: edits !== undefined });
@@ -108,56 +103,6 @@ function documentOf(stored: StoredRecord, style: Style): Document {
   };
 }
 
-function entryFields(record: LogRecord, style: Style): Document {
-  const { seq, writeId, base, head, checkpointId, metadata, header } = record;
-  return {
-    seq,
-    writeId,
-    base,
-    head,
-    ...(checkpointId !== undefined && { checkpointId }),
-    ...(metadata !== undefined && { metadata: shown(metadata, style) }),
-    header: shown(header, style),
-  };
-}
-
-/** Text that is a JSON object and would be written the same again is shown as that object; other text as a string. */
-function shown(text: string, { openly }: Style): unknown {
-  const value = openly ? parsedIfExact(text) : undefined;
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : text;
-}
-
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
-
-function bodyField(body: Uint8Array, { openly }: Style): Document {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (!isUtf8(bytes)) return { bodyBase64: bytes.toString("base64") };
-  const text = bytes.toString("utf8");
-  const value = openly && bytes.byteLength <= LARGEST_INDENTED_BODY ? parsedIfExact(text) : undefined;
-  return value === undefined ? { bodyText: text } : { body: value };
-}
-
-/** The value of JSON text, if writing that value gives the text back to the letter. */
-function parsedIfExact(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return JSON.stringify(value) === text ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function parseObject(bytes: Buffer, location: string): Document {
-  let value: unknown;
-  try {
-    value = JSON.parse(bytes.toString("utf8"));
-  } catch (cause) {
-    throw damagedRecord(location, { cause });
-  }
-  if (typeof value !== "object" || value === null) throw damagedRecord(location);
-  return value as Document;
-}
-
 function openEntry(document: Document, location: string): StoredEntry {
   const { thread, generation, log, removed = false, editing = false, format } = document;
   const stored = { threadId: thread, generation, log, entry: entryFrom(document), removed, editing } as StoredEntry;
@@ -166,20 +111,6 @@ function openEntry(document: Document, location: string): StoredEntry {
   if (!proven || format !== FILE_FORMAT) throw damagedRecord(location, { format: proven ? undefined : format });
   return stored;
 }
-
-/** Types are not looked at one by one: the checksum that follows proves that these are the values that were written. */
-function entryFrom({ seq, writeId, base, head, checkpointId, metadata, header }: Document): LogEntry {
-  const text = metadata === undefined ? undefined : textOf(metadata);
-  return { seq, writeId, base, head, checkpointId, metadata: text, header: textOf(header) } as LogEntry;
-}
-
-function recordFrom(document: Document, entry: LogEntry): LogRecord {
-  const { body, bodyText, bodyBase64 } = document;
-  if (bodyBase64 !== undefined) return withBody(entry, Buffer.from(String(bodyBase64), "base64"));
-  return withBody(entry, Buffer.from(body === undefined ? String(bodyText) : JSON.stringify(body), "utf8"));
-}
-
-const withBody = (entry: LogEntry, body: Uint8Array): LogRecord => ({ ...entry, body, words: undefined });
 
 function editsFrom({ replace, drop, dropBelow }: Document): RecordEdits {
   const documents = Array.isArray(replace) ? (replace as readonly Document[]) : [];

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import { commit, findFooting } from "./footing.ts";
-import { type LogPlace, threadDirectoryName } from "./layout.ts";
+import { classify } from "./classify.ts";
+import { createMarkAt } from "./durable-write.ts";
+import { commit, type Footing, findFooting } from "./footing.ts";
+import { type LogPlace, REMOVAL_MARK, recordPath, threadDirectoryName } from "./layout.ts";
 import type { RootDirectory } from "./root.ts";
 import { AGAIN, untilSettled } from "./settling.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
@@ -14,7 +16,7 @@ type Removal = "removed" | "absent" | "moved";
 export async function openThread(root: RootDirectory, threadDirectory: string): Promise<Snapshot | undefined> {
   const place = await findLog(root, threadDirectory);
   if (place === undefined) return undefined;
-  const snapshot = await takeSnapshot(place);
+  const snapshot = await takeSnapshot(root, place);
   if (!snapshot.tail.removed) return snapshot;
   await retireLog(root, place);
   return undefined;
@@ -27,7 +29,7 @@ export function removeThread(root: RootDirectory, threadId: string): Promise<Rem
     if (logs.length === 0) return "absent";
     let outcome: Removal | typeof AGAIN = AGAIN;
     for (const place of logs) {
-      const wasThere = !(await isEnded(place));
+      const wasThere = !(await isEnded(root, place));
       if (await retireLog(root, place)) outcome = wasThere ? "removed" : "absent";
     }
     return outcome;
@@ -48,11 +50,20 @@ export function removeThreadAt(
     const footing = await findFooting(root, threadDirectoryName(threadId), { generation, expected: seq });
     if (footing === AGAIN) return AGAIN;
     if ("appended" in footing) return footing.tail === undefined ? "absent" : "moved";
-    const record = lastRecord(seq + 1);
-    if (!(await commit(footing, { threadId, record, removed: true, edits: undefined }))) return AGAIN;
+    if (!(await commitRemoval(footing, threadId, seq + 1))) return AGAIN;
     await retireLog(root, footing.place);
     return "removed";
   });
+}
+
+/** On a full disk the last record is a mark that needs no space; deleting must work there. */
+async function commitRemoval(footing: Footing, threadId: string, seq: number): Promise<boolean> {
+  try {
+    return await commit(footing, { threadId, record: lastRecord(seq), removed: true, edits: undefined });
+  } catch (error) {
+    if (classify(error) !== "STORAGE_FULL" || process.platform !== "linux") throw error;
+    return createMarkAt(recordPath(footing.place, seq), REMOVAL_MARK, footing.staging);
+  }
 }
 
 const lastRecord = (seq: number): LogRecord => ({
@@ -68,9 +79,9 @@ const lastRecord = (seq: number): LogRecord => ({
 });
 
 /** Whether a conditional removal was committed and not cleared away. A damaged thread is one that is there. */
-async function isEnded(place: LogPlace): Promise<boolean> {
+async function isEnded(root: RootDirectory, place: LogPlace): Promise<boolean> {
   try {
-    return (await takeSnapshot(place)).tail.removed;
+    return (await takeSnapshot(root, place)).tail.removed;
   } catch (error) {
     if (StateError.is(error)) return false;
     throw error;

@@ -1,9 +1,10 @@
-import { access, constants, link, mkdir, readdir, rename, rm, stat, unlink } from "node:fs/promises";
+import { access, constants, link, lstat, mkdir, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { StateError } from "../../errors.ts";
 import { codeOf, isGone } from "./classify.ts";
 import { asUnsupported, syncDirectory, writeNewFile } from "./durable-write.ts";
 import { isLeftoverName, newTemporaryName, newTrashName } from "./layout.ts";
+import { SegmentIndexes } from "./segment-indexes.ts";
 
 /** A live writer may own anything younger. */
 export const LEFTOVER_AGE_MS: number = 60 * 60 * 1000;
@@ -11,6 +12,8 @@ export const LEFTOVER_AGE_MS: number = 60 * 60 * 1000;
 /** The directory that holds all threads. */
 export class RootDirectory {
   readonly path: string;
+  /** What was read of the threads in it. */
+  readonly indexes: SegmentIndexes = new SegmentIndexes();
   #ready: Promise<void> | undefined;
   #writable: Promise<void> | undefined;
 
@@ -119,7 +122,8 @@ export class RootDirectory {
   async #sweep(): Promise<void> {
     for (const name of await this.list()) {
       const path = join(this.path, name);
-      if (!isLeftoverName(name) || !(await isOld(path))) continue;
+      // One that somebody else removes at this moment must not keep the others.
+      if (!isLeftoverName(name) || !(await isOld(path).catch(() => false))) continue;
       // By way of the trash: whoever still works on it must lose all of it at once, not file by file.
       const trash = await this.moveToTrash(path);
       if (trash !== undefined) await rm(trash, { recursive: true, force: true });
@@ -145,6 +149,6 @@ export async function erase(trash: string): Promise<void> {
 /** A thread being copied is a directory in a directory: either may have been touched last. */
 async function isOld(path: string): Promise<boolean> {
   const inside = await readdir(path).catch(() => []);
-  const all = await Promise.all([path, ...inside.map((name) => join(path, name))].map((one) => stat(one)));
+  const all = await Promise.all([path, ...inside.map((name) => join(path, name))].map((one) => lstat(one)));
   return all.every(({ mtimeMs }) => Date.now() - mtimeMs > LEFTOVER_AGE_MS);
 }

@@ -1,9 +1,9 @@
-import { mkdir, readdir, stat, unlink } from "node:fs/promises";
+import { lstat, mkdir, readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { isGone } from "./classify.ts";
-import { isLeftoverName, type LogPlace, newStagingName } from "./layout.ts";
+import { ignoreIfGone, isGone } from "./classify.ts";
+import { isLeftoverName, type LogPlace, newEditionName, newStagingName } from "./layout.ts";
+import { listLog } from "./listing.ts";
 import { erase, LEFTOVER_AGE_MS, type RootDirectory } from "./root.ts";
-import { listLog } from "./snapshot.ts";
 
 /** The log's staging directory, absolute; a new one if there is none. To be taken *before* the tail is looked at. */
 export async function takeStaging(place: LogPlace): Promise<string> {
@@ -14,18 +14,32 @@ export async function takeStaging(place: LogPlace): Promise<string> {
   return staging;
 }
 
-export async function newStaging(place: LogPlace): Promise<string> {
+async function newStaging(place: LogPlace): Promise<string> {
   const staging = join(place.path, newStagingName());
   await mkdir(staging, { mode: 0o700 });
   return staging;
 }
 
-/** From here on no writer that looked at the log before can change it. */
-export async function moveStagingsAway(root: RootDirectory, place: LogPlace): Promise<void> {
-  for (const name of (await listLog(place.path)).stagings) {
+/**
+ * A new staging directory; from here on no writer that looked at the log before
+ * can change it. One stands all the time: it tells who lists the log that
+ * nothing was removed meanwhile.
+ */
+export async function renewStaging(root: RootDirectory, place: LogPlace): Promise<string> {
+  const { stagings } = await listLog(place.path);
+  const staging = await newStaging(place);
+  for (const name of stagings) {
     const trash = await root.moveToTrash(join(place.path, name));
     if (trash !== undefined) await erase(trash);
   }
+  return staging;
+}
+
+/** From here on whoever read anything before knows that it may be of another edition. One stands all the time. */
+export async function changeEdition(place: LogPlace): Promise<void> {
+  const { editions } = await listLog(place.path);
+  await mkdir(join(place.path, newEditionName()), { mode: 0o700 });
+  for (const name of editions) await rmdir(join(place.path, name)).catch(ignoreIfGone);
 }
 
 /** Removes what killed writers left. One that is only slow finds its file gone and begins again. */
@@ -33,7 +47,7 @@ async function sweep(staging: string): Promise<void> {
   for (const name of (await readdir(staging)).filter(isLeftoverName)) {
     const path = join(staging, name);
     try {
-      const age = Date.now() - (await stat(path)).mtimeMs;
+      const age = Date.now() - (await lstat(path)).mtimeMs;
       if (age > LEFTOVER_AGE_MS) await unlink(path);
     } catch (error) {
       // Its writer has just finished.

@@ -6,57 +6,28 @@
  */
 
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
+import { lutimes, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { AppendRequest, LogEntry, LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { actors } from "../../../test/file/stepwise.ts";
+import type { AppendRequest, LogEntry, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { threadDirectoryName } from "./layout.ts";
 import { FileLog } from "./log.ts";
 import { RootDirectory } from "./root.ts";
 import { readThread } from "./snapshot.ts";
 
-const steps = vi.hoisted(async () => {
-  const { AsyncLocalStorage } = await import("node:async_hooks");
-  const actors = new AsyncLocalStorage<{
-    before(call: string, path?: unknown): Promise<void>;
-    after?(call: string, result: unknown): unknown;
-  }>();
-  type Call = (...args: unknown[]) => Promise<unknown>;
-  const stepwise =
-    (name: string, call: Call): Call =>
-    async (...args) => {
-      await actors.getStore()?.before(name, args[0]);
-      const result = await call(...args);
-      if (isFileHandle(result)) return stepwiseHandle(result);
-      const { after } = actors.getStore() ?? {};
-      return after === undefined ? result : after(name, result);
-    };
-  const isFileHandle = (value: unknown): value is object =>
-    typeof value === "object" && value !== null && "datasync" in value;
-  const stepwiseHandle = (handle: object): object =>
-    new Proxy(handle, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        // The system closes the files of a process that is killed.
-        return name === "close" ? value.bind(target) : stepwise(String(name), value.bind(target) as Call);
-      },
-    });
-  const stepwiseModule = (module: object): object =>
-    Object.fromEntries(
-      Object.entries(module).map(([name, value]) => [
-        name,
-        typeof value === "function" ? stepwise(name, value as Call) : value,
-      ]),
-    );
-  return { actors, stepwiseModule };
+vi.mock("node:fs/promises", async (original) => {
+  const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
+  return stepwiseModule(await original());
 });
-
-vi.mock("node:fs/promises", async (original) => (await steps).stepwiseModule(await original()));
-vi.mock("./read-file.ts", async (original) => (await steps).stepwiseModule(await original()));
-
-const { actors } = await steps;
+vi.mock("./read-file.ts", async (original) => {
+  const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
+  const { closeFile, ...others } = await original<typeof import("./read-file.ts")>();
+  // Also here the system closes the files of a process that is killed.
+  return { ...stepwiseModule(others), closeFile };
+});
 
 interface Actor {
   before(): Promise<void>;
@@ -90,19 +61,6 @@ function gate(): { readonly promise: Promise<void>; resolve(): void } {
 
 type Act = (log: ThreadLog) => Promise<unknown>;
 
-const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({
-  seq,
-  writeId: `write-${seq}`,
-  base: 1,
-  head: seq,
-  checkpointId: `checkpoint-${seq}`,
-  header: `{"record":${seq}}`,
-  metadata: undefined,
-  body: Buffer.from(`body of ${seq}`),
-  words: undefined,
-  ...fields,
-});
-
 const append =
   (seq: number, writeId: string, fields: Partial<AppendRequest> = {}): Act =>
   (log) =>
@@ -123,9 +81,19 @@ const inTurn =
 
 const nothing: Act = async () => undefined;
 const EDITS = { replace: [recordAt(3, { writeId: "rewritten" })], drop: [2], dropBelow: 2 };
+const REPLACING = { replace: [recordAt(2, { writeId: "two" }), recordAt(3, { writeId: "three" })] };
 const fourRecords = inTurn(...[1, 2, 3, 4].map((seq) => append(seq, `write-${seq}`)));
 const remove: Act = (log) => log.remove("t");
 const removeAtFour: Act = (log) => log.remove("t", { generation: "first", seq: 4 });
+/** Like the last, where no byte can be written. */
+const removeAtFourOnFullDisk: Act = (log) => {
+  const outer = actors.getStore();
+  const before = async (call: string, path?: unknown): Promise<void> => {
+    await outer?.before(call, path);
+    if (call === "write") throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+  };
+  return actors.run({ before }, () => removeAtFour(log));
+};
 const recreate = append(1, "anew", { generation: "second" });
 const copy: Act = (log) => log.copy("t", "copied", "copied");
 
@@ -151,6 +119,14 @@ const killedAt =
     await expect(actors.run({ before }, () => act(log))).rejects.toThrow("killed");
   };
 
+/** With 1 every append folds, so that each of its steps meets each step of the others. */
+const FOLDINGS = [64, 1] as const;
+type Open = (directory: string) => FileLog;
+const opening =
+  (foldEvery: number): Open =>
+  (directory) =>
+    new FileLog({ directory, foldEvery });
+
 async function newDirectory(): Promise<string> {
   // In memory where there is such a place: thousands of runs need no disk to show in which order things happen.
   const directory = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "holdfast-steps-"));
@@ -159,8 +135,8 @@ async function newDirectory(): Promise<string> {
 }
 
 /** What is seen of the storage, and what the operations answered, when they run one after the other. */
-async function sequence(...acts: Act[]): Promise<{ readonly answers: unknown[]; readonly end: unknown }> {
-  const log = new FileLog({ directory: await newDirectory() });
+async function sequence(open: Open, ...acts: Act[]): Promise<{ readonly answers: unknown[]; readonly end: unknown }> {
+  const log = open(await newDirectory());
   const answers: unknown[] = [];
   for (const act of acts) answers.push(await act(log));
   return { answers, end: await sight(log) };
@@ -175,38 +151,45 @@ const crashes: Readonly<Record<string, { before: Act; act: Act }>> = {
   "an append with edits": { before: fourRecords, act: append(5, "new", EDITS) },
   "a removal": { before: fourRecords, act: remove },
   "a removal on a condition": { before: fourRecords, act: removeAtFour },
+  ...(process.platform === "linux" && {
+    "a removal on a condition on a full disk": { before: fourRecords, act: removeAtFourOnFullDisk },
+  }),
   "a copy": { before: fourRecords, act: copy },
   "an append behind unfinished edits": { before: unfinishedEdits, act: append(6, "new") },
   "a new thread after an unfinished removal": { before: unfinishedRemoval, act: append(1, "new") },
 };
 
-test.for(Object.entries(crashes))(
-  "killed at any step, %s is seen whole or not at all",
+const eachWay = <Case>(cases: Readonly<Record<string, Case>>): (readonly [string, number, Case])[] =>
+  Object.entries(cases).flatMap(([name, one]) => FOLDINGS.map((foldEvery) => [name, foldEvery, one] as const));
+
+test.for(eachWay(crashes))(
+  "killed at any step, %s is seen whole or not at all, folding every %d",
   { timeout: 120_000 },
-  async ([, { before, act }]) => {
-    const untouched = (await sequence(before)).end;
-    const done = (await sequence(before, act)).end;
+  async ([, foldEvery, { before, act }]) => {
+    const open = opening(foldEvery);
+    const untouched = (await sequence(open, before)).end;
+    const done = (await sequence(open, before, act)).end;
     for (let n = 1; ; n++) {
       const directory = await newDirectory();
-      await before(new FileLog({ directory }));
+      await before(open(directory));
       const victim = actor(n, () => Promise.reject(new Error("killed")));
       const answered = await actors
-        .run(victim, () => act(new FileLog({ directory })))
+        .run(victim, () => act(open(directory)))
         .then(
           () => true,
           () => false,
         );
-      const seen = await sight(new FileLog({ directory }));
+      const seen = await sight(open(directory));
       if (answered) expect(seen).toEqual(done);
       else expect([untouched, done]).toContainEqual(seen);
 
       // Whoever comes next is not hindered, and nothing that was left behind stays for ever.
-      const next = new FileLog({ directory });
+      const next = open(directory);
       const tail = (await next.tail("t"))?.entry.seq ?? 0;
       expect(await append(tail + 1, "next")(next)).toEqual({ appended: true });
       expect((await next.tail("t"))?.entry.writeId).toBe("next");
       await letAnHourPass(directory);
-      const later = new FileLog({ directory });
+      const later = open(directory);
       await append(tail + 2, "later")(later);
       expect(await leftovers(directory)).toEqual([]);
       if (!victim.isStopped) return expect(n).toBeGreaterThan(10);
@@ -216,7 +199,7 @@ test.for(Object.entries(crashes))(
 
 async function letAnHourPass(directory: string): Promise<void> {
   const then = new Date(Date.now() - 61 * 60 * 1000);
-  for (const name of await readdir(directory, { recursive: true })) await utimes(join(directory, name), then, then);
+  for (const name of await readdir(directory, { recursive: true })) await lutimes(join(directory, name), then, then);
 }
 
 async function leftovers(directory: string): Promise<readonly string[]> {
@@ -262,6 +245,14 @@ const pairs: Readonly<Record<string, readonly [first: Act, second: Act, before?:
   "a removal on a condition, edits": [removeAtFour, append(5, "b", EDITS)],
   "a removal on a condition, a removal and a new thread": [removeAtFour, inTurn(remove, recreate)],
   "a removal on a condition, the same and a new thread": [removeAtFour, inTurn(removeAtFour, recreate)],
+  ...(process.platform === "linux" && {
+    "a removal on a full disk, an append": [removeAtFourOnFullDisk, append(5, "b")] as const,
+    "a removal on a full disk, edits": [removeAtFourOnFullDisk, append(5, "b", EDITS)] as const,
+    "an append, a removal on a full disk and a new thread": [
+      append(5, "a"),
+      inTurn(removeAtFourOnFullDisk, recreate),
+    ] as const,
+  }),
   "a new thread, another": [recreate, append(1, "b", { generation: "third" }), nothing],
   "a new thread, another, where a removal was not finished": [
     recreate,
@@ -291,66 +282,43 @@ const pairs: Readonly<Record<string, readonly [first: Act, second: Act, before?:
     (log) => log.readTail("t"),
     inTurn(append(5, "b", EDITS), append(6, "c", { drop: [5], replace: [recordAt(3, { writeId: "again" })] })),
   ],
+  "reading, edits that only replace": [(log) => log.readTail("t"), append(5, "b", REPLACING)],
+  "listing, edits that only replace": [(log) => log.list("t", { limit: 100 }), append(5, "b", REPLACING)],
+  "edits that only replace, an append": [append(5, "a", REPLACING), append(5, "b")],
+  "a copy, edits that only replace": [copy, append(5, "b", REPLACING)],
   "reading by name, edits": [(log) => log.readCheckpoint("t", "write-4"), append(5, "b", EDITS)],
   "listing, edits": [(log) => log.list("t", { limit: 100 }), append(5, "b", EDITS)],
   "listing threads, a removal": [(log) => log.listThreads({ prefix: "", limit: 10 }), remove],
   "reading, a removal and a new thread": [(log) => log.readTail("t"), inTurn(remove, recreate)],
 };
 
-test.for(Object.entries(pairs))(
-  "whatever step is interrupted, two at once do what two in turn do: %s",
+test.for(eachWay(pairs))(
+  "whatever step is interrupted, two at once do what two in turn do: %s; folding every %d",
   { timeout: 120_000 },
-  async ([, pair]) => {
+  async ([, foldEvery, pair]) => {
+    const open = opening(foldEvery);
     const [first, second, before = fourRecords] = pair;
-    const orders = [await sequence(before, first, second), await sequence(before, second, first)];
+    const orders = [await sequence(open, before, first, second), await sequence(open, before, second, first)];
     const allowed = orders.map(({ answers: [, one, two], end }, index) =>
       index === 0 ? [one, two, end] : [two, one, end],
     );
     for (let n = 1; ; n++) {
       const directory = await newDirectory();
       // The one that is interrupted has appended before, as an agent has: it remembers where it stood.
-      const log = new FileLog({ directory });
+      const log = open(directory);
       await before(log);
       const pause = gate();
       const interrupted = actor(n, () => pause.promise);
       const work = actors.run(interrupted, () => first(log));
       await Promise.race([work, interrupted.stopped]);
-      const other = await second(new FileLog({ directory }));
+      const other = await second(open(directory));
       pause.resolve();
-      const outcome = [await work, other, await sight(new FileLog({ directory }))];
+      const outcome = [await work, other, await sight(open(directory))];
       expect(allowed, `interrupted before step ${n}`).toContainEqual(outcome);
       if (!interrupted.isStopped) return expect(n).toBeGreaterThan(2);
     }
   },
 );
-
-test("an append answers after its bytes and then its name were synced; a thread's first, after all names above it", async () => {
-  const directory = await newDirectory();
-  const log = new FileLog({ directory });
-  await append(9, "probe")(log);
-  const calls: string[] = [];
-  const before = async (call: string, path?: unknown): Promise<void> => {
-    if (call === "open") calls.push(`open ${kindOf(String(path), directory)}`);
-    if (["write", "sync", "link", "rename"].includes(call)) calls.push(call);
-  };
-  await actors.run({ before }, () => append(1, "write-1")(log));
-  const written = ["open file", "write", "sync"];
-  const synced = ["open directory", "sync"];
-  expect(calls).toEqual([...written, ...synced, ...synced, "rename", "open root", "sync"]);
-
-  calls.length = 0;
-  await actors.run({ before }, () => append(2, "write-2")(log));
-  expect(calls).toEqual([...written, "link", ...synced]);
-
-  calls.length = 0;
-  await actors.run({ before }, () => append(3, "write-3")(new FileLog({ directory })));
-  expect(calls.slice(-10)).toEqual([...synced, "open root", "sync", ...written, "link", ...synced]);
-});
-
-function kindOf(path: string, root: string): "root" | "directory" | "file" {
-  if (path === root) return "root";
-  return /\.json$|staging-\w+.\.tmp-/.test(path) ? "file" : "directory";
-}
 
 test("a listing that shows a name made while it ran, but not the one made before, misleads nobody", async () => {
   const log = new FileLog({ directory: await newDirectory() });

@@ -2,6 +2,7 @@ import type { LogEntry } from "../../checkpoint/thread-log.ts";
 import { foreignRecord } from "./damage.ts";
 import { type LogPlace, locationOf, recordPath, threadDirectoryName } from "./layout.ts";
 import { readBeginning, readWholeFile } from "./read-file.ts";
+import { withoutBody } from "./record-fields.ts";
 import {
   ENTRY_BYTES,
   parseEntry,
@@ -9,7 +10,6 @@ import {
   type RecordOwner,
   type StoredEntry,
   type StoredRecord,
-  withoutBody,
 } from "./record-file.ts";
 
 /** `owner` is what is known of the thread already: a record that says otherwise is not one of its. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { codeOf, ignoreIfGone, isGone } from "./classify.ts";
 import { brokenLog } from "./damage.ts";
 import { syncDirectory } from "./durable-write.ts";
-import { isLogName, type LogPlace, newLogName, newStagingName } from "./layout.ts";
+import { isLogName, type LogPlace, newEditionName, newLogName, newStagingName } from "./layout.ts";
 import { erase, type RootDirectory } from "./root.ts";
 
 /** The log of a thread; `undefined` when the thread is not there. */
@@ -43,7 +43,9 @@ export async function publishThread(
   try {
     const path = join(draft, log);
     // One by one: made in one go, a root that has vanished would come back empty.
-    for (const directory of [draft, path, join(path, staging)]) await mkdir(directory, { mode: 0o700 });
+    for (const directory of [draft, path, join(path, staging), join(path, newEditionName())]) {
+      await mkdir(directory, { mode: 0o700 });
+    }
     if (!(await fill({ threadDirectory, log, path }))) return undefined;
     await syncDirectory(path);
     await syncDirectory(draft);

@@ -1,7 +1,7 @@
 import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
-import { directoryPrefix, isThreadDirectoryName } from "./layout.ts";
+import { directoryPrefix, isListingName, isThreadDirectoryName, newListingName } from "./layout.ts";
 import type { RootDirectory } from "./root.ts";
 import { readThread, type Snapshot } from "./snapshot.ts";
 
@@ -13,6 +13,8 @@ interface WalkOptions {
 
 /** How far a walk has come: the last directory, and those that could not be read on the way. */
 interface Progress {
+  /** The listing that the walk goes by. */
+  readonly listing: string;
   readonly after: string;
   readonly damaged: readonly string[];
 }
@@ -20,36 +22,86 @@ interface Progress {
 /** Sorts behind the name of every thread's directory. */
 const END = "~";
 
+interface NamesOfThreads {
+  readonly id: string;
+  /** In order. */
+  readonly names: readonly string[];
+}
+
 /**
  * Walks through the threads in the order of their directories' names. One that
  * is damaged must neither be passed over in silence nor stand in the way of the
  * others for ever: it is put off to the end of the walk, where the error names
  * it after everything that could be read was given.
  */
-export async function walkThreads(root: RootDirectory, options: WalkOptions): Promise<LogPage<ThreadEntry>> {
-  const { limit, prefix } = options;
-  const { after, damaged } = progressFrom(options.cursor);
-  if (after === END) return rereadDamaged(root, damaged, options);
-  const start = directoryPrefix(prefix);
-  const names = (await root.list())
-    .filter((name) => name > after && name.startsWith(start) && isThreadDirectoryName(name))
-    .sort();
-  const items: ThreadEntry[] = [];
-  const putOff = [...damaged];
-  let last = after;
-  while (names.length > 0) {
-    const some = names.splice(0, Math.min(AT_ONCE, limit + 1 - items.length));
-    for (const { name, thread } of await readSome(root, some, prefix)) {
-      const isOneTooMany = items.length === limit && thread !== undefined && thread !== DAMAGED;
-      if (isOneTooMany) return { items, cursor: cursorOf({ after: last, damaged: putOff }) };
-      last = name;
-      if (thread === DAMAGED) putOff.push(name);
-      else if (thread !== undefined) items.push(thread);
-    }
+export class ThreadWalk {
+  readonly #root: RootDirectory;
+  /**
+   * Made when a walk began, and kept for its other pages: listing and sorting a
+   * directory of 100,000 threads takes longer than reading a page of them. A
+   * cursor names the listing it belongs to; without it, a new one is made.
+   */
+  #latest: NamesOfThreads | undefined;
+
+  constructor(root: RootDirectory) {
+    this.#root = root;
   }
-  if (putOff.length === 0) return { items, cursor: undefined };
-  if (items.length === 0) return rereadDamaged(root, putOff, options);
-  return { items, cursor: cursorOf({ after: END, damaged: putOff }) };
+
+  async page(options: WalkOptions): Promise<LogPage<ThreadEntry>> {
+    const progress = progressFrom(options.cursor);
+    const found =
+      progress.after === END
+        ? await rereadDamaged(this.#root, progress, options)
+        : await this.#read(await this.#namesFor(progress), progress, options);
+    if (found.cursor === undefined && this.#latest?.id === progress.listing) this.#latest = undefined;
+    return found;
+  }
+
+  async #namesFor({ listing }: Progress): Promise<NamesOfThreads> {
+    if (this.#latest?.id === listing) return this.#latest;
+    const names = (await this.#root.list()).filter(isThreadDirectoryName).sort();
+    this.#latest = { id: newListingName(), names };
+    return this.#latest;
+  }
+
+  async #read(
+    { id: listing, names: all }: NamesOfThreads,
+    { after, damaged }: Progress,
+    options: WalkOptions,
+  ): Promise<LogPage<ThreadEntry>> {
+    const { limit, prefix } = options;
+    const start = directoryPrefix(prefix);
+    let next = firstFrom(all, after > start ? after : start);
+    const items: ThreadEntry[] = [];
+    const putOff = [...damaged];
+    let last = after;
+    while (all[next]?.startsWith(start)) {
+      const count = Math.min(AT_ONCE, limit + 1 - items.length);
+      const some = all.slice(next, next + count).filter((name) => name !== after && name.startsWith(start));
+      next += count;
+      for (const { name, thread } of await readSome(this.#root, some, prefix)) {
+        const isOneTooMany = items.length === limit && thread !== undefined && thread !== DAMAGED;
+        if (isOneTooMany) return { items, cursor: cursorOf({ listing, after: last, damaged: putOff }) };
+        last = name;
+        if (thread === DAMAGED) putOff.push(name);
+        else if (thread !== undefined) items.push(thread);
+      }
+    }
+    const atEnd = { listing, after: END, damaged: putOff };
+    if (putOff.length === 0) return { items, cursor: undefined };
+    return items.length === 0 ? rereadDamaged(this.#root, atEnd, options) : { items, cursor: cursorOf(atEnd) };
+  }
+}
+
+/** The first place of a name that does not sort before `least`. */
+function firstFrom(names: readonly string[], least: string): number {
+  let [low, high] = [0, names.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((names[middle] ?? "") < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const DAMAGED: unique symbol = Symbol("holdfast.file.damaged");
@@ -79,22 +131,21 @@ const readHead = (root: RootDirectory, name: string, prefix: string): Promise<Th
 /** Throws for the first that is still damaged. Those repaired meanwhile are given like any other. */
 async function rereadDamaged(
   root: RootDirectory,
-  names: readonly string[],
+  progress: Progress,
   { prefix, limit }: WalkOptions,
 ): Promise<LogPage<ThreadEntry>> {
-  const some = names.slice(0, limit);
-  const threads = await inParallel(some, (name) => readHead(root, name, prefix));
-  const rest = names.slice(limit);
+  const threads = await inParallel(progress.damaged.slice(0, limit), (name) => readHead(root, name, prefix));
+  const rest = progress.damaged.slice(limit);
   const items = threads.filter((thread) => thread !== undefined);
-  return { items, cursor: rest.length === 0 ? undefined : cursorOf({ after: END, damaged: rest }) };
+  return { items, cursor: rest.length === 0 ? undefined : cursorOf({ ...progress, damaged: rest }) };
 }
 
-const cursorOf = ({ after, damaged }: Progress): string => [after, ...damaged].join("!");
+const cursorOf = ({ listing, after, damaged }: Progress): string => [listing, after, ...damaged].join("!");
 
 function progressFrom(cursor: string | undefined): Progress {
-  if (cursor === undefined) return { after: "", damaged: [] };
-  const [after = "", ...damaged] = cursor.split("!");
-  if ((after === END || isThreadDirectoryName(after)) && damaged.every(isThreadDirectoryName))
-    return { after, damaged };
+  if (cursor === undefined) return { listing: "", after: "", damaged: [] };
+  const [listing = "", after = "", ...damaged] = cursor.split("!");
+  const isOurs = isListingName(listing) && (after === END || isThreadDirectoryName(after));
+  if (isOurs && damaged.every(isThreadDirectoryName)) return { listing, after, damaged };
   throw new StateError("INVALID_ARGUMENT", "this cursor was not made by this backend; hand back page.cursor as it is");
 }

@@ -1,23 +1,32 @@
 import type { AppendOutcome, AppendRequest } from "../../checkpoint/thread-log.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "../../internal/recent.ts";
 import { isGone } from "./classify.ts";
 import { syncDirectory, writeNewFile } from "./durable-write.ts";
 import { editsOf, finishOwnEdits } from "./edits.ts";
+import { fold } from "./folding.ts";
 import { commit, type Expected, type Footing, findFooting, type Refusal, refusal } from "./footing.ts";
-import { recordPath, threadDirectoryName } from "./layout.ts";
+import { type LogPlace, recordPath, threadDirectoryName } from "./layout.ts";
 import { renderRecord } from "./record-file.ts";
 import { openThread } from "./removing.ts";
 import type { RootDirectory } from "./root.ts";
 import { AGAIN, untilSettled } from "./settling.ts";
 import { publishThread } from "./thread-directory.ts";
 
+/** So that closing takes no longer the more threads there were. */
+const MOST_FOLDED_AT_THE_END = 32;
+
 export class ThreadWriter {
   readonly #root: RootDirectory;
   /** Where this process appended last: its next append to the same thread needs no look at the log. */
   readonly #footings = new Recent<Footing>(1000);
+  readonly #foldEvery: number;
+  /** The logs that were appended to, to be folded at the end. */
+  readonly #written = new Recent<LogPlace>(MOST_FOLDED_AT_THE_END);
 
-  constructor(root: RootDirectory) {
+  constructor(root: RootDirectory, foldEvery: number) {
     this.#root = root;
+    this.#foldEvery = foldEvery;
   }
 
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -38,7 +47,9 @@ export class ThreadWriter {
       return true;
     });
     if (made === undefined) return AGAIN;
-    this.#footings.set(threadDirectory, { place: made, generation, tail: record.seq, staging: made.staging });
+    const footing = { place: made, generation, tail: record.seq, foldedTo: 0, staging: made.staging };
+    this.#footings.set(threadDirectory, footing);
+    await this.#foldNowAndThen(footing);
     return { appended: true };
   }
 
@@ -58,7 +69,27 @@ export class ThreadWriter {
     }
     if (edits !== undefined) await finishOwnEdits(this.#root, footing.place);
     else this.#footings.set(threadDirectory, { ...footing, tail: record.seq });
+    await this.#foldNowAndThen({ ...footing, tail: record.seq });
     return { appended: true };
+  }
+
+  /** Folds the logs that were written to last, so that each is left as one file or a few. */
+  async foldAll(): Promise<void> {
+    await inParallel(this.#written.values(), (place) => this.#fold(place));
+  }
+
+  /** Whoever adds a record that makes the newest too many folds them. */
+  async #foldNowAndThen({ place, tail, foldedTo }: Footing): Promise<void> {
+    this.#written.set(place.path, place);
+    if ((tail - foldedTo) % this.#foldEvery !== 0) return;
+    // Its staging directory is about to go.
+    this.#footings.delete(place.threadDirectory);
+    await this.#fold(place);
+  }
+
+  /** What was appended is on the disk already. If it cannot be folded now, it is the next time. */
+  async #fold(place: LogPlace): Promise<void> {
+    await fold(this.#root, place).catch(() => undefined);
   }
 
   async #footingFor(threadDirectory: string, request: Expected): Promise<Footing | Refusal | typeof AGAIN> {

@@ -2,9 +2,14 @@ import { StateError } from "../../errors.ts";
 import type { HTTPCheckpointerOptions } from "./index.ts";
 import type { Connection } from "./requests.ts";
 
+/** More than any state can be with all that it builds on, and less than memory. */
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+
+const isLoopback = (hostname: string): boolean => /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+
 /** What every request needs, out of the options; refuses what cannot be right. Opens nothing. */
 export function connectionOf(options: HTTPCheckpointerOptions): Connection {
-  const { baseUrl, token, timeoutMs = 30_000, headers = {} } = options;
+  const { baseUrl, token, timeoutMs = 30_000, headers = {}, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) throw invalidUrl();
   const url = new URL(baseUrl);
   if (!/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") throw invalidUrl();
@@ -17,12 +22,24 @@ export function connectionOf(options: HTTPCheckpointerOptions): Connection {
   if (!(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
     throw new StateError("INVALID_ARGUMENT", "timeoutMs must be a number greater than 0");
   }
+  if (!(Number.isFinite(maxAnswerBytes) && maxAnswerBytes > 0)) {
+    throw new StateError("INVALID_ARGUMENT", "maxAnswerBytes must be a number greater than 0");
+  }
+  const hasSecret =
+    token !== undefined || Object.keys(headers).some((name) => /^(?:authorization|cookie)$/i.test(name));
+  if (hasSecret && url.protocol === "http:" && !isLoopback(url.hostname) && options.allowPlainHttp !== true) {
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      "over http:// to another machine anybody on the way can read the token; use https://, or say allowPlainHttp: true where the network itself is private",
+    );
+  }
   // On the same machine, packing and unpacking answers costs more than moving them.
-  const packing = /^(?:localhost|127\.|\[::1\])/.test(url.hostname) ? { "accept-encoding": "identity" } : {};
+  const packing = isLoopback(url.hostname) ? { "accept-encoding": "identity" } : {};
   return {
     baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`,
     token,
     timeoutMs,
+    maxAnswerBytes,
     headers: { ...packing, ...headers },
     fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
   };

@@ -1,7 +1,6 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { assertOptions } from "../../checkpoint/options.ts";
-import { assertAddress, assertParameters } from "../../checkpoint/url.ts";
 import { StateError } from "../../errors.ts";
 import { connectionOf, invalidUrl } from "./connect.ts";
 import { HttpLog } from "./log.ts";
@@ -17,6 +16,10 @@ export interface HTTPCheckpointerOptions extends CheckpointerOptions {
   readonly timeoutMs?: number;
   /** Sent with every request, for something that stands in between. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Lets the token go over `http://` to another machine, where everybody on the way can read it. @default false */
+  readonly allowPlainHttp?: boolean;
+  /** The largest answer that is taken, counted while it arrives. @default 256 MiB */
+  readonly maxAnswerBytes?: number;
   /** Another way to send: a client certificate, a proxy. @default the platform's `fetch` */
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -29,30 +32,50 @@ export class HTTPCheckpointer extends Checkpointer {
       token: "string",
       timeoutMs: "number",
       headers: "object",
+      allowPlainHttp: "boolean",
+      maxAnswerBytes: "number",
       fetch: "function",
     });
     super(new HttpLog(connectionOf(options)), options);
   }
 }
 
-/** `https://state.example.com`, or with its token: `https://:<token>@state.example.com`. */
+/**
+ * `https://state.example.com`, or with its token: `https://:<token>@state.example.com`.
+ * No error shows anything of it: a token may have been put anywhere.
+ */
 export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
-  assertAddress(url);
-  if (!URL.canParse(url)) throw invalidUrl();
-  const parsed = new URL(url);
-  assertParameters(url, Object.fromEntries(parsed.searchParams), []);
-  if (parsed.username !== "") {
-    throw new StateError("INVALID_ARGUMENT", "a token stands behind a colon: https://:<token>@state.example.com");
+  if (!URL.canParse(url)) throw misread();
+  const { origin, pathname, username, password, hash, searchParams } = new URL(url);
+  // What a raw slash, question mark or hash cut off a token would go out as a part of the path.
+  if (hash !== "" || pathname.includes("@")) throw misread();
+  for (const [name, value] of searchParams) {
+    if (name === "allowPlainHttp" && value === "true") continue;
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `the URL of a service has an unknown parameter; it takes allowPlainHttp=true alone. ${HOW_TO_WRITE_IT}`,
+    );
   }
-  const token = unescaped(parsed.password);
-  const baseUrl = `${parsed.origin}${parsed.pathname}`;
-  return new HTTPCheckpointer({ ...options, baseUrl, ...(token !== "" && { token }) });
+  if (username !== "") throw new StateError("INVALID_ARGUMENT", HOW_TO_WRITE_IT);
+  const token = unescaped(password);
+  const allowPlainHttp = searchParams.has("allowPlainHttp");
+  return new HTTPCheckpointer({
+    ...options,
+    baseUrl: `${origin}${pathname}`,
+    ...(token !== "" && { token }),
+    ...(allowPlainHttp && { allowPlainHttp }),
+  });
 }
+
+const HOW_TO_WRITE_IT =
+  "A token stands behind a colon, https://:<token>@state.example.com, with its / ? # and @ written as %2F %3F %23 and %40";
+
+const misread = (): StateError => new StateError("INVALID_ARGUMENT", `${invalidUrl().message}. ${HOW_TO_WRITE_IT}`);
 
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalidUrl();
+    throw misread();
   }
 }

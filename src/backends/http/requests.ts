@@ -1,4 +1,4 @@
-import { StateError } from "../../errors.ts";
+import { type ErrorContext, StateError } from "../../errors.ts";
 import { withDeadline } from "../../internal/deadline.ts";
 import { reasonOf } from "../../internal/reason-of.ts";
 import { Fields, MalformedMessage } from "../../wire/fields.ts";
@@ -12,6 +12,7 @@ export interface Connection {
   readonly baseUrl: string;
   readonly token: string | undefined;
   readonly timeoutMs: number;
+  readonly maxAnswerBytes: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: typeof globalThis.fetch;
 }
@@ -41,8 +42,13 @@ export async function ask(
   try {
     return await withDeadline(connection.timeoutMs, closing, async (signal) => {
       const response = await send(connection, operation, question, signal);
-      const bytes = Buffer.from(await response.arrayBuffer());
-      assertOurs(response, operation, bytes);
+      const limit = isAnswer(response, operation) ? connection.maxAnswerBytes : MAX_PROBLEM_BYTES;
+      const bytes = await readUpTo(limit, response);
+      assertOurs(response, operation, bytes ?? new Uint8Array());
+      if (bytes === undefined) {
+        const message = `the answer is larger than ${limit} bytes; the option maxAnswerBytes sets the limit`;
+        throw new StateError("TOO_LARGE", message);
+      }
       return { status: response.status, isFrame: typeOf(response) === FRAME_TYPE, bytes };
     });
   } catch (error) {
@@ -50,6 +56,21 @@ export async function ask(
     if (StateError.is(error)) throw error;
     throw new StateError(classify(error) ?? "UNKNOWN", reasonIn(error, connection.timeoutMs), { cause: error });
   }
+}
+
+/** What says that something went wrong is short; a page of somebody else is not read to its end. */
+const MAX_PROBLEM_BYTES = 64 * 1024;
+
+/** The whole body, or `undefined` where it is longer: then no more than the limit was ever held. */
+async function readUpTo(limit: number, { body }: Response): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.byteLength;
+    if (size > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** fetch says "fetch failed"; what did is further inside, the deeper the more exactly. */
@@ -91,36 +112,49 @@ export function send(
   });
 }
 
+/** Whether it is one of the answers that the route table lists, and says that it comes from the service. */
+const isAnswer = (response: Response, operation: Operation): boolean =>
+  response.headers.get(PROTOCOL_HEADER) === PROTOCOL_VERSION &&
+  ROUTES[operation].answers.some(({ status, type }) => status === response.status && type === typeOf(response));
+
 /** Throws unless this is one of the answers that the route table lists, from the service itself. */
 export function assertOurs(response: Response, operation: Operation, bytes: Uint8Array): void {
-  const { status } = response;
+  if (isAnswer(response, operation)) return;
   const version = response.headers.get(PROTOCOL_HEADER);
-  if (version === null) throw foreign(status);
+  const wait = waitOf(response.headers);
+  if (version === null) throw foreign(response.status, wait);
   if (version !== PROTOCOL_VERSION) {
     throw new StateError(
       "INCOMPATIBLE",
       `the service speaks protocol ${version.slice(0, 20)}; this build speaks ${PROTOCOL_VERSION}`,
     );
   }
-  const type = typeOf(response);
-  if (ROUTES[operation].answers.some((answer) => answer.status === status && answer.type === type)) return;
-  throw problemIn(bytes) ?? foreign(status);
+  throw problemIn(bytes, wait) ?? foreign(response.status, wait);
 }
 
-function problemIn(bytes: Uint8Array): StateError | undefined {
+/** How long the other side asks to wait, in seconds or as a date, which is compared with the other side's own clock. */
+function waitOf(headers: Headers): { readonly retryAfterMs?: number } {
+  const asked = headers.get("retry-after") ?? "";
+  const date = Date.parse(asked) - Date.parse(headers.get("date") ?? "");
+  const retryAfterMs = /^\d+$/.test(asked) ? Number(asked) * 1000 : Math.max(0, date);
+  return Number.isNaN(retryAfterMs) ? {} : { retryAfterMs };
+}
+
+function problemIn(bytes: Uint8Array, wait: ErrorContext): StateError | undefined {
   try {
-    return errorFromProblem(JSON.parse(Buffer.from(bytes).toString("utf8")));
+    return errorFromProblem(JSON.parse(Buffer.from(bytes).toString("utf8")), wait);
   } catch {
     return undefined;
   }
 }
 
 /** Something else answered: a proxy, a login page, another service. What it says is not repeated. */
-function foreign(status: number): StateError {
+function foreign(status: number, wait: ErrorContext): StateError {
   const hint = status === 401 || status === 403 ? "check the token" : "check baseUrl and what stands in between";
   return new StateError(
     codeOfForeignStatus(status),
     `status ${status} came back, and not from a holdfast service; ${hint}`,
+    wait,
   );
 }
 

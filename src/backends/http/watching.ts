@@ -1,3 +1,4 @@
+import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { HEARTBEAT_MS } from "../../wire/protocol.ts";
 import { assertOurs, type Connection, send } from "./requests.ts";
@@ -5,6 +6,10 @@ import { assertOurs, type Connection, send } from "./requests.ts";
 /** So much silence means that the line is dead: the service says something every few seconds. */
 const SILENCE_MS = HEARTBEAT_MS * 3;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5_000];
+/** What a service that asks for a pause may ask for. */
+const LONGEST_WAIT_MS = 60_000;
+/** No line of the service is as long. */
+const LONGEST_LINE = 4096;
 
 /**
  * Calls `onChange` for every event of a thread until the signal aborts, and
@@ -24,8 +29,10 @@ export async function watchRemote(
         pause = FIRST_PAUSE_MS;
         onChange();
       });
-    } catch {
-      // Reported by the next question that the watcher asks.
+    } catch (error) {
+      // The failure itself is met by the next question that the watcher asks.
+      const asked = StateError.is(error) ? error.context.retryAfterMs : undefined;
+      pause = Math.max(pause, Math.min(asked ?? 0, LONGEST_WAIT_MS));
     }
     if (signal.aborted) return;
     onChange();
@@ -61,6 +68,7 @@ async function readEvents(
       unread += decoder.decode(chunk, { stream: true });
       const lines = unread.split("\n");
       unread = lines.pop() ?? "";
+      if (unread.length > LONGEST_LINE) throw new StateError("TOO_LARGE", "an event of the service has no end");
       if (lines.some((line) => line === "event: change")) onEvent();
     }
   } finally {

@@ -1,0 +1,88 @@
+import { stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { StateError } from "../../errors.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
+import { ignoreIfGone } from "./classify.ts";
+import { createAt, syncDirectory } from "./durable-write.ts";
+import { type LogPlace, type Range, segmentPath } from "./layout.ts";
+import { foldedTo, listLog } from "./listing.ts";
+import { type LooseFile, looseFiles, looseLines } from "./loose-lines.ts";
+import type { RootDirectory } from "./root.ts";
+import { Segment } from "./segment.ts";
+import { type RawLines, segmentText } from "./segment-file.ts";
+import { type Snapshot, takeSnapshot, within } from "./snapshot.ts";
+import { renewStaging, takeStaging } from "./staging.ts";
+import { readRecord } from "./stored-record.ts";
+
+/** A history of up to so many bytes is always one file; larger ones are a few, each much smaller than the one before. */
+const SMALL_BYTES = 256 * 1024;
+/** A segment joins those behind it when it is smaller than this many of them: each byte is copied a few times at most. */
+const JOINED_WHEN_TIMES = 2;
+
+/** Folds the newest records of a log into its history. Changes nothing that can be read. May be stopped anywhere, and done by several at once. */
+export async function fold(root: RootDirectory, place: LogPlace): Promise<void> {
+  const staging = await takeStaging(place);
+  const snapshot = await takeSnapshot(root, place);
+  if (snapshot.tail.removed || snapshot.pending !== undefined) return;
+  const newest = await looseFiles(place, snapshot.loose);
+  const newestBytes = newest.reduce((sum, { size }) => sum + size, 0);
+  const joined = await segmentsToJoin(place, snapshot.listing.segments, newestBytes);
+  const isWorthIt = newest.length + joined.length > 1;
+  if (isWorthIt) {
+    await publish(root, snapshot, { joined, newest, staging }).catch(async (error: unknown) => {
+      // A damaged segment stays as it is, and must not keep the newest records from being folded.
+      if (!StateError.is(error) || joined.length === 0) throw error;
+      await publish(root, snapshot, { joined: [], newest, staging });
+    });
+  }
+  if (isWorthIt || snapshot.listing.covered.length > 0) await removeCovered(root, place);
+}
+
+/** The last segments that are not large compared with what comes behind them. */
+async function segmentsToJoin(
+  place: LogPlace,
+  segments: readonly Range[],
+  newestBytes: number,
+): Promise<readonly Range[]> {
+  const joined: Range[] = [];
+  let behind = newestBytes;
+  for (const range of segments.toReversed()) {
+    const { size } = await stat(segmentPath(place, range));
+    if (size > JOINED_WHEN_TIMES * behind && size + behind > SMALL_BYTES) break;
+    joined.unshift(range);
+    behind += size;
+  }
+  return joined;
+}
+
+async function publish(
+  root: RootDirectory,
+  { place, tail, listing }: Snapshot,
+  parts: { readonly joined: readonly Range[]; readonly newest: readonly LooseFile[]; readonly staging: string },
+): Promise<void> {
+  const { joined, newest, staging } = parts;
+  const { threadId, generation, log, entry } = tail;
+  const range = { from: joined[0]?.from ?? foldedTo(listing) + 1, to: entry.seq };
+  const lines = async function* (): AsyncGenerator<RawLines, void, undefined> {
+    for (const [index, one] of joined.entries()) {
+      const part = within(one, one, joined[index - 1]);
+      const segment = await Segment.open(place, one, { owner: tail, indexes: root.indexes });
+      try {
+        if (part !== undefined) yield* segment.lines(segment.rows(part));
+      } finally {
+        await segment.close();
+      }
+    }
+    yield* looseLines(newest, async (seq) => (await readRecord(place, seq, tail)).record);
+  };
+  // Where somebody else was faster, the same is there already.
+  await createAt(segmentPath(place, range), segmentText({ threadId, generation, log, ...range }, lines()), staging);
+}
+
+/** Removes files inside the range of a segment. The order of the steps is explained in `layout.ts`. */
+async function removeCovered(root: RootDirectory, place: LogPlace): Promise<void> {
+  const { covered } = await listLog(place.path);
+  await syncDirectory(place.path);
+  await renewStaging(root, place);
+  await inParallel(covered, (name) => unlink(join(place.path, name)).catch(ignoreIfGone));
+}

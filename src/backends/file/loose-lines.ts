@@ -1,0 +1,43 @@
+import { stat } from "node:fs/promises";
+import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
+import { type LogPlace, recordPath } from "./layout.ts";
+import { type RawLines, rawLines } from "./segment-file.ts";
+import { renderLine } from "./segment-line.ts";
+
+/** How much of them is in memory at a time, unless one alone is larger. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** A record with a file of its own, and how large that is. */
+export interface LooseFile {
+  readonly seq: number;
+  readonly size: number;
+}
+
+export const looseFiles = (place: LogPlace, seqs: readonly number[]): Promise<readonly LooseFile[]> =>
+  inParallel(seqs, async (seq) => ({ seq, size: (await stat(recordPath(place, seq))).size }));
+
+/** Records that have files of their own as lines of a segment, some at a time. */
+export async function* looseLines(
+  files: readonly LooseFile[],
+  read: (seq: number) => Promise<LogRecord>,
+): AsyncGenerator<RawLines, void, undefined> {
+  for (const batch of batchesOf(files)) {
+    yield rawLines(await inParallel(batch, async (seq) => renderLine(await read(seq))));
+  }
+}
+
+function batchesOf(files: readonly LooseFile[]): readonly (readonly number[])[] {
+  const batches: number[][] = [];
+  let room = 0;
+  for (const { seq, size } of files) {
+    room -= size;
+    const last = batches.at(-1);
+    if (last !== undefined && room >= 0) last.push(seq);
+    else {
+      batches.push([seq]);
+      room = BATCH_BYTES - size;
+    }
+  }
+  return batches;
+}

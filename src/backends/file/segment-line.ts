@@ -1,0 +1,110 @@
+import { createHash, hash } from "node:crypto";
+import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { damagedRecord, foreignRecord } from "./damage.ts";
+import { bodyField, type Document, entryFields, entryFrom, recordFrom } from "./record-fields.ts";
+
+/**
+ * A record as one line of a segment:
+ *
+ *   {"seq":41,…,"header":{…},"entryChecksum":"…","body":{…},"checksum":"…"}
+ *
+ * The checksums are over the text, so that a line is proven without being taken
+ * apart, and a body that is shown as JSON is the very bytes that were saved.
+ * Lines are copied to other segments as they are.
+ */
+
+/** Where a line is cut: its entry is the first `entryBytes` of it. */
+export interface LineSize {
+  readonly entryBytes: number;
+  readonly bytes: number;
+}
+
+export interface Line extends LineSize {
+  readonly seq: number;
+  readonly checkpointId: string | undefined;
+  readonly text: Buffer;
+}
+
+/** Hexadecimal digits: half of SHA-256, which is more than accidents need. */
+const CHECKSUM = 32;
+const BEFORE_ENTRY_CHECKSUM = ',"entryChecksum":"';
+const BEFORE_CHECKSUM = ',"checksum":"';
+/** `,"entryChecksum":"…",` */
+const BETWEEN = BEFORE_ENTRY_CHECKSUM.length + CHECKSUM + 2;
+/** `,"checksum":"…"}` */
+const END = BEFORE_CHECKSUM.length + CHECKSUM + 2;
+const OPEN_BODY = '"body":';
+
+export function renderLine(record: LogRecord): Line {
+  const entry = Buffer.from(JSON.stringify(entryFields(record, { openly: true })).slice(0, -1), "utf8");
+  const body = Buffer.from(JSON.stringify(bodyField(record.body, { openly: true })).slice(1, -1), "utf8");
+  const entryChecksum = checksumOf(entry);
+  const text = Buffer.concat([
+    entry,
+    Buffer.from(`${BEFORE_ENTRY_CHECKSUM}${entryChecksum}",`),
+    body,
+    Buffer.from(`${BEFORE_CHECKSUM}${checksumOfBody(entryChecksum, body)}"}`),
+  ]);
+  const { seq, checkpointId } = record;
+  return { seq, checkpointId, entryBytes: entry.byteLength, bytes: text.byteLength, text };
+}
+
+/** The same line from values that were read as JSON: what an editor did to its white space is undone. */
+export function restoredLine(value: Readonly<Record<string, unknown>>): Omit<Line, "checkpointId" | "seq"> {
+  const { entryChecksum, body, bodyText, bodyBase64, checksum, ...entry } = value;
+  const end = { entryChecksum, body, bodyText, bodyBase64, checksum };
+  const beginning = JSON.stringify(entry).slice(0, -1);
+  const text = Buffer.from(`${beginning},${JSON.stringify(end).slice(1)}`, "utf8");
+  return { entryBytes: Buffer.byteLength(beginning, "utf8"), bytes: text.byteLength, text };
+}
+
+/** How many bytes of a line it takes to read its entry. */
+export const bytesToReadEntry = ({ entryBytes }: LineSize): number => entryBytes + BETWEEN;
+
+/** What is known of a line before it is read. */
+export interface KnownLine extends LineSize {
+  readonly seq: number;
+  readonly location: string;
+}
+
+/** The entry at the beginning of `text`, proven to be what was written. */
+export function entryIn(text: Buffer, { seq, entryBytes, location }: KnownLine): LogEntry {
+  const checksum = checksumOf(text.subarray(0, entryBytes));
+  const found = text.toString("latin1", entryBytes, entryBytes + BETWEEN);
+  if (found !== `${BEFORE_ENTRY_CHECKSUM}${checksum}",`) throw damagedRecord(location);
+  const entry = parseEntryText(text.toString("utf8", 0, entryBytes));
+  if (entry.seq !== seq) throw foreignRecord(location, `a segment with record ${entry.seq} in place of ${seq}`);
+  return entry;
+}
+
+/** A header that is the last part, and is shown as JSON, is cut out as it is: histories are long, and it is most of an entry. */
+function parseEntryText(text: string): LogEntry {
+  // Only numbers and strings come before it, and no quotation mark stands bare in a string.
+  const at = text.indexOf(BEFORE_OPEN_HEADER);
+  if (at === -1 || text.includes(BEFORE_METADATA, at)) return entryFrom(JSON.parse(`${text}}`) as Document);
+  const header = text.slice(at + BEFORE_OPEN_HEADER.length - 1);
+  const { seq, writeId, base, head, checkpointId } = JSON.parse(`${text.slice(0, at)}}`) as LogEntry;
+  return { seq, writeId, base, head, checkpointId, metadata: undefined, header };
+}
+
+const BEFORE_OPEN_HEADER = ',"header":{';
+const BEFORE_METADATA = ',"metadata":';
+
+/** The record of a whole line, proven to be what was written. */
+export function recordIn(text: Buffer, line: KnownLine): LogRecord {
+  const entry = entryIn(text, line);
+  const start = line.entryBytes + BETWEEN;
+  const end = line.bytes - END;
+  const body = text.subarray(start, end);
+  const entryChecksum = text.toString("latin1", start - CHECKSUM - 2, start - 2);
+  const found = text.toString("latin1", end, line.bytes);
+  if (found !== `${BEFORE_CHECKSUM}${checksumOfBody(entryChecksum, body)}"}`) throw damagedRecord(line.location);
+  const isOpen = body.toString("latin1", 0, OPEN_BODY.length) === OPEN_BODY;
+  if (isOpen) return { ...entry, body: body.subarray(OPEN_BODY.length), words: undefined };
+  return recordFrom(JSON.parse(`{${body.toString("utf8")}}`) as Document, entry);
+}
+
+const checksumOf = (bytes: Buffer): string => hash("sha256", bytes, "hex").slice(0, CHECKSUM);
+
+const checksumOfBody = (entryChecksum: string, body: Buffer): string =>
+  createHash("sha256").update(entryChecksum).update(body).digest("hex").slice(0, CHECKSUM);

@@ -1,0 +1,65 @@
+import { PROTOCOL_HEADER, PROTOCOL_VERSION } from "./protocol.ts";
+import type { Route } from "./routes.ts";
+
+/** Headers as OpenAPI describes them: those of answers, and those that a request may be made conditional with. */
+
+/** `*`, or entity tags as RFC 9110 has them. */
+const TAGS = { type: "string", format: "holdfast-entity-tags" };
+const KEY = { type: "string", format: "holdfast-idempotency-key" };
+
+export const SHARED_HEADERS: Readonly<Record<string, object>> = {
+  Protocol: {
+    description: "Whoever answers without it is not the service",
+    required: true,
+    schema: { type: "string", const: PROTOCOL_VERSION },
+  },
+  ETag: {
+    description: 'The place of the thread, "<generation>:<tail>"; missing where there is no thread',
+    schema: { type: "string", pattern: '^"[^":\\s]+:[0-9]+"$' },
+  },
+  RetryAfter: { description: "Seconds to wait, where that is known", schema: { type: "string", pattern: "^[0-9]+$" } },
+  Challenge: { description: "Bearer", required: true, schema: { type: "string" } },
+  Accept: { description: "The Content-Type that is wanted, where that was wrong", schema: { type: "string" } },
+  AcceptEncoding: {
+    description: "The Content-Encodings that are taken, where that was wrong",
+    schema: { type: "string" },
+  },
+};
+
+const ref = (name: string): object => ({ $ref: `#/components/headers/${name}` });
+
+/** What an answer of this status carries. */
+export function headersFor(status: number, route?: Route): Readonly<Record<string, object>> {
+  const isTagged = route?.isTagged === true ? status < 400 : route?.precondition === "required";
+  return {
+    [PROTOCOL_HEADER]: ref("Protocol"),
+    ...(isTagged && { ETag: ref("ETag") }),
+    ...(status === 401 && { "WWW-Authenticate": ref("Challenge") }),
+    ...(status === 415 && { Accept: ref("Accept"), "Accept-Encoding": ref("AcceptEncoding") }),
+    ...(status === 429 && { "Retry-After": ref("RetryAfter") }),
+  };
+}
+
+export function preconditionsOf({ precondition, isTagged, request }: Route): readonly object[] {
+  if (precondition === undefined && !isTagged) return [];
+  const header = (name: string, description: string, schema: object): object => ({
+    name,
+    in: "header",
+    required: false,
+    description,
+    schema,
+  });
+  if (precondition !== "required") {
+    return [
+      header("If-Match", "* or ETags: only if the thread is at one of these places", TAGS),
+      header("If-None-Match", "* or ETags: only if the thread is at none of these places", TAGS),
+    ];
+  }
+  return [
+    header("If-Match", 'The place that the body expects, as the ETag gives it: "<generation>:<tail>"', TAGS),
+    header("If-None-Match", "*, instead of If-Match, to make the thread", TAGS),
+    ...(request === undefined
+      ? []
+      : [header("Idempotency-Key", "The record's writeId, percent-encoded and in quotes", KEY)]),
+  ];
+}
