@@ -11,8 +11,8 @@ import {
   type CapabilityFlag,
   type CheckpointerCapabilities,
   type CheckpointRef,
-  type CheckpointSummary,
   capabilities,
+  checkpointRef,
   type PageOptions,
   type SaveOptions,
   StateError,
@@ -55,27 +55,31 @@ class MyCustomBackend extends BaseCheckpointer {
     return checkpointId;
   }
 
-  async load(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<AgentState | undefined> {
+  /** `checkpointRef` also takes a plain id, and refuses what is neither: a typing error must not load another checkpoint. */
+  async load(threadId: string, ref?: string | CheckpointRef): Promise<AgentState | undefined> {
+    const { checkpointId } = checkpointRef("load", ref);
     assertIds(threadId, checkpointId);
     const id = checkpointId ?? (await this.#ids(threadId))[0];
     const payload = id === undefined ? null : await this.#connection.get(key(threadId, id));
     return payload === null ? undefined : AgentState.fromCheckpoint(payload);
   }
 
+  /** Plain ids will do; a CheckpointSummary for each tells more. */
   async listCheckpoints(
     threadId: string,
     { limit = 10, cursor = "0" }: PageOptions = {},
-  ): Promise<readonly CheckpointSummary[] & { readonly cursor?: string }> {
+  ): Promise<readonly string[] & { readonly cursor?: string }> {
     assertIds(threadId);
     if (!Number.isInteger(limit) || limit < 0 || limit > 10_000) throw invalid("limit must be from 0 to 10000");
     if (typeof cursor !== "string" || !/^\d+$/.test(cursor)) throw invalid("this cursor is not from listCheckpoints");
     const ids = await this.#ids(threadId);
     const end = Number(cursor) + limit;
-    const found = ids.slice(Number(cursor), end).map((checkpointId) => ({ checkpointId }));
+    const found = ids.slice(Number(cursor), end);
     return end < ids.length ? Object.assign(found, { cursor: String(end) }) : found;
   }
 
-  async delete(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<boolean> {
+  async delete(threadId: string, ref?: string | CheckpointRef): Promise<boolean> {
+    const { checkpointId } = checkpointRef("delete", ref);
     assertIds(threadId, checkpointId);
     const ids = await this.#ids(threadId);
     const kept = checkpointId === undefined ? [] : ids.filter((id) => id !== checkpointId);

@@ -41,6 +41,8 @@ export {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type FindOptions,
+  type ForkOptions,
   type ListThreadsOptions,
   type PageOptions,
   type SaveOptions,
@@ -61,6 +63,7 @@ export {
 export { Checkpointer } from "./checkpoint/checkpointer.ts";
 export type { CheckpointerOptions } from "./checkpoint/context.ts";
 export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
+export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { Page } from "./checkpoint/page.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
@@ -77,7 +80,9 @@ export type {
   SearchHit,
   ThreadEntry,
   ThreadLog,
+  ThreadTail,
 } from "./checkpoint/thread-log.ts";
+export type { ThreadWarning } from "./checkpoint/warnings.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "./errors.ts";
 export type {

@@ -53,6 +53,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/checkpoint/call.ts": "spreads retries",
+  "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/file/settling.ts": "spreads retries",
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",

@@ -3,6 +3,7 @@ import { setMaxListeners } from "node:events";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Lease, LeaseOptions } from "../checkpoint/lease.ts";
+import { loadState } from "../checkpoint/loaded-state.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import type { Model } from "../models/model.ts";
@@ -163,7 +164,7 @@ export class CoreAgent<Output = unknown> {
     emit: (event: RunEvent) => void,
     place: { checkpointer: BaseCheckpointer; threadId: string; lease?: Lease } | undefined,
   ): Promise<RunResult<Output>> {
-    const stored = place && (await place.checkpointer.load(place.threadId));
+    const stored = place && (await loadState(place.checkpointer, place.threadId));
     if (stored === undefined && opening.needsThread) throw nothingToResume(options.threadId);
     const session = new ThreadSession(
       stored ?? AgentState.create(),

@@ -1,4 +1,5 @@
 import { BaseCheckpointer } from "./base-checkpointer.ts";
+import type { CapabilityFlag } from "./capabilities.ts";
 
 /**
  * Refuses what is not a checkpointer where one belongs, and says what to write
@@ -6,9 +7,41 @@ import { BaseCheckpointer } from "./base-checkpointer.ts";
  * of the value itself is shown: it may be a URL with a password in it.
  */
 export function assertCheckpointer(value: unknown, where: string): asserts value is BaseCheckpointer {
-  if (BaseCheckpointer.is(value)) return;
+  if (BaseCheckpointer.is(value)) return assertComplete(value, where);
   const { what, instead } = mistakeIn(value);
   throw new TypeError(`${where} takes a checkpointer, not ${what}. ${instead}`);
+}
+
+/** What every flag stands for; the others are about how something is done, and have no method of their own. */
+const METHODS_OF: Partial<Record<CapabilityFlag, readonly (keyof BaseCheckpointer)[]>> = {
+  search: ["search"],
+  metadataQuery: ["queryByMetadata"],
+  vacuum: ["vacuum"],
+  branching: ["copyThread", "fork"],
+  listThreads: ["listThreads"],
+  listWithMetadata: ["listWithMetadata", "getMetadata"],
+  lease: ["withLease"],
+  watch: ["watch"],
+};
+
+/** Refuses a backend of somebody's own that is not finished, before an agent relies on it. */
+function assertComplete(value: BaseCheckpointer, where: string): void {
+  const name = classOf(value);
+  const missing = (["save", "load", "listCheckpoints", "delete"] as const).filter(
+    (method) => typeof value[method] !== "function",
+  );
+  if (missing.length > 0) throw new TypeError(`${where}: ${name} lacks ${missing.join("(), ")}()`);
+  const flags: unknown = value.capabilities;
+  if (typeof flags !== "object" || flags === null) {
+    throw new TypeError(`${where}: ${name} has no capabilities. Write: capabilities = capabilities({ history: true })`);
+  }
+  for (const [flag, methods] of Object.entries(METHODS_OF)) {
+    if (!value.capabilities[flag as CapabilityFlag]) continue;
+    const inherited = methods.filter((method) => value[method] === BaseCheckpointer.prototype[method]);
+    if (inherited.length === 0) continue;
+    const lacks = `advertises "${flag}" and does not implement ${inherited.join("() and ")}()`;
+    throw new TypeError(`${where}: ${name} ${lacks}. Implement it, or leave the flag out of its capabilities`);
+  }
 }
 
 interface Mistake {

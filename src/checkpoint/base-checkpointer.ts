@@ -3,7 +3,11 @@ import type { AgentState } from "../state/agent-state.ts";
 import { diffStates, type StateDiff } from "../state/state-diff.ts";
 import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
 import type { Lease, LeaseOptions } from "./lease.ts";
+import { loadState } from "./loaded-state.ts";
+import { refOf } from "./options.ts";
 import type { Page } from "./page.ts";
+import type { ThreadWarning } from "./warnings.ts";
+import type { WatchOptions } from "./watching.ts";
 
 /** Says "whatever is there now": gives up the protection against a second writer for one save. */
 export const uncheckedHead: unique symbol = Symbol("holdfast.uncheckedHead");
@@ -79,6 +83,15 @@ export interface VacuumReport {
   readonly checkpoints: number;
   readonly threads: number;
   readonly dryRun: boolean;
+  /** Threads that were left as they were, because they are damaged or somebody wrote to them all the time. */
+  readonly skipped: number;
+  /** Why, of the first 20 of them. */
+  readonly warnings: readonly ThreadWarning[];
+}
+
+export interface ForkOptions {
+  /** The checkpoint to start from. @default the newest */
+  readonly at?: string;
 }
 
 export interface ThreadStats {
@@ -129,27 +142,32 @@ export abstract class BaseCheckpointer {
   /** The newest state, or the named one. Only "not there" is `undefined`; a failure throws. */
   abstract load(threadId: string, options?: CheckpointRef): Promise<AgentState | undefined>;
 
-  /** Newest first. */
+  /** Newest first: summaries, or plain checkpoint ids. `history` gives summaries either way. */
   abstract listCheckpoints(
     threadId: string,
     options?: PageOptions,
-  ): Promise<readonly CheckpointSummary[] & { readonly cursor?: string | undefined }>;
+  ): Promise<readonly (CheckpointSummary | string)[] & { readonly cursor?: string | undefined }>;
 
   /** One checkpoint, or the whole thread. Says whether there was anything to delete. */
   abstract delete(threadId: string, options?: CheckpointRef): Promise<boolean>;
 
-  async exists(threadId: string, options: CheckpointRef = {}): Promise<boolean> {
-    return (await this.load(threadId, options)) !== undefined;
+  async exists(threadId: string, options?: string | CheckpointRef): Promise<boolean> {
+    return (await loadState(this, threadId, refOf("exists", options))) !== undefined;
   }
 
   /** Every checkpoint, newest first. */
   async *history(threadId: string): AsyncGenerator<CheckpointSummary, void, undefined> {
     let cursor: string | undefined;
-    do {
+    for (;;) {
       const found = await this.listCheckpoints(threadId, { limit: 100, ...(cursor !== undefined && { cursor }) });
-      yield* found;
+      for (const each of found) yield typeof each === "string" ? { checkpointId: each } : each;
+      if (found.cursor === undefined) return;
+      if (found.cursor === cursor) {
+        const { name } = this.constructor;
+        throw new TypeError(`${name}.listCheckpoints() gave the same cursor twice: the last page must have no cursor`);
+      }
       cursor = found.cursor;
-    } while (cursor !== undefined);
+    }
   }
 
   /** What changed from checkpoint `before` to checkpoint `after`. */
@@ -159,50 +177,50 @@ export abstract class BaseCheckpointer {
   }
 
   async #named(threadId: string, checkpointId: string): Promise<AgentState> {
-    const state = await this.load(threadId, { checkpointId });
+    const state = await loadState(this, threadId, { checkpointId });
     if (state !== undefined) return state;
     const which = `thread ${JSON.stringify(threadId)} has no checkpoint ${JSON.stringify(checkpointId)}`;
     throw new StateError("NOT_FOUND", which, { threadId, checkpointId });
   }
 
   search(_query: string, _options?: FindOptions): Promise<Page<ThreadSearchHit>> {
-    return this.#lacks("search");
+    return this.#lacks("search", "search");
   }
 
   queryByMetadata(_key: string, _value: unknown, _options?: FindOptions): Promise<Page<ThreadSummary>> {
-    return this.#lacks("metadataQuery");
+    return this.#lacks("metadataQuery", "queryByMetadata");
   }
 
   getMetadata(_threadId: string, _options?: CheckpointRef): Promise<Readonly<Record<string, unknown>> | undefined> {
-    return this.#lacks("listWithMetadata");
+    return this.#lacks("listWithMetadata", "getMetadata");
   }
 
   vacuum(_options?: VacuumOptions): Promise<VacuumReport> {
-    return this.#lacks("vacuum");
+    return this.#lacks("vacuum", "vacuum");
   }
 
   copyThread(_source: string, _target: string): Promise<boolean> {
-    return this.#lacks("branching");
+    return this.#lacks("branching", "copyThread");
   }
 
-  fork(_source: string, _target: string, _options?: { readonly at?: string }): Promise<string> {
-    return this.#lacks("branching");
+  fork(_source: string, _target: string, _options?: ForkOptions): Promise<string> {
+    return this.#lacks("branching", "fork");
   }
 
   listThreads(_options?: ListThreadsOptions): Promise<Page<string>> {
-    return this.#lacks("listThreads");
+    return this.#lacks("listThreads", "listThreads");
   }
 
   listWithMetadata(_options?: ListThreadsOptions): Promise<Page<ThreadSummary>> {
-    return this.#lacks("listWithMetadata");
+    return this.#lacks("listWithMetadata", "listWithMetadata");
   }
 
   withLease<T>(_threadId: string, _work: (lease: Lease) => Promise<T>, _options?: LeaseOptions): Promise<T> {
-    return this.#lacks("lease");
+    return this.#lacks("lease", "withLease");
   }
 
-  watch(_threadId: string, _options?: { readonly signal?: AbortSignal }): AsyncIterable<CheckpointSummary> {
-    throw this.#missing("watch");
+  watch(_threadId: string, _options?: WatchOptions): AsyncIterable<CheckpointSummary> {
+    throw this.#missing("watch", "watch");
   }
 
   async close(): Promise<void> {}
@@ -211,12 +229,15 @@ export abstract class BaseCheckpointer {
     await this.close();
   }
 
-  #lacks(flag: CapabilityFlag): Promise<never> {
-    return Promise.reject(this.#missing(flag));
+  #lacks(flag: CapabilityFlag, method: string): Promise<never> {
+    return Promise.reject(this.#missing(flag, method));
   }
 
-  #missing(flag: CapabilityFlag): StateError {
-    const message = `${this.constructor.name} cannot do this: its capability "${flag}" is false. Check capabilities.${flag} first`;
+  #missing(flag: CapabilityFlag, method: string): StateError {
+    const { name } = this.constructor;
+    const message = this.capabilities[flag]
+      ? `${name} advertises "${flag}" and has no ${method}(): implement it, or leave the flag out of its capabilities`
+      : `${name} cannot do this: its capability "${flag}" is false. Check capabilities.${flag} first`;
     return new StateError("UNSUPPORTED", message, { capability: flag });
   }
 }

@@ -9,7 +9,11 @@ import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
 import { targetExists } from "./target-exists.ts";
 import type { LogChain } from "./thread-log.ts";
 
-/** Starts `target` with the state of `source` at one checkpoint: one base record, whatever the history; more only where it does not fit into one. */
+/**
+ * Starts `target` with the state of `source` at one checkpoint: one base record,
+ * whatever the history; more only where it does not fit into one. Where the source has an end, the fork has the same, as
+ * a copy has: what is to be gone by then must not live on under another name.
+ */
 export async function forkThread(
   context: CheckpointContext,
   source: string,
@@ -25,10 +29,11 @@ export async function forkThread(
   const seq = at === undefined ? headOf(chain) : found.seq;
   if (seq === 0) throw noSource(source, at);
   const { record, header, fields } = rebuild(chain, seq);
+  const ttlMs = await timeLeft(context, source, chain.generation);
   const forkedFrom = { threadId: source, checkpointId: record.checkpointId ?? "" };
   const planned = mayFit(fields, context.log.capabilities) ? planBase(fields, fields.messages) : undefined;
   if (planned === undefined || !fits(planned, context.log.capabilities)) {
-    return copyChain(context, target, recordsOf(chain, seq), forkedFrom);
+    return copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs);
   }
   const [writeId, checkpointId] = [newId(), newId()];
   const request = {
@@ -53,10 +58,19 @@ export async function forkThread(
         thread: { forkedFrom },
       },
     }),
+    ...(ttlMs !== undefined && { ttlMs }),
   };
   const outcome = await context.call({ operation: "fork", threadId: target }, (log) => log.append(target, request));
   if (outcome.appended || outcome.occupant?.writeId === writeId) return checkpointId;
   throw targetExists(context, target);
+}
+
+/** How long the source has yet to live, by the storage's clock; `undefined` where it has no end. */
+async function timeLeft(context: CheckpointContext, source: string, generation: string): Promise<number | undefined> {
+  if (!context.log.capabilities.ttl) return undefined;
+  const tail = await context.call({ operation: "fork", threadId: source }, (log) => log.tail(source));
+  if (tail?.generation !== generation) throw noSource(source, undefined);
+  return tail.ttlMs === undefined ? undefined : Math.max(tail.ttlMs, 1);
 }
 
 const readForFork = (
@@ -68,13 +82,19 @@ const readForFork = (
     at === undefined ? log.readTail(source) : log.readCheckpoint(source, at),
   );
 
-/** Copies the whole history: the same checkpoints under another thread id. False when there is nothing to copy. */
+/**
+ * Copies the whole history: the same checkpoints under another thread id. False
+ * when there is nothing to copy: a thread without a checkpoint, which only
+ * somebody's lease keeps, is nothing to anybody else.
+ */
 export async function copyThread(context: CheckpointContext, source: string, target: string): Promise<boolean> {
   assertThreadId(source);
   assertThreadId(target);
   if (source === target) throw targetExists(context, target);
   const place = { operation: "copyThread", threadId: target };
   const generation = newId();
+  const tail = await context.call(place, (log) => log.tail(source));
+  if (tail === undefined || tail.entry.head === 0) return false;
   const copied = await context.call(place, (log) => log.copy(source, target, generation));
   if (copied !== "target exists") return copied === "copied";
   // The target may be this very copy: its answer was lost and the call was made again.

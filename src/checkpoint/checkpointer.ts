@@ -1,10 +1,13 @@
+/** Long because it is the whole surface of what users hold: a short method for each feature, which lives in a file of its own. */
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
+import { assertThreadLog } from "./assert-thread-log.ts";
 import {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
   type FindOptions,
+  type ForkOptions,
   type ListThreadsOptions,
   type PageOptions,
   type SaveOptions,
@@ -19,19 +22,34 @@ import type { CallPlace } from "./call.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { headOf } from "./chain.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
+import { positionFrom } from "./cursor.ts";
 import { deleteCheckpoint, removeThread } from "./editing.ts";
-import { catchUpIndex, checkedLimit, findByMetadata, findThreads, searchThreads } from "./finding.ts";
+import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
+import {
+  FIND,
+  FORK,
+  LEASE,
+  LIST_THREADS,
+  optionsOf,
+  pageOptionsOf,
+  refOf,
+  saveOptionsOf,
+  VACUUM,
+  WATCH,
+} from "./options.ts";
 import { type Page, page } from "./page.ts";
 import { stateAt } from "./position.ts";
 import type { ForkPoint } from "./record.ts";
-import { assertVacuumOptions, vacuumThread } from "./retention.ts";
+import { assertVacuumOptions, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
+import { catchUpIndex, searchThreads } from "./searching.ts";
 import { threadStats } from "./stats.ts";
-import { metadataOf, summarise, summariseThread } from "./summary.ts";
+import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
-import { type WatchOptions, watchThread } from "./watching.ts";
+import { Warnings } from "./warnings.ts";
+import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.ts";
 
 /** Large batches: each becomes one segment of the index, and segments that are merged later leave free pages behind. */
 const SAVES_PER_INDEXING = 256;
@@ -50,6 +68,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   constructor(log: ThreadLog, options: CheckpointerOptions = {}) {
     super();
+    assertThreadLog(log);
     this.#context = openContext(this, log, options);
     this.#logCapabilities = log.capabilities;
     this.#capabilities = capabilitiesOf(log);
@@ -76,8 +95,15 @@ export class Checkpointer extends BaseCheckpointer {
     return this.capabilities;
   }
 
-  async save(state: AgentState, threadId: string, options: SaveOptions = {}): Promise<string> {
+  /** `save(state, "t1", { checkpointId, metadata })`, or for short `save(state, "t1", checkpointId, metadata)`. */
+  async save(
+    state: AgentState,
+    threadId: string,
+    given?: string | SaveOptions,
+    metadata?: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
     this.#assertOpen("save");
+    const options = saveOptionsOf(given, metadata);
     if (options.ttlSeconds !== undefined) await this.#assertCan("ttl", "ttlSeconds");
     if (options.lease !== undefined) await this.#assertCan("lease", "a lease");
     if (!(state instanceof AgentState))
@@ -95,7 +121,7 @@ export class Checkpointer extends BaseCheckpointer {
     if (this.#context.log.catchUp === undefined || this.#unindexedSaves < SAVES_PER_INDEXING) return;
     this.#unindexedSaves = 0;
     this.#indexing = this.#indexing
-      .then(() => (this.#context.closing.aborted ? undefined : catchUpIndex(this.#context)))
+      .then(() => (this.#context.closing.aborted ? undefined : catchUpIndex(this.#context, new Warnings())))
       .catch(() => undefined);
   }
 
@@ -107,7 +133,9 @@ export class Checkpointer extends BaseCheckpointer {
     return options;
   }
 
-  async load(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<AgentState | undefined> {
+  /** The newest state, or that of one checkpoint: `load("t1", { checkpointId })` or `load("t1", checkpointId)`. */
+  async load(threadId: string, ref?: string | CheckpointRef): Promise<AgentState | undefined> {
+    const { checkpointId } = refOf("load", ref);
     const place = this.#named("load", threadId, checkpointId);
     const chain = await this.#context.call(place, (log) =>
       checkpointId === undefined ? log.readTail(threadId) : log.readCheckpoint(threadId, checkpointId),
@@ -119,16 +147,18 @@ export class Checkpointer extends BaseCheckpointer {
     });
   }
 
-  override async exists(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<boolean> {
+  override async exists(threadId: string, ref?: string | CheckpointRef): Promise<boolean> {
+    const { checkpointId } = refOf("exists", ref);
     const place = this.#named("exists", threadId, checkpointId);
     return (await this.#entry(place)) !== undefined;
   }
 
   /** The newest checkpoints first; no state is read. */
-  async listCheckpoints(threadId: string, options: PageOptions = {}): Promise<Page<CheckpointSummary>> {
+  async listCheckpoints(threadId: string, given?: number | PageOptions): Promise<Page<CheckpointSummary>> {
     const place = this.#named("listCheckpoints", threadId, undefined);
+    const options = pageOptionsOf("listCheckpoints", given);
     const limit = checkedLimit(options.limit, 10);
-    const before = options.cursor === undefined ? undefined : positionFromCursor(options.cursor);
+    const before = options.cursor === undefined ? undefined : positionFrom(options.cursor);
     if (limit === 0) return page<CheckpointSummary>([], options.cursor);
     const query = { limit: limit + 1, ...(before !== undefined && { before }) };
     const found = await this.#context.call(place, (log) => log.list(threadId, query));
@@ -141,7 +171,9 @@ export class Checkpointer extends BaseCheckpointer {
     );
   }
 
-  async delete(threadId: string, { checkpointId }: CheckpointRef = {}): Promise<boolean> {
+  /** One checkpoint, `delete("t1", { checkpointId })` or `delete("t1", checkpointId)`; or the whole thread. */
+  async delete(threadId: string, ref?: string | CheckpointRef): Promise<boolean> {
+    const { checkpointId } = refOf("delete", ref);
     const place = this.#named("delete", threadId, checkpointId);
     if (checkpointId !== undefined) {
       return this.#context.guard(place, () => deleteCheckpoint(this.#context, threadId, checkpointId));
@@ -149,45 +181,37 @@ export class Checkpointer extends BaseCheckpointer {
     return (await removeThread(this.#context, place)) === "removed";
   }
 
-  override async search(query: string, options: FindOptions = {}): Promise<Page<ThreadSearchHit>> {
+  override async search(query: string, given?: FindOptions): Promise<Page<ThreadSearchHit>> {
     this.#assertOpen("search");
+    const options = optionsOf("search", given, FIND);
     await this.#assertCan("search", "search()");
     return searchThreads(this.#context, query, options);
   }
 
-  override async queryByMetadata(key: string, value: unknown, options: FindOptions = {}): Promise<Page<ThreadSummary>> {
+  override async queryByMetadata(key: string, value: unknown, given?: FindOptions): Promise<Page<ThreadSummary>> {
     this.#assertOpen("queryByMetadata");
+    const options = optionsOf("queryByMetadata", given, FIND);
     await this.#assertCan("metadataQuery", "queryByMetadata()");
-    return findByMetadata(this.#context, key, value, options);
+    return summariseThreads(await findByMetadata(this.#context, key, value, options));
   }
 
   /** The metadata the checkpoint was saved with; `undefined` when it is not there. */
   override async getMetadata(
     threadId: string,
-    { checkpointId }: CheckpointRef = {},
+    ref?: string | CheckpointRef,
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const { checkpointId } = refOf("getMetadata", ref);
     const place = this.#named("getMetadata", threadId, checkpointId);
     const entry = await this.#entry(place);
     return this.#context.guard(place, async () => entry && metadataOf(entry));
   }
 
-  override async vacuum(options: VacuumOptions = {}): Promise<VacuumReport> {
+  override async vacuum(given?: VacuumOptions): Promise<VacuumReport> {
     this.#assertOpen("vacuum");
+    const options = optionsOf("vacuum", given, VACUUM);
     await this.#assertCan("vacuum", "vacuum()");
     assertVacuumOptions(options);
-    let [checkpoints, threads] = [0, 0];
-    let cursor: string | undefined;
-    do {
-      const found = await this.listThreads({ limit: 100, ...(cursor !== undefined && { cursor }) });
-      for (const threadId of found) {
-        const place = { operation: "vacuum", threadId };
-        const report = await this.#context.guard(place, () => vacuumThread(this.#context, threadId, options));
-        checkpoints += report.checkpoints;
-        threads += report.threads;
-      }
-      cursor = found.cursor;
-    } while (cursor !== undefined);
-    return { checkpoints, threads, dryRun: options.dryRun ?? false };
+    return vacuumThreads(this.#context, options);
   }
 
   /** Copies the whole history to a new thread. False when the source is not there. */
@@ -197,9 +221,10 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   /** Starts a new thread from a checkpoint of another; returns the new thread's first checkpoint id. */
-  override async fork(source: string, target: string, options: { readonly at?: string } = {}): Promise<string> {
+  override async fork(source: string, target: string, given?: string | ForkOptions): Promise<string> {
     const place = this.#named("fork", source, undefined);
-    return this.#context.guard(place, () => forkThread(this.#context, source, target, options.at));
+    const { at } = typeof given === "string" ? { at: given } : optionsOf("fork", given, FORK);
+    return this.#context.guard(place, () => forkThread(this.#context, source, target, at));
   }
 
   /** The checkpoints this thread was forked from, nearest first, as far as those threads still exist. */
@@ -208,22 +233,23 @@ export class Checkpointer extends BaseCheckpointer {
     return this.#context.guard(place, () => lineageOf(this.#context, threadId));
   }
 
-  override async listThreads(options: ListThreadsOptions = {}): Promise<Page<string>> {
+  override async listThreads(given?: ListThreadsOptions): Promise<Page<string>> {
     this.#assertOpen("listThreads");
+    const options = optionsOf("listThreads", given, LIST_THREADS);
     await this.#assertCan("listThreads", "listThreads()");
-    const found = await findThreads(this.#context, options);
+    const { items, cursor } = await findThreads(this.#context, options);
     return page(
-      found.map(({ threadId }) => threadId),
-      found.cursor,
+      items.map(({ threadId }) => threadId),
+      cursor,
     );
   }
 
   /** Threads with the summary of their newest checkpoint. */
-  override async listWithMetadata(options: ListThreadsOptions = {}): Promise<Page<ThreadSummary>> {
+  override async listWithMetadata(given?: ListThreadsOptions): Promise<Page<ThreadSummary>> {
     this.#assertOpen("listWithMetadata");
+    const options = optionsOf("listWithMetadata", given, LIST_THREADS);
     await this.#assertCan("listWithMetadata", "listWithMetadata()");
-    const found = await findThreads(this.#context, options);
-    return page(found.map(summariseThread), found.cursor);
+    return summariseThreads(await findThreads(this.#context, options));
   }
 
   /** What a thread costs; `undefined` when it is not there. Reads no state. */
@@ -233,19 +259,19 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   /** Runs `work` as the thread's only writer; pass the lease to every `save` inside. */
-  override async withLease<T>(
-    threadId: string,
-    work: (lease: Lease) => Promise<T>,
-    options: LeaseOptions = {},
-  ): Promise<T> {
+  override async withLease<T>(threadId: string, work: (lease: Lease) => Promise<T>, given?: LeaseOptions): Promise<T> {
     this.#named("withLease", threadId, undefined);
+    const options = optionsOf("withLease", given, LEASE);
+    if (typeof work !== "function") throw new TypeError("withLease() takes the thread id, the work, then its options");
     await this.#assertCan("lease", "withLease()");
     return withLease(this.#context, threadId, work, options);
   }
 
   /** Every checkpoint saved from now on, by any process. */
-  override watch(threadId: string, options: WatchOptions = {}): AsyncIterable<CheckpointSummary> {
+  override watch(threadId: string, given?: WatchOptions): AsyncIterable<CheckpointSummary> {
     this.#named("watch", threadId, undefined);
+    const options = optionsOf("watch", given, WATCH);
+    assertWatchOptions(options);
     return watchThread(this.#context, threadId, options);
   }
 
@@ -288,12 +314,4 @@ export class Checkpointer extends BaseCheckpointer {
     const message = `${name}: ${what} needs the capability "${flag}", which is false here`;
     throw new StateError("UNSUPPORTED", message, { backend: name, capability: flag });
   }
-}
-
-function positionFromCursor(cursor: string): number {
-  if (typeof cursor === "string" && /^[1-9]\d{0,15}$/.test(cursor)) return Number(cursor);
-  throw new StateError(
-    "INVALID_ARGUMENT",
-    "this cursor was not made by listCheckpoints; hand back page.cursor as it is",
-  );
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { StateError } from "../errors.ts";
+import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { StateSchema } from "../state/state-schema.ts";
 import { asStateError, type CallPlace, callDriver, persist, policyFor, type RetryPolicy } from "./call.ts";
 import { assertDurability, warnOfWeaker } from "./durability.ts";
@@ -45,6 +46,8 @@ export class CheckpointContext {
 
   async call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
     await this.connect(place);
+    const pause = endOfLongTurn();
+    if (pause !== undefined) await pause;
     const answer = await callDriver(this.log, this.#policy(), place, work, this.closing);
     this.#wasReached = true;
     return answer;

@@ -17,6 +17,7 @@ export async function copyChain(
   target: string,
   records: readonly LogRecord[],
   forkedFrom: ForkPoint,
+  ttlMs: number | undefined,
 ): Promise<string> {
   const checkpointId = newId();
   const place = { operation: "fork", threadId: target };
@@ -30,7 +31,7 @@ export async function copyChain(
       named: isLast ? checkpointId : undefined,
     });
     const dropBelow = record === records[0] && tail > 0 ? { dropBelow: first } : {};
-    const request = { generation, expected: tail, record: copy, ...dropBelow };
+    const request = { generation, expected: tail, record: copy, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) };
     const outcome = await context.call(place, (log) => log.append(target, request));
     return outcome.appended || outcome.occupant?.writeId !== copy.writeId ? outcome : { appended: true };
   };

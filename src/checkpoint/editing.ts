@@ -3,10 +3,11 @@ import type { Message } from "../state/message.ts";
 import type { CallPlace } from "./call.ts";
 import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "./chain.ts";
 import { type CheckpointContext, newId } from "./context.ts";
+import { LostRaces } from "./lost-races.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
 import { isContent, stepsOf } from "./steps.ts";
-import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "./thread-log.ts";
+import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog, ThreadTail } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 /**
@@ -18,9 +19,13 @@ import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 export type Edits = Pick<AppendRequest, "replace" | "drop" | "dropBelow">;
 
-interface Tail {
-  readonly generation: string;
-  readonly entry: LogEntry;
+/** A change of records that are in the log, which can be appended behind any tail as long as they are what they were. */
+export interface EditPlan {
+  readonly edits: Edits;
+  /** The records that the plan was made from. */
+  readonly restsOn: readonly LogEntry[];
+  /** Where the newest checkpoint goes: that one, and the one that is the newest then. */
+  readonly head?: { readonly before: LogEntry; readonly after: LogEntry };
 }
 
 /** Deletes a whole thread. A failure says whether it may be gone all the same. */
@@ -41,6 +46,9 @@ export async function removeThread(
   }
 }
 
+/** A plan is made anew when its records were changed: by another edit, which is rare. */
+export const MOST_PLANS = 20;
+
 /** Deletes one checkpoint. The one before it becomes the head if it was the newest. */
 export async function deleteCheckpoint(
   context: CheckpointContext,
@@ -48,7 +56,7 @@ export async function deleteCheckpoint(
   checkpointId: string,
 ): Promise<boolean> {
   const place = { operation: "delete", threadId, checkpointId };
-  for (;;) {
+  for (const plans = new LostRaces(context, "delete", threadId, MOST_PLANS); ; plans.lost()) {
     const tail = await context.call(place, (log) => log.tail(threadId));
     const entry = await context.call(place, (log) => log.entry(threadId, checkpointId));
     if (tail === undefined || entry === undefined) return false;
@@ -60,8 +68,9 @@ export async function deleteCheckpoint(
       continue;
     }
     const edits = await planRemovalOf(context, threadId, entry, newer, older);
-    const head = newer === undefined ? older : undefined;
-    if (await appendEdit(context, threadId, tail, head, edits)) return true;
+    const restsOn = [entry, newer, older].filter((each) => each !== undefined);
+    const head = newer === undefined && older !== undefined ? { before: entry, after: older } : undefined;
+    if (await appendEdit(context, threadId, tail, { edits, restsOn, ...(head && { head }) })) return true;
   }
 }
 
@@ -167,12 +176,12 @@ function readChain(context: CheckpointContext, threadId: string, entry: LogEntry
 export async function neighbours(
   context: CheckpointContext,
   threadId: string,
-  entry: LogEntry,
+  { seq }: LogEntry,
 ): Promise<{ readonly newer: LogEntry | undefined; readonly older: LogEntry | undefined }> {
   let newer: LogEntry | undefined;
   for await (const other of entries(context, threadId)) {
-    if (other.seq < entry.seq) return { newer, older: other };
-    if (other.seq > entry.seq) newer = other;
+    if (other.seq < seq) return { newer, older: other };
+    if (other.seq > seq) newer = other;
   }
   return { newer, older: undefined };
 }
@@ -197,29 +206,71 @@ export async function* entries(
 export const isOvertaken = ({ replace = [], drop = [], dropBelow = 0 }: Edits, tail: number): boolean =>
   dropBelow > tail + 1 || drop.some((seq) => seq > tail) || replace.some(({ seq }) => seq > tail);
 
-/** Writes an edit behind the tail. `head` is the new newest checkpoint where that changes. False when the thread moved meanwhile. */
+/**
+ * Writes an edit behind the tail. An edit of old records does not depend on what
+ * is added behind them, so a race that was lost costs another append and not
+ * another plan: a writer that never stops delays it and cannot keep it from
+ * happening. False when the plan no longer fits.
+ */
 export async function appendEdit(
   context: CheckpointContext,
   threadId: string,
-  tail: Tail,
-  head: LogEntry | undefined,
-  edits: Edits,
+  tail: ThreadTail,
+  plan: EditPlan,
 ): Promise<boolean> {
-  if (isOvertaken(edits, tail.entry.seq)) return false;
+  let current: ThreadTail | undefined = tail;
+  if (plan.restsOn.some(({ seq }) => seq > tail.entry.seq)) {
+    // Records that came after the tail was read have a part in the plan.
+    current = await context.call({ operation: "delete", threadId }, (log) => log.tail(threadId));
+    if (current?.generation !== tail.generation) return false;
+    if (!(await stillFits(context, threadId, { planned: tail, current }, plan))) return false;
+  }
+  for (const races = new LostRaces(context, "delete", threadId); ; races.lost()) {
+    const request = editRequest(context, current, plan);
+    const outcome = await context.call({ operation: "delete", threadId }, (log) => log.append(threadId, request));
+    if (outcome.appended || outcome.occupant?.writeId === request.record.writeId) return true;
+    const { tail: entry, generation } = outcome;
+    if (entry === undefined || generation !== current.generation) return false;
+    current = { generation, entry };
+    if (!(await stillFits(context, threadId, { planned: tail, current }, plan))) return false;
+  }
+}
+
+function editRequest(context: CheckpointContext, tail: ThreadTail, { edits, head }: EditPlan): AppendRequest {
   const writeId = newId();
   const tailHeader = openHeader(tail.entry);
   const seq = tail.entry.seq + 1;
   const outdated = tailHeader.kind === "edit" ? [tail.entry.seq] : [];
-  const base = head?.base ?? Math.max(tail.entry.base, edits.dropBelow ?? 0);
-  const parts = { seq, writeId, base, head: head?.seq ?? tail.entry.head };
-  const record = sealMark("edit", parts, context.now(), tailHeader.thread);
-  const request: AppendRequest = {
+  const base = head?.after.base ?? Math.max(tail.entry.base, edits.dropBelow ?? 0);
+  const parts = { seq, writeId, base, head: head?.after.seq ?? tail.entry.head };
+  return {
     generation: tail.generation,
     expected: tail.entry.seq,
-    record,
+    record: sealMark("edit", parts, context.now(), { ...tailHeader.thread, edits: editsAt(tail) + 1 }),
     ...edits,
     drop: [...(edits.drop ?? []), ...outdated],
   };
-  const outcome = await context.call({ operation: "delete", threadId }, (log) => log.append(threadId, request));
-  return outcome.appended || outcome.occupant?.writeId === writeId;
+}
+
+const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
+
+/**
+ * Whether the records of a plan are what they were. The tail tells where nobody
+ * has edited the thread since, without another call in which yet another save
+ * would come first; else the records do, whose headers hold their checksums.
+ */
+async function stillFits(
+  context: CheckpointContext,
+  threadId: string,
+  { planned, current }: { readonly planned: ThreadTail; readonly current: ThreadTail },
+  { restsOn, head }: EditPlan,
+): Promise<boolean> {
+  if (head !== undefined && current.entry.head !== head.before.seq) return false;
+  if (editsAt(current) === editsAt(planned)) return true;
+  const found = await Promise.all(
+    restsOn.map(({ checkpointId = "" }) =>
+      context.call({ operation: "delete", threadId, checkpointId }, (log) => log.entry(threadId, checkpointId)),
+    ),
+  );
+  return restsOn.every(({ seq, header }, index) => found[index]?.seq === seq && found[index].header === header);
 }

@@ -12,6 +12,8 @@ export const assertThreadId = (id: unknown, maxBytes: number = MAX_ID_BYTES): vo
   assertId(id, "thread id", maxBytes);
 export const assertCheckpointId = (id: unknown): void => assertId(id, "checkpoint id");
 export const assertWriteId = (id: unknown): void => assertId(id, "write id");
+/** The owner of a lease is a name for people; it is kept with every record, so it is as short as an id. */
+export const assertOwner = (id: unknown): void => assertId(id, "owner of a lease");
 
 function assertId(id: unknown, what: string, maxBytes: number = MAX_ID_BYTES): asserts id is string {
   const fault = faultInId(id, maxBytes);

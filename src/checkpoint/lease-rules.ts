@@ -1,6 +1,6 @@
 import { StateError } from "../errors.ts";
 import type { CheckpointContext } from "./context.ts";
-import type { LeaseState } from "./record.ts";
+import type { LeaseState, ThreadFacts } from "./record.ts";
 
 /**
  * The right to write one thread for a while. The lease lies in the log itself:
@@ -21,28 +21,49 @@ export interface Lease {
   readonly clockOffsetMs: number;
 }
 
+/** A thread as a writer knows it: which one of its name, and what its tail says. */
+export interface KnownThread {
+  readonly generation: string;
+  readonly thread: ThreadFacts | undefined;
+}
+
+/**
+ * The lease that lies in a thread. One that was taken in another thread came
+ * here with a copy of its records: it holds nobody here, only its epoch counts on.
+ */
+export function leaseIn(known: KnownThread | undefined): LeaseState | undefined {
+  const lease = known?.thread?.lease;
+  if (lease?.generation === undefined || lease.generation === known?.generation) return lease;
+  return { ...lease, expiresAt: 0 };
+}
+
 /** Why a write must not go ahead, or `undefined`. `held` is the lease the writer has, if any. */
 export async function leaseFault(
   context: CheckpointContext,
-  current: LeaseState | undefined,
+  known: KnownThread | undefined,
   held: Lease | undefined,
 ): Promise<string | undefined> {
+  const current = leaseIn(known);
   if (held !== undefined) {
     if (isHeldBy(current, held)) return undefined;
     return `the lease of ${JSON.stringify(held.owner)} (epoch ${held.epoch}) is no longer held`;
   }
   if (current === undefined || current.expiresAt <= 0) return undefined;
   if (current.expiresAt <= (await context.storageNow())) return undefined;
-  return `it is leased to ${JSON.stringify(current.owner)} until ${new Date(current.expiresAt).toISOString()}`;
+  return leasedTo(current);
 }
+
+export const leasedTo = ({ owner, expiresAt }: LeaseState): string =>
+  `it is leased to ${JSON.stringify(owner)} until ${new Date(expiresAt).toISOString()}`;
 
 /** What a write leaves in the log: the holder's own writes renew the lease, others only keep its epoch in mind. */
 export function leaseAfterWrite(
   context: CheckpointContext,
-  current: LeaseState | undefined,
+  known: KnownThread | undefined,
   held: Lease | undefined,
 ): LeaseState | undefined {
-  if (held !== undefined) return leaseState(context, held);
+  if (held !== undefined && known !== undefined) return leaseState(context, held, known.generation);
+  const current = leaseIn(known);
   return current === undefined ? undefined : { ...current, expiresAt: 0 };
 }
 
@@ -52,11 +73,13 @@ export const isHeldBy = (current: LeaseState | undefined, lease: Lease): boolean
 export const leaseState = (
   context: CheckpointContext,
   { id, owner, epoch, ttlMs, clockOffsetMs }: Lease,
+  generation: string,
 ): LeaseState => ({
   id,
   owner,
   epoch,
   expiresAt: context.now() + clockOffsetMs + ttlMs,
+  generation,
 });
 
 export const leaseConflict = (context: CheckpointContext, threadId: string, fault: string): StateError =>

@@ -1,25 +1,23 @@
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
+import { LONGEST_TTL_MS } from "./append-rules.ts";
 import { type CheckpointContext, newId } from "./context.ts";
-import { isHeldBy, type Lease, leaseConflict, leaseState } from "./lease-rules.ts";
+import { assertOwner } from "./ids.ts";
+import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState } from "./lease-rules.ts";
+import { LostRaces } from "./lost-races.ts";
 import { type LeaseState, openHeader, sealMark } from "./record.ts";
-import type { AppendRequest, LogEntry } from "./thread-log.ts";
+import type { AppendRequest, ThreadTail } from "./thread-log.ts";
 
 export type { Lease } from "./lease-rules.ts";
 
 export interface LeaseOptions {
   /** Shown to whoever is refused. @default a random name */
   readonly owner?: string;
-  /** How long after the holder's last sign of life another may take over. @default 30000 */
+  /** How long after the holder's last sign of life another may take over; a hundred years at most, also for `Infinity`. @default 30000 */
   readonly ttlMs?: number;
   /** How long to wait for another holder before giving up. @default 0 */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
-}
-
-interface Tail {
-  readonly generation: string;
-  readonly entry: LogEntry;
 }
 
 /** Runs `work` while holding the thread's lease; renews it, and gives it back in the end. */
@@ -48,43 +46,80 @@ async function acquire(
   options: LeaseOptions,
   lost: AbortSignal,
 ): Promise<Lease> {
-  const { owner = newId(), ttlMs = 30_000, waitMs = 0, signal } = options;
-  if (!(ttlMs > 0)) throw new StateError("INVALID_ARGUMENT", "ttlMs must be greater than 0");
+  const { owner, ttlMs, waitMs, signal } = checkedTerms(options);
   const deadline = context.now() + waitMs;
+  const races = new LostRaces(context, "lease", threadId);
+  let tail = await readTail(context, threadId);
+  let clockOffsetMs = await clockOffset(context);
   for (;;) {
     signal?.throwIfAborted();
-    const tail = await readTail(context, threadId);
     const current = leaseOf(tail);
-    const now = await context.storageNow();
-    if (current === undefined || current.expiresAt <= now) {
+    const left = (current?.expiresAt ?? 0) - (context.now() + clockOffsetMs);
+    if (current === undefined || left <= 0) {
       const epoch = (current?.epoch ?? 0) + 1;
-      const clockOffsetMs = now - context.now();
       const lease: Lease = { id: newId(), threadId, owner, epoch, ttlMs, signal: lost, clockOffsetMs };
-      if (await appendLease(context, threadId, tail, leaseState(context, lease))) return lease;
-    } else if (context.now() >= deadline) {
-      const until = new Date(current.expiresAt).toISOString();
-      throw leaseConflict(context, threadId, `it is leased to ${JSON.stringify(current.owner)} until ${until}`);
-    } else await sleep(Math.min(Math.max(current.expiresAt - now, 5), 250), signal);
+      const outcome = await appendLease(context, threadId, tail, (generation) =>
+        leaseState(context, lease, generation),
+      );
+      if (outcome.appended) return lease;
+      races.lost();
+      tail = outcome.tail;
+    } else {
+      if (context.now() >= deadline) throw leaseConflict(context, threadId, leasedTo(current));
+      await sleep(Math.min(Math.max(left, 5), 250), signal);
+      tail = await readTail(context, threadId);
+      clockOffsetMs = await clockOffset(context);
+    }
   }
 }
+
+const clockOffset = async (context: CheckpointContext): Promise<number> => (await context.storageNow()) - context.now();
+
+interface Terms extends Required<Omit<LeaseOptions, "signal">> {
+  readonly signal: AbortSignal | undefined;
+}
+
+function checkedTerms({ owner = newId(), ttlMs = 30_000, waitMs = 0, signal }: LeaseOptions): Terms {
+  assertOwner(owner);
+  if (!(typeof ttlMs === "number" && ttlMs >= 1)) {
+    throw new StateError("INVALID_ARGUMENT", `ttlMs must be a number of milliseconds from 1 on, not ${String(ttlMs)}`);
+  }
+  if (!(typeof waitMs === "number" && waitMs >= 0)) {
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `waitMs must be a number of milliseconds from 0 on, not ${String(waitMs)}`,
+    );
+  }
+  return { owner, ttlMs: Math.min(ttlMs, LONGEST_TTL_MS), waitMs, signal };
+}
+
+/** The longest that a timer can wait: one that is asked for more fires at once, and again, and again. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function keepRenewed(
   context: CheckpointContext,
   lease: Lease,
   lost: AbortController,
 ): { stop(): void; idle(): Promise<void> } {
-  let running: Promise<void> = Promise.resolve();
+  let running: Promise<void> | undefined;
   const renew = async (): Promise<void> => {
-    const renewed = await rewrite(context, lease, () => leaseState(context, lease));
+    const renewed = await rewrite(context, lease, (generation) => leaseState(context, lease, generation));
     if (!renewed) lost.abort(leaseConflict(context, lease.threadId, "its lease was taken over"));
   };
-  const timer = setInterval(() => {
-    running = running.then(renew).catch(() => {
-      // The storage did not answer. The lease may yet be good; if it is not, the next write is refused.
-    });
-  }, lease.ttlMs / 3);
+  const timer = setInterval(
+    () => {
+      running ??= renew()
+        .catch(() => {
+          // The storage did not answer. The lease may yet be good; if it is not, the next write is refused.
+        })
+        .finally(() => {
+          running = undefined;
+        });
+    },
+    Math.min(lease.ttlMs / 3, LONGEST_TIMER_MS),
+  );
   timer.unref();
-  return { stop: () => clearInterval(timer), idle: () => running };
+  return { stop: () => clearInterval(timer), idle: async () => running };
 }
 
 /** Gives the lease back. A thread that never got a checkpoint goes with it. */
@@ -96,48 +131,56 @@ async function release(context: CheckpointContext, lease: Lease): Promise<void> 
     const removed = await context.call(place, (log) => log.remove(lease.threadId, ifTail));
     if (removed !== "moved") return;
   }
-  await rewrite(context, lease, (current) => ({ ...current, expiresAt: 0 }));
+  await rewrite(context, lease, (generation) => ({ ...leaseState(context, lease, generation), expiresAt: 0 }));
 }
 
 /** Replaces the lease in the log while it is still this one. False when it no longer is. */
 async function rewrite(
   context: CheckpointContext,
   lease: Lease,
-  change: (current: LeaseState) => LeaseState,
+  next: (generation: string) => LeaseState,
 ): Promise<boolean> {
-  for (;;) {
-    const tail = await readTail(context, lease.threadId);
-    const current = leaseOf(tail);
-    if (current === undefined || !holds(tail, lease)) return false;
-    if (await appendLease(context, lease.threadId, tail, change(current))) return true;
+  const { threadId } = lease;
+  let tail = await readTail(context, threadId);
+  for (const races = new LostRaces(context, "lease", threadId); holds(tail, lease); races.lost()) {
+    const outcome = await appendLease(context, threadId, tail, next);
+    if (outcome.appended) return true;
+    tail = outcome.tail;
   }
+  return false;
 }
 
+type LeaseOutcome = { readonly appended: true } | { readonly appended: false; readonly tail: ThreadTail | undefined };
+
+/** A refusal brings the tail that is there instead, so that another attempt needs no other call. */
 async function appendLease(
   context: CheckpointContext,
   threadId: string,
-  tail: Tail | undefined,
-  lease: LeaseState,
-): Promise<boolean> {
+  tail: ThreadTail | undefined,
+  next: (generation: string) => LeaseState,
+): Promise<LeaseOutcome> {
   const writeId = newId();
+  const generation = tail?.generation ?? writeId;
   const seq = (tail?.entry.seq ?? 0) + 1;
   const base = tail === undefined || tail.entry.head === 0 ? seq : tail.entry.base;
-  const facts = { ...(tail && openHeader(tail.entry).thread), lease };
+  const facts = { ...(tail && openHeader(tail.entry).thread), lease: next(generation) };
   const record = sealMark("lease", { seq, writeId, base, head: tail?.entry.head ?? 0 }, context.now(), facts);
   const request: AppendRequest = {
-    generation: tail?.generation ?? writeId,
+    generation,
     expected: tail?.entry.seq ?? 0,
     record,
     ...(tail !== undefined && openHeader(tail.entry).kind === "lease" && { drop: [tail.entry.seq] }),
   };
   const outcome = await context.call({ operation: "lease", threadId }, (log) => log.append(threadId, request));
-  return outcome.appended || outcome.occupant?.writeId === writeId;
+  if (outcome.appended || outcome.occupant?.writeId === writeId) return { appended: true };
+  const { tail: entry, generation: found } = outcome;
+  return { appended: false, tail: entry && found !== undefined ? { generation: found, entry } : undefined };
 }
 
-const readTail = (context: CheckpointContext, threadId: string): Promise<Tail | undefined> =>
+const readTail = (context: CheckpointContext, threadId: string): Promise<ThreadTail | undefined> =>
   context.call({ operation: "lease", threadId }, (log) => log.tail(threadId));
 
-const leaseOf = (tail: Tail | undefined): LeaseState | undefined =>
-  tail === undefined ? undefined : openHeader(tail.entry).thread?.lease;
+const leaseOf = (tail: ThreadTail | undefined): LeaseState | undefined =>
+  tail && leaseIn({ generation: tail.generation, thread: openHeader(tail.entry).thread });
 
-const holds = (tail: Tail | undefined, lease: Lease): boolean => isHeldBy(leaseOf(tail), lease);
+const holds = (tail: ThreadTail | undefined, lease: Lease): boolean => isHeldBy(leaseOf(tail), lease);

@@ -1,7 +1,20 @@
-/** A list that knows whether there is more: hand `cursor` back to get the next page. */
-export type Page<Item> = readonly Item[] & { readonly cursor: string | undefined };
+import type { ThreadWarning } from "./warnings.ts";
 
-/** The cursor is not enumerable, so that a page prints and compares as the list it is. */
-export function page<Item>(items: readonly Item[], cursor: string | undefined): Page<Item> {
-  return Object.defineProperty([...items], "cursor", { value: cursor }) as unknown as Page<Item>;
+/** A list that knows whether there is more: hand `cursor` back to get the next page. */
+export type Page<Item> = readonly Item[] & {
+  readonly cursor: string | undefined;
+  /** Threads that this page leaves out or tells less of, because they are damaged or written by a newer version. At most 20. */
+  readonly warnings: readonly ThreadWarning[];
+};
+
+/** The cursor and the warnings are not enumerable, so that a page prints and compares as the list it is. */
+export function page<Item>(
+  items: readonly Item[],
+  cursor: string | undefined,
+  warnings: readonly ThreadWarning[] = [],
+): Page<Item> {
+  return Object.defineProperties([...items], {
+    cursor: { value: cursor },
+    warnings: { value: warnings },
+  }) as unknown as Page<Item>;
 }

@@ -132,13 +132,22 @@ describe("the error names what is damaged", () => {
     ["stats", () => checkpointer.stats("plain")],
     ["fork", () => checkpointer.fork("plain", "copy")],
     ["delete", () => checkpointer.delete("plain", { checkpointId: "c2" })],
-    ["search", () => checkpointer.search("one")],
   ])("%s names the thread as well", async (_, call) => {
     log.alter = (entry, threadId) => (threadId === "plain" && entry.seq === 3 ? { ...entry, header: "{" } : entry);
     const failure = await failureOf(call);
     log.alter = (entry) => entry;
     expect(failure).toMatchObject({ code: "CORRUPT", context: { threadId: "plain" } });
     expect(failure.message).toContain('"plain"');
+  });
+
+  test("a search goes on without the record, and its warning names the thread", async () => {
+    log.alter = (entry, threadId) => (threadId === "plain" && entry.seq === 3 ? { ...entry, header: "{" } : entry);
+    const hits = await checkpointer.search("one");
+    log.alter = (entry) => entry;
+    expect(hits.map(({ threadId }) => threadId)).toContain("plain");
+    expect(hits.warnings).toEqual([
+      { threadId: "plain", code: "CORRUPT", message: "the header of record 3 is damaged" },
+    ]);
   });
 });
 

@@ -30,6 +30,8 @@ export interface RecordHeader {
 export interface ThreadFacts {
   /** The checkpoint of another thread that this thread was forked from. */
   readonly forkedFrom?: ForkPoint;
+  /** How often records of the thread were replaced or taken out: whoever plans that sees whether another was faster. */
+  readonly edits?: number;
   readonly lease?: LeaseState;
 }
 
@@ -53,6 +55,8 @@ export interface LeaseState {
   /** Grows by one with every new holder: the fencing token. */
   readonly epoch: number;
   readonly expiresAt: number;
+  /** Of the thread it was taken in: in a copy of that thread it holds nobody. */
+  readonly generation?: string;
 }
 
 const EMPTY_CHAIN: ChainSize = { records: 0, bytes: 0, liveBytes: 0, baseBytes: 0 };

@@ -1,45 +1,77 @@
 import { StateError } from "../errors.ts";
 import type { VacuumOptions, VacuumReport } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { appendEdit, type Edits, entries, rebuiltOn } from "./editing.ts";
+import { appendEdit, type EditPlan, entries, MOST_PLANS, rebuiltOn } from "./editing.ts";
+import { everyThread } from "./finding.ts";
+import { LostRaces } from "./lost-races.ts";
 import { fits } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
-import type { LogEntry } from "./thread-log.ts";
+import type { LogEntry, ThreadEntry } from "./thread-log.ts";
+import { Warnings } from "./warnings.ts";
 
-/** Retention for one thread: takes away its oldest checkpoints, or all of them. */
-export async function vacuumThread(
-  context: CheckpointContext,
-  threadId: string,
-  options: VacuumOptions,
-): Promise<VacuumReport> {
-  const dryRun = options.dryRun ?? false;
+/** What may go, as of the moment the vacuum began. */
+interface Rule {
+  readonly keepLast: number;
+  /** Checkpoints from this time on stay. */
+  readonly cutoff: number;
+  readonly dryRun: boolean;
+}
+
+interface Removed {
+  readonly checkpoints: number;
+  readonly threads: number;
+}
+
+const NOTHING: Removed = { checkpoints: 0, threads: 0 };
+
+/** Retention for every thread. One that cannot be vacuumed is left as it is and reported; the others get their turn. */
+export async function vacuumThreads(context: CheckpointContext, options: VacuumOptions): Promise<VacuumReport> {
+  const { olderThanDays, keepLast = 0, dryRun = false } = options;
+  const cutoff = olderThanDays === undefined ? Number.POSITIVE_INFINITY : context.now() - olderThanDays * 86_400_000;
+  const warnings = new Warnings();
+  let [checkpoints, threads] = [0, 0];
+  for await (const thread of everyThread(context, "vacuum", "", warnings)) {
+    const { threadId } = thread;
+    const removed = await warnings.skipping(threadId, () =>
+      context.guard({ operation: "vacuum", threadId }, () =>
+        vacuumThread(context, thread, { keepLast, cutoff, dryRun }),
+      ),
+    );
+    checkpoints += removed?.checkpoints ?? 0;
+    threads += removed?.threads ?? 0;
+  }
+  return { checkpoints, threads, dryRun, skipped: warnings.count, warnings: warnings.list };
+}
+
+/** Takes away the thread's oldest checkpoints, or all of them. */
+async function vacuumThread(context: CheckpointContext, { threadId, head }: ThreadEntry, rule: Rule): Promise<Removed> {
+  // A thread holds no more checkpoints than the position of its newest says: the many short ones cost no call.
+  if (head.seq <= rule.keepLast || (head.seq === 1 && isYoung(head, rule))) return NOTHING;
   const place = { operation: "vacuum", threadId };
-  for (;;) {
+  const mayGo = (entry: LogEntry, newer: number): boolean => newer >= rule.keepLast && !isYoung(entry, rule);
+  for (const plans = new LostRaces(context, "vacuum", threadId, MOST_PLANS); ; plans.lost()) {
     const tail = await context.call(place, (log) => log.tail(threadId));
-    if (tail === undefined) return { checkpoints: 0, threads: 0, dryRun };
-    const all: LogEntry[] = [];
-    for await (const entry of entries(context, threadId)) all.unshift(entry);
-    const wanted = countToRemove(context, all, options);
-    const whole = wanted === all.length;
-    const { cut, edits } = whole
-      ? { cut: wanted, edits: undefined }
-      : await planCut(context, threadId, all, wanted, dryRun);
-    const report = { checkpoints: cut, threads: whole && cut > 0 ? 1 : 0, dryRun };
-    if (dryRun || (cut === 0 && edits === undefined)) return report;
-    if (whole) {
+    if (tail === undefined) return NOTHING;
+    const found = await survey(context, threadId, mayGo);
+    if (found.oldestKept === undefined) {
+      const removed = { checkpoints: found.outdated, threads: found.outdated > 0 ? 1 : 0 };
+      if (found.outdated === 0 || rule.dryRun) return removed;
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };
-      if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return report;
+      if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return removed;
       continue;
     }
-    if (edits === undefined || (await appendEdit(context, threadId, tail, undefined, edits))) return report;
+    const { outdated, plan } = await planCut(context, threadId, { ...found, oldestKept: found.oldestKept }, rule);
+    if (rule.dryRun || plan === undefined || (await appendEdit(context, threadId, tail, plan))) {
+      return { checkpoints: outdated, threads: 0 };
+    }
   }
 }
 
 interface Cut {
   /** How many checkpoints go. */
-  readonly cut: number;
+  readonly outdated: number;
   /** Nothing where there is nothing to do. */
-  readonly edits: Edits | undefined;
+  readonly plan: EditPlan | undefined;
 }
 
 /**
@@ -50,38 +82,57 @@ interface Cut {
 async function planCut(
   context: CheckpointContext,
   threadId: string,
-  all: readonly LogEntry[],
-  wanted: number,
-  dryRun: boolean,
+  { outdated, oldestKept }: { readonly outdated: number; readonly oldestKept: LogEntry },
+  rule: Rule,
 ): Promise<Cut> {
-  const first = all[wanted];
-  if (first === undefined) return { cut: 0, edits: undefined };
-  const { kind, freshMessages, chain } = openHeader(first);
-  if (kind === "base" && wanted === 0) return { cut: 0, edits: undefined };
-  if (kind === "base" && freshMessages === undefined) return { cut: wanted, edits: { dropBelow: first.seq } };
+  const restsOn = [oldestKept];
+  const { kind, freshMessages, chain } = openHeader(oldestKept);
+  if (kind === "base" && outdated === 0) return { outdated, plan: undefined };
+  const { seq, base } = oldestKept;
+  if (kind === "base" && freshMessages === undefined) return { outdated, plan: { edits: { dropBelow: seq }, restsOn } };
   const { capabilities } = context.log;
   // A dry run reads no state: the headers tell about how large it is.
-  if (dryRun && chain.liveBytes <= capabilities.maxRecordBytes) return { cut: wanted, edits: undefined };
-  const replacement = dryRun ? undefined : await rebuiltOn(context, threadId, first, undefined);
+  if (rule.dryRun && chain.liveBytes <= capabilities.maxRecordBytes) return { outdated, plan: undefined };
+  const replacement = rule.dryRun ? undefined : await rebuiltOn(context, threadId, oldestKept, undefined);
   if (replacement !== undefined && fits(replacement, capabilities)) {
-    return { cut: wanted, edits: { dropBelow: first.seq, replace: [replacement] } };
+    return { outdated, plan: { edits: { dropBelow: seq, replace: [replacement] }, restsOn } };
   }
-  const below = all.filter(({ seq }) => seq < first.base).length;
-  if (below < wanted) return planCut(context, threadId, all, below, dryRun);
-  return { cut: below, edits: below === 0 ? undefined : { dropBelow: first.base } };
+  const below = await survey(context, threadId, (entry) => entry.seq < base);
+  if (below.oldestKept !== undefined && below.outdated < outdated) {
+    return planCut(context, threadId, { outdated: below.outdated, oldestKept: below.oldestKept }, rule);
+  }
+  return {
+    outdated: below.outdated,
+    plan: below.outdated === 0 ? undefined : { edits: { dropBelow: base }, restsOn },
+  };
 }
 
-/** How many of the oldest go. In the order of the log: a clock that jumped cannot tear a hole into the history. */
-function countToRemove(context: CheckpointContext, oldestFirst: readonly LogEntry[], options: VacuumOptions): number {
-  const { olderThanDays, keepLast } = options;
-  const byCount = keepLast === undefined ? oldestFirst.length : Math.max(0, oldestFirst.length - keepLast);
-  if (olderThanDays === undefined) return byCount;
-  const cutoff = context.now() - olderThanDays * 86_400_000;
-  const firstYoung = oldestFirst.findIndex((entry) => openHeader(entry).createdAt >= cutoff);
-  return Math.min(byCount, firstYoung === -1 ? oldestFirst.length : firstYoung);
+/**
+ * How many of the oldest go, and the oldest of those that stay. In the order of
+ * the log: a clock that jumped cannot tear a hole into the history. Holds no
+ * more than a page of entries, however many there are. `mayGo` is told how many
+ * are newer.
+ */
+async function survey(
+  context: CheckpointContext,
+  threadId: string,
+  mayGo: (entry: LogEntry, newer: number) => boolean,
+): Promise<{ readonly outdated: number; readonly oldestKept: LogEntry | undefined }> {
+  let [met, kept] = [0, 0];
+  let oldestKept: LogEntry | undefined;
+  for await (const entry of entries(context, threadId)) {
+    met++;
+    if (mayGo(entry, met - 1)) continue;
+    kept = met;
+    oldestKept = entry;
+  }
+  return { outdated: met - kept, oldestKept };
 }
 
-export function assertVacuumOptions({ olderThanDays, keepLast }: VacuumOptions): void {
+const isYoung = (entry: LogEntry, { cutoff }: Rule): boolean =>
+  cutoff !== Number.POSITIVE_INFINITY && openHeader(entry).createdAt >= cutoff;
+
+export function assertVacuumOptions({ olderThanDays, keepLast, dryRun }: VacuumOptions): void {
   if (olderThanDays === undefined && keepLast === undefined) {
     throw new StateError("INVALID_ARGUMENT", "vacuum needs olderThanDays or keepLast: say what may go");
   }
@@ -90,5 +141,8 @@ export function assertVacuumOptions({ olderThanDays, keepLast }: VacuumOptions):
   }
   if (keepLast !== undefined && !(Number.isInteger(keepLast) && keepLast >= 1)) {
     throw new StateError("INVALID_ARGUMENT", "keepLast must be a whole number from 1 on");
+  }
+  if (dryRun !== undefined && typeof dryRun !== "boolean") {
+    throw new StateError("INVALID_ARGUMENT", "dryRun must be true or false");
   }
 }

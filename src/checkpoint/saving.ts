@@ -18,6 +18,7 @@ import { isOvertaken } from "./editing.ts";
 import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
+import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
 import { freeName } from "./moving-names.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
@@ -58,7 +59,7 @@ export async function saveState(
     const applied = await appliedBefore(context, state, threadId, attempt, options);
     if (applied !== undefined) return applied;
     let expectation = await initialExpectation(context, state, threadId, options);
-    for (;;) {
+    for (const races = new LostRaces(context, "save", threadId); ; races.lost()) {
       expectation = await heedLease(context, threadId, expectation, options);
       const { request, made } = await planAppend(context, state, threadId, expectation, {
         ...options,
@@ -150,11 +151,11 @@ async function heedLease(
   expected: Expectation | undefined,
   options: SaveOptions,
 ): Promise<Expectation | undefined> {
-  if ((await leaseFault(context, expected?.thread?.lease, options.lease)) === undefined) return expected;
+  if ((await leaseFault(context, expected, options.lease)) === undefined) return expected;
   const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
   const refusal = { appended: false, tail: found?.entry, generation: found?.generation, occupant: undefined } as const;
   const fresh = reconsider(context, threadId, expected, refusal, options);
-  const fault = await leaseFault(context, fresh?.thread?.lease, options.lease);
+  const fault = await leaseFault(context, fresh, options.lease);
   if (fault !== undefined) throw leaseConflict(context, threadId, fault);
   return fresh;
 }
@@ -207,8 +208,9 @@ async function planAppend(
       ? { planned: whole, edits: {} }
       : await freeName(context, threadId, options.checkpointId, state.fields, whole, asOf(builtOn, expected.tail));
   const seq = (expected?.tail ?? 0) + 1;
-  const lease = leaseAfterWrite(context, expected?.thread?.lease, options.lease);
-  const thread = { ...expected?.thread, ...(lease !== undefined && { lease }) };
+  const lease = leaseAfterWrite(context, expected, options.lease);
+  const edited = Object.keys(edits).length === 0 ? {} : { edits: (expected?.thread?.edits ?? 0) + 1 };
+  const thread = { ...expected?.thread, ...edited, ...(lease !== undefined && { lease }) };
   const fields: RecordFields = {
     kind: planned.kind,
     createdAt: context.now(),

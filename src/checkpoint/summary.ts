@@ -1,8 +1,14 @@
-import { StateError } from "../errors.ts";
 import type { CheckpointSummary, ThreadSummary } from "./base-checkpointer.ts";
 import { decodeMetadata } from "./metadata.ts";
+import { type Page, page } from "./page.ts";
 import { openHeader } from "./record.ts";
-import type { LogEntry, ThreadEntry } from "./thread-log.ts";
+import type { LogEntry, LogPage, ThreadEntry } from "./thread-log.ts";
+import type { Warnings } from "./warnings.ts";
+
+/** A page of threads, and what was the matter with those it cannot tell everything of. */
+export interface FoundThreads extends LogPage<ThreadEntry> {
+  readonly warnings: Warnings;
+}
 
 /** `older` is the checkpoint just before it, where that is known: a thread's history is a line. */
 export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary {
@@ -19,13 +25,18 @@ export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary 
 }
 
 /** A thread whose newest checkpoint cannot be read is still listed, by its name: one bad thread must not hide the others. */
-export function summariseThread({ threadId, head }: ThreadEntry): ThreadSummary {
+export function summariseThread({ threadId, head }: ThreadEntry, warnings: Warnings): ThreadSummary {
   try {
     return { threadId, ...summarise(head) };
   } catch (error) {
-    if (!StateError.is(error)) throw error;
+    warnings.note(error, threadId);
     return { threadId, checkpointId: head.checkpointId ?? "" };
   }
+}
+
+export function summariseThreads({ items, cursor, warnings }: FoundThreads): Page<ThreadSummary> {
+  const shown = items.map((thread) => summariseThread(thread, warnings));
+  return page(shown, cursor, warnings.list);
 }
 
 export const metadataOf = (entry: LogEntry): Readonly<Record<string, unknown>> =>

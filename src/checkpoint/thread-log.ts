@@ -93,6 +93,14 @@ export interface LogChain {
   readonly records: readonly LogRecord[];
 }
 
+/** Where a thread ends at the moment. */
+export interface ThreadTail {
+  readonly generation: string;
+  readonly entry: LogEntry;
+  /** Only with `capabilities.ttl`: how long the thread has yet to live, by the storage's clock. Absent where it has no end. */
+  readonly ttlMs?: number;
+}
+
 export interface ThreadEntry {
   readonly threadId: string;
   /** The entry of the thread's head checkpoint. */
@@ -171,7 +179,7 @@ export interface ThreadLog {
   entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined>;
 
   /** The tail without any body. */
-  tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined>;
+  tail(threadId: string): Promise<ThreadTail | undefined>;
 
   /** Entries that carry a checkpoint id, newest first, below `before` if given. Reads no bodies. */
   list(threadId: string, options: { readonly before?: number; readonly limit: number }): Promise<readonly LogEntry[]>;
@@ -189,7 +197,8 @@ export interface ThreadLog {
 
   /**
    * Makes `target` a thread with the records of `source`, positions included,
-   * and a generation of its own. The target appears whole or not at all. Says
+   * and a generation of its own. Where the source has an end, the target has the
+   * same. The target appears whole or not at all. Says
    * "no source" or "target exists" instead when that is so.
    */
   copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists">;
@@ -197,7 +206,9 @@ export interface ThreadLog {
   /**
    * Threads that have a head checkpoint, in a stable order of the driver's
    * choice; every thread that exists during the whole walk is met exactly once.
-   * `prefix` narrows to ids that begin with it, literally.
+   * `prefix` narrows to ids that begin with it, literally. A thread that is
+   * damaged stands in no other's way: it comes last, as an error that names it,
+   * after every other thread was given.
    */
   listThreads(options: {
     readonly prefix: string;

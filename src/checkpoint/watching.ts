@@ -1,3 +1,4 @@
+import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
 import type { CheckpointSummary } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
@@ -11,6 +12,15 @@ export interface WatchOptions {
   readonly signal?: AbortSignal;
   /** How often to look where the backend cannot call back. @default 250 */
   readonly pollMs?: number;
+}
+
+/** A timer that is asked to wait longer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export function assertWatchOptions({ pollMs = 250 }: WatchOptions): void {
+  if (typeof pollMs === "number" && pollMs >= 1 && pollMs <= LONGEST_TIMER_MS) return;
+  const range = `a number of milliseconds from 1 to ${LONGEST_TIMER_MS}`;
+  throw new StateError("INVALID_ARGUMENT", `pollMs must be ${range}, not ${String(pollMs)}`);
 }
 
 /** Every checkpoint saved from now on, in order, by whomever, until the signal or until the checkpointer is closed. A thread that does not exist yet can be watched. */

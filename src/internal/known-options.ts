@@ -24,7 +24,7 @@ export function assertKnownOptions(where: string, options: object, kinds: Option
 
 const withArticle = (kind: Kind): string => (kind === "object" ? "an object" : `a ${kind}`);
 
-function unknownOption(where: string, name: string, names: readonly string[]): StateError {
+export function unknownOption(where: string, name: string, names: readonly string[]): StateError {
   const meant = nearestName(name, names);
   const instead = meant === undefined ? `it takes ${names.join(", ")}` : `did you mean ${JSON.stringify(meant)}?`;
   return new StateError("INVALID_ARGUMENT", `${where} has no option ${JSON.stringify(name)}; ${instead}`);

@@ -1,24 +1,30 @@
-/** The name that somebody who wrote `given` most likely meant, if any: two keys off at most. */
-export function nearestName(given: string, names: readonly string[]): string | undefined {
-  const ranked = names
-    .map((name) => ({ name, distance: distance(given.toLowerCase(), name.toLowerCase()) }))
-    .filter((candidate) => candidate.distance <= Math.min(2, candidate.name.length / 3))
-    .sort((one, other) => one.distance - other.distance);
-  return ranked[0]?.name;
+/** The known name that was most likely meant, or `undefined` where every one of them is far off. */
+export function nearestName(given: string, known: readonly string[]): string | undefined {
+  const wanted = plain(given);
+  const distances = known.map((name) => ({ name, distance: editDistance(wanted, plain(name)) }));
+  const [best] = distances.sort((a, b) => a.distance - b.distance);
+  if (best === undefined) return undefined;
+  const isPart = wanted.length > 2 && plain(best.name).includes(wanted);
+  return isPart || best.distance <= Math.max(1, wanted.length / 3) ? best.name : undefined;
 }
 
-/** Letters to add, to take out or to change. */
-function distance(from: string, to: string): number {
-  // Options are short; whatever is much longer is no misspelt one.
-  if (Math.abs(from.length - to.length) > 2) return Number.POSITIVE_INFINITY;
-  let row = Array.from({ length: to.length + 1 }, (_, at) => at);
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1];
-    for (const [at, other] of [...to].entries()) {
-      const [left = 0, above = 0, across = 0] = [next[at], row[at + 1], row[at]];
-      next.push(Math.min(left + 1, above + 1, across + (letter === other ? 0 : 1)));
+/** `checkpoint_id` and `checkpointID` are `checkpointId`. */
+const plain = (name: string): string =>
+  name
+    .slice(0, 64)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, "");
+
+/** How many characters must be added, left out or changed. */
+function editDistance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (const [row, character] of [...a].entries()) {
+    const current = [row + 1];
+    for (const [column, other] of [...b].entries()) {
+      const changed = (above[column] ?? 0) + (character === other ? 0 : 1);
+      current.push(Math.min(changed, (above[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
     }
-    row = next;
+    above = current;
   }
-  return row.at(-1) ?? 0;
+  return above.at(-1) ?? 0;
 }

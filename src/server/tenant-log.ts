@@ -11,9 +11,10 @@ import type {
   LogRecord,
   SearchHit,
   ThreadEntry,
+  ThreadTail,
 } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
-import type { RemoteCapabilities, Tail } from "../wire/messages.ts";
+import type { RemoteCapabilities } from "../wire/messages.ts";
 import type { ThreadPlace } from "../wire/names.ts";
 import { AppendGate } from "./append-gate.ts";
 import type { CursorSeal } from "./cursors.ts";
@@ -119,7 +120,7 @@ export class TenantLog {
     return this.#context.call(place, (log) => log.entry(this.#inside(threadId), checkpointId));
   }
 
-  tail(threadId: string): Promise<Tail | undefined> {
+  tail(threadId: string): Promise<ThreadTail | undefined> {
     return this.#context.call({ operation: "tail", threadId }, (log) => log.tail(this.#inside(threadId)));
   }
 

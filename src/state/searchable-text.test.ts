@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../test/property-seed.ts";
 import { assistantMessage, systemMessage, toolMessage, userMessage } from "./message.ts";
-import { searchableText, searchWords } from "./searchable-text.ts";
+import { LONGEST_TEXT, searchableText, searchWords } from "./searchable-text.ts";
 
 describe("the words of a text", () => {
   const cases: readonly [what: string, text: string, words: readonly string[]][] = [
@@ -26,6 +26,15 @@ describe("the words of a text", () => {
 
   test("each Korean character is one word, not its letters", () => {
     expect(searchWords("한국")).toHaveLength(2);
+  });
+
+  test("B3: eight megabytes of any letters have words, none longer than 128 characters, in reasonable time", () => {
+    for (const letter of ["a", "\u00e9", "e\u0301", "\ud835\udc9c", "\u4f1a", "\ufdfa", "\u0301"]) {
+      const words = searchWords(letter.repeat(8_000_000 / letter.length));
+      expect(words.length).toBeLessThanOrEqual(LONGEST_TEXT);
+      expect(words.every((word) => word.length <= 256)).toBe(true);
+    }
+    expect(searchWords("a".repeat(300)).map(({ length }) => length)).toEqual([128, 128, 44]);
   });
 
   test("taking the words of the words changes nothing: an index and a query meet", () => {
@@ -55,6 +64,13 @@ describe("what is searchable of a message", () => {
     expect(searchableText([assistantMessage("", { toolCalls }), answer])).toBe(
       "book_flight oslo 2 true 5 done book_flight",
     );
+  });
+
+  test("B3: a bounded part of each message, so that one cannot take another's place", () => {
+    const long = userMessage("a ".repeat(LONGEST_TEXT));
+    const text = searchableText([long, userMessage("needle")]);
+    expect(text.endsWith(" needle")).toBe(true);
+    expect(text.length).toBeLessThanOrEqual(LONGEST_TEXT + 10);
   });
 
   test("nothing of no messages", () => {

@@ -7,26 +7,38 @@ import { type Message, textOf } from "./message.ts";
  * scripts do not put spaces between words.
  */
 export function searchWords(text: string): string[] {
-  const plain = text.normalize("NFKD").replace(MARKS, "").normalize("NFC").toLowerCase();
-  return plain.match(WORDS) ?? [];
+  const plain = text.slice(0, LONGEST_TEXT).normalize("NFKD").replace(MARKS, "").normalize("NFC").toLowerCase();
+  // Again, because one character may become eighteen.
+  return plain.slice(0, LONGEST_TEXT).match(WORDS) ?? [];
 }
 
-/** What is searchable of a message: its text, its tool calls, the name of the tool that answered. */
+/** As many characters of a text are looked at. One message must not cost an index, and all who search it, without a limit. */
+export const LONGEST_TEXT = 262_144;
+
+/**
+ * What is searchable of a message: its text, its tool calls, the name of the
+ * tool that answered; of all that, the first `LONGEST_TEXT` characters.
+ */
 export function searchableText(messages: readonly Message[]): string {
-  const parts: string[] = [];
-  for (const message of messages) {
-    parts.push(textOf(message));
-    if (message.role === "assistant") {
-      for (const call of message.toolCalls ?? []) parts.push(call.name, stringsIn(call.arguments));
-    }
-    if (message.role === "tool") parts.push(message.toolName);
+  return messages
+    .map((message) => searchWords(partsOf(message).join("\n")).join(" "))
+    .filter((words) => words !== "")
+    .join(" ");
+}
+
+function partsOf(message: Message): readonly string[] {
+  const parts = [textOf(message)];
+  if (message.role === "assistant") {
+    for (const call of message.toolCalls ?? []) parts.push(call.name, stringsIn(call.arguments));
   }
-  return searchWords(parts.join("\n")).join(" ");
+  if (message.role === "tool") parts.push(message.toolName);
+  return parts;
 }
 
 const MARKS = /\p{M}+/gu;
+/** A word has at most 128 characters; what is longer is several. Without an end, a megabyte of letters overflows the engine's stack. */
 const WORDS =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[\p{L}\p{N}_])+/gu;
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[\p{L}\p{N}_]){1,128}/gu;
 
 function stringsIn(value: unknown): string {
   if (typeof value === "string") return value;

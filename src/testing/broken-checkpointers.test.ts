@@ -4,7 +4,9 @@ import { MemoryLog } from "../backends/memory/log.ts";
 import { StateError } from "../errors.ts";
 import { answeringFaults } from "./broken-drivers/answering-faults.ts";
 import type { CheckpointerFault } from "./broken-drivers/checkpointer-fault.ts";
+import { optionFaults } from "./broken-drivers/option-faults.ts";
 import { savingFaults } from "./broken-drivers/saving-faults.ts";
+import { troubleFaults } from "./broken-drivers/trouble-faults.ts";
 import type { CheckpointerCase } from "./checkpointer-cases/checkpointer-case.ts";
 import { checkpointerSuite } from "./checkpointer-cases/suite.ts";
 import { FaultyLog } from "./faulty-log.ts";
@@ -39,7 +41,9 @@ function outcomeOf(each: CheckpointerCase, checkpointer: CheckpointerFault["chec
   });
 }
 
-describe.each([...savingFaults, ...answeringFaults])("a checkpointer that $fault", ({ checkpointer, caughtBy }) => {
+const FAULTS = [...savingFaults, ...answeringFaults, ...optionFaults, ...troubleFaults];
+
+describe.each(FAULTS)("a checkpointer that $fault", ({ checkpointer, caughtBy }) => {
   test.each(caughtBy)("is caught by: %s", async (name) => {
     const result = await outcomeOf(named(name), checkpointer);
     expect(result.outcome).toBe("failed");

@@ -4,6 +4,7 @@ import { MemoryLog } from "../backends/memory/log.ts";
 import type { ThreadLog } from "../checkpoint/thread-log.ts";
 import { appendFaults } from "./broken-drivers/append-faults.ts";
 import { contentFaults } from "./broken-drivers/content-faults.ts";
+import { DeferredIndexLog } from "./broken-drivers/deferred-index-log.ts";
 import type { DriverFault } from "./broken-drivers/fault.ts";
 import { findingFaults } from "./broken-drivers/finding-faults.ts";
 import { positionFaults } from "./broken-drivers/position-faults.ts";
@@ -52,7 +53,14 @@ test("a correct driver with every optional method passes every case that needs n
     expect(result.outcome === "failed" ? result.error : undefined, each.name).toBeUndefined();
     if (result.outcome === "not applicable") for (const need of result.lacks) lacks.add(need);
   }
-  expect([...lacks].sort()).toEqual(["durable", "now"]);
+  expect([...lacks].sort()).toEqual(["catchUp", "durable", "now"]);
+});
+
+test("a correct driver that indexes later passes every case of searching", async () => {
+  for (const each of threadLogSuite.cases.filter(({ area }) => area === "search")) {
+    const result = await outcomeOf(each, (inner) => new DeferredIndexLog(inner));
+    expect(result, each.name).toMatchObject({ outcome: "passed" });
+  }
 });
 
 describe.each(FAULTS)("a driver that $fault", ({ driver, caughtBy }) => {

@@ -9,6 +9,7 @@ import type {
   LogRecord,
   SearchHit,
   ThreadEntry,
+  ThreadTail,
 } from "../checkpoint/thread-log.ts";
 import type { Fields } from "./fields.ts";
 import { type BodyReader, decodeFrame, encodeFrame } from "./frame.ts";
@@ -124,18 +125,16 @@ export const foundEntryJson = (entry: LogEntry | undefined): object =>
 export const readFoundEntry = (fields: Fields): LogEntry | undefined =>
   fields.flag("found") ? readEntry(fields.object("entry")) : undefined;
 
-export interface Tail {
-  readonly generation: string;
-  readonly entry: LogEntry;
+export const foundTailJson = (tail: ThreadTail | undefined): object =>
+  tail === undefined
+    ? ABSENT
+    : { found: true, generation: tail.generation, entry: entryJson(tail.entry), ttlMs: tail.ttlMs };
+
+export function readFoundTail(fields: Fields): ThreadTail | undefined {
+  if (!fields.flag("found")) return undefined;
+  const ttlMs = fields.has("ttlMs") ? { ttlMs: fields.number("ttlMs") } : {};
+  return { generation: fields.text("generation"), entry: readEntry(fields.object("entry")), ...ttlMs };
 }
-
-export const foundTailJson = (tail: Tail | undefined): object =>
-  tail === undefined ? ABSENT : { found: true, generation: tail.generation, entry: entryJson(tail.entry) };
-
-export const readFoundTail = (fields: Fields): Tail | undefined =>
-  fields.flag("found")
-    ? { generation: fields.text("generation"), entry: readEntry(fields.object("entry")) }
-    : undefined;
 
 export const entriesJson = (entries: readonly LogEntry[]): object => ({ entries: entries.map(entryJson) });
 export const readEntries = (fields: Fields): readonly LogEntry[] => fields.objects("entries").map(readEntry);

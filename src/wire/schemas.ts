@@ -105,7 +105,10 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
     description: "Its body follows the head of the frame",
   },
   FoundEntry: object({ found: { const: true }, entry: ref("Entry") }),
-  FoundTail: object({ found: { const: true }, generation: text, entry: ref("Entry") }),
+  FoundTail: object(
+    { found: { const: true }, generation: text, entry: ref("Entry") },
+    { ttlMs: { type: "number", minimum: 0 } },
+  ),
   Entries: object({ entries: list(ref("Entry")) }),
   Chain: {
     ...object({ generation: text, tail: ref("Entry"), records: list(ref("Record")) }),

@@ -9,6 +9,7 @@ import type {
   LogPage,
   ThreadEntry,
   ThreadLog,
+  ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import {
@@ -23,7 +24,6 @@ import {
   readHits,
   readOutcome,
   readPage,
-  type Tail,
 } from "../../wire/messages.ts";
 import { entityTag, idempotencyKey } from "../../wire/names.ts";
 import type { Operation } from "../../wire/routes.ts";
@@ -96,7 +96,7 @@ export class HttpLog implements ThreadLog {
     return readFoundEntry(fieldsOf(answer));
   }
 
-  async tail(threadId: string): Promise<Tail | undefined> {
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
     return readFoundTail(fieldsOf(await this.#ask("tail", { ids: { thread: threadId } })));
   }
 

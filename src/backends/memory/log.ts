@@ -9,6 +9,7 @@ import type {
   LogRecord,
   ThreadEntry,
   ThreadLog,
+  ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 
@@ -81,10 +82,12 @@ export class MemoryLog implements ThreadLog {
     return this.#thread(threadId)?.records.find((record) => record.checkpointId === checkpointId);
   }
 
-  async tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
     const thread = this.#thread(threadId);
     const entry = thread?.records.at(-1);
-    return thread && entry && { generation: thread.generation, entry };
+    if (thread === undefined || entry === undefined) return undefined;
+    const { generation, expiresAt } = thread;
+    return { generation, entry, ...(Number.isFinite(expiresAt) && { ttlMs: expiresAt - this.#now() }) };
   }
 
   async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {

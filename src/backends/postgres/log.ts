@@ -11,6 +11,7 @@ import type {
   SearchHit,
   ThreadEntry,
   ThreadLog,
+  ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { appendValues, editingValues, hasEdits } from "./append-values.ts";
@@ -158,9 +159,12 @@ export class PostgresLog implements ThreadLog {
     return row && toEntry(row);
   }
 
-  async tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
     const [row] = await this.#ask("tail", threadId);
-    return row && { generation: row["generation"] ?? "", entry: toEntry(row) };
+    if (row === undefined) return undefined;
+    const ttlMs = row["ttl_ms"] ?? undefined;
+    const left = ttlMs === undefined ? {} : { ttlMs: Math.max(Number(ttlMs), 0) };
+    return { generation: row["generation"] ?? "", entry: toEntry(row), ...left };
   }
 
   async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {

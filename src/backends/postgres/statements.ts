@@ -79,7 +79,8 @@ export function statements(names: TableNames): Statements {
         JOIN ${records} r ON r.thread_id = t.thread_id AND r.checkpoint_id = $2
       WHERE t.thread_id = $1 AND ${ALIVE}`,
 
-    tail: `SELECT ${entryColumns("r")}, t.generation FROM ${threads} t
+    tail: `SELECT ${entryColumns("r")}, t.generation,
+        extract(epoch FROM t.expires_at - clock_timestamp()) * 1000 AS ttl_ms FROM ${threads} t
         LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail WHERE t.thread_id = $1 AND ${ALIVE}`,
 
     list: `SELECT ${entryColumns("r")} FROM ${threads} t

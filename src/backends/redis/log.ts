@@ -8,6 +8,7 @@ import type {
   LogPage,
   ThreadEntry,
   ThreadLog,
+  ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
@@ -97,9 +98,11 @@ export class RedisLog implements ThreadLog {
     return reply && entryAt(reply, 0);
   }
 
-  async tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
     const reply = await this.#read(READ_NEWEST, threadId);
-    return reply && { generation: asText(reply[0]), entry: entryAt(reply, 1) };
+    if (reply === undefined) return undefined;
+    const ttlMs = Number(asText(reply[3]));
+    return { generation: asText(reply[0]), entry: entryAt(reply, 1), ...(ttlMs >= 0 && { ttlMs }) };
   }
 
   async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {

@@ -1,5 +1,4 @@
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
 import { assertAppend } from "../append-rules.ts";
 import type {
   AppendOutcome,
@@ -21,6 +20,7 @@ import { removeThread } from "./removing.ts";
 import { sweepOrphans } from "./sweeping.ts";
 import { entryOf, type StoredEntry, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
+import { walkThreads } from "./thread-walk.ts";
 
 export interface DictLogOptions {
   readonly name: string;
@@ -115,29 +115,10 @@ export class DictLog implements ThreadLog {
     if (this.capabilities.listThreads) await sweepOrphans(this.#documents);
   }
 
-  /** In the order of the keys, which is that of the ids' hashes. */
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
     this.#assertOpen();
     if (!this.capabilities.listThreads) throw cannotList();
-    const { prefix, cursor = "", limit } = options;
-    const items: (ThreadEntry & { readonly key: string })[] = [];
-    const keys = await this.#documents.threadKeys(cursor);
-    for (let start = 0; start < keys.length && items.length <= limit; start += limit + 1) {
-      const some = keys.slice(start, start + limit + 1);
-      const found = await inParallel(some, (key) => this.#listed(key, prefix));
-      items.push(...found.filter((item) => item !== undefined));
-    }
-    const shown = items.slice(0, limit).map(({ threadId, head }) => ({ threadId, head }));
-    return { items: shown, cursor: items.length > limit ? items[limit - 1]?.key : undefined };
-  }
-
-  #listed(key: string, prefix: string): Promise<(ThreadEntry & { readonly key: string }) | undefined> {
-    return this.#documents.attemptAt(key, async ({ document }) => {
-      if (document?.thread === undefined || !document.threadId.startsWith(prefix)) return undefined;
-      const { threadId, thread } = document;
-      const head = await new ThreadReader(this.#documents, thread).entryAt(thread.tail.head);
-      return head && { key, threadId, head: entryOf(head) };
-    });
+    return walkThreads(this.#documents, options);
   }
 
   classify(error: unknown): ErrorCode | undefined {

@@ -1,4 +1,12 @@
-import type { AppendOutcome, AppendRequest, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogPage,
+  LogRecord,
+  SearchHit,
+  ThreadEntry,
+} from "../../checkpoint/thread-log.ts";
+import { DeferredIndexLog } from "./deferred-index-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { type MetadataRange, ReferenceLog, type SearchRange } from "./reference-log.ts";
 
@@ -6,6 +14,29 @@ const memberOf = (metadata: string | undefined, key: string): unknown =>
   (JSON.parse(metadata ?? "{}") as Record<string, unknown>)[key];
 
 export const findingFaults: readonly DriverFault[] = [
+  {
+    fault: "brings its index up to date until nobody writes any more",
+    driver: (inner) =>
+      new (class extends DeferredIndexLog {
+        override async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
+          while (await this.indexOnce(wordsOf));
+        }
+      })(inner),
+    caughtBy: ["an index that is brought up to date reaches what was there, and ends while others go on writing"],
+  },
+  {
+    fault: "leaves the newest record for the next time its index is brought up to date",
+    driver: (inner) =>
+      new (class extends DeferredIndexLog {
+        override async catchUp(wordsOf: (record: LogRecord) => string | undefined): Promise<void> {
+          const newest = new Set(
+            (await this.threadsWhere({ limit: 1000 }, () => true)).items.map(({ head }) => head.seq),
+          );
+          await this.indexOnce((record) => (newest.has(record.seq) ? undefined : wordsOf(record)));
+        }
+      })(inner),
+    caughtBy: ["an index that is brought up to date reaches what was there, and ends while others go on writing"],
+  },
   {
     fault: "searches for the first word only",
     driver: (inner) =>

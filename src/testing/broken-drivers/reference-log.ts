@@ -9,6 +9,7 @@ import type {
   SearchHit,
   ThreadEntry,
   ThreadLog,
+  ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import type { ErrorCode } from "../../errors.ts";
 
@@ -63,7 +64,7 @@ export class ReferenceLog implements ThreadLog {
     return this.#reach().entry(threadId, checkpointId);
   }
 
-  async tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
     return this.#reach().tail(threadId);
   }
 

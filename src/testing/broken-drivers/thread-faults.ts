@@ -1,4 +1,4 @@
-import type { LogEntry, LogPage, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { LogEntry, LogPage, LogRecord, ThreadEntry, ThreadTail } from "../../checkpoint/thread-log.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 
@@ -99,6 +99,34 @@ export const threadFaults: readonly DriverFault[] = [
         }
       })(inner),
     caughtBy: ["a target that exists is left alone"],
+  },
+  {
+    fault: "makes a copy that outlives its source",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async copy(source: string, target: string, generation: string): Copy {
+          const answer = await super.copy(source, target, generation);
+          const chain = answer === "copied" ? await this.readTail(target) : undefined;
+          if (chain === undefined) return answer;
+          await this.remove(target);
+          for (const record of chain.records) {
+            await this.append(target, { generation, expected: record.seq - 1, record });
+          }
+          return answer;
+        }
+      })(inner),
+    caughtBy: ["the tail tells how long its thread has to live, and a copy has as long"],
+  },
+  {
+    fault: "does not tell when a thread ends",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async tail(threadId: string): Promise<ThreadTail | undefined> {
+          const { ttlMs: _, ...tail } = (await super.tail(threadId)) ?? {};
+          return "entry" in tail ? (tail as ThreadTail) : undefined;
+        }
+      })(inner),
+    caughtBy: ["the tail tells how long its thread has to live, and a copy has as long"],
   },
   {
     fault: "gives a copy the generation of its source",

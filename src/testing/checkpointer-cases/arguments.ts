@@ -56,6 +56,25 @@ export const argumentCases: readonly CheckpointerCase[] = checkpointerCasesOf("a
     },
   },
   {
+    name: "a cursor that another method or nobody made is INVALID_ARGUMENT",
+    needs: ["listThreads"],
+    run: async ({ subject }) => {
+      for (const threadId of ["a", "b", "c"]) await growThread(subject, threadId, 2);
+      const { cursor: ofCheckpoints } = await subject.listCheckpoints("a", { limit: 1 });
+      const { cursor: ofThreads } = await subject.listThreads({ limit: 1 });
+      assert.notEqual(ofThreads, undefined, "a page of one of three");
+      for (const cursor of ["", "garbage", "zzzz", "a", "0", ofCheckpoints, `${ofThreads}x`]) {
+        if (cursor === undefined) continue;
+        await failsWith("INVALID_ARGUMENT", () => subject.listThreads({ cursor }), `listThreads, cursor ${cursor}`);
+      }
+      if (!subject.capabilities.metadataQuery) return;
+      for (const cursor of ["garbage", ofThreads as string]) {
+        const query = (): Promise<unknown> => subject.queryByMetadata("a", 1, { cursor });
+        await failsWith("INVALID_ARGUMENT", query, `queryByMetadata, cursor ${cursor}`);
+      }
+    },
+  },
+  {
     name: "a pattern, a query and a key that are no text are INVALID_ARGUMENT",
     needs: ["listThreads", "search", "metadataQuery"],
     run: async ({ subject }) => {

@@ -1,5 +1,6 @@
 import type { BaseCheckpointer, ThreadStats } from "../../checkpoint/base-checkpointer.ts";
 import type { CapabilityFlag } from "../../checkpoint/capabilities.ts";
+import { contextOf } from "../../checkpoint/context.ts";
 import type { ForkPoint } from "../../checkpoint/record.ts";
 import { type ConformanceCase, casesOf, type Fixture, type FixtureNeed } from "../conformance-case.ts";
 
@@ -9,8 +10,12 @@ export interface DetailedCheckpointer extends BaseCheckpointer {
   lineage(threadId: string): Promise<readonly ForkPoint[]>;
 }
 
-/** A flag that must be true, a part of the fixture, or "details": `stats`, `lineage` and full summaries. */
-export type CheckpointerNeed = FixtureNeed | CapabilityFlag | "details";
+/**
+ * A flag that must be true, a part of the fixture, "details" (`stats`, `lineage`
+ * and full summaries), or "log": a driver of this package's contract beneath,
+ * whose records a case can spoil.
+ */
+export type CheckpointerNeed = FixtureNeed | CapabilityFlag | "details" | "log";
 
 export type CheckpointerCase = ConformanceCase<BaseCheckpointer, CheckpointerNeed>;
 
@@ -38,6 +43,8 @@ export function checkpointerOffers(
       return fixture[need] !== undefined;
     case "details":
       return hasDetails(subject);
+    case "log":
+      return contextOf(subject) !== undefined;
     default:
       return subject.capabilities[need];
   }

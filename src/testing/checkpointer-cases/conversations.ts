@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import type { BaseCheckpointer, CheckpointRef, SaveOptions } from "../../checkpoint/base-checkpointer.ts";
+import type {
+  BaseCheckpointer,
+  CheckpointRef,
+  CheckpointSummary,
+  PageOptions,
+  SaveOptions,
+} from "../../checkpoint/base-checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { assistantMessage, systemMessage, textOf, toolMessage, userMessage } from "../../state/message.ts";
 import { assertSame } from "../same-value.ts";
@@ -37,6 +43,17 @@ export async function loaded(
   const which = ref.checkpointId === undefined ? "" : ` at ${ref.checkpointId}`;
   if (state === undefined) throw new assert.AssertionError({ message: `thread ${threadId}${which} must be there` });
   return state;
+}
+
+/** A page of checkpoints, as summaries also where the backend lists plain ids. */
+export async function listCheckpoints(
+  checkpointer: BaseCheckpointer,
+  threadId: string,
+  options: PageOptions = {},
+): Promise<{ readonly items: readonly CheckpointSummary[]; readonly cursor: string | undefined }> {
+  const found = await checkpointer.listCheckpoints(threadId, options);
+  const items = found.map((each) => (typeof each === "string" ? { checkpointId: each } : each));
+  return { items, cursor: found.cursor };
 }
 
 /** Every checkpoint id, newest first. */

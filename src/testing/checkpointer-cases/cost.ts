@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { userMessage } from "../../state/message.ts";
 import { assertSame } from "../same-value.ts";
 import { type CheckpointerCase, checkpointerCasesOf, detailed } from "./checkpointer-case.ts";
-import { conversation, growThread, loaded } from "./conversations.ts";
+import { conversation, growThread, listCheckpoints, loaded } from "./conversations.ts";
 
 const KILOBYTE = "x".repeat(1000);
 
@@ -19,7 +19,7 @@ export const costCases: readonly CheckpointerCase[] = checkpointerCasesOf("cost"
         state = state.withMessage(userMessage(`${index} ${KILOBYTE}`));
         await subject.save(state, "t");
       }
-      const bytes = (await subject.listCheckpoints("t", { limit: 120 })).map((summary) => summary.bytes ?? 0);
+      const bytes = (await listCheckpoints(subject, "t", { limit: 120 })).items.map((summary) => summary.bytes ?? 0);
       const [late, early] = [medianOf(bytes.slice(0, 30)), medianOf(bytes.slice(90))];
       assert.ok(early >= KILOBYTE.length, "the bytes are real");
       assert.ok(late <= early * 1.2, `an early save writes ${early} bytes, a late one ${late}`);
@@ -62,7 +62,7 @@ export const costCases: readonly CheckpointerCase[] = checkpointerCasesOf("cost"
       for (let index = 0; index < 60; index++) {
         state = state.withMessage(userMessage(`${index} ${KILOBYTE}`));
         await subject.save(state, "t", { checkpointId: "latest" });
-        written += (await subject.listCheckpoints("t", { limit: 1 }))[0]?.bytes ?? Number.POSITIVE_INFINITY;
+        written += (await listCheckpoints(subject, "t", { limit: 1 })).items[0]?.bytes ?? Number.POSITIVE_INFINITY;
       }
       assert.ok(written <= 5 * 60 * KILOBYTE.length, `60 saves of a kilobyte wrote ${written} bytes`);
       const stats = await detailed(subject).stats("t");
@@ -78,7 +78,7 @@ export const costCases: readonly CheckpointerCase[] = checkpointerCasesOf("cost"
       assert.equal(await detailed(subject).stats("absent"), undefined);
       await growThread(subject, "t", 5);
       const stats = await detailed(subject).stats("t");
-      const listed = [...(await subject.listCheckpoints("t"))];
+      const { items: listed } = await listCheckpoints(subject, "t");
       assert.equal(stats?.checkpoints, 5);
       assert.equal(stats.messages, 5);
       assert.equal(

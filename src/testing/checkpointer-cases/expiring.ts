@@ -21,6 +21,28 @@ export const expiringCases: readonly CheckpointerCase[] = checkpointerCasesOf("e
     },
   },
   {
+    name: "a copy and a fork end with their source, and those of a thread without an end have no end",
+    needs: ["ttl", "branching"],
+    run: async (fixture) => {
+      const { subject } = fixture;
+      await subject.save(conversation(1), "t", { ttlSeconds: 3 });
+      await subject.save(conversation(1), "stays");
+      await subject.copyThread("t", "copy");
+      await subject.fork("t", "fork");
+      await subject.copyThread("stays", "copy that stays");
+      await subject.fork("stays", "fork that stays");
+      for (const threadId of ["copy", "fork"]) assert.equal(await subject.exists(threadId), true, threadId);
+      await passTime(fixture, 3100);
+      for (const threadId of ["t", "copy", "fork"]) {
+        for (let waited = 0; waited < 5000 && (await subject.exists(threadId)); waited += 100) await sleep(100);
+        await assertNoThread(subject, threadId);
+      }
+      for (const threadId of ["stays", "copy that stays", "fork that stays"]) {
+        assert.equal(await subject.exists(threadId), true, threadId);
+      }
+    },
+  },
+  {
     name: "every save with an end moves it",
     needs: ["ttl", "clock"],
     run: async (fixture) => {

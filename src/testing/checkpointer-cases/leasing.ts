@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { contextOf } from "../../checkpoint/context.ts";
 import type { Lease } from "../../checkpoint/lease.ts";
 import { failsWith, failureOf } from "../expect-failure.ts";
 import { passTime } from "../manual-clock.ts";
@@ -194,11 +195,88 @@ export const leasingCases: readonly CheckpointerCase[] = checkpointerCasesOf("le
     },
   },
   {
+    name: "a lease of a hundred years or for ever is held, and renewed no more often than needed",
+    needs: ["lease", "history"],
+    run: async ({ subject }) => {
+      const { state } = await growThread(subject, "t", 1);
+      for (const ttlMs of [Number.POSITIVE_INFINITY, 1e13, 6.5e9]) {
+        await subject.withLease(
+          "t",
+          async (lease) => {
+            const tail = () => contextOf(subject)?.log.tail("t");
+            const before = await tail();
+            await new Promise((resolve) => setTimeout(resolve, 50));
+            assert.deepEqual((await tail())?.entry.seq, before?.entry.seq, `ttlMs ${ttlMs}: nothing was renewed`);
+            await failsWith(
+              "CONFLICT",
+              () => subject.save(and(state, "lost"), "t"),
+              `ttlMs ${ttlMs}: a save without it`,
+            );
+            await failsWith("CONFLICT", () => subject.withLease("t", async () => 1), `ttlMs ${ttlMs}: a second lease`);
+            assert.equal(lease.signal.aborted, false);
+          },
+          { ttlMs },
+        );
+      }
+      await subject.save(and(state, "message 2"), "t");
+    },
+  },
+  {
+    name: "a copy of a leased thread is free, and the lease is no right to it",
+    needs: ["lease", "branching", "history"],
+    run: async ({ subject }) => {
+      const { state } = await growThread(subject, "t", 1);
+      await subject.withLease("t", async (lease) => {
+        await subject.save(and(state, "message 2"), "t", { lease });
+        assert.equal(await subject.copyThread("t", "u"), true);
+        await subject.fork("t", "v");
+        for (const threadId of ["u", "v"]) {
+          const copied = await loaded(subject, threadId);
+          await failsWith(
+            "CONFLICT",
+            () => subject.save(and(copied, "lost"), threadId, { lease }),
+            "the source's lease",
+          );
+          await subject.save(and(copied, "message 3"), threadId);
+          await subject.withLease(threadId, async (own) => {
+            await subject.save(and(await loaded(subject, threadId), "message 4"), threadId, { lease: own });
+            await failsWith("CONFLICT", () => subject.save(and(state, "lost"), threadId), "a save without its lease");
+          });
+          assert.equal((await loaded(subject, threadId)).messages.length, 4, threadId);
+        }
+        await subject.save(and(await loaded(subject, "t"), "message 3"), "t", { lease });
+      });
+    },
+  },
+  {
+    name: "a thread that is nothing but a lease is nothing to copy or to fork",
+    needs: ["lease", "branching", "history"],
+    run: async ({ subject }) => {
+      await subject.withLease("t", async () => {
+        assert.equal(await subject.copyThread("t", "u"), false);
+        await failsWith("NOT_FOUND", () => subject.fork("t", "u"), "fork");
+      });
+      await assertNoThread(subject, "u");
+      await subject.save(conversation(1), "u");
+      assert.equal((await loaded(subject, "u")).messages.length, 1);
+    },
+  },
+  {
     name: "a lease whose terms make no sense is INVALID_ARGUMENT",
     needs: ["lease"],
     run: async ({ subject }) => {
       for (const ttlMs of [0, -1, Number.NaN, "soon" as unknown as number]) {
         await failsWith("INVALID_ARGUMENT", () => subject.withLease("t", async () => 1, { ttlMs }), `ttlMs ${ttlMs}`);
+      }
+      for (const waitMs of [-1, Number.NaN, "long" as unknown as number]) {
+        await failsWith(
+          "INVALID_ARGUMENT",
+          () => subject.withLease("t", async () => 1, { waitMs }),
+          `waitMs ${waitMs}`,
+        );
+      }
+      for (const owner of ["", "a\nb", 5 as unknown as string]) {
+        await failsWith("INVALID_ARGUMENT", () => subject.withLease("t", async () => 1, { owner }), `owner ${owner}`);
       }
       await assertNoThread(subject, "t");
     },

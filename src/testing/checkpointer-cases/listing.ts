@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { textOf } from "../../state/message.ts";
 import { failsWith } from "../expect-failure.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
-import { and, conversation, growThread, historyOf } from "./conversations.ts";
+import { and, conversation, growThread, historyOf, listCheckpoints } from "./conversations.ts";
 
 export const listingCases: readonly CheckpointerCase[] = checkpointerCasesOf("history", [
   {
@@ -10,7 +10,7 @@ export const listingCases: readonly CheckpointerCase[] = checkpointerCasesOf("hi
     needs: ["history"],
     run: async ({ subject }) => {
       const { ids } = await growThread(subject, "t", 12);
-      const listed = await subject.listCheckpoints("t");
+      const { items: listed } = await listCheckpoints(subject, "t");
       assert.deepEqual(
         listed.map(({ checkpointId }) => checkpointId),
         ids.toReversed().slice(0, 10),
@@ -23,7 +23,7 @@ export const listingCases: readonly CheckpointerCase[] = checkpointerCasesOf("hi
     run: async ({ subject }) => {
       const { ids } = await growThread(subject, "t", 5);
       for (const limit of [1, 2, 5, 100]) {
-        const listed = await subject.listCheckpoints("t", { limit });
+        const { items: listed } = await listCheckpoints(subject, "t", { limit });
         assert.deepEqual(
           listed.map(({ checkpointId }) => checkpointId),
           ids.toReversed().slice(0, limit),
@@ -41,8 +41,8 @@ export const listingCases: readonly CheckpointerCase[] = checkpointerCasesOf("hi
         const met: string[] = [];
         let cursor: string | undefined;
         do {
-          const page = await subject.listCheckpoints("t", { limit, ...(cursor !== undefined && { cursor }) });
-          met.push(...page.map(({ checkpointId }) => checkpointId));
+          const page = await listCheckpoints(subject, "t", { limit, ...(cursor !== undefined && { cursor }) });
+          met.push(...page.items.map(({ checkpointId }) => checkpointId));
           cursor = page.cursor;
         } while (cursor !== undefined);
         assert.deepEqual(met, ids.toReversed(), `pages of ${limit}`);
@@ -69,7 +69,7 @@ export const listingCases: readonly CheckpointerCase[] = checkpointerCasesOf("hi
     needs: ["history", "details"],
     run: async ({ subject }) => {
       const { ids } = await growThread(subject, "t", 3, (index) => ({ metadata: { index } }));
-      const listed = [...(await subject.listCheckpoints("t"))];
+      const { items: listed } = await listCheckpoints(subject, "t");
       assert.deepEqual(
         listed.map(({ messageCount }) => messageCount),
         [3, 2, 1],
@@ -103,7 +103,7 @@ export const listingCases: readonly CheckpointerCase[] = checkpointerCasesOf("hi
       await subject.save(rewritten, "t", { checkpointId: "name" });
       await subject.save(and(rewritten, "more"), "t", { checkpointId: "name" });
       for (const checkpointId of [ids[0], ids[2], ids[3]] as string[]) await subject.delete("t", { checkpointId });
-      const listed = [...(await subject.listCheckpoints("t"))];
+      const { items: listed } = await listCheckpoints(subject, "t");
       for (const [index, { parentId }] of listed.entries()) {
         const older = listed.slice(index + 1).map(({ checkpointId }) => checkpointId);
         assert.ok(parentId === undefined || older.includes(parentId), `${parentId} is not an older checkpoint`);

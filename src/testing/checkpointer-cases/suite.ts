@@ -16,7 +16,9 @@ import { hostileValueCases } from "./hostile-value-cases.ts";
 import { leasingCases } from "./leasing.ts";
 import { listingCases } from "./listing.ts";
 import { metadataCases } from "./metadata.ts";
+import { optionCases } from "./options.ts";
 import { orderingCases } from "./ordering.ts";
+import { poisonedCases } from "./poisoned.ts";
 import { racingCases } from "./racing.ts";
 import { restartingCases } from "./restarting.ts";
 import { retryingCases } from "./retrying.ts";
@@ -43,10 +45,12 @@ export const checkpointerCases: readonly CheckpointerCase[] = [
   ...metadataCases,
   ...searchingCases,
   ...vacuumingCases,
+  ...poisonedCases,
   ...watchingCases,
   ...expiringCases,
   ...costCases,
   ...argumentCases,
+  ...optionCases,
   ...hostileIdCases,
   ...hostileValueCases,
   ...closingCases,

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
+import type { AgentState } from "../../state/agent-state.ts";
 import { failsWith } from "../expect-failure.ts";
 import { passTime } from "../manual-clock.ts";
 import { assertSame } from "../same-value.ts";
@@ -15,6 +18,23 @@ import {
 } from "./conversations.ts";
 
 const DAY = 86_400_000;
+/** Where the writer stops by itself: what waits for a quiet moment then ends, too late. */
+const MOST_SAVES = 400;
+
+/** Saves without a pause until told otherwise, and says how often. */
+async function savingAllTheTime(
+  subject: BaseCheckpointer,
+  start: AgentState,
+  isDone: { readonly value: boolean },
+): Promise<number> {
+  let [state, saves] = [start, 0];
+  for (; !isDone.value && saves < MOST_SAVES; saves++) {
+    state = state.withMetadata({ saves: saves + 1 });
+    await subject.save(state, "t");
+    await sleep(1);
+  }
+  return saves;
+}
 
 export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("vacuum", [
   {
@@ -24,7 +44,7 @@ export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
       const { ids } = await growThread(subject, "t", 6);
       const { ids: few } = await growThread(subject, "few", 2);
       const report = await subject.vacuum({ keepLast: 3 });
-      assert.deepEqual({ ...report }, { checkpoints: 3, threads: 0, dryRun: false });
+      assert.deepEqual({ ...report }, { checkpoints: 3, threads: 0, dryRun: false, skipped: 0, warnings: [] });
       await assertHistory(subject, "t", [
         [ids[5], 6],
         [ids[4], 5],
@@ -43,7 +63,7 @@ export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     run: async ({ subject }) => {
       const { ids } = await growThread(subject, "t", 4);
       const report = await subject.vacuum({ keepLast: 1, dryRun: true });
-      assert.deepEqual({ ...report }, { checkpoints: 3, threads: 0, dryRun: true });
+      assert.deepEqual({ ...report }, { checkpoints: 3, threads: 0, dryRun: true, skipped: 0, warnings: [] });
       assert.deepEqual(await historyOf(subject, "t"), ids.toReversed());
     },
   },
@@ -57,7 +77,7 @@ export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
       await passTime(fixture, 10 * DAY);
       const third = await subject.save(and(state, "message 3"), "t");
       const counted = await subject.vacuum({ olderThanDays: 5, dryRun: true });
-      assert.deepEqual({ ...counted }, { checkpoints: 4, threads: 1, dryRun: true });
+      assert.deepEqual({ ...counted }, { checkpoints: 4, threads: 1, dryRun: true, skipped: 0, warnings: [] });
       assert.deepEqual({ ...(await subject.vacuum({ olderThanDays: 5 })) }, { ...counted, dryRun: false });
       await assertHistory(subject, "t", [[third, 3]]);
       await assertNoThread(subject, "old");
@@ -114,6 +134,29 @@ export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     },
   },
   {
+    name: "a vacuum and a deletion end while somebody saves all the time",
+    needs: ["vacuum", "history", "conditionalSave"],
+    run: async ({ subject }) => {
+      const { state, ids } = await growThread(subject, "t", 30);
+      const isDone = { value: false };
+      const writer = savingAllTheTime(subject, state, isDone);
+      try {
+        assert.equal(await subject.delete("t", { checkpointId: ids[3] as string }), true);
+        const report = await subject.vacuum({ keepLast: 10 });
+        assert.equal(report.skipped, 0, "nothing was left for later");
+        assert.ok(report.checkpoints >= 19, `${report.checkpoints} checkpoints were removed`);
+        assert.equal((await subject.vacuum({ keepLast: 1 })).skipped, 0, "not even of all but the newest");
+      } finally {
+        isDone.value = true;
+      }
+      const saves = await writer;
+      assert.ok(saves < MOST_SAVES, "they ended before the writer did");
+      const left = await historyOf(subject, "t");
+      assert.ok(left.length >= 1 && left.length <= 1 + saves, `${left.length} checkpoints are left`);
+      assert.equal((await loaded(subject, "t")).metadata["saves"], saves, "the writer lost nothing");
+    },
+  },
+  {
     name: "a rewritten history survives a vacuum",
     needs: ["vacuum", "history"],
     run: async ({ subject }) => {
@@ -158,7 +201,8 @@ export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
     needs: ["vacuum", "history"],
     run: async ({ subject }) => {
       for (let index = 0; index < 120; index++) await growThread(subject, `thread ${index}`, 2);
-      assert.deepEqual({ ...(await subject.vacuum({ keepLast: 1 })) }, { checkpoints: 120, threads: 0, dryRun: false });
+      const report = { ...(await subject.vacuum({ keepLast: 1 })) };
+      assert.deepEqual(report, { checkpoints: 120, threads: 0, dryRun: false, skipped: 0, warnings: [] });
     },
   },
   {

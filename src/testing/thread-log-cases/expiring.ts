@@ -71,6 +71,22 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
     },
   },
   {
+    name: "the tail tells how long its thread has to live, and a copy has as long",
+    needs: ["ttl"],
+    run: async ({ subject }) => {
+      await put(subject, "t", recordAt(1), { ttlMs: 3_600_000 });
+      await put(subject, "t", recordAt(2));
+      await grow(subject, "stays", 1);
+      await subject.copy("t", "u", "second");
+      await subject.copy("stays", "v", "second");
+      for (const threadId of ["t", "u"]) {
+        const { ttlMs = 0 } = (await subject.tail(threadId)) ?? {};
+        assert.ok(ttlMs > 3_540_000 && ttlMs <= 3_600_000, `${threadId} has ${ttlMs} ms left`);
+      }
+      for (const threadId of ["stays", "v"]) assert.equal((await subject.tail(threadId))?.ttlMs, undefined, threadId);
+    },
+  },
+  {
     name: "an expired thread is found by no query",
     needs: ["ttl", "search", "queryMetadata"],
     run: async (fixture) => {

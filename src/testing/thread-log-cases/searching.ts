@@ -13,6 +13,9 @@ async function found(log: ThreadLog, ...words: readonly string[]): Promise<reado
   return (await find(log, words)).map(({ threadId, entry }) => `${threadId}/${entry.seq}`).sort();
 }
 
+/** Where writers stop by themselves. */
+const MOST_WRITTEN = 1500;
+
 const SPOKEN = "says: ";
 
 /** A record that says something: in its words, and in its body for a driver that indexes later. */
@@ -164,6 +167,28 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
       await say(subject, "t", 2, "word");
       await put(subject, "t", markAt(3, { head: 2 }));
       assert.deepEqual(await found(subject, "word"), ["t/2"]);
+    },
+  },
+  {
+    name: "an index that is brought up to date reaches what was there, and ends while others go on writing",
+    needs: ["search", "catchUp"],
+    run: async ({ subject }) => {
+      for (let seq = 1; seq <= 5; seq++) await say(subject, "t", seq, `early ${seq}`);
+      let [written, isDone] = [0, false];
+      const writers = ["u", "v", "w"].map(async (threadId) => {
+        for (let seq = 1; !isDone && written < MOST_WRITTEN; seq++) {
+          await say(subject, threadId, seq, "late");
+          written++;
+        }
+      });
+      await subject.catchUp?.(wordsOf);
+      const writtenMeanwhile = written;
+      isDone = true;
+      await Promise.all(writers);
+      assert.ok(writtenMeanwhile < MOST_WRITTEN, "it ended before the writers did");
+      const hits = (await subject.search?.(["early"], { limit: 9 })) ?? [];
+      assert.equal(hits.length, 5, "what was there before it began is found");
+      assert.equal((await find(subject, ["late"], 10_000)).length, written, "and the rest after the next time");
     },
   },
   {

@@ -8,6 +8,7 @@ export type ThreadLogNeed =
   | "listThreads"
   | "ttl"
   | "search"
+  | "catchUp"
   | "queryMetadata"
   | "subscribe"
   | "now"
@@ -30,6 +31,7 @@ export function logOffers({ subject, ...fixture }: Fixture<ThreadLog>, need: Thr
     case "durable":
       return subject.capabilities.durability !== "memory";
     case "search":
+    case "catchUp":
     case "queryMetadata":
     case "subscribe":
     case "now":

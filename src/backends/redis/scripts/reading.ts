@@ -54,9 +54,10 @@ if not position then return outOfStep() or false end
 return {position, redis.call('HGET', key, 'e:' .. position)}
 `);
 
-/** {generation, position, entry} of the newest record, or nil. */
+/** {generation, position, entry} of the newest record and the milliseconds left to the thread, negative without an end; or nil. */
 export const READ_NEWEST: Script = script(`${THREAD_OR_NIL}
-return {thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail)}
+local left = tostring(redis.call('PTTL', key))
+return {thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail), left}
 `);
 
 /**

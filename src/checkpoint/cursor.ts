@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { StateError } from "../errors.ts";
+
+/** Which walk a cursor belongs to. */
+type Walk = "threads" | "metadata";
+
+/**
+ * A driver's cursor with a proof of where it came from. Many drivers' cursors
+ * are plain ids, and would take any text for one: a walk that begins in the
+ * wrong place looks like a storage without threads.
+ */
+export function sealCursor(walk: Walk, cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const text = Buffer.from(cursor, "utf8").toString("base64url");
+  return `${text}.${proofOf(walk, text)}`;
+}
+
+export function openCursor(walk: Walk, cursor: unknown): string | undefined {
+  if (cursor === undefined) return undefined;
+  const [text = "", proof, ...rest] = typeof cursor === "string" ? cursor.split(".") : [];
+  if (rest.length === 0 && proof === proofOf(walk, text)) return Buffer.from(text, "base64url").toString("utf8");
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "a cursor is the text that the page before gave; hand back page.cursor of the same method as it is",
+  );
+}
+
+/** The position that a cursor of `listCheckpoints` stands for. */
+export function positionFrom(cursor: unknown): number {
+  if (typeof cursor === "string" && /^[1-9]\d{0,15}$/.test(cursor)) return Number(cursor);
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "this cursor was not made by listCheckpoints; hand back page.cursor as it is",
+  );
+}
+
+const proofOf = (walk: Walk, text: string): string =>
+  createHash("sha256").update(`${walk} ${text}`).digest("base64url").slice(0, 8);

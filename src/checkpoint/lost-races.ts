@@ -1,0 +1,33 @@
+import { StateError } from "../errors.ts";
+import type { CheckpointContext } from "./context.ts";
+
+/** Each lost race is a record that somebody else wrote. So many in a row are a writer that leaves no room. */
+const MOST_RACES = 1000;
+
+/** Counts the races that one call lost against other writers, so that no loop goes on for ever. */
+export class LostRaces {
+  readonly #context: CheckpointContext;
+  readonly #operation: string;
+  readonly #threadId: string;
+  #left: number;
+
+  constructor(context: CheckpointContext, operation: string, threadId: string, most: number = MOST_RACES) {
+    this.#context = context;
+    this.#operation = operation;
+    this.#threadId = threadId;
+    this.#left = most;
+  }
+
+  /** Throws when there were too many. */
+  lost(): void {
+    this.#left--;
+    if (this.#left > 0) return;
+    const { name } = this.#context.log;
+    const which = `${name}: ${this.#operation} of thread ${JSON.stringify(this.#threadId)}`;
+    throw new StateError(
+      "CONFLICT",
+      `${which} came too late every time: somebody writes to the thread without a pause. Try again later; nothing was written`,
+      { backend: name, operation: this.#operation, threadId: this.#threadId, written: "no" },
+    );
+  }
+}
