@@ -53,7 +53,6 @@ export {
   type VacuumOptions,
   type VacuumReport,
 } from "./checkpoint/base-checkpointer.ts";
-export type { RetryPolicy } from "./checkpoint/call.ts";
 export {
   CAPABILITY_FLAGS,
   type CapabilityFlag,
@@ -64,14 +63,12 @@ export { Checkpointer } from "./checkpoint/checkpointer.ts";
 export type { CheckpointerOptions } from "./checkpoint/context.ts";
 export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
-export type { Page } from "./checkpoint/page.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type {
   AppendOutcome,
   AppendRequest,
-  Durability,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -82,8 +79,11 @@ export type {
   ThreadLog,
   ThreadTail,
 } from "./checkpoint/thread-log.ts";
-export type { ThreadWarning } from "./checkpoint/warnings.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
+export type { RetryPolicy } from "./driver/call.ts";
+export type { Durability } from "./driver/durability.ts";
+export type { Page } from "./driver/page.ts";
+export type { ThreadWarning } from "./driver/warnings.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "./errors.ts";
 export type {
   FinishReason,

@@ -8,7 +8,8 @@ export interface SourceFile {
 }
 
 const BASICS = ["errors", "internal"];
-const CONTRACTS = [...BASICS, "state", "checkpoint", "store", "models"];
+const DRIVER = [...BASICS, "driver"];
+const CONTRACTS = [...DRIVER, "state", "checkpoint", "store", "models"];
 const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "memory", "session", "adapters", "wire"];
 
 /**
@@ -18,12 +19,13 @@ const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "memory", "session", "adapters",
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   internal: ["errors"],
+  driver: BASICS,
   state: BASICS,
-  checkpoint: [...BASICS, "state"],
-  store: [...BASICS, "state"],
+  checkpoint: [...DRIVER, "state"],
+  store: [...DRIVER, "state"],
   models: [...BASICS, "state"],
-  wire: [...BASICS, "state", "checkpoint", "store"],
-  backends: [...BASICS, "state", "checkpoint", "store"],
+  wire: [...DRIVER, "state", "checkpoint", "store"],
+  backends: [...DRIVER, "state", "checkpoint", "store"],
   providers: [...BASICS, "state", "models"],
   testing: CONTRACTS,
   agent: CONTRACTS,
@@ -52,7 +54,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts": "the default of the option `now`",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
-  "src/checkpoint/call.ts": "spreads retries",
+  "src/driver/call.ts": "spreads retries",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/file/settling.ts": "spreads retries",

@@ -1,10 +1,11 @@
+import { assertWriteId } from "../driver/ids.ts";
+import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { NO_BYTES, type SealedBytes } from "../state/sealed-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
-import { type CheckpointContext, newId } from "./context.ts";
+import type { CheckpointContext } from "./context.ts";
 import { entries } from "./editing.ts";
-import { assertWriteId } from "./ids.ts";
 import { originOf, rememberPosition } from "./position.ts";
 import { openHeader, type RecordHeader } from "./record.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";

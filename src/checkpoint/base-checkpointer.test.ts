@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
+import { page } from "../driver/page.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { BaseCheckpointer, type CheckpointRef, type CheckpointSummary, type PageOptions } from "./base-checkpointer.ts";
 import { CAPABILITY_FLAGS, type CheckpointerCapabilities, capabilities, NO_CAPABILITIES } from "./capabilities.ts";
-import { page } from "./page.ts";
 
 /** The least that is needed: the easy door. */
 class Smallest extends BaseCheckpointer {

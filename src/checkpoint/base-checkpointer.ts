@@ -1,3 +1,5 @@
+import type { Page } from "../driver/page.ts";
+import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { diffStates, type StateDiff } from "../state/state-diff.ts";
@@ -5,8 +7,6 @@ import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts
 import type { Lease, LeaseOptions } from "./lease.ts";
 import { loadState } from "./loaded-state.ts";
 import { refOf } from "./options.ts";
-import type { Page } from "./page.ts";
-import type { ThreadWarning } from "./warnings.ts";
 import type { WatchOptions } from "./watching.ts";
 
 /** Says "whatever is there now": gives up the protection against a second writer for one save. */

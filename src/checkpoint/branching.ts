@@ -1,9 +1,9 @@
+import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
+import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { headOf, rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
-import { newId } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
-import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { fits, mayFit, planBase, wordsToAppend } from "./plan-record.ts";
 import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
 import { targetExists } from "./target-exists.ts";

@@ -1,4 +1,5 @@
-import type { Durability, ThreadLog } from "./thread-log.ts";
+import type { Durability } from "../driver/durability.ts";
+import type { ThreadLog } from "./thread-log.ts";
 
 /** What a checkpointer can do. True means that it works; false means that the call throws `UNSUPPORTED` naming the flag. */
 export interface CheckpointerCapabilities {

@@ -1,4 +1,11 @@
 /** Long because it is the whole surface of what users hold: a short method for each feature, which lives in a file of its own. */
+
+import type { CallPlace } from "../driver/call.ts";
+import { positionFrom } from "../driver/cursor.ts";
+import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
+import { optionsOf } from "../driver/options.ts";
+import { type Page, page } from "../driver/page.ts";
+import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { assertThreadLog } from "./assert-thread-log.ts";
@@ -18,28 +25,13 @@ import {
   type VacuumReport,
 } from "./base-checkpointer.ts";
 import { copyThread, forkThread, lineageOf } from "./branching.ts";
-import type { CallPlace } from "./call.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { headOf } from "./chain.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
-import { positionFrom } from "./cursor.ts";
 import { deleteCheckpoint, removeThread } from "./editing.ts";
 import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
-import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
-import {
-  FIND,
-  FORK,
-  LEASE,
-  LIST_THREADS,
-  optionsOf,
-  pageOptionsOf,
-  refOf,
-  saveOptionsOf,
-  VACUUM,
-  WATCH,
-} from "./options.ts";
-import { type Page, page } from "./page.ts";
+import { FIND, FORK, LEASE, LIST_THREADS, pageOptionsOf, refOf, saveOptionsOf, VACUUM, WATCH } from "./options.ts";
 import { stateAt } from "./position.ts";
 import type { ForkPoint } from "./record.ts";
 import { assertVacuumOptions, vacuumThreads } from "./retention.ts";
@@ -48,7 +40,6 @@ import { catchUpIndex, searchThreads } from "./searching.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
-import { Warnings } from "./warnings.ts";
 import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.ts";
 
 /** Large batches: each becomes one segment of the index, and segments that are merged later leave free pages behind. */

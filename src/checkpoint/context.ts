@@ -1,11 +1,13 @@
-import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
+import { asStateError, type CallPlace, callDriver, policyFor, type RetryPolicy, retrying } from "../driver/call.ts";
+import type { Durability } from "../driver/durability.ts";
+import { assertDurability, warnOfWeaker } from "../driver/durability.ts";
+import { newId } from "../driver/new-id.ts";
+import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { StateSchema } from "../state/state-schema.ts";
-import { asStateError, type CallPlace, callDriver, persist, policyFor, type RetryPolicy } from "./call.ts";
-import { assertDurability, warnOfWeaker } from "./durability.ts";
-import type { Durability, ThreadLog } from "./thread-log.ts";
+import type { ThreadLog } from "./thread-log.ts";
 
 export interface CheckpointerOptions {
   /** The version of your own part of the state and how an older one is brought up to date. */
@@ -27,7 +29,7 @@ export class CheckpointContext {
   readonly #retry: RetryPolicy;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();
-  #contact: Promise<void> | undefined;
+  readonly #contact: OpenOnce<void> = new OpenOnce(() => this.#makeContact());
   #wasReached = false;
 
   constructor(log: ThreadLog, options: CheckpointerOptions) {
@@ -39,9 +41,7 @@ export class CheckpointContext {
     this.now = options.now ?? Date.now;
     this.#retry = options.retry ?? {};
     this.#wanted = options.durability;
-    if (log.connect !== undefined) return;
-    this.#contact = Promise.resolve();
-    warnOfWeaker(log, options.durability);
+    if (log.connect === undefined) warnOfWeaker(log, options.durability);
   }
 
   async call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
@@ -69,19 +69,16 @@ export class CheckpointContext {
 
   /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */
   async connect(place: CallPlace): Promise<void> {
-    this.#contact ??= this.#makeContact().catch((error: unknown) => {
-      this.#contact = undefined;
-      throw error;
-    });
+    if (this.log.connect === undefined) return;
     try {
-      await this.#contact;
+      await this.#contact.get();
     } catch (error) {
       throw asStateError(this.log, place, error);
     }
   }
 
   async #makeContact(): Promise<void> {
-    await persist(this.log, this.#policy(), async (log) => log.connect?.(), this.closing);
+    await retrying(this.log, this.#policy(), async (log) => log.connect?.(), this.closing);
     this.#wasReached = true;
     warnOfWeaker(this.log, this.#wanted);
   }
@@ -116,18 +113,3 @@ export function openContext(owner: object, log: ThreadLog, options: Checkpointer
  * have no business behind the features. `undefined` for one without a log.
  */
 export const contextOf = (checkpointer: object): CheckpointContext | undefined => contexts.get(checkpointer);
-
-const ID_BYTES = 12;
-let pool = Buffer.alloc(0);
-
-/**
- * 96 random bits, in characters that are safe in a file name, a URL, a key and
- * on a command line. From a pool, because asking the system costs a save more
- * than everything else about an id.
- */
-export function newId(): string {
-  if (pool.byteLength < ID_BYTES) pool = randomBytes(ID_BYTES * 128);
-  const id = pool.toString("hex", 0, ID_BYTES);
-  pool = pool.subarray(ID_BYTES);
-  return id;
-}

@@ -1,5 +1,6 @@
+import { newId } from "../driver/new-id.ts";
 import { newMessagesOf } from "./chain.ts";
-import { type CheckpointContext, newId } from "./context.ts";
+import type { CheckpointContext } from "./context.ts";
 import { wordsToAppend } from "./plan-record.ts";
 import { type ForkPoint, openRecord, sealRecord } from "./record.ts";
 import { isStep } from "./steps.ts";

@@ -1,8 +1,9 @@
+import type { CallPlace } from "../driver/call.ts";
+import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { Message } from "../state/message.ts";
-import type { CallPlace } from "./call.ts";
 import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "./chain.ts";
-import { type CheckpointContext, newId } from "./context.ts";
+import type { CheckpointContext } from "./context.ts";
 import { LostRaces } from "./lost-races.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";

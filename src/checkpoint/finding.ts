@@ -1,13 +1,13 @@
+import { openCursor, sealCursor } from "../driver/cursor.ts";
+import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { globMatcher, globPrefix } from "../internal/glob.ts";
 import { encodeText } from "../state/codec.ts";
 import type { FindOptions, ListThreadsOptions } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { openCursor, sealCursor } from "./cursor.ts";
 import { hasMember } from "./metadata.ts";
 import { type FoundThreads, metadataOf } from "./summary.ts";
 import type { LogPage, ThreadEntry, ThreadLog } from "./thread-log.ts";
-import { Warnings } from "./warnings.ts";
 
 const MAX_LIMIT = 10_000;
 

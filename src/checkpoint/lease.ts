@@ -1,8 +1,9 @@
+import { assertOwner } from "../driver/ids.ts";
+import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
-import { type CheckpointContext, newId } from "./context.ts";
-import { assertOwner } from "./ids.ts";
+import type { CheckpointContext } from "./context.ts";
 import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState } from "./lease-rules.ts";
 import { LostRaces } from "./lost-races.ts";
 import { type LeaseState, openHeader, sealMark } from "./record.ts";

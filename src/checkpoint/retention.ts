@@ -1,3 +1,4 @@
+import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import type { VacuumOptions, VacuumReport } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
@@ -7,7 +8,6 @@ import { LostRaces } from "./lost-races.ts";
 import { fits } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
 import type { LogEntry, ThreadEntry } from "./thread-log.ts";
-import { Warnings } from "./warnings.ts";
 
 /** What may go, as of the moment the vacuum began. */
 interface Rule {

@@ -1,3 +1,5 @@
+import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
+import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { leastBytesOf } from "../state/immutable.ts";
@@ -13,9 +15,8 @@ import {
   settled,
 } from "./attempt.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
-import { type CheckpointContext, newId } from "./context.ts";
+import type { CheckpointContext } from "./context.ts";
 import { isOvertaken } from "./editing.ts";
-import { assertCheckpointId, assertThreadId } from "./ids.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";

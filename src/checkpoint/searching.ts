@@ -1,16 +1,16 @@
+import { type Page, page } from "../driver/page.ts";
+import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { searchWords } from "../state/searchable-text.ts";
 import type { FindOptions, ThreadSearchHit } from "./base-checkpointer.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { checkedLimit, checkedPrefix, everyThread } from "./finding.ts";
-import { type Page, page } from "./page.ts";
 import { wordsOf } from "./plan-record.ts";
 import { hitsInCheckpoints } from "./step-hits.ts";
 import { isContent } from "./steps.ts";
 import { summariseThread } from "./summary.ts";
 import type { LogRecord, SearchHit } from "./thread-log.ts";
-import { Warnings } from "./warnings.ts";
 
 /** More than anybody searches for; each of them costs an index a lookup. */
 const MOST_WORDS = 1000;

@@ -1,9 +1,9 @@
+import { type Page, page } from "../driver/page.ts";
+import type { Warnings } from "../driver/warnings.ts";
 import type { CheckpointSummary, ThreadSummary } from "./base-checkpointer.ts";
 import { decodeMetadata } from "./metadata.ts";
-import { type Page, page } from "./page.ts";
 import { openHeader } from "./record.ts";
 import type { LogEntry, LogPage, ThreadEntry } from "./thread-log.ts";
-import type { Warnings } from "./warnings.ts";
 
 /** A page of threads, and what was the matter with those it cannot tell everything of. */
 export interface FoundThreads extends LogPage<ThreadEntry> {

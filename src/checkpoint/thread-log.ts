@@ -16,18 +16,8 @@
  * a driver takes thread ids of up to 1088 bytes.
  */
 
-import type { ErrorCode } from "../errors.ts";
-
-/** How far a returned append can be trusted. */
-export type Durability =
-  /** Gone with the process. */
-  | "memory"
-  /** Survives kill -9 of the process, not a power cut. */
-  | "os"
-  /** On stable storage before the append returned. */
-  | "fsync"
-  /** On stable storage of more than one machine before the append returned. */
-  | "replicated";
+import type { Driver } from "../driver/driver.ts";
+import type { Durability } from "../driver/durability.ts";
 
 /** A record without its payload: what listing returns. */
 export interface LogEntry {
@@ -134,24 +124,12 @@ export interface LogCapabilities {
   readonly maxChainRecords: number;
 }
 
-export interface ThreadLog {
-  /** The word that errors begin with: "sqlite". */
-  readonly name: string;
+export interface ThreadLog extends Driver {
   /**
    * True of this instance, with this configuration. Fixed once constructed; with
    * `connect`, once that returned, and until then the least that is sure.
    */
   readonly capabilities: LogCapabilities;
-
-  /** Passwords and tokens this driver was given: no error shows them. */
-  readonly secrets?: readonly string[];
-
-  /**
-   * Makes contact, for a driver that learns its capabilities from the storage.
-   * Called before the first operation and again until it succeeded; throws where
-   * the storage cannot be reached or refuses. The caller never runs two at once.
-   */
-  connect?(): Promise<void>;
 
   /**
    * Adds one record at `expected + 1`, or refuses.
@@ -250,12 +228,6 @@ export interface ThreadLog {
   /** The storage's own clock, for leases. Without it, this machine's. */
   now?(): Promise<number>;
 
-  /** What kind of failure a client's error is, or `undefined` when it cannot tell. */
-  classify(error: unknown): ErrorCode | undefined;
-
   /** Whether a failed write was surely not made: the storage said so, or was never asked. Without it, the code decides. */
   declined?(error: unknown): boolean;
-
-  /** Frees what the driver opened itself; what was handed in stays open. Later calls reject. May be called twice. */
-  close(): Promise<void>;
 }

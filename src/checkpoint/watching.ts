@@ -1,9 +1,9 @@
+import { assertThreadId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
 import type { CheckpointSummary } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { entries } from "./editing.ts";
-import { assertThreadId } from "./ids.ts";
 import { summarise } from "./summary.ts";
 import type { LogEntry } from "./thread-log.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context, Hono } from "hono";
-import { assertCheckpointId, assertThreadId, MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../checkpoint/ids.ts";
+import { assertCheckpointId, assertThreadId, MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { withDeadline } from "../internal/deadline.ts";
 import { importPeer } from "../internal/import-peer.ts";

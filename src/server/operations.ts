@@ -1,7 +1,7 @@
 import { assertAppend } from "../checkpoint/append-rules.ts";
-import { assertCheckpointId, assertThreadId, assertWriteId } from "../checkpoint/ids.ts";
 import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
 import type { AppendRequest, LogChain } from "../checkpoint/thread-log.ts";
+import { assertCheckpointId, assertThreadId, assertWriteId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { Fields } from "../wire/fields.ts";
 import { faultInShape, type JsonLimits } from "../wire/json-shape.ts";

@@ -1,7 +1,6 @@
 import type {
   AppendOutcome,
   AppendRequest,
-  Durability,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -11,6 +10,7 @@ import type {
   ThreadEntry,
   ThreadTail,
 } from "../checkpoint/thread-log.ts";
+import type { Durability } from "../driver/durability.ts";
 import type { Fields } from "./fields.ts";
 import { type BodyReader, decodeFrame, encodeFrame } from "./frame.ts";
 import type { JsonLimits } from "./json-shape.ts";

@@ -1,7 +1,7 @@
 /** JSON Schema of every message, for the description. The readers in messages.ts are what both ends go by. */
 
 import { LONGEST_TTL_MS } from "../checkpoint/append-rules.ts";
-import { MAX_ID_BYTES } from "../checkpoint/ids.ts";
+import { MAX_ID_BYTES } from "../driver/ids.ts";
 import { MAX_PAGE_ITEMS, MAX_WORDS } from "./protocol.ts";
 
 type Schema = Readonly<Record<string, unknown>>;

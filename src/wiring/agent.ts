@@ -2,6 +2,7 @@ import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
 import { openCheckpointer } from "../backends/open.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+import { OpenOnce } from "../driver/open-once.ts";
 import type { Model } from "../models/model.ts";
 import { retryingModel } from "../models/retrying-model.ts";
 import type { AnySchema, SchemaOutput } from "../models/schema.ts";
@@ -25,20 +26,21 @@ export interface AgentOptions<Schema extends AnySchema = AnySchema>
  * the loop itself knows neither.
  */
 export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<SchemaOutput<Schema>> {
-  readonly #opened: Opener<BaseCheckpointer> | undefined;
+  readonly #opened: OpenOnce<BaseCheckpointer> | undefined;
 
   constructor(options: AgentOptions<Schema>) {
     assertAgentOptions(options);
     const { model, checkpointer, ...rest } = options;
-    const open = checkpointer === undefined ? undefined : once(resolveCheckpointer(checkpointer));
-    super({ ...rest, model: once(() => resolveModel(model)), ...(open !== undefined && { checkpointer: open }) });
-    this.#opened = typeof checkpointer === "string" ? open : undefined;
+    const opened = checkpointer === undefined ? undefined : new OpenOnce(resolveCheckpointer(checkpointer));
+    const resolved = new OpenOnce(() => resolveModel(model));
+    super({ ...rest, model: () => resolved.get(), ...(opened !== undefined && { checkpointer: () => opened.get() }) });
+    this.#opened = typeof checkpointer === "string" ? opened : undefined;
   }
 
   /** Drains, and closes the checkpointer if the agent opened it itself, from a URL. One that was handed in stays open. */
   async close(): Promise<void> {
     await this.drain();
-    if (this.#opened?.isOpen()) await (await this.#opened()).close();
+    await (await this.#opened?.opened())?.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -56,22 +58,4 @@ function resolveCheckpointer(checkpointer: BaseCheckpointer | string): () => Pro
   if (typeof checkpointer === "string") return () => openCheckpointer(checkpointer);
   assertCheckpointer(checkpointer, "Agent({ checkpointer })");
   return async () => checkpointer;
-}
-
-interface Opener<T> {
-  (): Promise<T>;
-  isOpen(): boolean;
-}
-
-/** Opens at most once; a failure is tried again by the next run. */
-function once<T>(open: () => Promise<T>): Opener<T> {
-  let opened: Promise<T> | undefined;
-  const opener = (): Promise<T> => {
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
-    return opened;
-  };
-  return Object.assign(opener, { isOpen: () => opened !== undefined });
 }

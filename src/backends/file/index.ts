@@ -1,7 +1,7 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { assertOptions } from "../../checkpoint/options.ts";
-import { assertParameters, parseLocalUrl } from "../../checkpoint/url.ts";
+import { assertOptions } from "../../driver/options.ts";
+import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { FileLog } from "./log.ts";
 

@@ -1,5 +1,6 @@
 import { access, constants, link, lstat, mkdir, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { codeOf, isGone } from "./classify.ts";
 import { asUnsupported, syncDirectory, writeNewFile } from "./durable-write.ts";
@@ -14,8 +15,8 @@ export class RootDirectory {
   readonly path: string;
   /** What was read of the threads in it. */
   readonly indexes: SegmentIndexes = new SegmentIndexes();
-  #ready: Promise<void> | undefined;
-  #writable: Promise<void> | undefined;
+  readonly #ready: OpenOnce<void> = new OpenOnce(() => this.#open());
+  readonly #writable: OpenOnce<void> = new OpenOnce(() => this.#probe());
 
   constructor(directory: string) {
     // Now and not later: where the process stands may change.
@@ -24,20 +25,12 @@ export class RootDirectory {
 
   /** To be awaited before anything is read. Makes the directory the first time, and clears what crashes left behind. */
   ready(): Promise<void> {
-    this.#ready ??= this.#open().catch((error: unknown) => {
-      this.#ready = undefined;
-      throw error;
-    });
-    return this.#ready;
+    return this.#ready.get();
   }
 
   /** To be awaited before anything is written: says what is wrong with the directory before a thread is touched. */
   writable(): Promise<void> {
-    this.#writable ??= this.#probe().catch((error: unknown) => {
-      this.#writable = undefined;
-      throw error;
-    });
-    return this.#writable;
+    return this.#writable.get();
   }
 
   /** A thread that is not found is absent only if the place where it would be is there. */

@@ -1,6 +1,6 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { assertOptions } from "../../checkpoint/options.ts";
+import { assertOptions } from "../../driver/options.ts";
 import { StateError } from "../../errors.ts";
 import { connectionOf, invalidUrl } from "./connect.ts";
 import { HttpLog } from "./log.ts";

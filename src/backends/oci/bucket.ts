@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { isAmbiguous, isBucketAbsent, isObjectAbsent, isRefused, OciFailure } from "./classify.ts";
 import type { ObjectListing, ObjectStorageClientShape } from "./connect.ts";
@@ -18,13 +19,12 @@ export class OciBucket implements ObjectBucket {
   readonly #client: ObjectStorageClientShape;
   readonly #transport: OciTransport;
   readonly #place: BucketPlace;
-  #namespace: Promise<string> | undefined;
+  readonly #namespace: OpenOnce<string> = new OpenOnce(() => this.#findNamespace());
 
   constructor(client: ObjectStorageClientShape, transport: OciTransport, place: BucketPlace) {
     this.#client = client;
     this.#transport = transport;
     this.#place = place;
-    if (place.namespace !== undefined) this.#namespace = Promise.resolve(place.namespace);
   }
 
   async get(objectName: string): Promise<FoundObject | undefined> {
@@ -96,7 +96,7 @@ export class OciBucket implements ObjectBucket {
   }
 
   async #request<T>(call: (place: object) => Promise<T>): Promise<T> {
-    const namespaceName = await this.#namespaceName();
+    const namespaceName = await this.#namespace.get();
     const { bucketName } = this.#place;
     const send = (): Promise<T> =>
       this.#transport.request((retryConfiguration) => call({ namespaceName, bucketName, retryConfiguration }));
@@ -109,14 +109,12 @@ export class OciBucket implements ObjectBucket {
     }
   }
 
-  #namespaceName(): Promise<string> {
-    this.#namespace ??= this.#transport
-      .request(async (retryConfiguration) => (await this.#client.getNamespace({ retryConfiguration })).value)
-      .catch((error: unknown) => {
-        this.#namespace = undefined;
-        throw error;
-      });
-    return this.#namespace;
+  async #findNamespace(): Promise<string> {
+    const { namespace } = this.#place;
+    if (namespace !== undefined) return namespace;
+    return this.#transport.request(
+      async (retryConfiguration) => (await this.#client.getNamespace({ retryConfiguration })).value,
+    );
   }
 
   async #createBucket(namespaceName: string, cause: unknown): Promise<void> {

@@ -1,7 +1,7 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { assertOptions } from "../../checkpoint/options.ts";
-import { assertAddress, assertParameters } from "../../checkpoint/url.ts";
+import { assertOptions } from "../../driver/options.ts";
+import { assertAddress, assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { type OpenSearchAuth, type OpenSearchClient, type OpenSearchTls, parseHost } from "./connect.ts";
 import { indexBody } from "./layout.ts";

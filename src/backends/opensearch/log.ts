@@ -10,6 +10,7 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { Appending } from "./appending.ts";
 import { classify } from "./classify.ts";
@@ -56,7 +57,7 @@ export class OpenSearchLog implements ThreadLog {
     maxRecordBytes: 16 * 1024 * 1024,
     maxChainRecords: 128,
   };
-  #opening: Promise<Connection> | undefined;
+  readonly #connection: OpenOnce<Connection> = new OpenOnce(() => this.#connect());
   #closing: Promise<void> | undefined;
 
   constructor(options: OpenSearchLogOptions) {
@@ -180,7 +181,7 @@ export class OpenSearchLog implements ThreadLog {
   }
 
   async #close(): Promise<void> {
-    const connection = await this.#opening?.catch(() => undefined);
+    const connection = await this.#connection.opened();
     if (!("client" in this.#options.source)) await connection?.client.close();
   }
 
@@ -203,11 +204,7 @@ export class OpenSearchLog implements ThreadLog {
 
   async #open(): Promise<Requests> {
     if (this.#closing !== undefined) throw new StateError("CLOSED", "the connection was closed");
-    this.#opening ??= this.#connect().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return (await this.#opening).requests;
+    return (await this.#connection.get()).requests;
   }
 
   async #connect(): Promise<Connection> {

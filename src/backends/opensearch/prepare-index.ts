@@ -1,4 +1,4 @@
-import type { Durability } from "../../checkpoint/thread-log.ts";
+import type { Durability } from "../../driver/durability.ts";
 import { StateError } from "../../errors.ts";
 import { statusOf, typeOf } from "./classify.ts";
 import { faultOfMark } from "./index-mark.ts";

@@ -1,4 +1,4 @@
-import { assertAddress } from "../../checkpoint/url.ts";
+import { assertAddress } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 

@@ -1,4 +1,4 @@
-import type { Durability } from "../../checkpoint/thread-log.ts";
+import type { Durability } from "../../driver/durability.ts";
 
 export interface ServerSettings {
   readonly fsync: string | null;

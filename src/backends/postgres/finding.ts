@@ -1,5 +1,5 @@
-import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../checkpoint/ids.ts";
 import type { LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
 import { hasMember, indexable } from "./metadata.ts";
 import { toEntry, toThreadEntry } from "./rows.ts";
 import type { RunStatement } from "./statements.ts";

@@ -13,6 +13,7 @@ import type {
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { appendValues, editingValues, hasEdits } from "./append-values.ts";
 import { ask, type Bounds, type TextRow } from "./ask.ts";
@@ -64,7 +65,7 @@ export class PostgresLog implements ThreadLog {
     maxRecordBytes: 64 * 1024 * 1024,
     maxChainRecords: Number.POSITIVE_INFINITY,
   };
-  #opening: Promise<PostgresPool> | undefined;
+  readonly #pool: OpenOnce<PostgresPool> = new OpenOnce(() => this.#connect());
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
@@ -241,13 +242,13 @@ export class PostgresLog implements ThreadLog {
   async #close(): Promise<void> {
     await this.#listener.close();
     await this.#sweeping;
-    const pool = await this.#opening?.catch(() => undefined);
+    const pool = await this.#pool.opened();
     pool?.removeListener("error", ignore);
     if ("dsn" in this.#options.source) await pool?.end();
   }
 
   async #unregister(threadIds: readonly string[], watcher: string): Promise<unknown> {
-    const pool = await this.#opening;
+    const pool = await this.#pool.opened();
     return pool && ask(pool, this.#bounds, this.#sql.unwatch, [threadIds, watcher]);
   }
 
@@ -268,11 +269,7 @@ export class PostgresLog implements ThreadLog {
 
   #open(): Promise<PostgresPool> {
     this.#assertOpen();
-    this.#opening ??= this.#connect().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
+    return this.#pool.get();
   }
 
   async #connect(): Promise<PostgresPool> {

@@ -1,8 +1,8 @@
 import { LONGEST_TTL_MS } from "../../checkpoint/append-rules.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { assertOptions } from "../../checkpoint/options.ts";
-import { assertParameters } from "../../checkpoint/url.ts";
+import { assertOptions } from "../../driver/options.ts";
+import { assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { portOf, type RedisClient, type RedisLibrary } from "./connect.ts";
 import { RedisLog, type RedisLogOptions } from "./log.ts";

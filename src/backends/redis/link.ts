@@ -1,3 +1,4 @@
+import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
 import { type Connection, type ConnectOptions, connect } from "./connect.ts";
@@ -14,7 +15,7 @@ import { type RedisPort, within } from "./port.ts";
 export class Link {
   readonly #options: ConnectOptions;
   readonly #onContact: (contact: Connection) => void;
-  #connecting: Promise<RedisPort> | undefined;
+  readonly #connection: OpenOnce<RedisPort> = new OpenOnce(() => this.#connect());
   /** The one in use. */
   #current: RedisPort | undefined;
   /** The last one that was in use, which knows how another one is made. */
@@ -48,7 +49,7 @@ export class Link {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    const port = await this.#connecting?.catch(() => undefined);
+    const port = await this.#connection.opened();
     for (const [retired, timer] of this.#retired) {
       clearTimeout(timer);
       retired.abandon();
@@ -59,21 +60,17 @@ export class Link {
 
   #connected(): Promise<RedisPort> {
     if (this.#closed) throw new StateError("CLOSED", "the connection was closed");
-    this.#connecting ??= this.#connect().then(
-      (port) => {
-        this.#current = port;
-        this.#last = port;
-        return port;
-      },
-      (error: unknown) => {
-        this.#connecting = undefined;
-        throw error;
-      },
-    );
-    return this.#connecting;
+    return this.#connection.get();
   }
 
   async #connect(): Promise<RedisPort> {
+    const port = await this.#reach();
+    this.#current = port;
+    this.#last = port;
+    return port;
+  }
+
+  async #reach(): Promise<RedisPort> {
     if (this.#last !== undefined) return this.#succeed(this.#last);
     try {
       const contact = await connect(this.#options);
@@ -110,7 +107,7 @@ export class Link {
   #replace(port: RedisPort): void {
     if (this.#current !== port || this.#closed) return;
     this.#current = undefined;
-    this.#connecting = undefined;
+    this.#connection.forget();
     if (!port.isCluster || port.hasEnded) {
       port.abandon();
       return;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { untilAborted } from "../../internal/until-aborted.ts";
 import { isAmbiguous, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
@@ -17,7 +18,8 @@ export class S3Bucket implements ObjectBucket {
   readonly #sdk: S3Module;
   readonly #client: S3ClientShape;
   readonly #place: S3Place;
-  #honoursDeletion: Promise<boolean> | undefined;
+  /** Found out once, on an object made for it: a conditional delete that must be refused. */
+  readonly #honoursDeletion: OpenOnce<boolean> = new OpenOnce(() => this.#probeDeletion());
 
   constructor(sdk: S3Module, client: S3ClientShape, place: S3Place) {
     this.#sdk = sdk;
@@ -58,7 +60,7 @@ export class S3Bucket implements ObjectBucket {
 
   /** Amazon's S3 refuses a deletion whose condition does not hold; MinIO ignores the condition, so it is never asked. */
   async deleteIf(name: string, etag: string): Promise<boolean> {
-    if (!(await this.#asksBeforeDeleting())) return false;
+    if (!(await this.#honoursDeletion.get())) return false;
     return this.#deleteMatching(name, etag);
   }
 
@@ -100,15 +102,6 @@ export class S3Bucket implements ObjectBucket {
       if (isRefused(error) || isNotImplemented(error)) return false;
       throw error;
     }
-  }
-
-  /** Found out once, on an object made for it: a conditional delete that must be refused. */
-  #asksBeforeDeleting(): Promise<boolean> {
-    this.#honoursDeletion ??= this.#probeDeletion().catch((error: unknown) => {
-      this.#honoursDeletion = undefined;
-      throw error;
-    });
-    return this.#honoursDeletion;
   }
 
   async #probeDeletion(): Promise<boolean> {

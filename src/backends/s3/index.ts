@@ -1,9 +1,9 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
-import { assertDurability } from "../../checkpoint/durability.ts";
-import { assertOptions } from "../../checkpoint/options.ts";
-import type { Durability } from "../../checkpoint/thread-log.ts";
-import { assertParameters } from "../../checkpoint/url.ts";
+import type { Durability } from "../../driver/durability.ts";
+import { assertDurability } from "../../driver/durability.ts";
+import { assertOptions } from "../../driver/options.ts";
+import { assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import type { S3ClientShape, S3Connection } from "./connect.ts";
 import { S3Log, type S3LogOptions } from "./log.ts";

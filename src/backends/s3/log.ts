@@ -1,6 +1,6 @@
 import { checkedPrefix } from "../../checkpoint/bucket-log/layout.ts";
 import { BucketLog } from "../../checkpoint/bucket-log/log.ts";
-import type { Durability } from "../../checkpoint/thread-log.ts";
+import type { Durability } from "../../driver/durability.ts";
 import { S3Bucket } from "./bucket.ts";
 import { classify } from "./classify.ts";
 import { createClient, loadSdk, type S3ClientShape, type S3Connection } from "./connect.ts";

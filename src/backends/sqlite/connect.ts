@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Durability } from "../../checkpoint/thread-log.ts";
+import type { Durability } from "../../driver/durability.ts";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 import { isCannotOpen, openingFailure } from "./classify.ts";

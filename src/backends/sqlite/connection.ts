@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
@@ -34,7 +35,7 @@ const LONGEST_TURN_MS = 5;
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #names: TableNames;
-  #opening: Promise<Opened> | undefined;
+  readonly #opened: OpenOnce<Opened> = new OpenOnce(() => this.#connect());
   #closed = false;
   #turnBegan = 0;
 
@@ -75,7 +76,7 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    const opened = await this.#opening?.catch(() => undefined);
+    const opened = await this.#opened.opened();
     opened?.erasure?.finish();
     if (this.#options.database === undefined) opened?.database.close();
   }
@@ -101,11 +102,7 @@ export class Connection {
 
   #open(): Promise<Opened> {
     if (this.#closed) throw new StateError("CLOSED", "the database was closed");
-    this.#opening ??= this.#connect().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
+    return this.#opened.get();
   }
 
   async #connect(): Promise<Opened> {

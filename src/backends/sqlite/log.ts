@@ -2,7 +2,6 @@ import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
-  Durability,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -11,6 +10,7 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
+import type { Durability } from "../../driver/durability.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify, isDeclined } from "./classify.ts";
 import { durabilityOf, durabilityOfConnection } from "./connect.ts";

@@ -1,10 +1,11 @@
+import type { Durability } from "../../driver/durability.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { StateError } from "../../errors.ts";
 import { assertAppend } from "../append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
-  Durability,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -52,7 +53,7 @@ export class BucketLog implements ThreadLog {
   readonly capabilities: LogCapabilities;
   readonly #provider: BucketProvider;
   readonly #prefix: string;
-  #opening: Promise<Opened> | undefined;
+  readonly #bucket: OpenOnce<Opened> = new OpenOnce(() => this.#connect());
   #isClosed = false;
 
   constructor(provider: BucketProvider, prefix: string) {
@@ -147,8 +148,8 @@ export class BucketLog implements ThreadLog {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const opened = await this.#opening?.catch(() => undefined);
-    this.#opening = undefined;
+    const opened = await this.#bucket.opened();
+    this.#bucket.forget();
     opened?.close();
   }
 
@@ -165,11 +166,7 @@ export class BucketLog implements ThreadLog {
 
   #open(): Promise<Opened> {
     if (this.#isClosed) throw new StateError("CLOSED", "used after close(); open the bucket again");
-    this.#opening ??= this.#connect().catch((error: unknown) => {
-      this.#opening = undefined;
-      throw error;
-    });
-    return this.#opening;
+    return this.#bucket.get();
   }
 
   async #connect(): Promise<Opened> {

@@ -1,9 +1,9 @@
+import type { Durability } from "../../driver/durability.ts";
+import { assertOptions } from "../../driver/options.ts";
 import { StateError } from "../../errors.ts";
 import type { VacuumOptions, VacuumReport } from "../base-checkpointer.ts";
 import { Checkpointer } from "../checkpointer.ts";
 import { type CheckpointerOptions, contextOf } from "../context.ts";
-import { assertOptions } from "../options.ts";
-import type { Durability } from "../thread-log.ts";
 import { assertDictStorage, type DictStorage } from "./dict-storage.ts";
 import { DictLog } from "./log.ts";
 

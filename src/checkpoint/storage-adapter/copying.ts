@@ -1,5 +1,5 @@
+import { newId } from "../../driver/new-id.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
-import { newId } from "../context.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
 import { pageKey, pageOf } from "./layout.ts";
 import { settleNow } from "./settling.ts";

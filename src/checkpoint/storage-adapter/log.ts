@@ -1,9 +1,9 @@
+import type { Durability } from "../../driver/durability.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { assertAppend } from "../append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
-  Durability,
   LogCapabilities,
   LogChain,
   LogEntry,

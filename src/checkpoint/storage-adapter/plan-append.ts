@@ -1,4 +1,4 @@
-import { newId } from "../context.ts";
+import { newId } from "../../driver/new-id.ts";
 import type { AppendRequest, LogRecord } from "../thread-log.ts";
 import type { Documents } from "./documents.ts";
 import { bodyKey, lastOfPage, pageKey, pageOf } from "./layout.ts";

@@ -10,8 +10,8 @@ import {
 } from "../../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { Lease } from "../../checkpoint/lease.ts";
-import { type Page, page } from "../../checkpoint/page.ts";
 import type { WatchOptions } from "../../checkpoint/watching.ts";
+import { type Page, page } from "../../driver/page.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";
 

@@ -1,6 +1,6 @@
 import type { CheckpointRef, ListThreadsOptions } from "../../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { Page } from "../../checkpoint/page.ts";
+import type { Page } from "../../driver/page.ts";
 import { StateError } from "../../errors.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";

@@ -6,7 +6,7 @@ import {
 } from "../../checkpoint/base-checkpointer.ts";
 import { type CheckpointerCapabilities, capabilities } from "../../checkpoint/capabilities.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { Page } from "../../checkpoint/page.ts";
+import type { Page } from "../../driver/page.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";

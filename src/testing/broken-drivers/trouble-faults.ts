@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FindOptions, ThreadSearchHit, VacuumOptions, VacuumReport } from "../../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { Lease, LeaseOptions } from "../../checkpoint/lease.ts";
-import type { Page } from "../../checkpoint/page.ts";
+import type { Page } from "../../driver/page.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";
 
 /** Faults that make one thread's trouble, its lease or its writer another's. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { MemoryLog } from "../backends/memory/index.ts";
+import type { ThreadLog } from "../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
 import { asStateError, callDriver, policyFor } from "./call.ts";
-import type { ThreadLog } from "./thread-log.ts";
 
 const driver = (code: ErrorCode | undefined): ThreadLog => Object.assign(new MemoryLog(), { classify: () => code });
 const place = { operation: "load", threadId: "t1" };

@@ -1,5 +1,16 @@
 import { StateError } from "../errors.ts";
-import type { Durability, ThreadLog } from "./thread-log.ts";
+import type { Driver } from "./driver.ts";
+
+/** How far a returned append can be trusted. */
+export type Durability =
+  /** Gone with the process. */
+  | "memory"
+  /** Survives kill -9 of the process, not a power cut. */
+  | "os"
+  /** On stable storage before the append returned. */
+  | "fsync"
+  /** On stable storage of more than one machine before the append returned. */
+  | "replicated";
 
 /** From the weakest to the strongest. */
 const CLASSES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
@@ -11,11 +22,16 @@ export function assertDurability(wanted: Durability | undefined): void {
 }
 
 /** A warning and not an error: the storage works, and whether less will do is for its owner to say. */
-export function warnOfWeaker(log: Pick<ThreadLog, "name" | "capabilities">, wanted: Durability | undefined): void {
-  const { durability } = log.capabilities;
+export function warnOfWeaker(
+  {
+    name,
+    capabilities: { durability },
+  }: Pick<Driver, "name"> & { readonly capabilities: { readonly durability: Durability } },
+  wanted: Durability | undefined,
+): void {
   if (wanted === undefined || CLASSES.indexOf(durability) >= CLASSES.indexOf(wanted)) return;
   process.emitWarning(
-    `${log.name}: durability "${wanted}" is asked for, but the storage as it is configured gives "${durability}": ${LOSS[durability]}`,
+    `${name}: durability "${wanted}" is asked for, but the storage as it is configured gives "${durability}": ${LOSS[durability]}`,
     { type: "HoldfastWarning", code: "HOLDFAST_DURABILITY" },
   );
 }

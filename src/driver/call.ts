@@ -1,7 +1,7 @@
 import { ERROR_CODES, StateError } from "../errors.ts";
 import { redact, redactCause } from "../internal/redact.ts";
 import { sleep } from "../internal/sleep.ts";
-import type { ThreadLog } from "./thread-log.ts";
+import type { Driver } from "./driver.ts";
 
 export interface RetryPolicy {
   /**
@@ -34,19 +34,19 @@ export interface CallPlace {
 /**
  * The one place where a driver is called: what the client threw becomes a
  * StateError once, and what may pass is tried again. Repeating is safe because
- * every append carries its writeId.
+ * every write carries an id of its own.
  */
-export async function callDriver<T>(
-  log: ThreadLog,
+export async function callDriver<D extends Driver, T>(
+  driver: D,
   retry: RetryPolicy,
   place: CallPlace,
-  call: (log: ThreadLog) => Promise<T>,
+  call: (driver: D) => Promise<T>,
   closing?: AbortSignal,
 ): Promise<T> {
   try {
-    return await persist(log, retry, call, closing);
+    return await retrying(driver, retry, call, closing);
   } catch (error) {
-    throw asStateError(log, place, error);
+    throw asStateError(driver, place, error);
   }
 }
 
@@ -57,21 +57,21 @@ const LONGEST_WAIT_MS = 10_000;
  * Tries again what may pass, until `closing`; throws what the driver threw. For
  * work that several callers share, each with a place of its own.
  */
-export async function persist<T>(
-  log: ThreadLog,
+export async function retrying<D extends Driver, T>(
+  driver: D,
   { attempts = 4, forMs = Number.POSITIVE_INFINITY, baseDelayMs = 50 }: RetryPolicy,
-  call: (log: ThreadLog) => Promise<T>,
+  call: (driver: D) => Promise<T>,
   closing?: AbortSignal,
 ): Promise<T> {
   const end = performance.now() + forMs;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await call(log);
+      return await call(driver);
     } catch (error) {
       const asked = (StateError.is(error) && error.context.retryAfterMs) || 0;
       const pause = asked + Math.random() * Math.min(baseDelayMs * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
       const isTooLong = asked > LONGEST_WAIT_MS || performance.now() + pause > end;
-      if (!isRetryable(log, error) || attempt >= attempts || isTooLong) throw error;
+      if (!isRetryable(driver, error) || attempt >= attempts || isTooLong) throw error;
       await sleep(pause, closing).catch(() => {
         throw error;
       });
@@ -79,29 +79,29 @@ export async function persist<T>(
   }
 }
 
-const isRetryable = (log: ThreadLog, error: unknown): boolean =>
-  StateError.is(error) ? error.retryable : ERROR_CODES[log.classify(error) ?? "UNKNOWN"].retryable;
+const isRetryable = (driver: Driver, error: unknown): boolean =>
+  StateError.is(error) ? error.retryable : ERROR_CODES[driver.classify(error) ?? "UNKNOWN"].retryable;
 
 /** `redis: load failed for thread "t1": NOAUTH Authentication required.` */
 export function asStateError(
-  log: Pick<ThreadLog, "name" | "classify" | "secrets">,
+  driver: Pick<Driver, "name" | "classify" | "secrets">,
   place: CallPlace,
   error: unknown,
 ): StateError {
-  const context = { backend: log.name, ...place };
-  const { secrets } = log;
+  const context = { backend: driver.name, ...place };
+  const { secrets } = driver;
   if (StateError.is(error)) {
     if (error.context.backend !== undefined) return error;
-    const message = `${where(log, place)}: ${redact(error.message, secrets)}`;
+    const message = `${where(driver, place)}: ${redact(error.message, secrets)}`;
     const cause = redactCause(error.cause, secrets);
     return new StateError(error.code, message, { ...error.context, ...context, cause });
   }
-  const code = log.classify(error) ?? "UNKNOWN";
+  const code = driver.classify(error) ?? "UNKNOWN";
   const reason = redact(error instanceof Error ? error.message : String(error), secrets);
-  return new StateError(code, `${where(log, place)}: ${reason}`, { ...context, cause: redactCause(error, secrets) });
+  return new StateError(code, `${where(driver, place)}: ${reason}`, { ...context, cause: redactCause(error, secrets) });
 }
 
-function where(log: Pick<ThreadLog, "name">, { operation, threadId }: CallPlace): string {
+function where(driver: Pick<Driver, "name">, { operation, threadId }: CallPlace): string {
   const which = threadId === undefined ? "" : ` for thread ${JSON.stringify(threadId)}`;
-  return `${log.name}: ${operation} failed${which}`;
+  return `${driver.name}: ${operation} failed${which}`;
 }
