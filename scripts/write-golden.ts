@@ -6,7 +6,7 @@
  */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { MemoryLog } from "../src/backends/memory/index.ts";
+import { MemoryLog } from "../src/backends/memory/log.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import type { AppendOutcome, AppendRequest, LogRecord } from "../src/checkpoint/thread-log.ts";
 import { AgentState, FORMAT_VERSION } from "../src/state/agent-state.ts";

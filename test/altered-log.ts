@@ -1,4 +1,4 @@
-import { MemoryLog } from "../src/backends/memory/index.ts";
+import { MemoryLog } from "../src/backends/memory/log.ts";
 import type {
   AppendOutcome,
   AppendRequest,

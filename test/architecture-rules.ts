@@ -130,7 +130,7 @@ function faultOnShelf(from: Place, to: Place, target: string): string | undefine
   if (!SHELVES.includes(from.room) || from.place === to.place || to.place === "") return undefined;
   if (SHELF_COMMONS[from.room] === to.place) return undefined;
   if (from.place !== "") return `reaches into another of the ${from.room}`;
-  return target.endsWith("/index.ts") ? undefined : "reaches behind an index.ts";
+  return /\/(?:index|checkpointer)\.ts$/.test(target) ? undefined : "reaches behind the doors index.ts and checkpointer.ts";
 }
 
 interface Place {

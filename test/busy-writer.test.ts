@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MemoryLog } from "../src/backends/memory/index.ts";
+import { MemoryLog } from "../src/backends/memory/log.ts";
 import { uncheckedHead } from "../src/checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { sealMark } from "../src/checkpoint/record.ts";

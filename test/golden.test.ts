@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { MemoryLog } from "../src/backends/memory/index.ts";
+import { MemoryLog } from "../src/backends/memory/log.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { openHeader } from "../src/checkpoint/record.ts";
 import type { LogRecord } from "../src/checkpoint/thread-log.ts";

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FileCheckpointer } from "../src/backends/file/index.ts";
-import { MemoryCheckpointer, MemoryLog } from "../src/backends/memory/index.ts";
+import { MemoryCheckpointer } from "../src/backends/memory/index.ts";
+import { MemoryLog } from "../src/backends/memory/log.ts";
 import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../src/checkpoint/context.ts";

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, test, vi } from "vitest";
-import { MemoryLog } from "../src/backends/memory/index.ts";
+import { MemoryLog } from "../src/backends/memory/log.ts";
 import { openCheckpointer } from "../src/backends/open.ts";
 import { assertCheckpointer } from "../src/checkpoint/assert-checkpointer.ts";
 import { Checkpointer } from "../src/checkpoint/checkpointer.ts";

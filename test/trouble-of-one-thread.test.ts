@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MemoryLog } from "../src/backends/memory/index.ts";
+import { MemoryLog } from "../src/backends/memory/log.ts";
 import { assertCheckpointer } from "../src/checkpoint/assert-checkpointer.ts";
 import { BaseCheckpointer, type CheckpointSummary } from "../src/checkpoint/base-checkpointer.ts";
 import { type CheckpointerCapabilities, capabilities } from "../src/checkpoint/capabilities.ts";

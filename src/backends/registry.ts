@@ -24,25 +24,25 @@ export interface BackendEntry {
 
 /** One line a backend. package.json's exports and peers, and the README's table, are written from it. */
 export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
-  memory: { schemes: ["memory"], example: "memory:", load: () => import("./memory/index.ts"), peers: {} },
-  file: { schemes: ["file"], example: "file:./threads", load: () => import("./file/index.ts"), peers: {} },
+  memory: { schemes: ["memory"], example: "memory:", load: () => import("./memory/checkpointer.ts"), peers: {} },
+  file: { schemes: ["file"], example: "file:./threads", load: () => import("./file/checkpointer.ts"), peers: {} },
   sqlite: {
     schemes: ["sqlite"],
     example: "sqlite:./agents.db",
-    load: () => import("./sqlite/index.ts"),
+    load: () => import("./sqlite/checkpointer.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
   },
   postgres: {
     schemes: ["postgres", "postgresql"],
     example: "postgres://localhost:5432/agents",
-    load: () => import("./postgres/index.ts"),
+    load: () => import("./postgres/checkpointer.ts"),
     peers: { pg: ">=8.11 <9" },
     durability: "configured",
   },
   redis: {
     schemes: ["redis", "rediss", "valkey", "valkeys"],
     example: "redis://localhost:6379",
-    load: () => import("./redis/index.ts"),
+    load: () => import("./redis/checkpointer.ts"),
     peers: { ioredis: ">=5.2.6 <7", redis: ">=5 <7" },
     eitherPeer: true,
     durability: "configured",
@@ -50,27 +50,27 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
   opensearch: {
     schemes: ["opensearch", "opensearch+https", "opensearch+http"],
     example: "opensearch://localhost:9200/holdfast",
-    load: () => import("./opensearch/index.ts"),
+    load: () => import("./opensearch/checkpointer.ts"),
     peers: { "@opensearch-project/opensearch": ">=3 <4" },
     durability: "configured",
   },
   oci: {
     schemes: ["oci"],
     example: "oci://my-bucket/prod",
-    load: () => import("./oci/index.ts"),
+    load: () => import("./oci/checkpointer.ts"),
     peers: { "oci-objectstorage": ">=2.90 <3", "oci-common": ">=2.90 <3" },
   },
   s3: {
     schemes: ["s3"],
     example: "s3://my-bucket/prod",
-    load: () => import("./s3/index.ts"),
+    load: () => import("./s3/checkpointer.ts"),
     peers: { "@aws-sdk/client-s3": ">=3.700 <4" },
     durability: "configured",
   },
   http: {
     schemes: ["http", "https"],
     example: "https://state.example.com",
-    load: () => import("./http/index.ts"),
+    load: () => import("./http/checkpointer.ts"),
     peers: {},
     capabilities: "remote",
   },

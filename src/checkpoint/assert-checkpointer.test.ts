@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MapStorage } from "../../test/dict-storages.ts";
-import { MemoryCheckpointer, MemoryLog } from "../backends/memory/index.ts";
+import { MemoryCheckpointer } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { openDatabase } from "../backends/sqlite/connect.ts";
 import { sqliteCheckpointer } from "../backends/sqlite/index.ts";
 import { AgentState } from "../state/agent-state.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { runs } from "../../test/property-seed.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";

@@ -3,7 +3,7 @@ import { exactForm } from "../../test/exact-form.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { LOCAL_BACKENDS, type LocalStorage } from "../../test/local-backends.ts";
 import { type SmallRecords, smallRecords } from "../../test/small-records-log.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { type HeldLease, holdLease } from "../../test/held-lease.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";

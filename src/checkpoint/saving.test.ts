@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { BreakingLog } from "../../test/altered-log.ts";
 import { exactForm } from "../../test/exact-form.ts";
 import { failureOf } from "../../test/failure-of.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";

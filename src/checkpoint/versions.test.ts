@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AlteredLog } from "../../test/altered-log.ts";
 import { failureOf } from "../../test/failure-of.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import type { StateSchema } from "../state/state-schema.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import type { ThreadLog } from "../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
 import { asStateError, callDriver, policyFor } from "./call.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { runs } from "../../test/property-seed.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "./agent-state.ts";

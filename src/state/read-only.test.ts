@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { LOCAL_BACKENDS } from "../../test/local-backends.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { AgentState } from "./agent-state.ts";
 import { userMessage } from "./message.ts";

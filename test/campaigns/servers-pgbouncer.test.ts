@@ -1,5 +1,6 @@
 import { afterAll, test } from "vitest";
-import { postgresLogOptions, postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
+import { postgresLogOptions } from "../../src/backends/postgres/checkpointer.ts";
+import { postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
 import { PostgresLog } from "../../src/backends/postgres/log.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MemoryLog } from "../../src/backends/memory/index.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { openLogOnDisk } from "../processes/disk-backends.ts";
 

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { FileLog } from "../../src/backends/file/index.ts";
 import { threadDirectoryName } from "../../src/backends/file/layout.ts";
+import { FileLog } from "../../src/backends/file/log.ts";
 import type { AppendRequest, LogRecord } from "../../src/checkpoint/thread-log.ts";
 import { recordAt as sampleAt } from "../../src/testing/thread-log-cases/sample-records.ts";
 

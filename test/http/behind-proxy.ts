@@ -1,5 +1,5 @@
 import { connectionOf } from "../../src/backends/http/connect.ts";
-import { HttpLog } from "../../src/backends/http/index.ts";
+import { HttpLog } from "../../src/backends/http/log.ts";
 import { behindProxy } from "../network/outage-proxy.ts";
 import type { Served } from "./served.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MemoryLog } from "../../src/backends/memory/index.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { AgentState, userMessage } from "../../src/index.ts";
 import { startCuttingProxy } from "../network/cutting-proxy.ts";
 import { type Served, served, sqliteFolder } from "./served.ts";

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { MemoryLog } from "../../src/backends/memory/index.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { OCIBucketBackend } from "../../src/backends/oci/index.ts";
-import { opensearchCheckpointer, optionsOfUrl } from "../../src/backends/opensearch/index.ts";
+import { optionsOfUrl } from "../../src/backends/opensearch/checkpointer.ts";
+import { opensearchCheckpointer } from "../../src/backends/opensearch/index.ts";
 import { redisCheckpointer } from "../../src/backends/redis/index.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/thread-log.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { HTTPCheckpointer } from "../../src/backends/http/index.ts";
-import { MemoryLog } from "../../src/backends/memory/index.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { ERROR_CODES, type ErrorCode, StateError } from "../../src/errors.ts";
 import { AgentState, userMessage } from "../../src/index.ts";
 import type { ReportedFailure } from "../../src/server/index.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MemoryLog } from "../../src/backends/memory/index.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { encodeMetadata } from "../../src/checkpoint/metadata.ts";
 import type { AppendRequest, ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type ServeOptions } from "../../src/server/index.ts";

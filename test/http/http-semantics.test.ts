@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MemoryCheckpointer, MemoryLog } from "../../src/backends/memory/index.ts";
+import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { createApp, createToken, serve } from "../../src/server/index.ts";
 import { recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { OPERATIONS, pathOf, ROUTES, routesAt } from "../../src/wire/routes.ts";

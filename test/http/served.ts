@@ -2,8 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HTTPCheckpointer, type HTTPCheckpointerOptions } from "../../src/backends/http/index.ts";
-import { MemoryLog } from "../../src/backends/memory/index.ts";
-import { logOptions, SqliteLog } from "../../src/backends/sqlite/log.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
+import { SqliteLog } from "../../src/backends/sqlite/log.ts";
+import { sqliteLogOptions } from "../../src/backends/sqlite/options.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
@@ -43,7 +44,7 @@ export async function served(
 export async function sqliteFolder(): Promise<{ open: () => SqliteLog; remove: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-http-"));
   return {
-    open: () => new SqliteLog(logOptions({ path: join(folder, "a.db") })),
+    open: () => new SqliteLog(sqliteLogOptions({ path: join(folder, "a.db") })),
     remove: () => rm(folder, { recursive: true }),
   };
 }

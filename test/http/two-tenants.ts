@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { connectionOf } from "../../src/backends/http/connect.ts";
-import { HttpLog } from "../../src/backends/http/index.ts";
+import { HttpLog } from "../../src/backends/http/log.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { AppendRequest, LogRecord } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, serve } from "../../src/server/index.ts";

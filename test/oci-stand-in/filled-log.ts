@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { OciLog } from "../../src/backends/oci/index.ts";
+import { OciLog } from "../../src/backends/oci/log.ts";
 import type { LogRecord } from "../../src/checkpoint/thread-log.ts";
 import { logOptions, type TestPlace } from "./test-bucket.ts";
 

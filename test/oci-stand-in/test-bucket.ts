@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { OCIBucketBackend, type OCIBucketOptions, OciLog, type OciLogOptions } from "../../src/backends/oci/index.ts";
+import { OCIBucketBackend, type OCIBucketOptions } from "../../src/backends/oci/index.ts";
+import { OciLog, type OciLogOptions } from "../../src/backends/oci/log.ts";
 import type { WiredStorage } from "../network/wire-cuts.ts";
 import { OciStandIn, type StandInOptions } from "./stand-in.ts";
 

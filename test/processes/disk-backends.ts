@@ -1,8 +1,10 @@
 import { join } from "node:path";
-import { FileCheckpointer, FileLog } from "../../src/backends/file/index.ts";
+import { FileCheckpointer } from "../../src/backends/file/index.ts";
+import { FileLog } from "../../src/backends/file/log.ts";
 import { openDatabase, type SqliteDatabase } from "../../src/backends/sqlite/connect.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
-import { logOptions, SqliteLog } from "../../src/backends/sqlite/log.ts";
+import { SqliteLog } from "../../src/backends/sqlite/log.ts";
+import { sqliteLogOptions } from "../../src/backends/sqlite/options.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 
@@ -35,7 +37,7 @@ class UnsyncedLog extends SqliteLog {
   constructor(database: SqliteDatabase) {
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = OFF");
-    super(logOptions({ database }));
+    super(sqliteLogOptions({ database }));
     this.#database = database;
   }
 
@@ -49,7 +51,7 @@ class UnsyncedLog extends SqliteLog {
 export function openLogOnDisk(backend: DiskBackend, directory: string): ThreadLog {
   if (backend === "file folding often") return new FileLog({ directory: threadsPath(directory), foldEvery: 2 });
   if (backend === "file") return new FileLog({ directory: threadsPath(directory) });
-  return new SqliteLog(logOptions({ path: databasePath(directory) }));
+  return new SqliteLog(sqliteLogOptions({ path: databasePath(directory) }));
 }
 
 /** A backend's name that came over a command line. */

@@ -1,6 +1,8 @@
 import { Redis } from "ioredis";
 import { afterAll, test } from "vitest";
-import { logOptions, RedisLog, redisCheckpointer } from "../../src/backends/redis/index.ts";
+import { redisLogOptions } from "../../src/backends/redis/checkpointer.ts";
+import { redisCheckpointer } from "../../src/backends/redis/index.ts";
+import { RedisLog } from "../../src/backends/redis/log.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { RunningTest } from "../../src/testing/register-suite.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
@@ -52,7 +54,7 @@ export function testOnRedis(
     create: async () => {
       const { client, prefix, ...fixture } = await open();
       const log = async (): Promise<RedisLog> => {
-        const made = new RedisLog(logOptions({ client, prefix }));
+        const made = new RedisLog(redisLogOptions({ client, prefix }));
         await made.connect();
         return made;
       };

@@ -6,7 +6,8 @@ import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { FileCheckpointer, FileLog } from "./index.ts";
+import { FileCheckpointer } from "./index.ts";
+import { FileLog } from "./log.ts";
 
 const emptyDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), "holdfast-file-"));
 

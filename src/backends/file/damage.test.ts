@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
-import { FileCheckpointer, FileLog } from "./index.ts";
+import { FileCheckpointer } from "./index.ts";
 import { recordFileName, threadDirectoryName } from "./layout.ts";
+import { FileLog } from "./log.ts";
 import { parseRecord } from "./record-file.ts";
 
 let directory: string;

@@ -5,9 +5,11 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
 import { ERROR_CODES } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
+import { openUrl } from "./checkpointer.ts";
 import { classify } from "./classify.ts";
-import { FileCheckpointer, FileLog, openUrl } from "./index.ts";
+import { FileCheckpointer } from "./index.ts";
 import { threadDirectoryName } from "./layout.ts";
+import { FileLog } from "./log.ts";
 
 let directory: string;
 

@@ -13,6 +13,7 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { CheckpointIndex } from "./checkpoint-index.ts";
 import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
+import { FACTS } from "./facts.ts";
 import { threadDirectoryName } from "./layout.ts";
 import { removeThread, removeThreadAt } from "./removing.ts";
 import { RootDirectory } from "./root.ts";
@@ -30,17 +31,8 @@ const FOLD_EVERY = 64;
 
 /** Threads as directories of readable files, shared by any number of processes. How: see `layout.ts`. */
 export class FileLog implements ThreadLog {
-  readonly name = "file";
-  readonly capabilities: LogCapabilities = {
-    // Windows cannot sync a directory: a new name may be lost with the power there.
-    durability: process.platform === "win32" ? "os" : "fsync",
-    conditionalAppend: true,
-    listThreads: true,
-    // Nobody is running when a file should expire. What looks at the clock on its own is `vacuum`.
-    ttl: false,
-    maxRecordBytes: 64 * 1024 * 1024,
-    maxChainRecords: 64,
-  };
+  readonly name: string = FACTS.name;
+  readonly capabilities: LogCapabilities = FACTS.capabilities;
   readonly #root: RootDirectory;
   readonly #writer: ThreadWriter;
   readonly #walk: ThreadWalk;

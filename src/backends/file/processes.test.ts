@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { FileLog } from "./index.ts";
+import { FileLog } from "./log.ts";
 
 const run = promisify(execFile);
 
@@ -37,7 +37,7 @@ test("processes that count on one thread at once count exactly, and find conflic
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-file-"));
   onTestFinished(() => rm(directory, { recursive: true }));
-  const module = new URL("./index.ts", import.meta.url).href;
+  const module = new URL("./log.ts", import.meta.url).href;
   const [processes, times] = [4, 40];
   const outcomes = await Promise.all(
     Array.from({ length: processes }, async (_, index) => {

@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import type { HTTPCheckpointerOptions } from "./index.ts";
+import type { HTTPCheckpointerOptions } from "./checkpointer.ts";
 import type { Connection } from "./requests.ts";
 
 /** More than any state can be with all that it builds on, and less than memory. */

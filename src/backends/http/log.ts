@@ -28,22 +28,13 @@ import {
 import { entityTag, idempotencyKey } from "../../wire/names.ts";
 import type { Operation } from "../../wire/routes.ts";
 import { classify } from "./classify.ts";
+import { FACTS } from "./facts.ts";
 import { ask, type Connection, fieldsOf, type Question, type ServiceAnswer } from "./requests.ts";
 import { watchRemote } from "./watching.ts";
 
-/** The least that is sure of a service that was not asked yet. */
-const BEFORE_CONTACT: LogCapabilities = {
-  durability: "memory",
-  conditionalAppend: false,
-  listThreads: false,
-  ttl: false,
-  maxRecordBytes: 64 * 1024,
-  maxChainRecords: Number.POSITIVE_INFINITY,
-};
-
 /** The log of a service: every operation is one request, and what it can is what the storage behind the service can. */
 export class HttpLog implements ThreadLog {
-  readonly name = "http";
+  readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
   /** There when the service's storage has an index; the service brings that up to date itself. */
   search?: NonNullable<ThreadLog["search"]>;
@@ -52,7 +43,7 @@ export class HttpLog implements ThreadLog {
   queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
   readonly #connection: Connection;
   readonly #closing = new AbortController();
-  #capabilities = BEFORE_CONTACT;
+  #capabilities: LogCapabilities = FACTS.capabilities;
 
   constructor(connection: Connection) {
     this.#connection = connection;

@@ -12,6 +12,7 @@ import type {
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
+import { FACTS } from "./facts.ts";
 
 interface Thread {
   readonly generation: string;
@@ -26,15 +27,8 @@ interface Thread {
  * which is what makes it atomic.
  */
 export class MemoryLog implements ThreadLog {
-  readonly name = "memory";
-  readonly capabilities: LogCapabilities = {
-    durability: "memory",
-    conditionalAppend: true,
-    listThreads: true,
-    ttl: true,
-    maxRecordBytes: 64 * 1024 * 1024,
-    maxChainRecords: Number.POSITIVE_INFINITY,
-  };
+  readonly name: string = FACTS.name;
+  readonly capabilities: LogCapabilities = FACTS.capabilities;
   readonly #threads = new Map<string, Thread>();
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #now: () => number;

@@ -5,7 +5,8 @@ import { FaultyLog } from "../../testing/faulty-log.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { MemoryCheckpointer, MemoryLog } from "./index.ts";
+import { MemoryCheckpointer } from "./index.ts";
+import { MemoryLog } from "./log.ts";
 
 testThreadLog({
   name: "memory",

@@ -8,7 +8,8 @@ import { OciStandIn } from "../../../test/oci-stand-in/stand-in.ts";
 import { logOptions, placeOn, type TestPlace } from "../../../test/oci-stand-in/test-bucket.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { OCIBucketBackend, OciLog } from "./index.ts";
+import { OCIBucketBackend } from "./index.ts";
+import { OciLog } from "./log.ts";
 
 let standIn: OciStandIn;
 let place: TestPlace;

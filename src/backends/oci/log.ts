@@ -2,6 +2,7 @@ import { BucketLog } from "../../checkpoint/bucket-log/log.ts";
 import { type BucketPlace, OciBucket } from "./bucket.ts";
 import { classify } from "./classify.ts";
 import { createClient, type ObjectStorageClientShape, type OciConnection } from "./connect.ts";
+import { DURABILITY } from "./durability.ts";
 import { OciTransport } from "./transport.ts";
 
 export interface OciLogOptions extends BucketPlace {
@@ -24,8 +25,6 @@ export class OciLog extends BucketLog {
         close: () => (given === undefined ? client.close?.() : undefined),
       };
     };
-    // Object Storage answers a PUT when the object is on several servers: in several availability domains where a
-    // region has them, else in several fault domains.
-    super({ name: "oci", durability: "replicated", open, classify }, prefix);
+    super({ name: "oci", durability: DURABILITY, open, classify }, prefix);
   }
 }

@@ -12,7 +12,8 @@ import { seed } from "../../../test/property-seed.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { textOf, userMessage } from "../../state/message.ts";
-import { OCIBucketBackend, OciLog } from "./index.ts";
+import { OCIBucketBackend } from "./index.ts";
+import { OciLog } from "./log.ts";
 
 let standIn: OciStandIn;
 beforeAll(async () => {

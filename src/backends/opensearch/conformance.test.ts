@@ -5,7 +5,8 @@ import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { opensearchCheckpointer, opensearchLogOptions, optionsOfUrl } from "./index.ts";
+import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
+import { opensearchCheckpointer } from "./index.ts";
 import { OpenSearchLog } from "./log.ts";
 
 // Some cases make a thousand calls, and each write is synced.

@@ -4,7 +4,8 @@ import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { opensearchCheckpointer, optionsOfUrl } from "./index.ts";
+import { optionsOfUrl } from "./checkpointer.ts";
+import { opensearchCheckpointer } from "./index.ts";
 import { threadName } from "./layout.ts";
 
 await describeWithService("opensearch", (url) => {

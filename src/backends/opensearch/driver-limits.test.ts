@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test } from "vitest";
 import { ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
-import { opensearchLogOptions, optionsOfUrl } from "./index.ts";
+import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import { OpenSearchLog } from "./log.ts";
 import { storedWords } from "./words.ts";
 

@@ -5,9 +5,10 @@ import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
+import { optionsOfUrl } from "./checkpointer.ts";
 import { ServerFailure } from "./classify.ts";
 import type { OpenSearchClient } from "./connect.ts";
-import { type OpensearchCheckpointerOptions, opensearchCheckpointer, optionsOfUrl } from "./index.ts";
+import { type OpensearchCheckpointerOptions, opensearchCheckpointer } from "./index.ts";
 
 await describeWithService("opensearch", (url) => {
   const index = ownIndex(url);

@@ -3,8 +3,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { httpUrl, ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import type { OpenSearchClient } from "./connect.ts";
-import { opensearchLogOptions, optionsOfUrl } from "./index.ts";
 import { OpenSearchLog } from "./log.ts";
 
 const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord => ({

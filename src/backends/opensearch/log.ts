@@ -17,6 +17,7 @@ import { classify } from "./classify.ts";
 import { type OpenSearchClient, type OpenSearchPlace, openClient, secretsOf } from "./connect.ts";
 import { copyThread } from "./copying.ts";
 import { entryOf } from "./documents.ts";
+import { FACTS } from "./facts.ts";
 import { findThreads, searchRecords } from "./finding.ts";
 import { findCheckpoint } from "./finding-checkpoints.ts";
 import { FloodStage } from "./flood-stage.ts";
@@ -41,22 +42,12 @@ interface Connection {
 
 /** Threads in OpenSearch. layout.ts says how they lie there, and why that is safe. */
 export class OpenSearchLog implements ThreadLog {
-  readonly name = "opensearch";
+  readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
   readonly #options: OpenSearchLogOptions;
   readonly #footings = new Footings();
   readonly #floodStage = new FloodStage();
-  #capabilities: LogCapabilities = {
-    // Whatever its settings, the server outlives this process. More is known once it was asked.
-    durability: "os",
-    conditionalAppend: true,
-    listThreads: true,
-    // Nothing here removes a thread when its time has come.
-    ttl: false,
-    // One request holds two records, and as text they may be twice as long; a server takes 100 MB.
-    maxRecordBytes: 16 * 1024 * 1024,
-    maxChainRecords: 128,
-  };
+  #capabilities: LogCapabilities = FACTS.capabilities;
   readonly #connection: OpenOnce<Connection> = new OpenOnce(() => this.#connect());
   #closing: Promise<void> | undefined;
 

@@ -6,8 +6,9 @@ import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { openCheckpointer } from "../open.ts";
+import { optionsOfUrl } from "./checkpointer.ts";
 import type { OpenSearchClient } from "./connect.ts";
-import { type OpensearchCheckpointerOptions, opensearchCheckpointer, opensearchIndex, optionsOfUrl } from "./index.ts";
+import { type OpensearchCheckpointerOptions, opensearchCheckpointer, opensearchIndex } from "./index.ts";
 
 const said = (...texts: readonly string[]): AgentState =>
   AgentState.create({ messages: texts.map((text) => userMessage(text)) });

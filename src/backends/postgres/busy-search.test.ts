@@ -8,7 +8,7 @@ import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
-import { postgresLogOptions } from "./index.ts";
+import { postgresLogOptions } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));

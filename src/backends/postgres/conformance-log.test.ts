@@ -3,7 +3,7 @@ import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { postgresLogOptions } from "./index.ts";
+import { postgresLogOptions } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";
 
 await describeWithService("postgres", (url) => {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { StateError } from "../../errors.ts";
 import { createFunctions, functionSignatures } from "./functions.ts";
+import { assertNames } from "./names.ts";
 
 /**
  * <schema>.<prefix>threads   one row a thread: the only row two writers meet on
@@ -50,17 +50,8 @@ export interface TableNames {
   readonly prefix: string;
 }
 
-/** A name may have 63 bytes, and the longest suffix of ours has 22. */
-const PREFIX = /^[A-Za-z_][A-Za-z0-9_]{0,39}$/;
-const SCHEMA = /^[A-Za-z_][A-Za-z0-9_$]{0,62}$/;
-
 export function tableNames(schema: string, prefix: string): TableNames {
-  if (!PREFIX.test(prefix)) {
-    throw new StateError("INVALID_ARGUMENT", "tablePrefix must be letters, digits and underscores, at most 40 of them");
-  }
-  if (!SCHEMA.test(schema)) {
-    throw new StateError("INVALID_ARGUMENT", "schema must be letters, digits and underscores, at most 63 of them");
-  }
+  assertNames(schema, prefix);
   const named = (name: string): string => `"${schema}"."${prefix}${name}"`;
   return {
     schema: `"${schema}"`,

@@ -22,6 +22,7 @@ import { classify } from "./classify.ts";
 import { openListener, openPool, type PostgresPool, secretsOf } from "./connect.ts";
 import { isDeclined } from "./declined.ts";
 import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
+import { FACTS } from "./facts.ts";
 import { listThreads, queryMetadata, search } from "./finding.ts";
 import { type TableNames, tableNames } from "./layout.ts";
 import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
@@ -49,22 +50,14 @@ const MAX_SEQ = 2 ** 31 - 1;
  * itself and needs no session: any pooler may stand in between.
  */
 export class PostgresLog implements ThreadLog {
-  readonly name = "postgres";
+  readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
   readonly #options: PostgresLogOptions;
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
   readonly #bounds: Bounds;
-  #capabilities: LogCapabilities = {
-    // Whatever its settings, the server outlives this process. More is known once it was asked.
-    durability: "os",
-    conditionalAppend: true,
-    listThreads: true,
-    ttl: true,
-    maxRecordBytes: 64 * 1024 * 1024,
-    maxChainRecords: Number.POSITIVE_INFINITY,
-  };
+  #capabilities: LogCapabilities = FACTS.capabilities;
   readonly #pool: OpenOnce<PostgresPool> = new OpenOnce(() => this.#connect());
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { grow, markAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
-import { postgresLogOptions } from "./index.ts";
+import { postgresLogOptions } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";
 
 await describeWithService("postgres", (url) => {

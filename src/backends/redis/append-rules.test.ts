@@ -4,7 +4,8 @@ import { describeWithOwnRedis } from "../../../test/redis/fixtures.ts";
 import { startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
 import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
-import { logOptions, RedisLog } from "./index.ts";
+import { redisLogOptions } from "./checkpointer.ts";
+import { RedisLog } from "./log.ts";
 
 const record = (seq: number, changes: Partial<LogRecord> = {}): LogRecord => ({
   ...{ seq, writeId: `w${seq}`, base: 1, head: seq, checkpointId: `c${seq}`, header: "h", metadata: undefined },
@@ -24,7 +25,7 @@ await describeWithOwnRedis("an append that the thread itself proves wrong", () =
   beforeAll(async () => {
     server = await startRedis();
     admin = new Redis(server.url);
-    log = new RedisLog(logOptions({ url: server.url }));
+    log = new RedisLog(redisLogOptions({ url: server.url }));
   });
   afterAll(async () => {
     await log.close();

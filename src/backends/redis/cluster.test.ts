@@ -3,8 +3,10 @@ import { startCluster, type TestCluster } from "../../../test/redis/cluster.ts";
 import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, said } from "../../../test/redis/fixtures.ts";
 import { userMessage } from "../../state/message.ts";
 import { HOSTILE_IDS } from "../../testing/hostile-ids.ts";
-import { logOptions, RedisLog, redisCheckpointer } from "./index.ts";
+import { redisLogOptions } from "./checkpointer.ts";
+import { redisCheckpointer } from "./index.ts";
 import { ANNOUNCED_BEFORE_MS, CREATE_WITHIN_MS } from "./layout.ts";
+import { RedisLog } from "./log.ts";
 
 await describeWithOwnRedis("a Redis cluster", () => {
   let cluster: TestCluster;
@@ -103,7 +105,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
     });
 
     test("whoever looked too long ago takes nothing out", async () => {
-      const log = new RedisLog(logOptions({ url: cluster.url }));
+      const log = new RedisLog(redisLogOptions({ url: cluster.url }));
       const checkpointer = redisCheckpointer({ url: cluster.url });
       await checkpointer.save(said("hello"), "t");
       await onItsNode("ZREM", "holdfast:{index}:new", "t");

@@ -1,15 +1,8 @@
 import type { Durability } from "../../driver/durability.ts";
 import { StateError } from "../../errors.ts";
+import type { GivenClient } from "./given-client.ts";
+import { type IoredisClient, IoredisPort, ioredisPortOf, openIoredis, openIoredisCluster } from "./ioredis.ts";
 import {
-  type IoredisClient,
-  IoredisPort,
-  ioredisPortOf,
-  isIoredis,
-  openIoredis,
-  openIoredisCluster,
-} from "./ioredis.ts";
-import {
-  isNodeRedis,
   type NodeRedisClient,
   type NodeRedisCluster,
   nodeRedisPortOf,
@@ -70,11 +63,9 @@ async function asCluster(port: RedisPort, options: ConnectOptions): Promise<Conn
   }
 }
 
-export function portOf(client: RedisClient, waiting: Waiting): RedisPort {
-  if (isIoredis(client)) return ioredisPortOf(client, waiting);
-  if (isNodeRedis(client)) return nodeRedisPortOf(client, waiting);
-  const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis 5 or later";
-  throw new StateError("INVALID_ARGUMENT", `the client that was handed in is none of those known here: ${known}`);
+export function portOf(given: GivenClient, waiting: Waiting): RedisPort {
+  if (given.library === "ioredis") return ioredisPortOf(given.client, waiting, given.listening);
+  return nodeRedisPortOf(given.client, waiting, given.listening);
 }
 
 async function openPlace({ place, library, ...waiting }: ConnectOptions): Promise<RedisPort> {

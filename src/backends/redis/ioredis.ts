@@ -1,10 +1,9 @@
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
+import { type Emitter, Listening } from "./listening.ts";
 import {
   type Command,
-  type Emitter,
   isAlive,
-  Listening,
   type Origin,
   Reconnecting,
   type RedisPort,
@@ -43,8 +42,6 @@ export type IoredisClient = IoredisRedis | IoredisCluster;
 
 const isCluster = (client: IoredisClient): client is IoredisCluster => client.isCluster === true;
 
-export const isIoredis = (client: object): client is IoredisClient => "callBuffer" in client && "status" in client;
-
 export class IoredisPort implements RedisPort {
   readonly isCluster: boolean;
   readonly #client: IoredisClient;
@@ -52,12 +49,12 @@ export class IoredisPort implements RedisPort {
   readonly #origin: Origin;
   readonly #waiting: Waiting;
 
-  constructor(client: IoredisClient, origin: Origin, waiting: Waiting) {
+  constructor(client: IoredisClient, origin: Origin, waiting: Waiting, listening: Listening = new Listening(client)) {
     this.#client = client;
     this.#origin = origin;
     this.#waiting = waiting;
     this.isCluster = isCluster(client);
-    this.#listening = new Listening(client);
+    this.#listening = listening;
     const { own } = origin;
     if (own === undefined) return;
     client.on("ready", () => {
@@ -186,7 +183,7 @@ function ownPort(make: (own: Reconnecting) => IoredisClient, renew: Renew, waiti
 }
 
 /** Over a client that was handed in. Where that no longer answers, over duplicates of it: it stays as it is. */
-export function ioredisPortOf(client: IoredisClient, waiting: Waiting): RedisPort {
+export function ioredisPortOf(client: IoredisClient, waiting: Waiting, listening: Listening): RedisPort {
   const duplicate = (own: Reconnecting, nodes: readonly Address[]): IoredisClient =>
     isCluster(client)
       ? client.duplicate([...nodes], clusterOptions(own, waiting, client.options.redisOptions))
@@ -197,7 +194,7 @@ export function ioredisPortOf(client: IoredisClient, waiting: Waiting): RedisPor
       const nodes = usable.length > 0 ? usable : before;
       return ownPort((own) => duplicate(own, nodes), renewing(nodes), waiting);
     };
-  return new IoredisPort(client, { renew: renewing([]) }, waiting);
+  return new IoredisPort(client, { renew: renewing([]) }, waiting, listening);
 }
 
 export async function openIoredis(place: Place, waiting: Waiting): Promise<RedisPort> {

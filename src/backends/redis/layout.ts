@@ -56,11 +56,15 @@ export interface KeyNames {
   readonly announced: string;
 }
 
+/** Braces would decide which node of a cluster a key belongs to. */
+export function assertPrefix(prefix: string): void {
+  if (prefix.isWellFormed() && !/[{}\u0000-\u0020\u007f]/.test(prefix) && Buffer.byteLength(prefix) <= 256) return;
+  const rule = "at most 256 bytes without braces, spaces and control characters";
+  throw new StateError("INVALID_ARGUMENT", `redis: prefix must be ${rule}, for example "holdfast:"`);
+}
+
 export function keyNames(prefix: string): KeyNames {
-  if (!prefix.isWellFormed() || /[{}\u0000-\u0020\u007f]/.test(prefix) || Buffer.byteLength(prefix) > 256) {
-    const rule = "at most 256 bytes without braces, spaces and control characters";
-    throw new StateError("INVALID_ARGUMENT", `redis: prefix must be ${rule}, for example "holdfast:"`);
-  }
+  assertPrefix(prefix);
   return {
     thread: (threadId) => `${prefix}t:{${encodeURIComponent(threadId)}}`,
     threadPattern: `${prefix.replaceAll(/[\\*?[\]]/g, "\\$&")}t:{*}`,

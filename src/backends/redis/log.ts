@@ -12,7 +12,9 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
-import type { ConnectOptions } from "./connect.ts";
+import { type ConnectOptions, portOf } from "./connect.ts";
+import { FACTS } from "./facts.ts";
+import type { GivenClient } from "./given-client.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
 import { Link } from "./link.ts";
 import type { RedisPort, Send } from "./port.ts";
@@ -25,7 +27,9 @@ import type { Script } from "./scripts/script.ts";
 import { ANNOUNCE, NOW } from "./scripts/thread-index.ts";
 import { forgetAbsent, walkThreads } from "./thread-walk.ts";
 
-export interface RedisLogOptions extends ConnectOptions {
+export interface RedisLogOptions extends Omit<ConnectOptions, "given"> {
+  /** Handed in, instead of the place; stays open. */
+  readonly given: GivenClient | undefined;
   readonly prefix: string;
   /** How long a thread lives after its last append, unless that says otherwise. */
   readonly lifetimeMs: number | undefined;
@@ -37,24 +41,17 @@ export interface RedisLogOptions extends ConnectOptions {
  * between. (In a cluster, creating, copying and listing take some more.)
  */
 export class RedisLog implements ThreadLog {
-  readonly name = "redis";
+  readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
   readonly #options: RedisLogOptions;
   readonly #keys: KeyNames;
-  #capabilities: LogCapabilities = {
-    durability: "memory",
-    conditionalAppend: true,
-    listThreads: true,
-    ttl: true,
-    // A string may have 512 MB, but the server does nothing else while it takes one in.
-    maxRecordBytes: 64 * 1024 * 1024,
-    maxChainRecords: Number.POSITIVE_INFINITY,
-  };
+  #capabilities: LogCapabilities = FACTS.capabilities;
   readonly #link: Link;
 
   constructor(options: RedisLogOptions) {
     this.#options = options;
-    this.#link = new Link(options, ({ durability }) => {
+    const given = options.given && portOf(options.given, options);
+    this.#link = new Link({ ...options, given }, ({ durability }) => {
       this.#capabilities = { ...this.#capabilities, durability };
     });
     this.#keys = keyNames(options.prefix);

@@ -1,11 +1,10 @@
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
+import { type Emitter, Listening } from "./listening.ts";
 import {
   type Argument,
   type Command,
-  type Emitter,
   isAlive,
-  Listening,
   type Origin,
   Reconnecting,
   type RedisPort,
@@ -55,10 +54,6 @@ interface SendOptions {
   readonly typeMapping?: Readonly<Record<number, BufferConstructor>>;
 }
 
-/** Version 4 has no `destroy`, and would hand bodies on as text; a sentinel's `sendCommand` takes other arguments. */
-export const isNodeRedis = (client: object): client is NodeRedisClient | NodeRedisCluster =>
-  "sendCommand" in client && "isOpen" in client && "destroy" in client && !("getSentinelNode" in client);
-
 const isCluster = (client: NodeRedisClient | NodeRedisCluster): client is NodeRedisCluster => "masters" in client;
 
 const nodesOf = (cluster: NodeRedisCluster): readonly ClusterNode[] =>
@@ -75,12 +70,17 @@ export class NodeRedisPort implements RedisPort {
   readonly #waiting: Waiting;
   #wasReady = false;
 
-  constructor(client: NodeRedisClient | NodeRedisCluster, origin: Origin, waiting: Waiting) {
+  constructor(
+    client: NodeRedisClient | NodeRedisCluster,
+    origin: Origin,
+    waiting: Waiting,
+    listening: Listening = new Listening(client),
+  ) {
     this.#client = client;
     this.#origin = origin;
     this.#waiting = waiting;
     this.isCluster = isCluster(client);
-    this.#listening = new Listening(client);
+    this.#listening = listening;
     // A program that has nothing left to do ends, though it forgot to close.
     if (origin.own !== undefined && !isCluster(client)) client.unref();
   }
@@ -214,7 +214,11 @@ function ownPort(
 }
 
 /** Over a client that was handed in. Where that no longer answers, over duplicates of it: it stays as it is. */
-export function nodeRedisPortOf(client: NodeRedisClient | NodeRedisCluster, waiting: Waiting): RedisPort {
+export function nodeRedisPortOf(
+  client: NodeRedisClient | NodeRedisCluster,
+  waiting: Waiting,
+  listening: Listening,
+): RedisPort {
   const duplicate = (own: Reconnecting, nodes: readonly Address[]): NodeRedisClient | NodeRedisCluster =>
     isCluster(client)
       ? client.duplicate({ minimizeConnections: true, ...(nodes.length > 0 && rootsAt(nodes)) })
@@ -225,7 +229,7 @@ export function nodeRedisPortOf(client: NodeRedisClient | NodeRedisCluster, wait
       const nodes = usable.length > 0 ? usable : before;
       return ownPort((own) => duplicate(own, nodes), renewing(nodes), waiting);
     };
-  return new NodeRedisPort(client, { renew: renewing([]) }, waiting);
+  return new NodeRedisPort(client, { renew: renewing([]) }, waiting, listening);
 }
 
 export async function openNodeRedis(place: Place, waiting: Waiting): Promise<RedisPort> {

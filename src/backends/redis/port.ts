@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { classify } from "./classify.ts";
+import { mayPass } from "./listening.ts";
 import type { Address } from "./url.ts";
 
 export type Argument = string | Buffer;
@@ -33,12 +33,6 @@ export interface RedisPort {
   close(): Promise<void>;
 }
 
-/** Both libraries' clients tell of themselves in this way. */
-export interface Emitter {
-  on(event: string, listener: (detail?: unknown) => void): unknown;
-  off(event: string, listener: (detail?: unknown) => void): unknown;
-}
-
 /**
  * When a client that was made here tries again by itself: until its first
  * connection stands, and never after that. Its sockets do not keep the process
@@ -61,77 +55,6 @@ export interface Origin {
 
 /** Makes a port to the same place. `usable` are nodes of a cluster to begin with; without any, those it began with before. */
 export type Renew = (usable: readonly Address[]) => Promise<RedisPort>;
-
-/**
- * Keeps an `error` listener on a client for as long as it is used here: without
- * one, a connection that breaks while idle would end the process. Remembers
- * the last error, which is the reason when the client does not get ready.
- */
-export class Listening {
-  readonly #client: Emitter;
-  #lastError: unknown;
-  #waiting: Promise<void> | undefined;
-  readonly #onError = (error?: unknown): void => {
-    this.#lastError = error;
-  };
-  readonly #onReady = (): void => {
-    this.#lastError = undefined;
-  };
-
-  constructor(client: Emitter) {
-    this.#client = client;
-    client.on("error", this.#onError);
-    client.on("ready", this.#onReady);
-  }
-
-  /** Waits for the client to get ready; not for what will not pass, such as a wrong password. All who wait, wait together. */
-  untilReady(isReady: () => boolean, connect: (() => Promise<unknown>) | undefined, ms: number): Promise<void> {
-    this.#waiting ??= this.#wait(isReady, connect, ms).finally(() => {
-      this.#waiting = undefined;
-    });
-    return this.#waiting;
-  }
-
-  #wait(isReady: () => boolean, connect: (() => Promise<unknown>) | undefined, ms: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = (end: () => void): void => {
-        clearTimeout(timer);
-        this.#client.off("ready", onReady);
-        this.#client.off("error", onError);
-        this.#client.off("end", onEnd);
-        end();
-      };
-      const onReady = (): void => {
-        if (isReady()) settle(resolve);
-      };
-      const onError = (error?: unknown): void => {
-        if (!mayPass(error)) settle(() => reject(error));
-      };
-      const onEnd = (): void => settle(() => reject(this.#lastError ?? new Error("Connection is closed.")));
-      const timer = setTimeout(() => settle(() => reject(this.#lastError ?? notReady(ms))), ms);
-      this.#client.on("ready", onReady);
-      this.#client.on("error", onError);
-      this.#client.on("end", onEnd);
-      connect?.().then(onReady, onError);
-    });
-  }
-
-  stop(): void {
-    this.#client.off("error", this.#onError);
-    this.#client.off("ready", this.#onReady);
-  }
-}
-
-function mayPass(error: unknown): boolean {
-  const code = classify(error);
-  return code === "UNAVAILABLE" || code === "TIMEOUT";
-}
-
-const notReady = (ms: number): StateError =>
-  new StateError(
-    "TIMEOUT",
-    `no connection within ${ms} ms; see that the server runs, can be reached, and speaks TLS if the URL says so`,
-  );
 
 /**
  * What `work` ends with, unless that takes too long. What comes later is heard by

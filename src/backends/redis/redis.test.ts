@@ -5,7 +5,9 @@ import { startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
 import { userMessage } from "../../state/message.ts";
 import { HOSTILE_IDS } from "../../testing/hostile-ids.ts";
-import { logOptions, RedisLog, redisCheckpointer } from "./index.ts";
+import { redisLogOptions } from "./checkpointer.ts";
+import { redisCheckpointer } from "./index.ts";
+import { RedisLog } from "./log.ts";
 
 await describeWithOwnRedis("a Redis server of its own", () => {
   let server: TestServer;
@@ -245,7 +247,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
   });
 
   test("the clock is the server's", async () => {
-    const log = new RedisLog(logOptions({ url: await emptied() }));
+    const log = new RedisLog(redisLogOptions({ url: await emptied() }));
     const [seconds] = await admin.time();
     const now = await log.now();
     expect(now).toBeGreaterThanOrEqual(Number(seconds) * 1000);
@@ -256,7 +258,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
   test("bodies of every byte come back as they were, with either library", async () => {
     const body = Uint8Array.from({ length: 3 * 256 }, (_, index) => index % 256);
     for (const library of ["ioredis", "redis"] as const) {
-      const log = new RedisLog(logOptions({ url: await emptied(), library }));
+      const log = new RedisLog(redisLogOptions({ url: await emptied(), library }));
       const entry = { seq: 1, writeId: "w", base: 1, head: 1, checkpointId: "c\u00e9", header: "h\n\u{1f600}" };
       const record = { ...entry, metadata: '{"a":"\u00e9"}', body: body.subarray(256), words: undefined };
       await log.append("t", { generation: "g h\n", expected: 0, record });

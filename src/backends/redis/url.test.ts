@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openUrl } from "./index.ts";
+import { openUrl } from "./checkpointer.ts";
 import { parseUrl } from "./url.ts";
 
 test("a URL says where the server is, and how to be let in", () => {

@@ -1,10 +1,10 @@
 import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Durability } from "../../driver/durability.ts";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 import { isCannotOpen, openingFailure } from "./classify.ts";
+import { isInMemory } from "./options.ts";
 
 /** The part of a SQLite connection that is used here. `node:sqlite` and `better-sqlite3` both have this shape. */
 export interface SqliteDatabase {
@@ -156,19 +156,4 @@ export function isAtLeast(version: string, wanted: readonly number[]): boolean {
     if (actual !== part) return actual > part;
   }
   return true;
-}
-
-export const durabilityOf = (path: string): Durability => (isInMemory(path) ? "memory" : "fsync");
-
-/** SQLite keeps these in this process: one in memory, one in a temporary file. */
-const isInMemory = (path: string): boolean => path === ":memory:" || path === "";
-
-/** What a handed-in connection's own settings give: FULL (2) and EXTRA (3) sync each commit. */
-export function durabilityOfConnection(database: SqliteDatabase): Durability {
-  const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as {
-    file: string | null;
-  };
-  if (file === "" || file === null) return "memory";
-  const { synchronous } = database.prepare("PRAGMA synchronous").get() as { synchronous: number };
-  return synchronous >= 2 ? "fsync" : "os";
 }

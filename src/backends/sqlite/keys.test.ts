@@ -6,7 +6,8 @@ import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
 import { grow, markAt, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { openDatabase, type SqliteDatabase } from "./connect.ts";
 import { ROWS_PER_THREAD, rowId, tableNames } from "./layout.ts";
-import { logOptions, SqliteLog } from "./log.ts";
+import { SqliteLog } from "./log.ts";
+import { sqliteLogOptions } from "./options.ts";
 import type { ThreadRow } from "./rows.ts";
 import { prepareStatements } from "./statements.ts";
 import { dropRange, edit, insert } from "./write-rows.ts";
@@ -21,7 +22,7 @@ interface Prepared {
 /** Three threads, the one in the middle to be written to; all of them indexed. */
 async function prepare(): Promise<Prepared> {
   const database = await openDatabase(":memory:");
-  const log = new SqliteLog(logOptions({ database }));
+  const log = new SqliteLog(sqliteLogOptions({ database }));
   for (const threadId of ["before", "t", "after"]) await grow(log, threadId, 3);
   await log.catchUp(({ seq }) => `word${seq}`);
   return { database, log };

@@ -1,5 +1,6 @@
 import { StateError } from "../../errors.ts";
 import type { SqliteDatabase } from "./connect.ts";
+import { assertTablePrefix } from "./options.ts";
 
 /**
  * <prefix>threads   one row a thread: the only row two writers meet on
@@ -55,9 +56,7 @@ export interface TableNames {
 }
 
 export function tableNames(prefix: string): TableNames {
-  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(prefix)) {
-    throw new StateError("INVALID_ARGUMENT", "tablePrefix must be letters, digits and underscores, at most 63 of them");
-  }
+  assertTablePrefix(prefix);
   return {
     threads: `${prefix}threads`,
     records: `${prefix}records`,

@@ -7,7 +7,8 @@ import { AgentState } from "../../state/agent-state.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { openDatabase, type SqliteDatabase } from "./connect.ts";
 import { sqliteCheckpointer } from "./index.ts";
-import { logOptions, SqliteLog } from "./log.ts";
+import { SqliteLog } from "./log.ts";
+import { sqliteLogOptions } from "./options.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-liveness-"));
 afterAll(() => rm(folder, { recursive: true }));
@@ -55,12 +56,12 @@ describe("B2: long work beside a writer that never stops", () => {
 
   beforeAll(async () => {
     const database = await quickDatabase(path);
-    log = new SqliteLog(logOptions({ database }));
+    log = new SqliteLog(sqliteLogOptions({ database }));
     for (let seq = 1; seq <= RECORDS; seq++) {
       await log.append("long", requestFor(recordAt(seq, { base: seq, body: Buffer.from(`body ${"x".repeat(500)}`) })));
     }
     database.close();
-    log = new SqliteLog(logOptions({ path }));
+    log = new SqliteLog(sqliteLogOptions({ path }));
   }, 120_000);
   afterAll(() => log.close());
 
@@ -103,7 +104,7 @@ describe("B2: long work beside a writer that never stops", () => {
     database.close();
     await using checkpointer = sqliteCheckpointer({ path: vacuumed });
     // In tables of its own: it competes for the file, and no vacuum goes over its thread.
-    const writer = new SqliteLog(logOptions({ path: vacuumed, tablePrefix: "busy_" }));
+    const writer = new SqliteLog(sqliteLogOptions({ path: vacuumed, tablePrefix: "busy_" }));
     const stop = writing(writer, "another");
     const { fired, ms } = await timersDuring(() => checkpointer.vacuum({ keepLast: 5 }));
     await stop();
@@ -126,7 +127,7 @@ describe("B2: long work beside a writer that never stops", () => {
   });
 
   test("B2: timers fire while another process holds the write lock", async () => {
-    const other = new SqliteLog(logOptions({ path, busyTimeoutMs: 500 }));
+    const other = new SqliteLog(sqliteLogOptions({ path, busyTimeoutMs: 500 }));
     await other.tail("long");
     const holder = await openDatabase(path);
     holder.exec("BEGIN IMMEDIATE");
@@ -141,7 +142,7 @@ describe("B2: long work beside a writer that never stops", () => {
 });
 
 test("B3: a record whose words cannot be told keeps no other record from being found", async () => {
-  const log = new SqliteLog(logOptions({ path: ":memory:" }));
+  const log = new SqliteLog(sqliteLogOptions({ path: ":memory:" }));
   for (const threadId of ["a", "newer", "z"]) {
     for (let seq = 1; seq <= 3; seq++) await log.append(threadId, requestFor(recordAt(seq, { header: threadId })));
   }

@@ -13,10 +13,10 @@ import type {
 import type { Durability } from "../../driver/durability.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify, isDeclined } from "./classify.ts";
-import { durabilityOf, durabilityOfConnection } from "./connect.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
+import { factsOf } from "./options.ts";
 import {
   findThread,
   isProvenThread,
@@ -39,14 +39,6 @@ export interface SqliteLogOptions extends ConnectionOptions {
   readonly durability: Durability;
 }
 
-/** Everything a log needs, with the defaults filled in. */
-export function logOptions(given: Partial<SqliteLogOptions>): SqliteLogOptions {
-  const { path = "holdfast.db", database, tablePrefix = "holdfast_", busyTimeoutMs = 10_000 } = given;
-  const { secureDelete = true } = given;
-  const durability = database === undefined ? durabilityOf(path) : durabilityOfConnection(database);
-  return { path, ...(database !== undefined && { database }), tablePrefix, busyTimeoutMs, secureDelete, durability };
-}
-
 /** How many threads one step of a walk over all of them reads. */
 const THREADS_PER_STEP = 500;
 
@@ -60,16 +52,7 @@ export class SqliteLog implements ThreadLog {
 
   constructor(options: SqliteLogOptions) {
     this.#connection = new Connection(options, tableNames(options.tablePrefix));
-    this.capabilities = {
-      durability: options.durability,
-      conditionalAppend: true,
-      listThreads: true,
-      // A file has no server that would remove anything while no program runs: a promise of expiry would be
-      // one that nobody keeps. `vacuum({ olderThanDays })` from a timer is the honest tool.
-      ttl: false,
-      maxRecordBytes: 64 * 1024 * 1024,
-      maxChainRecords: Number.POSITIVE_INFINITY,
-    };
+    this.capabilities = factsOf(options).capabilities;
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {

@@ -11,7 +11,8 @@ import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { configure, isAtLeast, openDatabase } from "./connect.ts";
 import { sqliteCheckpointer, sqliteDdl } from "./index.ts";
-import { logOptions, SqliteLog } from "./log.ts";
+import { SqliteLog } from "./log.ts";
+import { sqliteLogOptions } from "./options.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-"));
 afterAll(() => rm(folder, { recursive: true }));
@@ -25,7 +26,7 @@ describe("sqlite", () => {
     afterAll,
     create: async () => {
       const path = freshPath();
-      const open = (): SqliteLog => new SqliteLog(logOptions({ path }));
+      const open = (): SqliteLog => new SqliteLog(sqliteLogOptions({ path }));
       return { subject: open(), reopen: async () => open() };
     },
   });

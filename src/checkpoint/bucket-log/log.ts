@@ -15,6 +15,7 @@ import type {
 } from "../thread-log.ts";
 import { append } from "./appending.ts";
 import { copyThread } from "./copying.ts";
+import { bucketFacts } from "./facts.ts";
 import { checkedPrefix } from "./layout.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import type { ObjectBucket } from "./object-bucket.ts";
@@ -59,16 +60,7 @@ export class BucketLog implements ThreadLog {
   constructor(provider: BucketProvider, prefix: string) {
     this.name = provider.name;
     this.secrets = provider.secrets ?? [];
-    this.capabilities = {
-      durability: provider.durability,
-      conditionalAppend: true,
-      listThreads: true,
-      // Lifecycle rules know ages of objects, and not a time for each thread.
-      ttl: false,
-      maxRecordBytes: 64 * 1024 * 1024,
-      // However long a chain is, its pages are few and are read at once.
-      maxChainRecords: Number.POSITIVE_INFINITY,
-    };
+    this.capabilities = bucketFacts(provider.name, provider.durability).capabilities;
     this.#provider = provider;
     this.#prefix = checkedPrefix(prefix);
   }

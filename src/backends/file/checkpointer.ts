@@ -1,0 +1,41 @@
+import { resolve } from "node:path";
+import { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { assertOptions } from "../../driver/options.ts";
+import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
+import { StateError } from "../../errors.ts";
+import { FACTS } from "./facts.ts";
+
+export interface FileCheckpointerOptions extends CheckpointerOptions {
+  /**
+   * Where the threads are kept, each in a directory of its own. Made at first
+   * use if it is not there. Any number of processes may share it; on a network
+   * file system, only one that has hard links.
+   */
+  readonly directory: string;
+}
+
+/** Keeps threads as readable files. Nothing to install, nothing to run. */
+export class FileCheckpointer extends Checkpointer {
+  constructor(options: FileCheckpointerOptions) {
+    assertOptions("FileCheckpointer", options, { directory: "string" });
+    assertDirectory(options.directory);
+    // Now and not when the driver is loaded: where the process stands may change.
+    const directory = resolve(options.directory);
+    super(new DeferredLog(FACTS, async () => new (await import("./log.ts")).FileLog({ directory })), options);
+  }
+}
+
+/** `file:./threads` */
+export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
+  const { path, parameters } = parseLocalUrl(url);
+  assertParameters(url, parameters, []);
+  return new FileCheckpointer({ ...options, directory: path });
+}
+
+function assertDirectory(directory: unknown): void {
+  if (typeof directory === "string" && directory !== "" && !directory.includes("\0")) return;
+  const example = 'new FileCheckpointer({ directory: "./threads" })';
+  throw new StateError("INVALID_ARGUMENT", `the option "directory" must be a path, as in ${example}`);
+}

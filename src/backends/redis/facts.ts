@@ -1,0 +1,15 @@
+import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
+
+export const FACTS: DriverFacts = {
+  name: "redis",
+  offers: ["connect", "now"],
+  capabilities: {
+    durability: "memory",
+    conditionalAppend: true,
+    listThreads: true,
+    ttl: true,
+    // A string may have 512 MB, but the server does nothing else while it takes one in.
+    maxRecordBytes: 64 * 1024 * 1024,
+    maxChainRecords: Number.POSITIVE_INFINITY,
+  },
+};

@@ -1,0 +1,24 @@
+import { StateError } from "../../errors.ts";
+import type { RedisClient } from "./connect.ts";
+import type { IoredisClient } from "./ioredis.ts";
+import { Listening } from "./listening.ts";
+import type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";
+
+/** A client that was handed in, listened to from that moment on. */
+export type GivenClient = { readonly listening: Listening } & (
+  | { readonly library: "ioredis"; readonly client: IoredisClient }
+  | { readonly library: "redis"; readonly client: NodeRedisClient | NodeRedisCluster }
+);
+
+export function givenClient(client: RedisClient): GivenClient {
+  if (isIoredis(client)) return { library: "ioredis", client, listening: new Listening(client) };
+  if (isNodeRedis(client)) return { library: "redis", client, listening: new Listening(client) };
+  const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis 5 or later";
+  throw new StateError("INVALID_ARGUMENT", `the client that was handed in is none of those known here: ${known}`);
+}
+
+const isIoredis = (client: object): client is IoredisClient => "callBuffer" in client && "status" in client;
+
+/** Version 4 has no `destroy`, and would hand bodies on as text; a sentinel's `sendCommand` takes other arguments. */
+const isNodeRedis = (client: object): client is NodeRedisClient | NodeRedisCluster =>
+  "sendCommand" in client && "isOpen" in client && "destroy" in client && !("getSentinelNode" in client);

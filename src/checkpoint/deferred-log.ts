@@ -1,0 +1,167 @@
+import { OpenOnce } from "../driver/open-once.ts";
+import type { ErrorCode } from "../errors.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  ThreadEntry,
+  ThreadLog,
+  ThreadTail,
+} from "./thread-log.ts";
+
+/** What a driver may have or lack. Features above a log ask for it before the driver is there. */
+const OPTIONAL = ["connect", "search", "catchUp", "queryMetadata", "subscribe", "now", "declined"] as const;
+
+export type OptionalOperation = (typeof OPTIONAL)[number];
+
+/** A driver as it is known before its code is loaded. */
+export interface DriverFacts {
+  readonly name: string;
+  /** Which optional operations it has as soon as it is constructed. A driver that learns more by `connect` adds it then. */
+  readonly offers: readonly OptionalOperation[];
+  /** As the driver itself says until it made contact. */
+  readonly capabilities: LogCapabilities;
+}
+
+/**
+ * A driver whose code is imported when it is first used, so that a program that
+ * names a backend's factory, or only could, does not load its driver. Options
+ * are checked before: constructing the driver must not be what finds a mistake.
+ */
+export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog {
+  readonly name: string;
+  connect?: NonNullable<ThreadLog["connect"]>;
+  search?: NonNullable<ThreadLog["search"]>;
+  catchUp?: NonNullable<ThreadLog["catchUp"]>;
+  queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
+  subscribe?: NonNullable<ThreadLog["subscribe"]>;
+  now?: NonNullable<ThreadLog["now"]>;
+  declined?: NonNullable<ThreadLog["declined"]>;
+  readonly #facts: DriverFacts;
+  readonly #loading: OpenOnce<Log>;
+  #loaded: Log | undefined;
+  #isClosed = false;
+
+  constructor(facts: DriverFacts, load: () => Promise<Log>) {
+    this.name = facts.name;
+    this.#facts = facts;
+    this.#loading = new OpenOnce(() => this.#load(load));
+    this.#offer(facts.offers);
+  }
+
+  /** The driver itself, for what only one backend has. */
+  driver(): Promise<Log> {
+    return this.#loading.get();
+  }
+
+  get capabilities(): LogCapabilities {
+    return this.#loaded?.capabilities ?? this.#facts.capabilities;
+  }
+
+  /** Nothing was sent before the driver was there, so nothing can have come back in an error. */
+  get secrets(): readonly string[] {
+    return this.#loaded?.secrets ?? [];
+  }
+
+  append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    return this.#ask((log) => log.append(threadId, request));
+  }
+
+  readTail(threadId: string): Promise<LogChain | undefined> {
+    return this.#ask((log) => log.readTail(threadId));
+  }
+
+  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    return this.#ask((log) => log.readCheckpoint(threadId, checkpointId));
+  }
+
+  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    return this.#ask((log) => log.entry(threadId, checkpointId));
+  }
+
+  tail(threadId: string): Promise<ThreadTail | undefined> {
+    return this.#ask((log) => log.tail(threadId));
+  }
+
+  list(...given: Parameters<ThreadLog["list"]>): Promise<readonly LogEntry[]> {
+    return this.#ask((log) => log.list(...given));
+  }
+
+  remove(...given: Parameters<ThreadLog["remove"]>): Promise<"removed" | "absent" | "moved"> {
+    return this.#ask((log) => log.remove(...given));
+  }
+
+  copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    return this.#ask((log) => log.copy(source, target, generation));
+  }
+
+  listThreads(...given: Parameters<ThreadLog["listThreads"]>): Promise<LogPage<ThreadEntry>> {
+    return this.#ask((log) => log.listThreads(...given));
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return this.#loaded?.classify(error);
+  }
+
+  /** A driver that was never used is not loaded for it. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#loading.opened())?.close();
+  }
+
+  /** Without a turn of the event loop once the driver is there. */
+  #ask<T>(call: (log: Log) => Promise<T>): Promise<T> {
+    return this.#loaded === undefined ? this.#loading.get().then(call) : call(this.#loaded);
+  }
+
+  async #load(load: () => Promise<Log>): Promise<Log> {
+    const driver = await load();
+    // Whoever asks after `close` hears it from the driver.
+    if (this.#isClosed) await driver.close();
+    this.#loaded = driver;
+    return driver;
+  }
+
+  /** Has exactly these optional operations from now on. */
+  #offer(offered: readonly OptionalOperation[]): void {
+    const operations: Required<Pick<ThreadLog, OptionalOperation>> = {
+      connect: () => this.#ask((log) => this.#connect(log)),
+      search: (...given) => this.#ask(async (log) => (await log.search?.(...given)) ?? []),
+      catchUp: (...given) => this.#ask(async (log) => log.catchUp?.(...given)),
+      queryMetadata: (...given) =>
+        this.#ask(async (log) => (await log.queryMetadata?.(...given)) ?? { items: [], cursor: undefined }),
+      subscribe: (threadId, onChange) => this.#subscribe(threadId, onChange),
+      now: () => this.#ask(async (log) => (await log.now?.()) ?? Number.NaN),
+      // Before the driver was there, the storage was asked for nothing.
+      declined: (error) => this.#loaded === undefined || this.#loaded.declined?.(error) === true,
+    };
+    for (const name of OPTIONAL) delete this[name];
+    Object.assign(this, Object.fromEntries(offered.map((name) => [name, operations[name]])));
+  }
+
+  async #connect(log: Log): Promise<void> {
+    await log.connect?.();
+    this.#offer(OPTIONAL.filter((name) => log[name] !== undefined));
+  }
+
+  #subscribe(threadId: string, onChange: () => void): () => void {
+    if (this.#loaded !== undefined) return this.#loaded.subscribe?.(threadId, onChange) ?? (() => undefined);
+    let stop: (() => void) | undefined;
+    let isOver = false;
+    const begin = (log: Log): void => {
+      if (isOver) return;
+      stop = log.subscribe?.(threadId, onChange);
+      // What changed while the driver was being loaded was not seen.
+      onChange();
+    };
+    // A failure to load is met by the next operation, which says where.
+    this.#loading.get().then(begin, () => undefined);
+    return () => {
+      isOver = true;
+      stop?.();
+    };
+  }
+}
