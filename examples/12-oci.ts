@@ -5,7 +5,8 @@
  *   HOLDFAST_OCI_URL="oci://my-bucket/example?region=eu-frankfurt-1" npx tsx examples/12-oci.ts
  */
 import { randomUUID } from "node:crypto";
-import { Agent, ociLifecyclePolicy, openCheckpointer, StateError } from "holdfast";
+import { Agent, openCheckpointer, StateError } from "holdfast";
+import { ociLifecyclePolicy } from "holdfast/oci";
 import { ruleModel } from "holdfast/testing";
 
 const url = process.env["HOLDFAST_OCI_URL"];

@@ -9,6 +9,18 @@ import { projectWith, ROOT, run, withTarball } from "./package/packed.ts";
 /** Itself, and the validator for tools that are described by plain JSON Schema; it has no dependencies. */
 const EXPECTED = ["holdfast", "@cfworker/json-schema"];
 
+/** Prints the address of every module of the package that `import "holdfast"` loads. */
+const LOADED_MODULES = `
+import { register } from "node:module";
+register("data:text/javascript," + encodeURIComponent(\`
+import { writeSync } from "node:fs";
+export async function load(url, context, next) {
+  if (url.includes("/holdfast/dist/")) writeSync(1, url + "\\\\n");
+  return next(url, context);
+}\`));
+await import("holdfast");
+`;
+
 await withTarball(async (packed) => {
   const strays = packed.paths.filter((path) => /\.test\.|(^|\/)(test|bench)\//.test(path));
   if (strays.length > 0) throw new Error(`the tarball holds files it should not: ${strays.join(", ")}`);
@@ -28,6 +40,12 @@ await withTarball(async (packed) => {
     .join("\n");
   await writeFile(join(user, "entries.mjs"), program);
   run("node", ["entries.mjs"], user);
+  await writeFile(join(user, "loaded.mjs"), LOADED_MODULES);
+  const loaded = run("node", ["loaded.mjs"], user).trim().split("\n");
+  const drivers = loaded.filter((url) => /\/backends\/\w+\/log\.js$/.test(url));
+  if (drivers.length > 0) throw new Error(`import "holdfast" loads the drivers ${drivers.join(", ")}`);
+  const doors = loaded.filter((url) => /\/backends\/\w+\//.test(url));
+  console.log(`import "holdfast" loads ${loaded.length} modules: no driver, ${doors.length} of the backends' doors`);
   console.log(
     `${entries.length} entry points import; ${packed.size} bytes packed; installing adds ${installed.length} packages`,
   );

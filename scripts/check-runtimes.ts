@@ -89,9 +89,13 @@ async function bundled(packed: PackedTarball): Promise<void> {
     ["agent.mjs", ...always, "--outdir=agent", "--out-extension:.js=.mjs", "--metafile=agent.json"],
     project,
   );
-  const { bytes, backends } = loadedAtOnce(JSON.parse(await readFile(join(project, "agent.json"), "utf8")) as Metafile);
-  const brought = backends.length === 0 ? "no backend" : `the backends ${backends.join(", ")}`;
-  console.log(`esbuild, Agent alone: ${Math.round(bytes / 1000)} kB minified are loaded at the start, with ${brought}`);
+  const { bytes, backends, doorBytes } = loadedAtOnce(
+    JSON.parse(await readFile(join(project, "agent.json"), "utf8")) as Metafile,
+  );
+  const kilobytes = (count: number): string => `${Math.round(count / 1000)} kB`;
+  if (backends.length > 0) throw new Error(`importing Agent alone brings the backends ${backends.join(", ")}`);
+  const doors = `${kilobytes(doorBytes)} of them factories and their options`;
+  console.log(`esbuild, Agent alone: ${kilobytes(bytes)} minified are loaded at the start, with no backend (${doors})`);
 }
 
 interface Metafile {
@@ -102,21 +106,31 @@ interface MetafileOutput {
   readonly bytes: number;
   readonly entryPoint?: string;
   readonly imports: readonly { readonly path: string; readonly kind: string }[];
-  readonly inputs: Readonly<Record<string, object>>;
+  readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>>;
+}
+
+interface StartOfABundle {
+  readonly bytes: number;
+  /** Those whose driver is in it. */
+  readonly backends: readonly string[];
+  /** What checks the options of backends, so that a wrong one is refused at once: esbuild keeps it beside the entry. */
+  readonly doorBytes: number;
 }
 
 /** The entry and every chunk that it imports by a statement, however deep; chunks behind `import()` wait. */
-function loadedAtOnce({ outputs }: Metafile): { readonly bytes: number; readonly backends: readonly string[] } {
+function loadedAtOnce({ outputs }: Metafile): StartOfABundle {
   const reached = new Set(Object.keys(outputs).filter((path) => outputs[path]?.entryPoint === "agent.mjs"));
   for (const path of reached) {
     for (const { path: next, kind } of outputs[path]?.imports ?? []) if (kind === "import-statement") reached.add(next);
   }
   const chunks = [...reached].map((path) => outputs[path]).filter((chunk) => chunk !== undefined);
-  const inputs = chunks.flatMap((chunk) => Object.keys(chunk.inputs));
-  const backends = inputs
-    .map((path) => /\/dist\/backends\/(\w+)\//.exec(path)?.[1])
-    .filter((name) => name !== undefined);
-  return { bytes: chunks.reduce((sum, chunk) => sum + chunk.bytes, 0), backends: [...new Set(backends)] };
+  const inputs = chunks.flatMap((chunk) => Object.entries(chunk.inputs));
+  const doors = inputs.filter(([path]) => /\/dist\/backends\/\w+\//.test(path));
+  return {
+    bytes: chunks.reduce((sum, chunk) => sum + chunk.bytes, 0),
+    backends: inputs.flatMap(([path]) => /\/dist\/backends\/(\w+)\/log\.js$/.exec(path)?.[1] ?? []),
+    doorBytes: doors.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0),
+  };
 }
 
 /** Named on the command line, or all of them. */

@@ -42,6 +42,7 @@ const config = {
       holdfast: ["../../src/index.ts"],
       "holdfast/testing": ["../../src/testing/index.ts"],
       "holdfast/server": ["../../src/server/index.ts"],
+      "holdfast/driver": ["../../src/for-drivers.ts"],
       "holdfast/*": ["../../src/backends/*/index.ts"],
     },
   },

@@ -20,6 +20,7 @@ function synced(manifest: Record<string, unknown>): Record<string, unknown> {
   const exports = {
     ".": entry("index"),
     ...Object.fromEntries(names.map((name) => [`./${name}`, entry(`backends/${name}/index`)])),
+    "./driver": entry("for-drivers"),
     "./server": entry("server/index"),
     "./testing": entry("testing/index"),
     "./package.json": "./package.json",

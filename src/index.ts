@@ -16,26 +16,8 @@ export {
   tool,
   type VerifiedOutcome,
 } from "./agent/tool.ts";
-export { FileCheckpointer, type FileCheckpointerOptions } from "./backends/file/index.ts";
-export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./backends/http/index.ts";
-export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./backends/memory/index.ts";
-export {
-  OCIBucketBackend,
-  type OCIBucketOptions,
-  type OciLifecyclePolicy,
-  ociBucketCheckpointer,
-  ociLifecyclePolicy,
-} from "./backends/oci/index.ts";
+export * from "./backends/factories.ts";
 export { openCheckpointer } from "./backends/open.ts";
-export {
-  type PostgresqlCheckpointerOptions,
-  type PostgresqlDdlOptions,
-  postgresqlCheckpointer,
-  postgresqlDdl,
-} from "./backends/postgres/index.ts";
-export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";
-export { S3BucketCheckpointer, type S3BucketOptions, s3BucketCheckpointer } from "./backends/s3/index.ts";
-export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {
   BaseCheckpointer,
@@ -66,19 +48,7 @@ export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
-export type {
-  AppendOutcome,
-  AppendRequest,
-  LogCapabilities,
-  LogChain,
-  LogEntry,
-  LogPage,
-  LogRecord,
-  SearchHit,
-  ThreadEntry,
-  ThreadLog,
-  ThreadTail,
-} from "./checkpoint/thread-log.ts";
+export type { ThreadLog } from "./checkpoint/thread-log.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
 export type { RetryPolicy } from "./driver/call.ts";
 export type { Durability } from "./driver/durability.ts";

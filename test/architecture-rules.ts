@@ -35,6 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
   server: ABOVE_CONTRACTS,
   cli: [...ABOVE_CONTRACTS, "backends", "providers", "server", "testing", "wiring"],
+  "for-drivers": [...DRIVER, "checkpoint"],
   index: [...ABOVE_CONTRACTS, "backends", "providers", "wiring"],
 };
 
@@ -130,7 +131,9 @@ function faultOnShelf(from: Place, to: Place, target: string): string | undefine
   if (!SHELVES.includes(from.room) || from.place === to.place || to.place === "") return undefined;
   if (SHELF_COMMONS[from.room] === to.place) return undefined;
   if (from.place !== "") return `reaches into another of the ${from.room}`;
-  return /\/(?:index|checkpointer)\.ts$/.test(target) ? undefined : "reaches behind the doors index.ts and checkpointer.ts";
+  return /\/(?:index|checkpointer)\.ts$/.test(target)
+    ? undefined
+    : "reaches behind the doors index.ts and checkpointer.ts";
 }
 
 interface Place {

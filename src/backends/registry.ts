@@ -1,13 +1,26 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../checkpoint/context.ts";
+import type { KnownClient } from "../checkpoint/known-client.ts";
 
-/** What a backend's `index.ts` offers to those who only have a URL. */
+/** What a backend's `checkpointer.ts` offers to those who only have a URL. */
 export interface BackendModule {
   /** A checkpointer for a URL with one of the backend's schemes. Opens nothing until it is used. */
   openUrl(url: string, options?: CheckpointerOptions): Checkpointer;
 }
 
+/** A client or options of a backend, met where its checkpointer belongs: the message then says what to write. */
+export interface BackendHints {
+  readonly client?: KnownClient;
+  /** An option that gives away whose it is, and the call that takes it. */
+  readonly options?: Readonly<Record<string, string>>;
+}
+
 export interface BackendEntry {
+  /** As people write it. */
+  readonly title: string;
+  /** The names at the package's root, as `checkpointer.ts` exports them. What else a backend has is in its subpath. */
+  readonly names: { readonly values: readonly string[]; readonly types: readonly string[] };
+  readonly hints?: BackendHints;
   readonly schemes: readonly string[];
   /** An example, for messages and docs. */
   readonly example: string;
@@ -16,23 +29,63 @@ export interface BackendEntry {
   readonly peers: Readonly<Record<string, string>>;
   /** One of the packages will do. */
   readonly eitherPeer?: true;
-  /** What it can is what the storage can that it leads to. */
+  /** Its capabilities are those of the storage that it leads to. */
   readonly capabilities?: "remote";
   /** How far a save can be trusted is for the server's settings to say; known after contact. */
   readonly durability?: "configured";
 }
 
-/** One line a backend. package.json's exports and peers, and the README's table, are written from it. */
+/**
+ * The only list of backends, one entry each. `npm run sync` writes from it the
+ * package's exports and peers, the names at its root (`factories.ts`), the hints
+ * of `assertCheckpointer` and the README's table.
+ */
 export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
-  memory: { schemes: ["memory"], example: "memory:", load: () => import("./memory/checkpointer.ts"), peers: {} },
-  file: { schemes: ["file"], example: "file:./threads", load: () => import("./file/checkpointer.ts"), peers: {} },
+  memory: {
+    title: "Memory",
+    names: { values: ["MemoryCheckpointer"], types: ["MemoryCheckpointerOptions"] },
+    schemes: ["memory"],
+    example: "memory:",
+    load: () => import("./memory/checkpointer.ts"),
+    peers: {},
+  },
+  file: {
+    title: "Files",
+    names: { values: ["FileCheckpointer"], types: ["FileCheckpointerOptions"] },
+    hints: { options: { directory: "new FileCheckpointer({ directory })" } },
+    schemes: ["file"],
+    example: "file:./threads",
+    load: () => import("./file/checkpointer.ts"),
+    peers: {},
+  },
   sqlite: {
+    title: "SQLite",
+    names: { values: ["sqliteCheckpointer"], types: ["SqliteCheckpointerOptions"] },
+    hints: {
+      client: {
+        what: "a SQLite database",
+        instead: "sqliteCheckpointer({ database })",
+        methods: [["prepare", "exec"]],
+      },
+    },
     schemes: ["sqlite"],
     example: "sqlite:./agents.db",
     load: () => import("./sqlite/checkpointer.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
   },
   postgres: {
+    title: "PostgreSQL",
+    names: { values: ["postgresqlCheckpointer"], types: ["PostgresqlCheckpointerOptions"] },
+    hints: {
+      client: {
+        what: "a PostgreSQL pool or client",
+        instead: "postgresqlCheckpointer({ pool })",
+        methods: [["query", "connect", "end"]],
+        // Those of MySQL and Oracle have it.
+        without: ["getConnection"],
+      },
+      options: { dsn: "postgresqlCheckpointer({ dsn })", pool: "postgresqlCheckpointer({ pool })" },
+    },
     schemes: ["postgres", "postgresql"],
     example: "postgres://localhost:5432/agents",
     load: () => import("./postgres/checkpointer.ts"),
@@ -40,6 +93,19 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     durability: "configured",
   },
   redis: {
+    title: "Redis",
+    names: { values: ["redisCheckpointer"], types: ["RedisCheckpointerOptions"] },
+    hints: {
+      client: {
+        what: "a Redis client",
+        instead: "redisCheckpointer({ client })",
+        methods: [
+          ["get", "set", "hset"],
+          ["get", "set", "hSet"],
+        ],
+      },
+      options: { client: "redisCheckpointer({ client })" },
+    },
     schemes: ["redis", "rediss", "valkey", "valkeys"],
     example: "redis://localhost:6379",
     load: () => import("./redis/checkpointer.ts"),
@@ -48,6 +114,17 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     durability: "configured",
   },
   opensearch: {
+    title: "OpenSearch",
+    names: { values: ["opensearchCheckpointer"], types: ["OpensearchCheckpointerOptions"] },
+    hints: {
+      client: {
+        what: "an OpenSearch client",
+        instead: "opensearchCheckpointer({ client })",
+        methods: [["search", "bulk"]],
+        objects: ["indices"],
+      },
+      options: { client: "opensearchCheckpointer({ client })" },
+    },
     schemes: ["opensearch", "opensearch+https", "opensearch+http"],
     example: "opensearch://localhost:9200/holdfast",
     load: () => import("./opensearch/checkpointer.ts"),
@@ -55,12 +132,25 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     durability: "configured",
   },
   oci: {
+    title: "OCI Object Storage",
+    names: { values: ["OCIBucketBackend", "ociBucketCheckpointer"], types: ["OCIBucketOptions"] },
+    hints: {
+      client: {
+        what: "an OCI Object Storage client",
+        instead: "ociBucketCheckpointer({ client })",
+        methods: [["putObject", "getObject", "getNamespace"]],
+      },
+      options: { bucketName: "ociBucketCheckpointer({ bucketName, … })" },
+    },
     schemes: ["oci"],
     example: "oci://my-bucket/prod",
     load: () => import("./oci/checkpointer.ts"),
     peers: { "oci-objectstorage": ">=2.90 <3", "oci-common": ">=2.90 <3" },
   },
   s3: {
+    title: "S3",
+    names: { values: ["S3BucketCheckpointer", "s3BucketCheckpointer"], types: ["S3BucketOptions"] },
+    hints: { options: { bucketName: "s3BucketCheckpointer({ bucketName, … })" } },
     schemes: ["s3"],
     example: "s3://my-bucket/prod",
     load: () => import("./s3/checkpointer.ts"),
@@ -68,6 +158,9 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     durability: "configured",
   },
   http: {
+    title: "HTTP",
+    names: { values: ["HTTPCheckpointer"], types: ["HTTPCheckpointerOptions"] },
+    hints: { options: { baseUrl: "new HTTPCheckpointer({ baseUrl })" } },
     schemes: ["http", "https"],
     example: "https://state.example.com",
     load: () => import("./http/checkpointer.ts"),

@@ -1,5 +1,6 @@
 import { BaseCheckpointer } from "./base-checkpointer.ts";
 import type { CapabilityFlag } from "./capabilities.ts";
+import { CLIENTS, OPTIONS } from "./known-backends.ts";
 
 /**
  * Refuses what is not a checkpointer where one belongs, and says what to write
@@ -89,36 +90,14 @@ const SHAPES: readonly (Mistake & { readonly isOne: (candidate: Candidate) => bo
     what: "an object that only looks like one",
     instead: "Let its class extend BaseCheckpointer",
   },
-  {
-    isOne: (value) => has(value, "get", "set") && (has(value, "hset") || has(value, "hSet")),
-    what: "a Redis client",
-    instead: "Use redisCheckpointer({ client })",
-  },
-  {
-    isOne: (value) => has(value, "getConnection", "reconfigure"),
-    what: "an oracledb pool",
-    instead: "Use oracleCheckpointer({ pool })",
-  },
-  {
-    isOne: (value) => has(value, "query", "connect", "end") && !has(value, "getConnection"),
-    what: "a PostgreSQL pool or client",
-    instead: "Use postgresqlCheckpointer({ pool })",
-  },
-  {
-    isOne: (value) => has(value, "prepare", "exec"),
-    what: "a SQLite database",
-    instead: "Use sqliteCheckpointer({ database })",
-  },
-  {
-    isOne: (value) => has(value, "search", "bulk") && typeof value["indices"] === "object",
-    what: "an OpenSearch client",
-    instead: "Use opensearchCheckpointer({ client })",
-  },
-  {
-    isOne: (value) => has(value, "putObject", "getObject", "getNamespace"),
-    what: "an OCI Object Storage client",
-    instead: "Use ociBucketCheckpointer({ client })",
-  },
+  ...CLIENTS.map(({ what, instead, methods, without = [], objects = [] }) => ({
+    isOne: (value: Candidate) =>
+      methods.some((names) => has(value, ...names)) &&
+      !without.some((name) => has(value, name)) &&
+      objects.every((name) => typeof value[name] === "object"),
+    what,
+    instead: `Use ${instead}`,
+  })),
   {
     isOne: (value) => has(value, "save", "load", "delete"),
     what: "a dict-shaped storage",
@@ -134,20 +113,11 @@ function mistakenFunction(value: (...parameters: never) => unknown): Mistake {
   return { what: name === "" ? "a function" : `the function ${name}`, instead: `Call it: ${name || "…"}(…)` };
 }
 
-/** Options that give away whose they are. */
-const FACTORY_OF: readonly (readonly [option: string, factory: string])[] = [
-  ["directory", "new FileCheckpointer({ directory })"],
-  ["bucketName", "ociBucketCheckpointer({ bucketName, … })"],
-  ["walletLocation", "oracleCheckpointer({ dsn, walletLocation, … })"],
-  ["dsn", "postgresqlCheckpointer({ dsn }) or oracleCheckpointer({ dsn, … })"],
-  ["pool", "postgresqlCheckpointer({ pool }) or oracleCheckpointer({ pool })"],
-  ["url", "await openCheckpointer(url)"],
-  ["client", "redisCheckpointer({ client }) or opensearchCheckpointer({ client })"],
-];
-
 function mistakenOptions(options: Candidate): Mistake {
-  const known = FACTORY_OF.find(([option]) => Object.hasOwn(options, option))?.[1];
-  return { what: "plain options", instead: `Did you mean ${known ?? "sqliteCheckpointer({ … })"}?` };
+  const calls = OPTIONS.filter(([option]) => Object.hasOwn(options, option)).map(([, call]) => call);
+  const url = Object.hasOwn(options, "url") ? ["await openCheckpointer(url)"] : [];
+  const meant = [...new Set([...calls, ...url])].join(" or ") || "sqliteCheckpointer({ … })";
+  return { what: "plain options", instead: `Did you mean ${meant}?` };
 }
 
 function isPlain(value: object): boolean {

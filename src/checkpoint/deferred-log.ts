@@ -43,6 +43,8 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
   readonly #facts: DriverFacts;
   readonly #loading: OpenOnce<Log>;
   #loaded: Log | undefined;
+  /** The same once what it offers is known here: its capabilities and its operations change in one step. */
+  #known: Log | undefined;
   #isClosed = false;
 
   constructor(facts: DriverFacts, load: () => Promise<Log>) {
@@ -58,7 +60,7 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
   }
 
   get capabilities(): LogCapabilities {
-    return this.#loaded?.capabilities ?? this.#facts.capabilities;
+    return this.#known?.capabilities ?? this.#facts.capabilities;
   }
 
   /** Nothing was sent before the driver was there, so nothing can have come back in an error. */
@@ -122,6 +124,7 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
     // Whoever asks after `close` hears it from the driver.
     if (this.#isClosed) await driver.close();
     this.#loaded = driver;
+    if (driver.connect === undefined) this.#known = driver;
     return driver;
   }
 
@@ -145,6 +148,7 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
   async #connect(log: Log): Promise<void> {
     await log.connect?.();
     this.#offer(OPTIONAL.filter((name) => log[name] !== undefined));
+    this.#known = log;
   }
 
   #subscribe(threadId: string, onChange: () => void): () => void {

@@ -1,0 +1,11 @@
+// Written by `npm run sync` from src/backends/registry.ts. Do not edit.
+
+export { FileCheckpointer, type FileCheckpointerOptions } from "./file/checkpointer.ts";
+export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./http/checkpointer.ts";
+export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./memory/checkpointer.ts";
+export { OCIBucketBackend, type OCIBucketOptions, ociBucketCheckpointer } from "./oci/checkpointer.ts";
+export { type OpensearchCheckpointerOptions, opensearchCheckpointer } from "./opensearch/checkpointer.ts";
+export { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./postgres/checkpointer.ts";
+export { type RedisCheckpointerOptions, redisCheckpointer } from "./redis/checkpointer.ts";
+export { S3BucketCheckpointer, type S3BucketOptions, s3BucketCheckpointer } from "./s3/checkpointer.ts";
+export { type SqliteCheckpointerOptions, sqliteCheckpointer } from "./sqlite/checkpointer.ts";
