@@ -2,6 +2,7 @@
  * Writes the README's table of backends from what each of them declares. With
  * `--check` it writes nothing and fails when the table is out of step.
  */
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,10 +36,17 @@ async function cellsOf({ example, load, peers, eitherPeer, capabilities, durabil
   };
 }
 
+/** With a page of its own where there is one; what is in memory needs no explanation. */
+const linked = (title: string, page: string): string =>
+  existsSync(new URL(`../${page}`, import.meta.url)) ? `[${title}](${page})` : title;
+
 /** One line a backend. A flag that all of them have is said once, below. */
 async function table(): Promise<string> {
   const backends = await Promise.all(
-    Object.entries(BACKENDS).map(async ([name, entry]) => ({ name, cells: await cellsOf(entry) })),
+    Object.entries(BACKENDS).map(async ([name, entry]) => ({
+      title: linked(entry.title, `docs/${name}.md`),
+      cells: await cellsOf(entry),
+    })),
   );
   const hasAll = (flag: string): boolean =>
     backends.every(({ cells }) => cells[flag] === "yes" || cells[flag] === "the remote's");
@@ -52,7 +60,7 @@ async function table(): Promise<string> {
   return [
     row(["", ...titled]),
     row(["---", ...shown.map(() => "---")]),
-    ...backends.map(({ name, cells }) => row([name, ...shown.map((column) => cells[column])])),
+    ...backends.map(({ title, cells }) => row([title, ...shown.map((column) => cells[column])])),
     "",
     `All of them have ${shared.map(code).join(", ")}.`,
   ].join("\n");
