@@ -70,6 +70,6 @@ await describeWithService("postgres", (url) => {
     const checkpointer = open({ dsn: role.url, tablePrefix: place.prefix() });
     const failure = checkpointer.load("t1");
     await expect(failure).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
-    await expect(failure).rejects.toThrow(/the tables are not there.*postgresqlDdl\(\)/);
+    await expect(failure).rejects.toThrow(/the tables of "checkpoints" are not there.*postgresqlDdl\(\)/);
   });
 });
