@@ -1,7 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { tableNames as postgresNames } from "../src/backends/postgres/layout.ts";
-import { checkpoints as postgresCheckpoints, versionTable as postgresVersions } from "../src/backends/postgres/parts.ts";
+import {
+  checkpoints as postgresCheckpoints,
+  versionTable as postgresVersions,
+} from "../src/backends/postgres/parts.ts";
 import { tableNames as sqliteNames } from "../src/backends/sqlite/layout.ts";
 import { checkpoints as sqliteCheckpoints, versionTable as sqliteVersions } from "../src/backends/sqlite/parts.ts";
 import type { Part } from "../src/driver/migrations.ts";

@@ -92,6 +92,10 @@ export function assertVersions(given: Versions, parts: readonly Part[]): void {
   }
 }
 
+/** Of `found`, the parts that are known here: those of a newer build may stand beside them. */
+export const knownVersions = (found: Versions, parts: readonly Part[]): Versions =>
+  Object.fromEntries(Object.entries(found).filter(([name]) => parts.some((part) => part.name === name)));
+
 const versionOf = (found: Versions | undefined, part: string): number =>
   found !== undefined && Object.hasOwn(found, part) ? (found[part] ?? 0) : 0;
 

@@ -27,6 +27,9 @@ export const versionTable = ({ version: table }: TableNames): VersionTable => ({
 /** Asked for only where the schema is not there: a role that may use one need not be one that may create it. */
 export const createSchema = ({ schema }: TableNames): string => `CREATE SCHEMA IF NOT EXISTS ${schema}`;
 
+/** Everything that a deployment creates at once. */
+export const allParts = (names: TableNames, partitions = 0): readonly Part[] => [checkpoints(names, partitions)];
+
 export interface DdlOptions {
   readonly role: string | undefined;
   readonly partitions: number;
@@ -36,7 +39,7 @@ export interface DdlOptions {
 
 /** Exactly what is executed, and the grants of a role: for reading, and for a deployment that does it itself. */
 export function ddl(names: TableNames, { role, partitions, from }: DdlOptions): readonly string[] {
-  const parts = [checkpoints(names, partitions)];
+  const parts = allParts(names, partitions);
   if (from !== undefined) assertVersions(from, parts);
   const isSchemaThere = from !== undefined || names.schema === '"public"';
   return [

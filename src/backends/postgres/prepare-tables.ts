@@ -1,9 +1,9 @@
-import { type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
+import { knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
 import { type Bounds, type Connection, onConnection } from "./ask.ts";
 import { classify } from "./classify.ts";
 import type { PostgresPool } from "./connect.ts";
 import type { TableNames } from "./layout.ts";
-import { checkpoints, createSchema, versionTable } from "./parts.ts";
+import { allParts, checkpoints, createSchema, versionTable } from "./parts.ts";
 
 /** Creates the tables of threads on first use, or brings older ones up to date. */
 export const prepareTables = (pool: PostgresPool, names: TableNames, bounds: Bounds): Promise<void> =>
@@ -28,9 +28,11 @@ export function migratedStore(pool: PostgresPool, names: TableNames, bounds: Bou
           for (const statement of statements) await connection.ask(statement);
         }),
       ),
-    remedy: (found) =>
-      `run the statements of postgresqlDdl(${found === undefined ? "" : `{ from: ${JSON.stringify(found)} }`}) ` +
-      `for the schema ${names.schema} and the tablePrefix "${names.prefix}" as a role that owns the schema, and name this role in them`,
+    remedy: (found) => {
+      const from = found && `{ from: ${JSON.stringify(knownVersions(found, allParts(names)))} }`;
+      const place = `for the schema ${names.schema} and the tablePrefix "${names.prefix}"`;
+      return `run the statements of postgresqlDdl(${from ?? ""}) ${place} as their owner, with this role as its role`;
+    },
     classify,
   };
 }

@@ -20,9 +20,12 @@ export const versionTable = ({ schema }: TableNames): VersionTable => ({
     `INSERT INTO ${schema} (part, version) VALUES ('${part}', ${version}) ON CONFLICT (part) DO UPDATE SET version = excluded.version`,
 });
 
+/** Everything that a deployment creates at once. */
+export const allParts = (names: TableNames): readonly Part[] => [checkpoints(names)];
+
 /** Exactly what is executed where the parts have the versions `from`: for reading, and for a deployment that does it itself. */
 export function ddl(names: TableNames, from?: Versions): readonly string[] {
-  const parts = [checkpoints(names)];
+  const parts = allParts(names);
   if (from !== undefined) assertVersions(from, parts);
   return migrationsFrom(from, parts, versionTable(names));
 }

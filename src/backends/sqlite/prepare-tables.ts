@@ -1,8 +1,8 @@
-import { type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
+import { knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
 import { classify } from "./classify.ts";
 import type { SqliteDatabase } from "./connect.ts";
 import type { TableNames } from "./layout.ts";
-import { checkpoints, versionTable } from "./parts.ts";
+import { allParts, checkpoints, versionTable } from "./parts.ts";
 
 /** Creates the tables of threads on first use, or brings older ones up to date. */
 export const prepareTables = (database: SqliteDatabase, names: TableNames, isReadOnly: boolean): Promise<void> =>
@@ -25,9 +25,10 @@ export function migratedStore(database: SqliteDatabase, names: TableNames, isRea
         throw error;
       }
     },
-    remedy: (found) =>
-      "open the file once where the process may write it and its folder, or run the statements of " +
-      `sqliteDdl(${found === undefined ? "" : `tablePrefix, { from: ${JSON.stringify(found)} }`}) on it`,
+    remedy: (found) => {
+      const from = found && `tablePrefix, { from: ${JSON.stringify(knownVersions(found, allParts(names)))} }`;
+      return `open the file once where it can be written, or run the statements of sqliteDdl(${from ?? ""}) there`;
+    },
     classify,
   };
 }
