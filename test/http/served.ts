@@ -5,6 +5,7 @@ import { HTTPCheckpointer, type HTTPCheckpointerOptions } from "../../src/backen
 import { MemoryLog } from "../../src/backends/memory/index.ts";
 import { logOptions, SqliteLog } from "../../src/backends/sqlite/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
 import { SCOPES } from "../../src/wire/protocol.ts";
@@ -20,10 +21,10 @@ export interface Served extends AsyncDisposable {
 
 export async function served(
   log: ThreadLog = new MemoryLog(),
-  options: Partial<ServeOptions> & { readonly now?: () => number } = {},
+  options: Partial<ServeOptions> & Pick<CheckpointerOptions, "now" | "retry"> = {},
 ): Promise<Served> {
-  const { now, ...given } = options;
-  const behind = new Checkpointer(log, now === undefined ? {} : { now });
+  const { now, retry, ...given } = options;
+  const behind = new Checkpointer(log, { ...(now !== undefined && { now }), ...(retry !== undefined && { retry }) });
   const { token, sha256 } = createToken();
   const auth = { tokens: [{ sha256, scopes: SCOPES }] };
   const service = await serve({ checkpointer: behind, auth, port: 0, rateLimit: false, watchPollMs: 20, ...given });
