@@ -27,7 +27,8 @@ export function migratedStore(database: SqliteDatabase, names: TableNames, isRea
     },
     remedy: (found) => {
       const from = found && `tablePrefix, { from: ${JSON.stringify(knownVersions(found, allParts(names)))} }`;
-      return `open the file once where it can be written, or run the statements of sqliteDdl(${from ?? ""}) there`;
+      const where = `${fileOf(database)} once where it and its folder can be written`;
+      return `open ${where}, or run the statements of sqliteDdl(${from ?? ""}) there`;
     },
     classify,
   };
@@ -38,6 +39,13 @@ function versionsIn(database: SqliteDatabase, { schema }: TableNames): Versions 
   if (known === undefined) return undefined;
   const rows = database.prepare(`SELECT part, version FROM ${schema}`).all() as { part: string; version: number }[];
   return Object.fromEntries(rows.map(({ part, version }) => [part, version]));
+}
+
+function fileOf(database: SqliteDatabase): string {
+  const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as {
+    file: string | null;
+  };
+  return file ? JSON.stringify(file) : "the database";
 }
 
 /** SQLite has undone it itself after some errors; then there is nothing left to roll back. */

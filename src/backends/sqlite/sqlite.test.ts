@@ -114,6 +114,7 @@ test("10.3: tables that are not there are not created in a file that can only be
   const failure = await failureOf(() => prepareTables(database, tableNames("holdfast_"), true));
   expect(failure.code).toBe("PERMISSION_DENIED");
   expect(failure.message).toMatch(/^the tables of "checkpoints" are not there, .*sqliteDdl\(\)/);
+  expect(failure.message).toContain(JSON.stringify(path));
   expect(await readFile(path)).toEqual(before);
   database.close();
 });
