@@ -1,4 +1,11 @@
-import { ddl, tableNames } from "./layout.ts";
+import { tableNames } from "./layout.ts";
+import { ddl } from "./parts.ts";
 
-/** The statements that make the tables, for a deployment that makes them itself. */
-export const sqliteDdl = (tablePrefix = "holdfast_"): readonly string[] => ddl(tableNames(tablePrefix));
+export interface SqliteDdlOptions {
+  /** The versions of the tables that are there, as the table `<prefix>schema` has them. @default there are no tables */
+  readonly from?: Readonly<Record<string, number>>;
+}
+
+/** The statements that create the tables, or upgrade those that are there: exactly what is executed on first use. */
+export const sqliteDdl = (tablePrefix = "holdfast_", { from }: SqliteDdlOptions = {}): readonly string[] =>
+  ddl(tableNames(tablePrefix), from);

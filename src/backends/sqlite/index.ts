@@ -1,3 +1,3 @@
 export { type SqliteCheckpointerOptions, sqliteCheckpointer } from "./checkpointer.ts";
 export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./connect.ts";
-export { sqliteDdl } from "./ddl.ts";
+export { type SqliteDdlOptions, sqliteDdl } from "./ddl.ts";
