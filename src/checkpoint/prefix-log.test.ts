@@ -1,9 +1,9 @@
-import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
+import { neighboursOf } from "../../test/neighbours-of-a-prefix.ts";
 import { MemoryLog } from "../backends/memory/index.ts";
 import { logOptions, SqliteLog } from "../backends/sqlite/log.ts";
 import { ReferenceLog } from "../testing/broken-drivers/reference-log.ts";
@@ -16,42 +16,10 @@ import { grow, put, recordAt, threadsOf } from "../testing/thread-log-cases/samp
 import { wordsOf } from "../testing/thread-log-cases/searching.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { PrefixLog } from "./prefix-log.ts";
-import type { LogChain, ThreadLog } from "./thread-log.ts";
+import type { ThreadLog } from "./thread-log.ts";
 
 /** As long as a prefix may be; and one that a careless query takes for a pattern. */
 const PREFIXES = [`${"p".repeat(63)}/`, "p_%*/"];
-
-/** Ids beside a prefix, in front of it and in other prefixes, with what the cases themselves look for. */
-const neighboursOf = (prefix: string): readonly string[] => [
-  "t",
-  "thread 1",
-  prefix,
-  prefix.slice(0, -1),
-  `${prefix.slice(0, -1)}0t`,
-  `${prefix.toUpperCase()}t`,
-  `${prefix.replaceAll(/[_%*]/g, "x").slice(1)}t`,
-  `q${prefix}t`,
-];
-
-const words = "word fox quick early late echo";
-
-async function settle(inner: ThreadLog, prefix: string): Promise<() => Promise<void>> {
-  const neighbours = neighboursOf(prefix);
-  for (const threadId of neighbours) {
-    const record = recordAt(1, { words, body: Buffer.from(`says: ${words}`), metadata: '{"a":1,"tag":"x"}' });
-    await put(inner, threadId, record);
-    await put(inner, threadId, recordAt(2, { metadata: '{"a":1,"tag":"x"}' }));
-  }
-  const all = (): Promise<readonly (LogChain | undefined)[]> =>
-    Promise.all(neighbours.map((threadId) => inner.readTail(threadId)));
-  const before = await all();
-  return async () => {
-    assert.deepEqual(await all(), before, "threads outside the prefix are as they were");
-    const listed = (await threadsOf(inner, "", 100)).map(({ threadId }) => threadId);
-    const outside = listed.filter((threadId) => threadId === prefix || !threadId.startsWith(prefix));
-    assert.deepEqual(outside.sort(), [...neighbours].sort(), "and no thread was made outside it");
-  };
-}
 
 async function memoryFixture(
   prefix: string,
@@ -59,7 +27,7 @@ async function memoryFixture(
 ): Promise<Fixture<ThreadLog>> {
   const clock = manualClock();
   const inner = wrapped(new MemoryLog(clock));
-  const cleanup = await settle(inner, prefix);
+  const cleanup = await neighboursOf(inner, prefix);
   const open = (): ThreadLog => new PrefixLog(inner, prefix);
   return { subject: open(), reopen: async () => open(), clock, cleanup };
 }
@@ -77,7 +45,7 @@ async function sqliteFixture(prefix: string): Promise<Fixture<ThreadLog>> {
     return inner;
   };
   const inner = openInner();
-  const untouched = await settle(inner, prefix);
+  const untouched = await neighboursOf(inner, prefix);
   return {
     subject: new PrefixLog(inner, prefix),
     reopen: async () => new PrefixLog(openInner(), prefix),
@@ -110,7 +78,7 @@ testCheckpointer({
     const [prefix = ""] = PREFIXES;
     const clock = manualClock();
     const inner = new MemoryLog(clock);
-    const cleanup = await settle(inner, prefix);
+    const cleanup = await neighboursOf(inner, prefix);
     let isDown = false;
     const faultAt = () => (isDown ? ({ when: "before", code: "PERMISSION_DENIED" } as const) : undefined);
     const open = () => new Checkpointer(new PrefixLog(new FaultyLog(inner, { faultAt }), prefix), clock);
@@ -122,6 +90,23 @@ testCheckpointer({
     };
     return { subject: open(), reopen: async () => open(), clock, outage, cleanup };
   },
+});
+
+test("the fixtures notice whatever happens outside the prefix", async () => {
+  const deeds: readonly ((log: ThreadLog) => Promise<unknown>)[] = [
+    (log) => log.remove("t"),
+    (log) => put(log, "p/", recordAt(3)),
+    (log) => put(log, "made", recordAt(1)),
+    (log) => put(log, "P/t", recordAt(3), { replace: [recordAt(1, { header: "{}" })] }),
+  ];
+  for (const deed of deeds) {
+    const inner = new MemoryLog();
+    const untouched = await neighboursOf(inner, "p/");
+    await put(inner, "p/t", recordAt(1));
+    await untouched();
+    await deed(inner);
+    await expect(untouched(), String(deed)).rejects.toThrow(/outside/);
+  }
 });
 
 describe("a PrefixLog", () => {

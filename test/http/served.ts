@@ -7,9 +7,10 @@ import { logOptions, SqliteLog } from "../../src/backends/sqlite/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
+import { wordsOf } from "../../src/testing/thread-log-cases/searching.ts";
 import { SCOPES } from "../../src/wire/protocol.ts";
 
-/** A service on a loopback socket with one token that may do everything. */
+/** A service on a loopback socket with one token that may do everything; of everybody's threads, or of one tenant's. */
 export interface Served extends AsyncDisposable {
   readonly service: RunningService;
   /** What the service stands in front of. */
@@ -20,12 +21,12 @@ export interface Served extends AsyncDisposable {
 
 export async function served(
   log: ThreadLog = new MemoryLog(),
-  options: Partial<ServeOptions> & { readonly now?: () => number } = {},
+  options: Partial<ServeOptions> & { readonly now?: () => number; readonly tenant?: string } = {},
 ): Promise<Served> {
-  const { now, ...given } = options;
+  const { now, tenant, ...given } = options;
   const behind = new Checkpointer(log, now === undefined ? {} : { now });
   const { token, sha256 } = createToken();
-  const auth = { tokens: [{ sha256, scopes: SCOPES }] };
+  const auth = { tokens: [{ sha256, scopes: SCOPES, ...(tenant !== undefined && { tenant }) }] };
   const service = await serve({ checkpointer: behind, auth, port: 0, rateLimit: false, watchPollMs: 20, ...given });
   return {
     service,
@@ -46,4 +47,11 @@ export async function sqliteFolder(): Promise<{ open: () => SqliteLog; remove: (
     open: () => new SqliteLog(logOptions({ path: join(folder, "a.db") })),
     remove: () => rm(folder, { recursive: true }),
   };
+}
+
+/** The cases of a driver store bodies that are no states; the words of those are known to the cases alone. */
+export function withTheCasesWords(log: SqliteLog): ThreadLog {
+  const catchUp = log.catchUp.bind(log);
+  log.catchUp = () => catchUp(wordsOf);
+  return log;
 }
