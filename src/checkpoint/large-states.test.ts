@@ -8,6 +8,7 @@ import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { contextOf } from "./context.ts";
+import type { ThreadLog } from "./thread-log.ts";
 
 const MAX = 64 * 1024;
 const KILOBYTES = 20;
@@ -191,8 +192,9 @@ test("B1: what an attempt at a fork left behind when it broke off is taken away 
   let left = 3;
   const breaking = new Proxy(log, {
     get: (target, key) => {
-      if (key === "append" && left-- <= 0) return () => Promise.reject(new Error("cut"));
-      return Reflect.get(target, key);
+      if (key !== "append") return Reflect.get(target, key);
+      return (...given: Parameters<ThreadLog["append"]>) =>
+        left-- <= 0 ? Promise.reject(new Error("cut")) : target.append(...given);
     },
   });
   await failureOf(() => new Checkpointer(breaking, { retry: { attempts: 1 } }).fork("t", "u"));

@@ -213,7 +213,7 @@ test.each([
 
 test("C4: HTTPCheckpointer refuses an option that it does not have, or of another type", () => {
   const make = (options: object) => () => new HTTPCheckpointer(options as HTTPCheckpointerOptions);
-  expect(make({ baseUrl: "https://h", tokens: "x" })).toThrow(/no option "tokens"; it takes baseUrl, token/);
+  expect(make({ baseUrl: "https://h", tokens: "x" })).toThrow(/no option "tokens"; did you mean "token"\?/);
   expect(make({ baseUrl: "https://h", allowPlainHttp: "yes" })).toThrow(/allowPlainHttp must be a boolean/);
   expect(make("https://h" as never)).toThrow(/takes an options object/);
 });

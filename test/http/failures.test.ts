@@ -25,7 +25,7 @@ describe("a failure behind the service arrives as itself", () => {
     let isDown = false;
     const failures: ReportedFailure[] = [];
     const faulty = new FaultyLog(new MemoryLog(), { faultAt: () => (isDown ? { when: "before", code } : undefined) });
-    await using there = await served(faulty, { onFailure: (failure) => failures.push(failure) });
+    await using there = await served(faulty, { ...ONCE, onFailure: (failure) => failures.push(failure) });
     await using client = there.client(ONCE);
     const state = AgentState.create().withMessage(userMessage("one"));
     await client.save(state, "t");

@@ -5,6 +5,7 @@ import { HTTPCheckpointer, type HTTPCheckpointerOptions } from "../../src/backen
 import { MemoryLog } from "../../src/backends/memory/index.ts";
 import { logOptions, SqliteLog } from "../../src/backends/sqlite/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
 import { wordsOf } from "../../src/testing/thread-log-cases/searching.ts";
@@ -21,10 +22,10 @@ export interface Served extends AsyncDisposable {
 
 export async function served(
   log: ThreadLog = new MemoryLog(),
-  options: Partial<ServeOptions> & { readonly now?: () => number; readonly tenant?: string } = {},
+  options: Partial<ServeOptions> & Pick<CheckpointerOptions, "now" | "retry"> & { readonly tenant?: string } = {},
 ): Promise<Served> {
-  const { now, tenant, ...given } = options;
-  const behind = new Checkpointer(log, now === undefined ? {} : { now });
+  const { now, retry, tenant, ...given } = options;
+  const behind = new Checkpointer(log, { ...(now !== undefined && { now }), ...(retry !== undefined && { retry }) });
   const { token, sha256 } = createToken();
   const auth = { tokens: [{ sha256, scopes: SCOPES, ...(tenant !== undefined && { tenant }) }] };
   const service = await serve({ checkpointer: behind, auth, port: 0, rateLimit: false, watchPollMs: 20, ...given });

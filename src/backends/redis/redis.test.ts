@@ -270,7 +270,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
 });
 
 test("a misspelt, mistyped or senseless option is refused", () => {
-  expect(() => redisCheckpointer({ uri: "redis://a" } as never)).toThrow(/no option "uri"; it takes url, /);
+  expect(() => redisCheckpointer({ uri: "redis://a" } as never)).toThrow(/no option "uri"; did you mean "url"\?/);
   expect(() => redisCheckpointer({ url: 7 } as never)).toThrow(/url must be a string/);
   expect(() => redisCheckpointer({ prefix: "a{b}:" })).toThrow(/prefix must be/);
   expect(() => redisCheckpointer({ ttlSeconds: 0 })).toThrow(/ttlSeconds must be a number greater than 0/);

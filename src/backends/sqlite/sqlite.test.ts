@@ -168,8 +168,8 @@ test.skipIf(process.getuid?.() === 0)(
   },
 );
 
-test("a misspelt or mistyped option is refused with the names that exist", () => {
-  expect(() => sqliteCheckpointer({ pth: "a.db" } as never)).toThrow(/no option "pth"; it takes path, /);
+test("a misspelt or mistyped option is refused with the name that was meant", () => {
+  expect(() => sqliteCheckpointer({ pth: "a.db" } as never)).toThrow(/no option "pth"; did you mean "path"\?/);
   expect(() => sqliteCheckpointer({ path: 7 } as never)).toThrow(/path must be a string/);
   expect(() => sqliteCheckpointer({ tablePrefix: "x; DROP TABLE y" })).toThrow(/tablePrefix/);
 });
