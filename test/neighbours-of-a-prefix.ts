@@ -10,9 +10,15 @@ const idsBeside = (prefix: string): readonly string[] => [
   prefix.slice(0, -1),
   `${prefix.slice(0, -1)}0t`,
   `${prefix.toUpperCase()}t`,
-  `${prefix.replaceAll(/[_%*]/g, "x").slice(1)}t`,
+  `${takenForAPattern(prefix)}t`,
   `q${prefix}t`,
 ];
+
+/** What a prefix matches that is taken for a pattern, or something else where it holds nothing of one. */
+function takenForAPattern(prefix: string): string {
+  const matched = prefix.replaceAll(/[_%*]/g, "x");
+  return matched === prefix ? `x${prefix}` : matched;
+}
 
 const words = "word fox quick early late echo";
 
