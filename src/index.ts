@@ -35,7 +35,12 @@ export {
 } from "./backends/postgres/index.ts";
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./backends/redis/index.ts";
 export { S3BucketCheckpointer, type S3BucketOptions, s3BucketCheckpointer } from "./backends/s3/index.ts";
-export { type SqliteCheckpointerOptions, sqliteCheckpointer, sqliteDdl } from "./backends/sqlite/index.ts";
+export {
+  type SqliteCheckpointerOptions,
+  type SqliteDdlOptions,
+  sqliteCheckpointer,
+  sqliteDdl,
+} from "./backends/sqlite/index.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {
   BaseCheckpointer,

@@ -271,6 +271,17 @@ describe("the pages in docs/", () => {
     expect(rows).toEqual(codes);
   });
 
+  test("C3: what users look for first is where they look", async () => {
+    const [readme, agent] = await Promise.all(
+      ["../README.md", "agent.md"].map((page) => readFile(new URL(page, docs), "utf8")),
+    );
+    for (const text of ["npm install holdfast", "ES module", "npm install better-sqlite3"])
+      expect(readme).toContain(text);
+    for (const text of ["agent.close()", "metadata", "hooks:", "memory:", "conversation:"]) {
+      expect(agent).toContain(text);
+    }
+  });
+
   test("C2: what they show runs untranspiled on Node 20 and 22, which do not know `using`", async () => {
     const readme = ["README.md", await readFile(new URL("../README.md", docs), "utf8")] as const;
     for (const [name, text] of [...(await pages()), readme]) {

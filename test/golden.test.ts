@@ -12,7 +12,7 @@ const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`golden/
 const START = Date.UTC(2026, 0, 1);
 
 test("every format there ever was has its golden files", () => {
-  const folders = readdirSync(new URL("golden/", import.meta.url));
+  const folders = readdirSync(new URL("golden/", import.meta.url)).filter((name) => /^v\d/.test(name));
   expect(folders.sort()).toEqual(Array.from({ length: FORMAT_VERSION }, (_, index) => `v${index + 1}`));
 });
 

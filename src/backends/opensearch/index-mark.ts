@@ -1,13 +1,15 @@
 import { StateError } from "../../errors.ts";
-import { INDEX_FORMAT } from "./layout.ts";
+import { INDEX_MARK } from "./layout.ts";
 import type { Json, Requests } from "./requests.ts";
 
 /** What is wrong with an index that does not carry our mark, or not the one that is known here. */
 export function faultOfMark(description: unknown): string | undefined {
   const { mappings } = (description ?? {}) as { mappings?: Json };
-  const { holdfast } = (mappings?.["_meta"] ?? {}) as { holdfast?: { format?: unknown } };
-  if (holdfast?.format === INDEX_FORMAT) return undefined;
-  return typeof holdfast?.format === "number" ? "was made by a newer version" : "is not one of holdfast's";
+  const { holdfast } = (mappings?.["_meta"] ?? {}) as { holdfast?: { part?: unknown; version?: unknown } };
+  const { part, version } = holdfast ?? {};
+  if (typeof part !== "string" || typeof version !== "number") return "is not one of holdfast's";
+  if (part !== INDEX_MARK.part) return `holds another part of holdfast (${JSON.stringify(part)})`;
+  return version === INDEX_MARK.version ? undefined : "was made by a newer version";
 }
 
 /**

@@ -43,8 +43,11 @@ import { createHash, randomBytes } from "node:crypto";
  * found by its contents is searched for, after a refresh.
  */
 
-/** Written into the mapping. Older ones load for ever; a newer one is refused. */
-export const INDEX_FORMAT = 1;
+/**
+ * Written into the mapping: which part of holdfast lies in the index, and in
+ * which version. Older versions load for ever; a newer one is refused.
+ */
+export const INDEX_MARK: { readonly part: string; readonly version: number } = { part: "checkpoints", version: 1 };
 
 /** What a thread is called, by people and here. */
 export interface ThreadName {
@@ -80,7 +83,7 @@ export const indexBody = ({ shards, replicas }: IndexShape): object => ({
     },
   },
   mappings: {
-    _meta: { holdfast: { format: INDEX_FORMAT } },
+    _meta: { holdfast: INDEX_MARK },
     dynamic: "strict",
     properties: {
       kind: { type: "keyword" },

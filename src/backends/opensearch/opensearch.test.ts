@@ -118,7 +118,7 @@ await describeWithService("opensearch", (url) => {
       expect(name).toBe(`${indexName}-1`);
       expect(there).toMatchObject({
         aliases: { [indexName]: {} },
-        mappings: { dynamic: "strict", _meta: { holdfast: { format: 1 } } },
+        mappings: { dynamic: "strict", _meta: { holdfast: { part: "checkpoints", version: 1 } } },
         settings: { index: { number_of_shards: "2", number_of_replicas: "0" } },
       });
     });
@@ -135,13 +135,18 @@ await describeWithService("opensearch", (url) => {
       expect((await open(options).load("t"))?.messages).toHaveLength(1);
     });
 
-    test("of somebody else's, or of a newer format, is refused and not written to", async () => {
-      for (const body of [{}, { mappings: { _meta: { holdfast: { format: 2 } } } }]) {
-        const indexName = freshName();
-        await put(indexName, { ...body, settings: { number_of_replicas: 0 } });
-        const failure = open({ hosts: node, indexName }).save(said("hello"), "t");
-        await expect(failure).rejects.toMatchObject({ code: "INCOMPATIBLE" });
-      }
+    const marked = (part: string, version: number): object => ({
+      mappings: { _meta: { holdfast: { part, version } } },
+    });
+    test.each([
+      ["of somebody else's", {}, /is not one of holdfast's/],
+      ["of a newer version", marked("checkpoints", 2), /was made by a newer version/],
+      ["10.3: of another part", marked("store", 1), /holds another part of holdfast \("store"\)/],
+    ])("%s is refused and not written to", async (_, body, message) => {
+      const indexName = freshName();
+      await put(indexName, { ...body, settings: { number_of_replicas: 0 } });
+      const failure = open({ hosts: node, indexName }).save(said("hello"), "t");
+      await expect(failure).rejects.toMatchObject({ code: "INCOMPATIBLE", message: expect.stringMatching(message) });
     });
 
     test("that is taken away while it is used is an error, never no thread, and is not made anew without its mapping", async () => {

@@ -1,5 +1,6 @@
 import type { LogRecord } from "../../checkpoint/thread-log.ts";
 import type { TextRow } from "./ask.ts";
+import { indexingValues } from "./calls.ts";
 import { sqlState } from "./classify.ts";
 import { toRecord } from "./rows.ts";
 import type { RunStatement } from "./statements.ts";
@@ -68,9 +69,7 @@ async function indexBatch(
     return words === null ? [] : [{ seq: row["seq"], version: row["version"], words }];
   });
   const reached = rows.at(-1)?.["is_last"] === "f" ? Number(rows.at(-1)?.["seq"]) : tail;
-  const column = (name: "seq" | "version" | "words"): unknown[] => found.map((one) => one[name]);
-  const columns = [column("seq"), column("version"), column("words")];
-  const [row] = await run("index", threadId, generation, indexed, reached, ...columns);
+  const [row] = await run("index", ...indexingValues({ threadId, generation, indexed, reached, found }));
   return row?.["indexed"] === "t" ? reached : undefined;
 }
 

@@ -1,9 +1,18 @@
+import { Pool } from "pg";
 import { afterAll, expect, test } from "vitest";
+import { failureOf } from "../../../test/failure-of.ts";
+import { observedPool } from "../../../test/services/postgres-observed-pool.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
+import { migrate, type Part } from "../../driver/migrations.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { postgresqlDdl } from "./index.ts";
+import { tableNames } from "./layout.ts";
+import { checkpoints } from "./parts.ts";
+import { migratedStore } from "./prepare-tables.ts";
+
+const BOUNDS = { connectTimeoutMs: 10_000, statementTimeoutMs: 30_000 };
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
@@ -70,6 +79,72 @@ await describeWithService("postgres", (url) => {
     const checkpointer = open({ dsn: role.url, tablePrefix: place.prefix() });
     const failure = checkpointer.load("t1");
     await expect(failure).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
-    await expect(failure).rejects.toThrow(/the tables are not there.*postgresqlDdl\(\)/);
+    await expect(failure).rejects.toThrow(/the tables of "checkpoints" are not there.*postgresqlDdl\(\)/);
   });
+
+  test("10.3: a role that may not create is not asked to: nothing but questions is sent", async () => {
+    const role = await place.role();
+    await sql(`GRANT USAGE ON SCHEMA ${schema} TO ${role.name}`);
+    const pool = new Pool({ connectionString: role.url });
+    const sent: string[] = [];
+    const checkpointer = open({
+      pool: observedPool(pool, ({ text }) => void sent.push(text)),
+      tablePrefix: place.prefix(),
+    });
+    await expect(checkpointer.load("t1")).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
+    expect(sent.length).toBeGreaterThan(0);
+    expect(sent.filter((text) => !text.startsWith("SELECT ") || text.includes("lock"))).toEqual([]);
+    await checkpointer.close();
+    await pool.end();
+  });
+
+  test("10.3: a role that may only read and write rows goes on when another part has moved on", async () => {
+    const tablePrefix = place.prefix();
+    const role = await place.role();
+    for (const statement of postgresqlDdl({ schema, tablePrefix, role: role.name })) await sql(statement);
+    await sql(`INSERT INTO ${schema}.${tablePrefix}schema (part, version) VALUES ('store', 99)`);
+    const checkpointer = open({ dsn: role.url, tablePrefix });
+    await checkpointer.save(said("hello"), "t1");
+    expect(await checkpointer.listThreads()).toEqual(["t1"]);
+  });
+
+  test("10.3: a role that may create and does not own the older tables is told which statements upgrade them", async () => {
+    const names = tableNames(schema, place.prefix());
+    const table = `${schema}.${names.prefix}notes`;
+    const part = (...migrations: string[][]): Part => ({ name: "notes", migrations });
+    const created = [`CREATE TABLE ${table} (id integer)`];
+    const owner = new Pool({ connectionString: url });
+    await migrate(migratedStore(owner, names, BOUNDS), [checkpoints(names), part(created)]);
+    const role = await place.role();
+    await sql(`GRANT CREATE, USAGE ON SCHEMA ${schema} TO ${role.name}`);
+    await sql(`GRANT SELECT ON ${names.version} TO ${role.name}`);
+    const pool = new Pool({ connectionString: role.url });
+    const newer = part(created, [`ALTER TABLE ${table} ADD COLUMN words integer`]);
+    const failure = await failureOf(() => migrate(migratedStore(pool, names, BOUNDS), [newer]));
+    expect(failure.code).toBe("PERMISSION_DENIED");
+    expect(failure.message).toMatch(
+      /^the tables of "notes" have version 1 and need 2, .*may not create or change them/,
+    );
+    expect(failure.message).toContain('postgresqlDdl({ from: {"checkpoints":1} })');
+    await Promise.all([owner.end(), pool.end()]);
+  });
+
+  test("10.3: postgresqlDdl() is exactly what is executed, in order", async () => {
+    const own = `${schema}_own`;
+    const pool = new Pool({ connectionString: url });
+    const sent: string[] = [];
+    const checkpointer = open({ pool: observedPool(pool, ({ text }) => void sent.push(text)), schema: own });
+    await checkpointer.connect();
+    const executed = sent.slice(sent.indexOf("BEGIN") + 1, sent.indexOf("COMMIT"));
+    expect(executed.filter((text) => !text.startsWith("SELECT "))).toEqual(postgresqlDdl({ schema: own }));
+    expect(postgresqlDdl({ schema: own, from: { checkpoints: 1 } })).toEqual([]);
+    await checkpointer.close();
+    await pool.end();
+    await sql(`DROP SCHEMA ${own} CASCADE`);
+  });
+});
+
+test("10.3: versions that no part had are refused", () => {
+  expect(() => postgresqlDdl({ from: { checkpoint: 1 } })).toThrow(/no part "checkpoint"; known: checkpoints/);
+  expect(() => postgresqlDdl({ from: { checkpoints: 9 } })).toThrow(/has the versions 0 to 1, not 9/);
 });

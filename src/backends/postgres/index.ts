@@ -4,8 +4,9 @@ import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { assertDsn, type PostgresPool } from "./connect.ts";
-import { ddl, tableNames } from "./layout.ts";
+import { tableNames } from "./layout.ts";
 import { PostgresLog, type PostgresLogOptions } from "./log.ts";
+import { ddl } from "./parts.ts";
 
 export type { PostgresClient, PostgresPool, PostgresQuery } from "./connect.ts";
 export { PostgresLog, type PostgresLogOptions } from "./log.ts";
@@ -91,13 +92,15 @@ export interface PostgresqlDdlOptions {
   readonly role?: string;
   /** In how many parts the tables are, by the hash of the thread id. @default none */
   readonly partitions?: number;
+  /** The versions of the tables that are there, as the table `<prefix>schema` has them. @default there are no tables */
+  readonly from?: Readonly<Record<string, number>>;
 }
 
-/** The statements that make the tables, for a deployment that makes them itself. */
+/** The statements that create the tables, or upgrade those that are there: exactly what is executed on first use. */
 export function postgresqlDdl(options: PostgresqlDdlOptions = {}): readonly string[] {
-  const { schema = "public", tablePrefix = "holdfast_", role, partitions = 0 } = options;
+  const { schema = "public", tablePrefix = "holdfast_", role, partitions = 0, from } = options;
   if (!Number.isInteger(partitions) || partitions < 0 || partitions > 1024) {
     throw new StateError("INVALID_ARGUMENT", "partitions must be a whole number up to 1024");
   }
-  return ddl(tableNames(schema, tablePrefix), role, partitions);
+  return ddl(tableNames(schema, tablePrefix), { role, partitions, from });
 }

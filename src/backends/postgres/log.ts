@@ -15,8 +15,8 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { appendValues, editingValues, hasEdits } from "./append-values.ts";
 import { ask, type Bounds, type TextRow } from "./ask.ts";
+import { appendValues, editingValues, hasEdits } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import { openListener, openPool, type PostgresPool, secretsOf } from "./connect.ts";
@@ -105,8 +105,8 @@ export class PostgresLog implements ThreadLog {
   }
 
   #append(threadId: string, request: AppendRequest): Promise<readonly TextRow[]> {
-    if (!hasEdits(request)) return this.#ask("append", ...appendValues(threadId, request));
-    return this.#ask("appendWithEdits", ...editingValues(threadId, request));
+    if (!hasEdits(request)) return this.#ask("append", ...appendValues({ threadId, request }));
+    return this.#ask("appendWithEdits", ...editingValues({ threadId, request }));
   }
 
   #appended({ ttlMs }: AppendRequest): AppendOutcome {

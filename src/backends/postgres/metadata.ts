@@ -5,9 +5,6 @@
  */
 const UNINDEXABLE = /\\u(?:0000|d[89a-f])/i;
 
-/** The same, as a condition on a text in SQL. */
-export const unindexableSql = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[89a-f])'`;
-
 /** The object that metadata with this member contains, or nothing where jsonb cannot say it. */
 export function indexable(key: string, valueJson: string): string | null {
   const member = `{${JSON.stringify(key)}:${valueJson}}`;

@@ -76,21 +76,4 @@ await describeWithService("postgres", (url) => {
     });
     await log.close();
   });
-
-  test("tables of version 1 are brought up to date: their functions are replaced", async () => {
-    const { log } = await filled();
-    await log.close();
-    const [{ name }] = (await sql(
-      "SELECT tablename AS name FROM pg_tables WHERE schemaname = $1 AND tablename LIKE '%schema' ORDER BY tablename DESC LIMIT 1",
-      [schema],
-    )) as [{ name: string }];
-    const tablePrefix = name.replace(/schema$/, "");
-    await sql(`DROP FUNCTION ${schema}.${tablePrefix}index_words`);
-    await sql(`UPDATE ${schema}.${name} SET version = 1`);
-    const newer = new PostgresLog(postgresLogOptions({ dsn: url, schema, tablePrefix }));
-    await newer.catchUp(() => "needle");
-    expect(await newer.search(["needle"], { limit: 10 })).toHaveLength(3);
-    expect(await sql(`SELECT version FROM ${schema}.${name}`)).toEqual([{ version: 2 }]);
-    await newer.close();
-  });
 });

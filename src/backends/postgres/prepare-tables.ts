@@ -1,56 +1,69 @@
-import { StateError } from "../../errors.ts";
+import { knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
 import { type Bounds, type Connection, onConnection } from "./ask.ts";
-import { classify, sqlState } from "./classify.ts";
+import { classify } from "./classify.ts";
 import type { PostgresPool } from "./connect.ts";
-import { migrationsFrom, SCHEMA_VERSION, type TableNames } from "./layout.ts";
+import type { TableNames } from "./layout.ts";
+import { allParts, checkpoints, createSchema, versionTable } from "./parts.ts";
 
-/** Makes the tables, or brings older ones up to date; refuses those of a newer holdfast. */
-export async function prepareTables(pool: PostgresPool, names: TableNames, bounds: Bounds): Promise<void> {
-  const version = await onConnection(pool, bounds, (connection) => versionOf(connection, names));
-  if (version === SCHEMA_VERSION) return;
-  assertKnown(version);
-  const making = onConnection(pool, bounds, (connection) =>
-    inTransaction(connection, bounds, () => make(connection, names)),
-  );
-  await making.catch((error: unknown) => {
-    if (classify(error) === "PERMISSION_DENIED") throw mayNotMake(version, error);
-    throw error;
-  });
+/** Creates the tables of threads on first use, or brings older ones up to date. */
+export const prepareTables = (pool: PostgresPool, names: TableNames, bounds: Bounds): Promise<void> =>
+  migrate(migratedStore(pool, names, bounds), [checkpoints(names)]);
+
+export function migratedStore(pool: PostgresPool, names: TableNames, bounds: Bounds): MigratedStore {
+  const connected = <T>(work: (connection: Connection) => Promise<T>): Promise<T> => onConnection(pool, bounds, work);
+  return {
+    table: versionTable(names),
+    versions: () => connected((connection) => versionsIn(connection, names)),
+    mayCreate: () => connected((connection) => mayCreate(connection, names)),
+    change: (plan) =>
+      connected((connection) =>
+        inTransaction(connection, bounds, async () => {
+          // Of several processes that start at once one does it, and the others find it done. One lock for the schema, which
+          // tables of another prefix may be the first in. It ends with the transaction, so it needs no session of its own.
+          await connection.ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`holdfast ${names.schema}`]);
+          const statements = plan(await versionsIn(connection, names));
+          if (statements.length > 0 && !(await isSchemaThere(connection, names))) {
+            await connection.ask(createSchema(names));
+          }
+          for (const statement of statements) await connection.ask(statement);
+        }),
+      ),
+    remedy: (found) => {
+      const from = found && `{ from: ${JSON.stringify(knownVersions(found, allParts(names)))} }`;
+      const place = `for the schema ${names.schema} and the tablePrefix "${names.prefix}"`;
+      return `run the statements of postgresqlDdl(${from ?? ""}) ${place} as their owner, with this role as its role`;
+    },
+    classify,
+  };
 }
-
-async function make(connection: Connection, names: TableNames): Promise<void> {
-  // Of several processes that start at once one does it, and the others find it done. One lock for the schema, which
-  // tables of another prefix may be the first in. It ends with the transaction, so it needs no session of its own.
-  await connection.ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`holdfast ${names.schema}`]);
-  const found = await versionOf(connection, names);
-  assertKnown(found);
-  if (found === 0) await makeSchema(connection, names);
-  if (found < SCHEMA_VERSION) await connection.ask(inOneBlock(migrationsFrom(found, names)));
-}
-
-/** One round trip for all of them: others wait for the lock meanwhile. */
-const inOneBlock = (statements: readonly string[]): string =>
-  `DO $holdfast$ BEGIN\n${statements.map((statement) => `${statement};\n`).join("")}END $holdfast$`;
 
 /**
  * A connection remembers names that were not there, and hears of new ones only
- * when it locks a table. An advisory lock is none: without a table to read from,
- * whoever waited for it would still not see what the other one made.
+ * when it locks a table. An advisory lock locks no table: without one to read
+ * from, whoever waited for it would still not see what the other one created.
  */
 const IS_THERE = "SELECT to_regclass($1)::text AS there FROM pg_catalog.pg_class LIMIT 1";
 
-/** 0 when there are no tables. */
-async function versionOf(connection: Connection, names: TableNames): Promise<number> {
+async function versionsIn(connection: Connection, names: TableNames): Promise<Versions | undefined> {
   const [found] = await connection.ask(IS_THERE, [names.version]);
-  if (found?.["there"] === null) return 0;
-  const [row] = await connection.ask(`SELECT version FROM ${names.version}`);
-  return Number(row?.["version"] ?? 0);
+  if (found?.["there"] === null) return undefined;
+  const rows = await connection.ask(`SELECT part, version FROM ${names.version}`);
+  return Object.fromEntries(rows.map((row) => [row["part"] ?? "", Number(row["version"])]));
 }
 
-/** Asked first, because a role that may use a schema need not be one that may make it. */
-async function makeSchema(connection: Connection, { schema }: TableNames): Promise<void> {
+/** In the schema; or the schema itself, where it is not there. */
+async function mayCreate(connection: Connection, { schema }: TableNames): Promise<boolean> {
+  const [row] = await connection.ask(
+    `SELECT coalesce(has_schema_privilege(to_regnamespace($1)::oid, 'CREATE'),
+       has_database_privilege(current_database(), 'CREATE')) AS may`,
+    [schema],
+  );
+  return row?.["may"] === "t";
+}
+
+async function isSchemaThere(connection: Connection, { schema }: TableNames): Promise<boolean> {
   const [found] = await connection.ask("SELECT to_regnamespace($1)::text AS there", [schema]);
-  if (found?.["there"] === null) await connection.ask(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
+  return found?.["there"] !== null;
 }
 
 /** What fails in between costs the connection, and the server undoes the rest; also when this process is gone. */
@@ -65,22 +78,4 @@ async function inTransaction(
   ]);
   await work();
   await connection.ask("COMMIT");
-}
-
-function assertKnown(version: number): void {
-  if (version <= SCHEMA_VERSION) return;
-  throw new StateError(
-    "INCOMPATIBLE",
-    `the tables have version ${version}; this build knows up to ${SCHEMA_VERSION}. Upgrade holdfast to open them`,
-  );
-}
-
-function mayNotMake(version: number, cause: unknown): StateError {
-  const what = version === 0 ? "the tables are not there" : `the tables have version ${version}`;
-  const state = sqlState(cause) ?? "";
-  return new StateError(
-    "PERMISSION_DENIED",
-    `${what}, and this role may not make or change them (${state}): run the statements of postgresqlDdl() as one that may`,
-    { cause },
-  );
 }

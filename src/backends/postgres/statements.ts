@@ -1,5 +1,5 @@
 import type { TextRow } from "./ask.ts";
-import { callOf } from "./functions.ts";
+import { callOf } from "./calls.ts";
 import type { TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
 
@@ -53,7 +53,7 @@ export function statements(names: TableNames): Statements {
       ORDER BY t.thread_id`;
   return {
     append: `SELECT ${callOf(names.append, "append")} AS appended`,
-    appendWithEdits: `SELECT ${callOf(names.appendWithEdits, "edits")} AS appended`,
+    appendWithEdits: `SELECT ${callOf(names.appendWithEdits, "appendWithEdits")} AS appended`,
 
     refusal: `SELECT t.generation, t.tail, NOT ${ALIVE} AS expired, ${entryColumns("r")} FROM ${threads} t
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND (r.seq = t.tail OR r.seq = $2)
@@ -136,7 +136,7 @@ export function statements(names: TableNames): Statements {
       JOIN ${records} r ON r.thread_id = $1 AND r.seq = n.seq
       WHERE n.so_far - n.bytes < $5::bigint ORDER BY r.seq`,
 
-    index: `SELECT ${callOf(names.indexWords, "index")} AS indexed`,
+    index: `SELECT ${callOf(names.indexWords, "indexWords")} AS indexed`,
 
     watch: `WITH stale AS (DELETE FROM ${watchers} WHERE until < now() - interval '1 hour')
       INSERT INTO ${watchers} (thread_id, watcher, until)

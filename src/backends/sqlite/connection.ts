@@ -5,7 +5,8 @@ import { sleep } from "../../internal/sleep.ts";
 import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
 import { configure, openFile, type SqliteDatabase } from "./connect.ts";
 import { Erasure } from "./erasure.ts";
-import { prepareTables, type TableNames } from "./layout.ts";
+import type { TableNames } from "./layout.ts";
+import { prepareTables } from "./prepare-tables.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 
 export interface ConnectionOptions {
@@ -111,7 +112,7 @@ export class Connection {
       given === undefined ? await openFile(path) : { database: given, isReadOnly: false };
     try {
       if (given === undefined && !isReadOnly) configure(database, { secureDelete });
-      prepareTables(database, this.#names);
+      await prepareTables(database, this.#names, isReadOnly);
       const erases = given === undefined && !isReadOnly && secureDelete;
       const statements = prepareStatements(database, this.#names);
       return { database, statements, erasure: erases ? new Erasure(database) : undefined, isReadOnly };

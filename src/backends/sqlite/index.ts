@@ -4,8 +4,9 @@ import { assertOptions } from "../../driver/options.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import type { SqliteDatabase } from "./connect.ts";
-import { ddl, tableNames } from "./layout.ts";
+import { tableNames } from "./layout.ts";
 import { logOptions, SqliteLog } from "./log.ts";
+import { ddl } from "./parts.ts";
 
 export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./connect.ts";
 export { SqliteLog } from "./log.ts";
@@ -54,5 +55,11 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
   return sqliteCheckpointer({ ...options, ...parameters, path });
 }
 
-/** The statements that make the tables, for a deployment that makes them itself. */
-export const sqliteDdl = (tablePrefix = "holdfast_"): readonly string[] => ddl(tableNames(tablePrefix));
+export interface SqliteDdlOptions {
+  /** The versions of the tables that are there, as the table `<prefix>schema` has them. @default there are no tables */
+  readonly from?: Readonly<Record<string, number>>;
+}
+
+/** The statements that create the tables, or upgrade those that are there: exactly what is executed on first use. */
+export const sqliteDdl = (tablePrefix = "holdfast_", { from }: SqliteDdlOptions = {}): readonly string[] =>
+  ddl(tableNames(tablePrefix), from);

@@ -1,5 +1,4 @@
 import { StateError } from "../../errors.ts";
-import type { SqliteDatabase } from "./connect.ts";
 
 /**
  * <prefix>threads   one row a thread: the only row two writers meet on
@@ -21,9 +20,10 @@ import type { SqliteDatabase } from "./connect.ts";
  * <prefix>terms     the same index, read the other way: all words of one record. Slow, and seldom needed
  * <prefix>indexed   id, sum: which records' words are in there, and whether the words at hand are those
  *
- * <prefix>schema    the version of all this
+ * <prefix>schema    the version of each part: parts.ts. All of the above is the part `checkpoints`
+ *   part       TEXT PRIMARY KEY
+ *   version    INTEGER
  */
-export const SCHEMA_VERSION = 2;
 
 /** 67 million records a thread, 134 million threads: both fit a JavaScript number together. */
 export const ROWS_PER_THREAD: number = 2 ** 26;
@@ -66,64 +66,4 @@ export function tableNames(prefix: string): TableNames {
     indexed: `${prefix}indexed`,
     schema: `${prefix}schema`,
   };
-}
-
-/** The statements that make the tables: for reading, and for a deployment that makes them itself. */
-export function ddl({ threads, records, words, terms, indexed, schema }: TableNames): readonly string[] {
-  return [
-    `CREATE TABLE IF NOT EXISTS ${schema} (version INTEGER NOT NULL) STRICT`,
-    `CREATE TABLE IF NOT EXISTS ${threads} (
-       thread_no INTEGER PRIMARY KEY,
-       thread_id TEXT NOT NULL UNIQUE,
-       generation TEXT NOT NULL,
-       tail INTEGER NOT NULL,
-       head INTEGER NOT NULL,
-       indexed INTEGER NOT NULL DEFAULT 0,
-       sum INTEGER NOT NULL
-     ) STRICT`,
-    `CREATE INDEX IF NOT EXISTS ${threads}_to_index ON ${threads} (thread_no) WHERE indexed < tail`,
-    `CREATE TABLE IF NOT EXISTS ${records} (
-       id INTEGER PRIMARY KEY,
-       base INTEGER NOT NULL,
-       head INTEGER NOT NULL,
-       write_id TEXT,
-       checkpoint_id TEXT,
-       header TEXT NOT NULL,
-       metadata TEXT,
-       sum INTEGER NOT NULL,
-       body BLOB NOT NULL
-     ) STRICT`,
-    `CREATE INDEX IF NOT EXISTS ${records}_by_checkpoint ON ${records} (checkpoint_id) WHERE checkpoint_id IS NOT NULL`,
-    `CREATE VIRTUAL TABLE IF NOT EXISTS ${words} USING fts5 (
-       words, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '_'"
-     )`,
-    `INSERT INTO ${words} (${words}, rank) VALUES ('secure-delete', 1)`,
-    `CREATE VIRTUAL TABLE IF NOT EXISTS ${terms} USING fts5vocab (${words}, instance)`,
-    `CREATE TABLE IF NOT EXISTS ${indexed} (id INTEGER PRIMARY KEY, sum INTEGER NOT NULL) STRICT`,
-    `INSERT INTO ${schema} (version) SELECT ${SCHEMA_VERSION} WHERE NOT EXISTS (SELECT 1 FROM ${schema})`,
-  ];
-}
-
-/** Makes the tables on first use, in one transaction; refuses those of another version. */
-export function prepareTables(database: SqliteDatabase, names: TableNames): void {
-  const known = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(names.schema);
-  if (known === undefined) {
-    database.exec("BEGIN IMMEDIATE");
-    try {
-      for (const statement of ddl(names)) database.exec(statement);
-      database.exec("COMMIT");
-    } catch (error) {
-      database.exec("ROLLBACK");
-      throw error;
-    }
-  }
-  const { version } = database.prepare(`SELECT version FROM ${names.schema}`).get() as { version: number };
-  if (version === SCHEMA_VERSION) return;
-  const what = `the tables have version ${version}; this build knows version ${SCHEMA_VERSION}`;
-  throw new StateError(
-    "INCOMPATIBLE",
-    version > SCHEMA_VERSION
-      ? `${what}. Upgrade holdfast to open them`
-      : `${what}. They were made before the first release: copy the threads with the build that made them`,
-  );
 }

@@ -3,15 +3,18 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { failureOf } from "../../../test/failure-of.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { configure, isAtLeast, openDatabase } from "./connect.ts";
+import { configure, isAtLeast, openDatabase, type SqliteDatabase } from "./connect.ts";
 import { sqliteCheckpointer, sqliteDdl } from "./index.ts";
+import { tableNames } from "./layout.ts";
 import { logOptions, SqliteLog } from "./log.ts";
+import { prepareTables } from "./prepare-tables.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-"));
 afterAll(() => rm(folder, { recursive: true }));
@@ -83,6 +86,37 @@ test("tables that the deployment made from sqliteDdl() are used as they are", as
   await using checkpointer = sqliteCheckpointer({ path, tablePrefix: "agents_" });
   await checkpointer.save(said("hello"), "t1");
   expect(await checkpointer.listThreads()).toEqual(["t1"]);
+});
+
+test("10.3: sqliteDdl() is exactly what is executed, in order", async () => {
+  const database = await openDatabase(freshPath());
+  const executed: string[] = [];
+  const observed: SqliteDatabase = {
+    exec: (text) => {
+      executed.push(text);
+      return database.exec(text);
+    },
+    prepare: (text) => database.prepare(text),
+    close: () => database.close(),
+  };
+  await sqliteCheckpointer({ database: observed }).listThreads();
+  expect(executed).toEqual(["BEGIN IMMEDIATE", ...sqliteDdl(), "COMMIT"]);
+  expect(sqliteDdl("holdfast_", { from: { checkpoints: 1 } })).toEqual([]);
+  expect(() => sqliteDdl("holdfast_", { from: { store: 1 } })).toThrow(/no part "store"; known: checkpoints/);
+  database.close();
+});
+
+test("10.3: tables that are not there are not created in a file that can only be read, and the error says what to do", async () => {
+  const path = freshPath();
+  const database = await openDatabase(path);
+  database.exec("CREATE TABLE own (id INTEGER)");
+  const before = await readFile(path);
+  const failure = await failureOf(() => prepareTables(database, tableNames("holdfast_"), true));
+  expect(failure.code).toBe("PERMISSION_DENIED");
+  expect(failure.message).toMatch(/^the tables of "checkpoints" are not there, .*sqliteDdl\(\)/);
+  expect(failure.message).toContain(JSON.stringify(path));
+  expect(await readFile(path)).toEqual(before);
+  database.close();
 });
 
 test("two table prefixes are two stores in one file", async () => {

@@ -1,97 +1,131 @@
 import type { TableNames } from "./layout.ts";
-import { unindexableSql } from "./metadata.ts";
 
 /**
- * Appending, inside the server. One call is one round trip and one transaction
- * in every pooling mode, and the server keeps the plans of what is in it: sent
- * as plain statements, planning them takes as long as running them.
+ * Version 1 of the part `checkpoints`. Frozen text: it is not edited, and calls
+ * nothing outside this file that may change. What comes after it, also another
+ * text of a function, is a version of its own.
+ *
+ * Appending happens inside the server. One call is one round trip and one
+ * transaction in every pooling mode, and the server keeps the plans of what is
+ * in it: sent as plain statements, planning them takes as long as running them.
  *
  * The row of the thread is written first. Whoever holds it has the thread for
  * itself until the commit; and each statement inside sees what was committed
  * before it began, not only what was there when the call came in.
  */
-
-/** In the order that the calls in statements.ts give them. */
-const RECORD = [
-  ["thread", "text"],
-  ["generation", "text"],
-  ["expected", "integer"],
-  ["seq", "integer"],
-  ["base", "integer"],
-  ["head", "integer"],
-  ["write_id", "text"],
-  ["checkpoint_id", "text"],
-  ["header", "text"],
-  ["metadata", "text"],
-  ["body", "bytea"],
-  ["ttl_ms", "double precision"],
-] as const;
-
-const EDITS = [
-  ["below", "integer"],
-  ["dropped", "integer[]"],
-  ["seqs", "integer[]"],
-  ["bases", "integer[]"],
-  ["heads", "integer[]"],
-  ["write_ids", "text[]"],
-  ["checkpoint_ids", "text[]"],
-  ["headers", "text[]"],
-  ["metadatas", "text[]"],
-  ["bodies", "bytea[]"],
-  ["words", "text[]"],
-] as const;
-
-const INDEX = [
-  ["thread", "text"],
-  ["generation", "text"],
-  ["indexed", "integer"],
-  ["reached", "integer"],
-  ["seqs", "integer[]"],
-  ["versions", "text[]"],
-  ["words", "text[]"],
-] as const;
-
-type Parameters = readonly (readonly [name: string, type: string])[];
-
-/** `p_`, so that none is taken for a column. */
-const declared = (parameters: Parameters): string => parameters.map(([name, type]) => `p_${name} ${type}`).join(", ");
-const handedOn = (parameters: Parameters): string => parameters.map(([name]) => `p_${name}`).join(", ");
-const types = (parameters: Parameters): string => parameters.map(([, type]) => type).join(", ");
-
-/** With the types of their parameters, as GRANT names them. */
-export const functionSignatures = ({ append, appendWithEdits, indexWords }: TableNames): readonly string[] => [
-  `${append} (${types(RECORD)})`,
-  `${appendWithEdits} (${types([...RECORD, ...EDITS])})`,
-  `${indexWords} (${types(INDEX)})`,
-];
-
-const PARAMETERS: Readonly<Record<"append" | "edits" | "index", Parameters>> = {
-  append: RECORD,
-  edits: [...RECORD, ...EDITS],
-  index: INDEX,
-};
-
-/** The call, with its parameters numbered. */
-export const callOf = (name: string, kind: "append" | "edits" | "index"): string =>
-  `${name} (${PARAMETERS[kind].map((_, index) => `$${index + 1}`).join(", ")})`;
-
-/** All of them, in place of older ones. */
-export const createFunctions = (names: TableNames): readonly string[] => [
+export const checkpointsV1 = (names: TableNames, partitions: number): readonly string[] => [
+  ...firstTables(names, partitions),
   createAppend(names),
   createAppendWithEdits(names),
   createIndexWords(names),
 ];
 
-const jsonb = (text: string): string => `CASE WHEN ${unindexableSql(text)} THEN NULL ELSE ${text}::jsonb END`;
-const unindexed = (text: string): string => `coalesce(${unindexableSql(text)}, false)`;
+/** What a role that only works with the tables is granted, and no more. */
+export function grantsV1(names: TableNames, role: string): readonly string[] {
+  const { threads, records, words, watchers, append, appendWithEdits, indexWords } = names;
+  return [
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${threads}, ${records}, ${words}, ${watchers} TO ${role}`,
+    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}) TO ${role}`,
+  ];
+}
+
+/** Callers name the parameters. `p_`, so that no parameter is taken for a column. */
+const RECORD = `
+    p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
+    p_checkpoint_id text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision`;
+const EDITS = `
+    p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[]`;
+const INDEX = `
+    p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]`;
+
+/** The parameters of a record, handed on. */
+const THE_RECORD = `
+        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body,
+        p_ttl_ms`;
+
+/** Text of JSON that jsonb cannot hold: see metadata.ts. */
+const isUnindexable = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[89a-f])'`;
+const jsonb = (text: string): string => `CASE WHEN ${isUnindexable(text)} THEN NULL ELSE ${text}::jsonb END`;
+const unindexed = (text: string): string => `coalesce(${isUnindexable(text)}, false)`;
 
 /** Refuses the append, with all that was done for it. */
 const refuse = (reason: string): string =>
   `RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = '${reason}';`;
 const IS_TAKEN = "another record of the thread has this checkpoint id";
 
+/** A table as it is, or in so many parts by the hash of the thread id. */
+function table(name: string, columns: string, partitions: number, storage = ""): readonly string[] {
+  if (partitions === 0) return [`CREATE TABLE ${name} (${columns}) ${storage}`.trimEnd()];
+  const parts = Array.from({ length: partitions }, (_, part) => {
+    const values = `FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${part})`;
+    return `CREATE TABLE ${name.replace(/"$/, `_${part}"`)} PARTITION OF ${name} ${values} ${storage}`.trimEnd();
+  });
+  return [`CREATE TABLE ${name} (${columns}) PARTITION BY HASH (thread_id)`, ...parts];
+}
+
+function firstTables(names: TableNames, partitions: number): readonly string[] {
+  const { threads, records, words, watchers, prefix } = names;
+  return [
+    ...table(
+      threads,
+      `
+       thread_id text COLLATE "C" PRIMARY KEY,
+       generation text NOT NULL,
+       tail integer NOT NULL,
+       head integer NOT NULL,
+       metadata jsonb,
+       unindexed boolean NOT NULL DEFAULT false,
+       indexed integer NOT NULL DEFAULT 0,
+       stale boolean NOT NULL DEFAULT true,
+       expires_at timestamptz
+     `,
+      partitions,
+      "WITH (fillfactor = 70)",
+    ),
+    `CREATE INDEX "${prefix}threads_by_metadata" ON ${threads} USING gin (metadata jsonb_path_ops) WHERE metadata IS NOT NULL`,
+    `CREATE INDEX "${prefix}threads_unindexed" ON ${threads} (thread_id) WHERE unindexed`,
+    `CREATE INDEX "${prefix}threads_stale" ON ${threads} (thread_id) WHERE stale`,
+    `CREATE INDEX "${prefix}threads_by_expiry" ON ${threads} (expires_at) WHERE expires_at IS NOT NULL`,
+    ...table(
+      records,
+      `
+       thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+       seq integer NOT NULL,
+       base integer NOT NULL,
+       head integer NOT NULL,
+       write_id text,
+       checkpoint_id text COLLATE "C",
+       header text NOT NULL,
+       metadata text,
+       body bytea NOT NULL,
+       PRIMARY KEY (thread_id, seq)
+     `,
+      partitions,
+    ),
+    `CREATE INDEX "${prefix}records_by_checkpoint" ON ${records} (thread_id, checkpoint_id) WHERE checkpoint_id IS NOT NULL`,
+    ...table(
+      words,
+      `
+       thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+       seq integer NOT NULL,
+       words tsvector NOT NULL,
+       PRIMARY KEY (thread_id, seq)
+     `,
+      partitions,
+    ),
+    `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words)`,
+    `CREATE TABLE ${watchers} (
+       thread_id text COLLATE "C" NOT NULL,
+       watcher text NOT NULL,
+       until timestamptz NOT NULL,
+       PRIMARY KEY (thread_id, watcher)
+     )`,
+  ];
+}
+
 function createAppend({ append, threads, records, watchers, channel }: TableNames): string {
-  return `CREATE OR REPLACE FUNCTION ${append} (${declared(RECORD)}) RETURNS boolean LANGUAGE plpgsql AS $body$
+  return `CREATE FUNCTION ${append} (${RECORD}) RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       own_metadata text := CASE WHEN p_head = p_seq THEN p_metadata END;
     BEGIN
@@ -131,13 +165,13 @@ function createAppend({ append, threads, records, watchers, channel }: TableName
 /** Takes out and replaces first, so that what goes is out of the new record's way. */
 function createAppendWithEdits(names: TableNames): string {
   const { append, appendWithEdits, threads, records, words } = names;
-  return `CREATE OR REPLACE FUNCTION ${appendWithEdits} (${declared([...RECORD, ...EDITS])})
+  return `CREATE FUNCTION ${appendWithEdits} (${RECORD},${EDITS})
     RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       replaced integer;
     BEGIN
       IF p_expected = 0 THEN
-        RETURN ${append} (${handedOn(RECORD)});
+        RETURN ${append} (${THE_RECORD});
       END IF;
       PERFORM FROM ${threads} WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
         AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
@@ -163,11 +197,10 @@ function createAppendWithEdits(names: TableNames): string {
       INSERT INTO ${words} (thread_id, seq, words)
       SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
       FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL;
-      IF NOT ${append} (${handedOn(RECORD)}) THEN
+      IF NOT ${append} (${THE_RECORD}) THEN
         RETURN false;
       END IF;
-      UPDATE ${threads} t SET edits = t.edits + 1,
-        metadata = ${jsonb("h.metadata")}, unindexed = ${unindexed("h.metadata")}
+      UPDATE ${threads} t SET metadata = ${jsonb("h.metadata")}, unindexed = ${unindexed("h.metadata")}
       FROM (SELECT max(r.metadata) AS metadata FROM ${records} r
             WHERE r.thread_id = p_thread AND r.seq = p_head) h
       WHERE t.thread_id = p_thread;
@@ -181,7 +214,7 @@ function createAppendWithEdits(names: TableNames): string {
  * process has indexed some of the thread since; waits for no lock for long.
  */
 function createIndexWords({ indexWords, threads, records, words }: TableNames): string {
-  return `CREATE OR REPLACE FUNCTION ${indexWords} (${declared(INDEX)}) RETURNS boolean
+  return `CREATE FUNCTION ${indexWords} (${INDEX}) RETURNS boolean
     LANGUAGE plpgsql SET lock_timeout = '2s' AS $body$
     BEGIN
       UPDATE ${threads} SET indexed = p_reached, stale = tail > p_reached

@@ -1,0 +1,94 @@
+import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import { storedWriteId } from "./rows.ts";
+import { storedWords } from "./words.ts";
+
+/**
+ * The functions inside the server are called by the names of their parameters,
+ * never by their order. Each list says once what a parameter is called (there
+ * with `p_` in front) and what it is given.
+ */
+type Parameters<Given> = Readonly<Record<string, (given: Given) => unknown>>;
+
+export interface Appending {
+  readonly threadId: string;
+  readonly request: AppendRequest;
+}
+
+const APPEND: Parameters<Appending> = {
+  thread: ({ threadId }) => threadId,
+  generation: ({ request }) => request.generation,
+  expected: ({ request }) => request.expected,
+  seq: ({ request }) => request.record.seq,
+  base: ({ request }) => request.record.base,
+  head: ({ request }) => request.record.head,
+  write_id: ({ request }) => storedWriteId(request.record),
+  checkpoint_id: ({ request }) => request.record.checkpointId ?? null,
+  header: ({ request }) => request.record.header,
+  metadata: ({ request }) => request.record.metadata ?? null,
+  body: ({ request }) => request.record.body,
+  ttl_ms: ({ request }) => request.ttlMs ?? null,
+};
+
+/** Records that are replaced travel as columns. */
+const column =
+  (value: (record: LogRecord) => unknown) =>
+  ({ request }: Appending): unknown[] =>
+    (request.replace ?? []).map(value);
+
+const APPEND_WITH_EDITS: Parameters<Appending> = {
+  ...APPEND,
+  below: ({ request }) => request.dropBelow ?? 0,
+  dropped: ({ request }) => request.drop ?? [],
+  seqs: column(({ seq }) => seq),
+  bases: column(({ base }) => base),
+  heads: column(({ head }) => head),
+  write_ids: column(storedWriteId),
+  checkpoint_ids: column(({ checkpointId }) => checkpointId ?? null),
+  headers: column(({ header }) => header),
+  metadatas: column(({ metadata }) => metadata ?? null),
+  bodies: column(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
+  words: column(({ words }) => storedWords(words)),
+};
+
+export interface Indexing {
+  readonly threadId: string | null | undefined;
+  readonly generation: string | null | undefined;
+  /** From where, and up to where the words are found. */
+  readonly indexed: number;
+  readonly reached: number;
+  readonly found: readonly {
+    readonly seq: string | null | undefined;
+    readonly version: string | null | undefined;
+    readonly words: string;
+  }[];
+}
+
+const INDEX_WORDS: Parameters<Indexing> = {
+  thread: ({ threadId }) => threadId,
+  generation: ({ generation }) => generation,
+  indexed: ({ indexed }) => indexed,
+  reached: ({ reached }) => reached,
+  seqs: ({ found }) => found.map(({ seq }) => seq),
+  versions: ({ found }) => found.map(({ version }) => version),
+  words: ({ found }) => found.map(({ words }) => words),
+};
+
+const NAMES = {
+  append: Object.keys(APPEND),
+  appendWithEdits: Object.keys(APPEND_WITH_EDITS),
+  indexWords: Object.keys(INDEX_WORDS),
+};
+
+/** `"holdfast_append" (p_thread => $1, …)` */
+export const callOf = (name: string, call: "append" | "appendWithEdits" | "indexWords"): string =>
+  `${name} (${NAMES[call].map((parameter, index) => `p_${parameter} => $${index + 1}`).join(", ")})`;
+
+const valuesOf = <Given>(parameters: Parameters<Given>, given: Given): readonly unknown[] =>
+  Object.values(parameters).map((value) => value(given));
+
+export const appendValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND, appending);
+export const editingValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND_WITH_EDITS, appending);
+export const indexingValues = (indexing: Indexing): readonly unknown[] => valuesOf(INDEX_WORDS, indexing);
+
+export const hasEdits = ({ replace = [], drop = [], dropBelow }: AppendRequest): boolean =>
+  replace.length > 0 || drop.length > 0 || dropBelow !== undefined;

@@ -1,0 +1,56 @@
+import {
+  assertVersions,
+  migrationsFrom,
+  type Part,
+  type Versions,
+  type VersionTable,
+} from "../../driver/migrations.ts";
+import { checkpointsV1, grantsV1 } from "./checkpoints-v1.ts";
+import type { TableNames } from "./layout.ts";
+
+/**
+ * The tables of threads and their records. A new migration is a file of its own,
+ * behind the last. Tables may be in partitions that a deployment made: one that
+ * changes them names the whole table, and the server changes all of it.
+ */
+export const checkpoints = (names: TableNames, partitions = 0): Part => ({
+  name: "checkpoints",
+  migrations: [checkpointsV1(names, partitions)],
+});
+
+export const versionTable = ({ version: table }: TableNames): VersionTable => ({
+  create: `CREATE TABLE ${table} (part text PRIMARY KEY, version integer NOT NULL)`,
+  write: (part, version) =>
+    `INSERT INTO ${table} (part, version) VALUES ('${part}', ${version}) ON CONFLICT (part) DO UPDATE SET version = excluded.version`,
+});
+
+/** Asked for only where the schema is not there: a role that may use one need not be one that may create it. */
+export const createSchema = ({ schema }: TableNames): string => `CREATE SCHEMA IF NOT EXISTS ${schema}`;
+
+/** Everything that a deployment creates at once. */
+export const allParts = (names: TableNames, partitions = 0): readonly Part[] => [checkpoints(names, partitions)];
+
+export interface DdlOptions {
+  readonly role: string | undefined;
+  readonly partitions: number;
+  /** The versions that are there. */
+  readonly from: Versions | undefined;
+}
+
+/** Exactly what is executed, and the grants of a role: for reading, and for a deployment that does it itself. */
+export function ddl(names: TableNames, { role, partitions, from }: DdlOptions): readonly string[] {
+  const parts = allParts(names, partitions);
+  if (from !== undefined) assertVersions(from, parts);
+  const isSchemaThere = from !== undefined || names.schema === '"public"';
+  return [
+    ...(isSchemaThere ? [] : [createSchema(names)]),
+    ...migrationsFrom(from, parts, versionTable(names)),
+    ...(role === undefined ? [] : grants(names, `"${role.replaceAll('"', '""')}"`)),
+  ];
+}
+
+const grants = (names: TableNames, role: string): readonly string[] => [
+  `GRANT USAGE ON SCHEMA ${names.schema} TO ${role}`,
+  `GRANT SELECT ON ${names.version} TO ${role}`,
+  ...grantsV1(names, role),
+];

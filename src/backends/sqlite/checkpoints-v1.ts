@@ -1,0 +1,36 @@
+import type { TableNames } from "./layout.ts";
+
+/**
+ * Version 1 of the part `checkpoints`. Frozen text: it is not edited, and calls
+ * nothing that may change. What comes after it is a version of its own.
+ */
+export const checkpointsV1 = ({ threads, records, words, terms, indexed }: TableNames): readonly string[] => [
+  `CREATE TABLE ${threads} (
+  thread_no INTEGER PRIMARY KEY,
+  thread_id TEXT NOT NULL UNIQUE,
+  generation TEXT NOT NULL,
+  tail INTEGER NOT NULL,
+  head INTEGER NOT NULL,
+  indexed INTEGER NOT NULL DEFAULT 0,
+  sum INTEGER NOT NULL
+) STRICT`,
+  `CREATE INDEX ${threads}_to_index ON ${threads} (thread_no) WHERE indexed < tail`,
+  `CREATE TABLE ${records} (
+  id INTEGER PRIMARY KEY,
+  base INTEGER NOT NULL,
+  head INTEGER NOT NULL,
+  write_id TEXT,
+  checkpoint_id TEXT,
+  header TEXT NOT NULL,
+  metadata TEXT,
+  sum INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT`,
+  `CREATE INDEX ${records}_by_checkpoint ON ${records} (checkpoint_id) WHERE checkpoint_id IS NOT NULL`,
+  `CREATE VIRTUAL TABLE ${words} USING fts5 (
+  words, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '_'"
+)`,
+  `INSERT INTO ${words} (${words}, rank) VALUES ('secure-delete', 1)`,
+  `CREATE VIRTUAL TABLE ${terms} USING fts5vocab (${words}, instance)`,
+  `CREATE TABLE ${indexed} (id INTEGER PRIMARY KEY, sum INTEGER NOT NULL) STRICT`,
+];

@@ -1,0 +1,58 @@
+import { knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
+import { classify } from "./classify.ts";
+import type { SqliteDatabase } from "./connect.ts";
+import type { TableNames } from "./layout.ts";
+import { allParts, checkpoints, versionTable } from "./parts.ts";
+
+/** Creates the tables of threads on first use, or brings older ones up to date. */
+export const prepareTables = (database: SqliteDatabase, names: TableNames, isReadOnly: boolean): Promise<void> =>
+  migrate(migratedStore(database, names, isReadOnly), [checkpoints(names)]);
+
+export function migratedStore(database: SqliteDatabase, names: TableNames, isReadOnly: boolean): MigratedStore {
+  return {
+    table: versionTable(names),
+    versions: async () => versionsIn(database, names),
+    mayCreate: async () => !isReadOnly,
+    change: async (plan) => {
+      // The write lock from the start: of several processes, one is in here. Nothing is awaited until the commit,
+      // because the connection may be somebody else's, whose statements must not get into our transaction.
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        for (const statement of plan(versionsIn(database, names))) database.exec(statement);
+        database.exec("COMMIT");
+      } catch (error) {
+        rollback(database);
+        throw error;
+      }
+    },
+    remedy: (found) => {
+      const from = found && `tablePrefix, { from: ${JSON.stringify(knownVersions(found, allParts(names)))} }`;
+      const where = `${fileOf(database)} once where it and its folder can be written`;
+      return `open ${where}, or run the statements of sqliteDdl(${from ?? ""}) there`;
+    },
+    classify,
+  };
+}
+
+function versionsIn(database: SqliteDatabase, { schema }: TableNames): Versions | undefined {
+  const known = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(schema);
+  if (known === undefined) return undefined;
+  const rows = database.prepare(`SELECT part, version FROM ${schema}`).all() as { part: string; version: number }[];
+  return Object.fromEntries(rows.map(({ part, version }) => [part, version]));
+}
+
+function fileOf(database: SqliteDatabase): string {
+  const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as {
+    file: string | null;
+  };
+  return file ? JSON.stringify(file) : "the database";
+}
+
+/** SQLite has undone it itself after some errors; then there is nothing left to roll back. */
+function rollback(database: SqliteDatabase): void {
+  try {
+    database.exec("ROLLBACK");
+  } catch {
+    // The error that matters is the one that brought us here.
+  }
+}

@@ -1,0 +1,155 @@
+CREATE TABLE "public"."holdfast_threads" (
+       thread_id text COLLATE "C" PRIMARY KEY,
+       generation text NOT NULL,
+       tail integer NOT NULL,
+       head integer NOT NULL,
+       metadata jsonb,
+       unindexed boolean NOT NULL DEFAULT false,
+       indexed integer NOT NULL DEFAULT 0,
+       stale boolean NOT NULL DEFAULT true,
+       expires_at timestamptz
+     ) WITH (fillfactor = 70);
+
+CREATE INDEX "holdfast_threads_by_metadata" ON "public"."holdfast_threads" USING gin (metadata jsonb_path_ops) WHERE metadata IS NOT NULL;
+
+CREATE INDEX "holdfast_threads_unindexed" ON "public"."holdfast_threads" (thread_id) WHERE unindexed;
+
+CREATE INDEX "holdfast_threads_stale" ON "public"."holdfast_threads" (thread_id) WHERE stale;
+
+CREATE INDEX "holdfast_threads_by_expiry" ON "public"."holdfast_threads" (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE "public"."holdfast_records" (
+       thread_id text COLLATE "C" NOT NULL REFERENCES "public"."holdfast_threads" ON DELETE CASCADE,
+       seq integer NOT NULL,
+       base integer NOT NULL,
+       head integer NOT NULL,
+       write_id text,
+       checkpoint_id text COLLATE "C",
+       header text NOT NULL,
+       metadata text,
+       body bytea NOT NULL,
+       PRIMARY KEY (thread_id, seq)
+     );
+
+CREATE INDEX "holdfast_records_by_checkpoint" ON "public"."holdfast_records" (thread_id, checkpoint_id) WHERE checkpoint_id IS NOT NULL;
+
+CREATE TABLE "public"."holdfast_words" (
+       thread_id text COLLATE "C" NOT NULL REFERENCES "public"."holdfast_threads" ON DELETE CASCADE,
+       seq integer NOT NULL,
+       words tsvector NOT NULL,
+       PRIMARY KEY (thread_id, seq)
+     );
+
+CREATE INDEX "holdfast_words_by_word" ON "public"."holdfast_words" USING gin (words);
+
+CREATE TABLE "public"."holdfast_watchers" (
+       thread_id text COLLATE "C" NOT NULL,
+       watcher text NOT NULL,
+       until timestamptz NOT NULL,
+       PRIMARY KEY (thread_id, watcher)
+     );
+
+CREATE FUNCTION "public"."holdfast_append" (
+    p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
+    p_checkpoint_id text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision) RETURNS boolean LANGUAGE plpgsql AS $body$
+    DECLARE
+      own_metadata text := CASE WHEN p_head = p_seq THEN p_metadata END;
+    BEGIN
+      IF p_expected = 0 THEN
+        INSERT INTO "public"."holdfast_threads" (thread_id, generation, tail, head, metadata, unindexed, expires_at)
+        VALUES (p_thread, p_generation, p_seq, p_head, CASE WHEN own_metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE own_metadata::jsonb END, coalesce(own_metadata ~* E'\\\\u(0000|d[89a-f])', false),
+                now() + p_ttl_ms * interval '1 millisecond')
+        ON CONFLICT (thread_id) DO NOTHING;
+      ELSIF p_head = p_seq THEN
+        UPDATE "public"."holdfast_threads" SET tail = p_seq, head = p_head, stale = true,
+          metadata = CASE WHEN own_metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE own_metadata::jsonb END, unindexed = coalesce(own_metadata ~* E'\\\\u(0000|d[89a-f])', false),
+          expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', expires_at)
+        WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
+          AND (expires_at IS NULL OR expires_at > now());
+      ELSE
+        UPDATE "public"."holdfast_threads" SET tail = p_seq, head = p_head,
+          expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', expires_at)
+        WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
+          AND (expires_at IS NULL OR expires_at > now());
+      END IF;
+      IF NOT FOUND THEN
+        RETURN false;
+      END IF;
+      IF p_expected > 0 AND EXISTS (SELECT FROM "public"."holdfast_records" WHERE thread_id = p_thread AND checkpoint_id = p_checkpoint_id) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'another record of the thread has this checkpoint id';
+      END IF;
+      INSERT INTO "public"."holdfast_records" (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
+      VALUES (p_thread, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body);
+      -- A notification makes commits wait for one another, so there is one only where somebody listens.
+      IF EXISTS (SELECT FROM "public"."holdfast_watchers" WHERE thread_id = p_thread AND until > now()) THEN
+        PERFORM pg_notify('holdfast_cc5521ea18a9fcd9b30570d68abf7e06', p_thread);
+      END IF;
+      RETURN true;
+    END $body$;
+
+CREATE FUNCTION "public"."holdfast_append_with_edits" (
+    p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
+    p_checkpoint_id text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision,
+    p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[])
+    RETURNS boolean LANGUAGE plpgsql AS $body$
+    DECLARE
+      replaced integer;
+    BEGIN
+      IF p_expected = 0 THEN
+        RETURN "public"."holdfast_append" (
+        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body,
+        p_ttl_ms);
+      END IF;
+      PERFORM FROM "public"."holdfast_threads" WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
+        AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
+      IF NOT FOUND THEN
+        RETURN false;
+      END IF;
+      DELETE FROM "public"."holdfast_records" WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped));
+      UPDATE "public"."holdfast_records" r SET base = n.base, head = n.head, write_id = n.write_id, checkpoint_id = n.checkpoint_id,
+        header = n.header, metadata = n.metadata, body = n.body
+      FROM unnest(p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_headers, p_metadatas, p_bodies)
+        AS n (seq, base, head, write_id, checkpoint_id, header, metadata, body)
+      WHERE r.thread_id = p_thread AND r.seq = n.seq;
+      GET DIAGNOSTICS replaced = ROW_COUNT;
+      IF replaced < cardinality(p_seqs) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'a record that is to be replaced is not there';
+      END IF;
+      IF EXISTS (SELECT FROM unnest(p_seqs, p_checkpoint_ids) AS n (seq, checkpoint_id) JOIN "public"."holdfast_records" r
+          ON r.thread_id = p_thread AND r.checkpoint_id = n.checkpoint_id AND r.seq <> n.seq) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'another record of the thread has this checkpoint id';
+      END IF;
+      -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
+      DELETE FROM "public"."holdfast_words" WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
+      INSERT INTO "public"."holdfast_words" (thread_id, seq, words)
+      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
+      FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL;
+      IF NOT "public"."holdfast_append" (
+        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body,
+        p_ttl_ms) THEN
+        RETURN false;
+      END IF;
+      UPDATE "public"."holdfast_threads" t SET metadata = CASE WHEN h.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE h.metadata::jsonb END, unindexed = coalesce(h.metadata ~* E'\\\\u(0000|d[89a-f])', false)
+      FROM (SELECT max(r.metadata) AS metadata FROM "public"."holdfast_records" r
+            WHERE r.thread_id = p_thread AND r.seq = p_head) h
+      WHERE t.thread_id = p_thread;
+      RETURN true;
+    END $body$;
+
+CREATE FUNCTION "public"."holdfast_index_words" (
+    p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]) RETURNS boolean
+    LANGUAGE plpgsql SET lock_timeout = '2s' AS $body$
+    BEGIN
+      UPDATE "public"."holdfast_threads" SET indexed = p_reached, stale = tail > p_reached
+      WHERE thread_id = p_thread AND generation = p_generation AND indexed = p_indexed;
+      IF NOT FOUND THEN
+        RETURN false;
+      END IF;
+      INSERT INTO "public"."holdfast_words" (thread_id, seq, words)
+      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
+      FROM unnest(p_seqs, p_versions, p_words) AS n (seq, version, words)
+        JOIN "public"."holdfast_records" r ON r.thread_id = p_thread AND r.seq = n.seq AND r.xmin::text = n.version
+      ON CONFLICT (thread_id, seq) DO NOTHING;
+      RETURN true;
+    END $body$;

@@ -1,0 +1,35 @@
+CREATE TABLE holdfast_threads (
+  thread_no INTEGER PRIMARY KEY,
+  thread_id TEXT NOT NULL UNIQUE,
+  generation TEXT NOT NULL,
+  tail INTEGER NOT NULL,
+  head INTEGER NOT NULL,
+  indexed INTEGER NOT NULL DEFAULT 0,
+  sum INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX holdfast_threads_to_index ON holdfast_threads (thread_no) WHERE indexed < tail;
+
+CREATE TABLE holdfast_records (
+  id INTEGER PRIMARY KEY,
+  base INTEGER NOT NULL,
+  head INTEGER NOT NULL,
+  write_id TEXT,
+  checkpoint_id TEXT,
+  header TEXT NOT NULL,
+  metadata TEXT,
+  sum INTEGER NOT NULL,
+  body BLOB NOT NULL
+) STRICT;
+
+CREATE INDEX holdfast_records_by_checkpoint ON holdfast_records (checkpoint_id) WHERE checkpoint_id IS NOT NULL;
+
+CREATE VIRTUAL TABLE holdfast_words USING fts5 (
+  words, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '_'"
+);
+
+INSERT INTO holdfast_words (holdfast_words, rank) VALUES ('secure-delete', 1);
+
+CREATE VIRTUAL TABLE holdfast_terms USING fts5vocab (holdfast_words, instance);
+
+CREATE TABLE holdfast_indexed (id INTEGER PRIMARY KEY, sum INTEGER NOT NULL) STRICT;
