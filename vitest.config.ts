@@ -11,6 +11,7 @@ const MATRIX: readonly string[] = [
   "src/backends/redis/silent-cluster-nodes.test.ts",
   "src/backends/redis/range-ends.test.ts",
   "test/http/conformance-sqlite.test.ts",
+  "test/http/conformance-tenant.test.ts",
 ];
 
 const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({

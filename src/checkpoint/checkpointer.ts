@@ -5,7 +5,6 @@ import { positionFrom } from "../driver/cursor.ts";
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { optionsOf } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
-import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { assertThreadLog } from "./assert-thread-log.ts";
@@ -36,14 +35,11 @@ import { stateAt } from "./position.ts";
 import type { ForkPoint } from "./record.ts";
 import { assertVacuumOptions, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
-import { catchUpIndex, searchThreads } from "./searching.ts";
+import { searchThreads } from "./searching.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
 import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.ts";
-
-/** Large batches: each becomes one segment of the index, and segments that are merged later leave free pages behind. */
-const SAVES_PER_INDEXING = 256;
 
 /**
  * Durable threads on any storage that can be a `ThreadLog`. This is what every
@@ -54,8 +50,6 @@ export class Checkpointer extends BaseCheckpointer {
   #capabilities: CheckpointerCapabilities;
   /** What `#capabilities` was made from. */
   #logCapabilities: LogCapabilities;
-  #unindexedSaves = 0;
-  #indexing: Promise<void> = Promise.resolve();
 
   constructor(log: ThreadLog, options: CheckpointerOptions = {}) {
     super();
@@ -102,18 +96,8 @@ export class Checkpointer extends BaseCheckpointer {
     const place = this.#named("save", threadId, undefined);
     const checked = await this.#checkedExpectation(options);
     const checkpointId = await this.#context.guard(place, () => saveState(this.#context, state, threadId, checked));
-    this.#indexLater();
+    this.#context.index.appended();
     return checkpointId;
-  }
-
-  /** Keeps the backlog of a deferred index short. A failure here harms no save; the next search meets it and reports it. */
-  #indexLater(): void {
-    this.#unindexedSaves++;
-    if (this.#context.log.catchUp === undefined || this.#unindexedSaves < SAVES_PER_INDEXING) return;
-    this.#unindexedSaves = 0;
-    this.#indexing = this.#indexing
-      .then(() => (this.#context.closing.aborted ? undefined : catchUpIndex(this.#context, new Warnings())))
-      .catch(() => undefined);
   }
 
   /** Without a conditional append there is nothing to compare with: saying so beats pretending. */
@@ -269,7 +253,7 @@ export class Checkpointer extends BaseCheckpointer {
   override async close(): Promise<void> {
     if (this.#context.closing.aborted) return;
     this.#context.beginClosing();
-    await this.#indexing;
+    await this.#context.index.settled();
     await this.#context.log.close();
   }
 

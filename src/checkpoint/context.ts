@@ -7,6 +7,7 @@ import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { StateSchema } from "../state/state-schema.ts";
+import { DeferredIndex } from "./deferred-index.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
 export interface CheckpointerOptions {
@@ -26,6 +27,7 @@ export class CheckpointContext {
   readonly now: () => number;
   /** Under which a state remembers who knows its place. */
   readonly id: string = newId();
+  readonly index: DeferredIndex = new DeferredIndex(this);
   readonly #retry: RetryPolicy;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();

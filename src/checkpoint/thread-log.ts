@@ -13,7 +13,9 @@
  * opaque strings that were checked already (1 to 1024 bytes of well-formed text
  * without control characters); two different ids must never meet in one place.
  * A service that keeps tenants apart puts up to 64 bytes before a thread's id, so
- * a driver takes thread ids of up to 1088 bytes.
+ * a driver takes thread ids of up to 1088 bytes. A layer over another log
+ * (`PrefixLog` is the pattern) is a `ThreadLog` with the same duties; one that
+ * takes shorter ids says so in `maxThreadIdBytes`.
  */
 
 import type { Driver } from "../driver/driver.ts";
@@ -122,6 +124,8 @@ export interface LogCapabilities {
   readonly maxRecordBytes: number;
   /** How many records a reader should have to fetch at most before a new base pays. `Infinity` where one range read fetches any number. */
   readonly maxChainRecords: number;
+  /** The longest thread id in bytes, for a layer that puts something before the ids and so takes less. Without it 1088. */
+  readonly maxThreadIdBytes?: number;
 }
 
 export interface ThreadLog extends Driver {

@@ -6,10 +6,16 @@ export const MAX_ID_BYTES = 1024;
 /** What a service may put before the id of a thread, to keep tenants apart. */
 export const MAX_TENANT_PREFIX_BYTES = 64;
 
+/** What every driver takes: an id of a user's behind such a prefix. */
+export const MAX_THREAD_ID_BYTES: number = MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES;
+
 const CONTROL = /[\u0000-\u001f\u007f]/u;
 
 export const assertThreadId = (id: unknown, maxBytes: number = MAX_ID_BYTES): void =>
   assertId(id, "thread id", maxBytes);
+/** What stands before the ids of threads, so that it leaves room for the longest id of a user's. */
+export const assertThreadPrefix = (prefix: unknown): void =>
+  assertId(prefix, "prefix of thread ids", MAX_TENANT_PREFIX_BYTES);
 export const assertCheckpointId = (id: unknown): void => assertId(id, "checkpoint id");
 export const assertWriteId = (id: unknown): void => assertId(id, "write id");
 /** The owner of a lease is a name for people; it is kept with every record, so it is as short as an id. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context, Hono } from "hono";
-import { assertCheckpointId, assertThreadId, MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../driver/ids.ts";
+import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { withDeadline } from "../internal/deadline.ts";
 import { importPeer } from "../internal/import-peer.ts";
@@ -85,15 +85,14 @@ class Service {
     return this.#answering(operation, call, async () => {
       const principal = this.#admitted(call, route);
       const { headers, method, signal: gone } = call.req.raw;
-      const maxIdBytes = maxThreadIdBytes(principal);
+      const log = this.#logOf(principal);
       const preconditions = route.isTagged || route.precondition ? preconditionsIn(headers) : NO_PRECONDITIONS;
       if (route.precondition === "required") assertAppendCondition(preconditions);
       const admitted = {
         principal,
-        log: this.#logOf(principal),
+        log,
         watches: this.#watches,
-        thread: idIn(call, "thread", (id) => assertThreadId(id, maxIdBytes)),
-        maxThreadIdBytes: maxIdBytes,
+        thread: idIn(call, "thread", (id) => assertThreadId(id, log.maxThreadIdBytes)),
         checkpoint: idIn(call, "checkpoint", assertCheckpointId),
         query: queryIn(call, route),
         headers,
@@ -204,10 +203,6 @@ class Service {
     return this.#readiness.ready;
   }
 }
-
-/** Without tenants of its own, a service takes the ids of one that has them and stands in front of it. */
-const maxThreadIdBytes = ({ tenant }: Principal): number =>
-  tenant === undefined ? MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES : MAX_ID_BYTES;
 
 /** May look at nothing: the operations that anybody may ask for touch no thread. */
 const NOBODY: Principal = { key: "nobody", scopes: new Set(), tenant: undefined };

@@ -36,7 +36,6 @@ export interface AdmittedRequest {
   /** Decoded, and ids that a checkpointer would take. */
   readonly thread: string;
   readonly checkpoint: string;
-  readonly maxThreadIdBytes: number;
   readonly query: URLSearchParams;
   readonly headers: Headers;
   /** Asked with HEAD: the answer goes out without its body. */
@@ -97,10 +96,10 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
     return jsonAnswer({ outcome }, outcome === "moved" ? 412 : 200);
   },
 
-  copy: async ({ log, thread, maxThreadIdBytes, body }) => {
+  copy: async ({ log, thread, body }) => {
     const fields = fieldsIn(body).only("target", "generation");
     const [target, generation] = [fields.text("target"), fields.text("generation")];
-    asRefusal(() => assertThreadId(target, maxThreadIdBytes));
+    asRefusal(() => assertThreadId(target, log.maxThreadIdBytes));
     asRefusal(() => assertWriteId(generation));
     return jsonAnswer({ outcome: await log.copy(thread, target, generation) });
   },

@@ -181,18 +181,19 @@ export const capabilitiesJson = ({ log, search, metadataQuery }: RemoteCapabilit
   metadataQuery,
 });
 
-export const readCapabilities = (fields: Fields): RemoteCapabilities => ({
-  log: {
+export function readCapabilities(fields: Fields): RemoteCapabilities {
+  const maxThreadIdBytes = fields.optionalCount("maxThreadIdBytes");
+  const log: LogCapabilities = {
     durability: fields.oneOf("durability", DURABILITIES),
     conditionalAppend: fields.flag("conditionalAppend"),
     listThreads: fields.flag("listThreads"),
     ttl: fields.flag("ttl"),
     maxRecordBytes: fields.count("maxRecordBytes"),
     maxChainRecords: fields.optionalCount("maxChainRecords") ?? Number.POSITIVE_INFINITY,
-  },
-  search: fields.oneOf("search", SEARCHES),
-  metadataQuery: fields.flag("metadataQuery"),
-});
+    ...(maxThreadIdBytes !== undefined && { maxThreadIdBytes }),
+  };
+  return { log, search: fields.oneOf("search", SEARCHES), metadataQuery: fields.flag("metadataQuery") };
+}
 
 export const REMOVE_OUTCOMES = ["removed", "absent", "moved"] as const;
 export const COPY_OUTCOMES = ["copied", "no source", "target exists"] as const;

@@ -149,7 +149,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
       search: { enum: ["none", "deferred", "with words"] },
       metadataQuery: flag,
     },
-    { maxChainRecords: count },
+    { maxChainRecords: count, maxThreadIdBytes: count },
   ),
   Events: { ...object({ event: { const: "change" }, data: text }), description: "One event of the stream" },
 };

@@ -1,19 +1,9 @@
 import { afterAll, describe, test } from "vitest";
-import type { SqliteLog } from "../../src/backends/sqlite/log.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
-import { wordsOf } from "../../src/testing/thread-log-cases/searching.ts";
 import { logOn, servedBehindProxy } from "./behind-proxy.ts";
-import { served, sqliteFolder } from "./served.ts";
-
-/** The cases of a driver store bodies that are no states; the words of those are known to the cases alone. */
-function withTheCasesWords(log: SqliteLog): ThreadLog {
-  const catchUp = log.catchUp.bind(log);
-  log.catchUp = () => catchUp(wordsOf);
-  return log;
-}
+import { served, sqliteFolder, withTheCasesWords } from "./served.ts";
 
 const retry = { attempts: 4, baseDelayMs: 1 };
 

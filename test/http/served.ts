@@ -9,9 +9,10 @@ import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
+import { wordsOf } from "../../src/testing/thread-log-cases/searching.ts";
 import { SCOPES } from "../../src/wire/protocol.ts";
 
-/** A service on a loopback socket with one token that may do everything. */
+/** A service on a loopback socket with one token that may do everything; of everybody's threads, or of one tenant's. */
 export interface Served extends AsyncDisposable {
   readonly service: RunningService;
   /** What the service stands in front of. */
@@ -22,12 +23,12 @@ export interface Served extends AsyncDisposable {
 
 export async function served(
   log: ThreadLog = new MemoryLog(),
-  options: Partial<ServeOptions> & Pick<CheckpointerOptions, "now" | "retry"> = {},
+  options: Partial<ServeOptions> & Pick<CheckpointerOptions, "now" | "retry"> & { readonly tenant?: string } = {},
 ): Promise<Served> {
-  const { now, retry, ...given } = options;
+  const { now, retry, tenant, ...given } = options;
   const behind = new Checkpointer(log, { ...(now !== undefined && { now }), ...(retry !== undefined && { retry }) });
   const { token, sha256 } = createToken();
-  const auth = { tokens: [{ sha256, scopes: SCOPES }] };
+  const auth = { tokens: [{ sha256, scopes: SCOPES, ...(tenant !== undefined && { tenant }) }] };
   const service = await serve({ checkpointer: behind, auth, port: 0, rateLimit: false, watchPollMs: 20, ...given });
   return {
     service,
@@ -48,4 +49,11 @@ export async function sqliteFolder(): Promise<{ open: () => SqliteLog; remove: (
     open: () => new SqliteLog(sqliteLogOptions({ path: join(folder, "a.db") })),
     remove: () => rm(folder, { recursive: true }),
   };
+}
+
+/** The cases of a driver store bodies that are no states; the words of those are known to the cases alone. */
+export function withTheCasesWords(log: SqliteLog): ThreadLog {
+  const catchUp = log.catchUp.bind(log);
+  log.catchUp = () => catchUp(wordsOf);
+  return log;
 }

@@ -58,6 +58,13 @@ const changingIds =
 
 const OWN_THREAD = "every hostile id is a thread of its own";
 const LISTED = "every hostile id is listed as it was given";
+const LONGEST =
+  "the longest thread id is taken whole: 1088 bytes, or as many as a layer says that leave users their 1024";
+
+const stating = (inner: ThreadLog, maxThreadIdBytes: number): ReferenceLog =>
+  new (class extends ReferenceLog {
+    override readonly capabilities = { ...inner.capabilities, maxThreadIdBytes };
+  })(inner);
 
 export const contentFaults: readonly DriverFault[] = [
   {
@@ -131,6 +138,21 @@ export const contentFaults: readonly DriverFault[] = [
     fault: "cuts ids at 255 characters",
     driver: changingIds((id) => id.slice(0, 255)),
     caughtBy: [OWN_THREAD, LISTED],
+  },
+  {
+    fault: "leaves less room for a tenant's name than a service needs",
+    driver: changingIds((id) => Buffer.from(id).subarray(0, 1087).toString()),
+    caughtBy: [LONGEST],
+  },
+  {
+    fault: "states a limit that leaves users less than they may give",
+    driver: (inner) => stating(inner, 1000),
+    caughtBy: [LONGEST],
+  },
+  {
+    fault: "takes longer ids than it says",
+    driver: (inner) => stating(inner, 1040),
+    caughtBy: ["a thread id that is longer than the log says it takes is INVALID_ARGUMENT"],
   },
   {
     fault: "replaces what is unsafe in a file name",

@@ -5,10 +5,23 @@ import { another } from "../conformance-case.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertNoThread, conversation, growThread, historyOf, loaded } from "./conversations.ts";
 
+/** Resolves for everybody when the last of so many has come. */
+function meetingOf(count: number): () => Promise<void> {
+  let [come, open] = [0, (): void => undefined];
+  const everybody = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return () => {
+    if (++come === count) open();
+    return everybody;
+  };
+}
+
 /** Loads, adds a message and saves, until it was the one to do so; returns how often it had to start again. */
-async function addMessage(checkpointer: BaseCheckpointer, text: string): Promise<number> {
+async function addMessage(checkpointer: BaseCheckpointer, text: string, meet?: () => Promise<void>): Promise<number> {
   for (let conflicts = 0; ; conflicts++) {
     const state = await checkpointer.load("t");
+    if (conflicts === 0) await meet?.();
     try {
       await checkpointer.save(and(state ?? conversation(0), text), "t");
       return conflicts;
@@ -19,10 +32,12 @@ async function addMessage(checkpointer: BaseCheckpointer, text: string): Promise
 }
 
 async function writeTogether(writers: readonly BaseCheckpointer[], rounds: number): Promise<void> {
+  // All of them have loaded before the first one saves: a fast storage could let each go through before the next begins.
+  const meet = meetingOf(writers.length);
   const conflicts = await Promise.all(
     writers.map(async (checkpointer, writer) => {
-      let count = 0;
-      for (let round = 0; round < rounds; round++) count += await addMessage(checkpointer, `${writer}/${round}`);
+      let count = await addMessage(checkpointer, `${writer}/0`, meet);
+      for (let round = 1; round < rounds; round++) count += await addMessage(checkpointer, `${writer}/${round}`);
       return count;
     }),
   );

@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../../driver/ids.ts";
+import { failsWith } from "../expect-failure.ts";
 import { HOSTILE_IDS, shown } from "../hostile-ids.ts";
-import { assertEntry, assertRecords, assertThread, present, put, recordAt, threadsOf } from "./sample-records.ts";
+import {
+  assertEntry,
+  assertRecords,
+  assertThread,
+  present,
+  put,
+  recordAt,
+  requestFor,
+  threadsOf,
+} from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 /** Pairs of a thread and a checkpoint that are the same string once they are joined. */
@@ -24,11 +35,16 @@ export const isolationCases: readonly ThreadLogCase[] = threadLogCasesOf("isolat
     },
   },
   {
-    name: "a thread id of 1088 bytes is taken: the longest that users may give, behind the name of a tenant",
+    name: "the longest thread id is taken whole: 1088 bytes, or as many as a layer says that leave users their 1024",
     run: async ({ subject }) => {
-      const ids = ["a", "b"].map((tenant) => `${tenant.repeat(63)}/${"\u00e9".repeat(511)}${"x".repeat(2)}`);
+      const { maxThreadIdBytes: longest = MAX_THREAD_ID_BYTES } = subject.capabilities;
+      assert.ok(longest >= MAX_ID_BYTES, `users may give ${MAX_ID_BYTES} bytes, and ${longest} are taken`);
+      const ids = ["a", "b"].map((tenant) => {
+        const begins = `${tenant.repeat(63)}/${"\u00e9".repeat(479)}`;
+        return begins.padEnd(begins.length + longest - Buffer.byteLength(begins), "x");
+      });
       for (const [index, threadId] of ids.entries()) {
-        assert.equal(Buffer.byteLength(threadId), 1088);
+        assert.equal(Buffer.byteLength(threadId), longest);
         await put(subject, threadId, recordOf(index));
       }
       for (const [index, threadId] of ids.entries()) await assertThread(subject, threadId, [recordOf(index)], "it");
@@ -38,6 +54,18 @@ export const isolationCases: readonly ThreadLogCase[] = threadLogCasesOf("isolat
         listed.map(({ threadId }) => threadId),
         [ids[1]],
       );
+    },
+  },
+  {
+    name: "a thread id that is longer than the log says it takes is INVALID_ARGUMENT",
+    run: async ({ subject }) => {
+      const { maxThreadIdBytes: longest } = subject.capabilities;
+      if (longest === undefined) return;
+      for (const threadId of ["x".repeat(longest + 1), `${"x".repeat(longest - 1)}\u00e9`]) {
+        await failsWith("INVALID_ARGUMENT", () => subject.append(threadId, requestFor(recordOf(1))), "append");
+        await failsWith("INVALID_ARGUMENT", () => subject.readTail(threadId), "readTail");
+        await failsWith("INVALID_ARGUMENT", () => subject.copy("t", threadId, "second"), "copy");
+      }
     },
   },
   {

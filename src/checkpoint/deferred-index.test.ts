@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { MemoryLog } from "../backends/memory/index.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { Checkpointer } from "./checkpointer.ts";
+import { CheckpointContext } from "./context.ts";
+import { APPENDS_PER_INDEXING } from "./deferred-index.ts";
+import type { LogRecord } from "./thread-log.ts";
+
+/** A log whose index is brought up to date by somebody who takes his time, until he is told to stop. */
+class SlowIndexLog extends MemoryLog {
+  readonly signals: (AbortSignal | undefined)[] = [];
+  running = 0;
+  mostAtOnce = 0;
+  isClosedWhileIndexing = false;
+  failures = 0;
+
+  async search(): Promise<readonly never[]> {
+    return [];
+  }
+
+  async catchUp(_wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
+    this.signals.push(signal);
+    this.mostAtOnce = Math.max(this.mostAtOnce, ++this.running);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    this.running--;
+    if (this.failures > 0) {
+      this.failures--;
+      throw new Error("the index is broken");
+    }
+  }
+
+  override async close(): Promise<void> {
+    this.isClosedWhileIndexing = this.running > 0;
+    await super.close();
+  }
+}
+
+const appendTimes = (context: CheckpointContext, times: number): void => {
+  for (let count = 0; count < times; count++) context.index.appended();
+};
+
+describe("words are indexed in the background", () => {
+  test("after so many appends, one indexing after another", async () => {
+    const log = new SlowIndexLog();
+    const context = new CheckpointContext(log, {});
+    appendTimes(context, APPENDS_PER_INDEXING - 1);
+    await context.index.settled();
+    expect(log.signals).toHaveLength(0);
+    appendTimes(context, 1 + 2 * APPENDS_PER_INDEXING);
+    await context.index.settled();
+    expect(log.signals).toHaveLength(3);
+    expect(log.mostAtOnce).toBe(1);
+  });
+
+  test("with the signal that closing gives; what has not begun by then does not begin", async () => {
+    const log = new SlowIndexLog();
+    const context = new CheckpointContext(log, {});
+    appendTimes(context, 3 * APPENDS_PER_INDEXING);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    context.beginClosing();
+    await context.index.settled();
+    expect(log.signals).toEqual([context.closing]);
+    expect(log.signals[0]?.aborted).toBe(true);
+  });
+
+  test("a failure harms no append, and the next indexing tries again", async () => {
+    const log = new SlowIndexLog();
+    log.failures = 1;
+    const context = new CheckpointContext(log, { retry: { attempts: 1 } });
+    appendTimes(context, 2 * APPENDS_PER_INDEXING);
+    await context.index.settled();
+    expect(log.signals).toHaveLength(2);
+  });
+
+  test("a log without a deferred index is asked for nothing", async () => {
+    const context = new CheckpointContext(new MemoryLog(), {});
+    appendTimes(context, 2 * APPENDS_PER_INDEXING);
+    await context.index.settled();
+  });
+
+  test("a checkpointer counts its saves, and closes the log when the indexing has ended", async () => {
+    const log = new SlowIndexLog();
+    const checkpointer = new Checkpointer(log);
+    let state = AgentState.create();
+    for (let count = 0; count < APPENDS_PER_INDEXING; count++) {
+      state = state.withMetadata({ count });
+      await checkpointer.save(state, "t");
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(log.running).toBe(1);
+    await checkpointer.close();
+    expect(log.signals).toHaveLength(1);
+    expect(log.isClosedWhileIndexing).toBe(false);
+  });
+});

@@ -1,0 +1,220 @@
+import { assertThreadId, assertThreadPrefix, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
+import { type ErrorCode, StateError } from "../errors.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  SearchHit,
+  ThreadEntry,
+  ThreadLog,
+  ThreadTail,
+} from "./thread-log.ts";
+
+/** As many as any log is asked for at once. */
+const MOST_HITS = 10_000;
+
+type OptionalMethod = "connect" | "search" | "catchUp" | "queryMetadata" | "subscribe" | "now" | "declined";
+
+/**
+ * A part of another log, as a log of its own: inside, every thread's id lies
+ * behind a prefix. Ids that do not begin with it do not exist here, and whatever
+ * is done here touches nothing else. Two views share nothing unless one of their
+ * prefixes begins with the other; a service that keeps tenants apart ends each
+ * with a slash, which no tenant's name holds.
+ *
+ * This is the pattern of every layer. It is a `ThreadLog` and passes the suite of
+ * drivers, it has exactly the optional methods of the log below, and it states
+ * its own limits in its capabilities. What it was given stays open when it is
+ * closed. Where the log below has `connect` and several views stand on it,
+ * whoever made them sees to it that two are not connecting at once.
+ */
+export class PrefixLog implements ThreadLog {
+  readonly name: string;
+  declare readonly connect?: NonNullable<ThreadLog["connect"]>;
+  declare readonly search?: NonNullable<ThreadLog["search"]>;
+  declare readonly catchUp?: NonNullable<ThreadLog["catchUp"]>;
+  declare readonly queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
+  declare readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
+  declare readonly now?: NonNullable<ThreadLog["now"]>;
+  declare readonly declined?: NonNullable<ThreadLog["declined"]>;
+  readonly #inner: ThreadLog;
+  readonly #prefix: string;
+  readonly #subscriptions = new Set<() => void>();
+  #capabilities: { readonly inner: LogCapabilities; readonly own: LogCapabilities } | undefined;
+  #isClosed = false;
+
+  /** An empty prefix is the whole log. */
+  constructor(inner: ThreadLog, prefix: string) {
+    if (prefix !== "") assertThreadPrefix(prefix);
+    this.name = inner.name;
+    this.#inner = inner;
+    this.#prefix = prefix;
+    Object.defineProperties(this, this.#optionalMethods());
+  }
+
+  get secrets(): readonly string[] {
+    return this.#inner.secrets ?? [];
+  }
+
+  /** As below, except that the prefix takes its share of the longest thread id. */
+  get capabilities(): LogCapabilities {
+    const { capabilities: inner } = this.#inner;
+    if (this.#capabilities?.inner !== inner) {
+      const { maxThreadIdBytes = MAX_THREAD_ID_BYTES } = inner;
+      const own = { ...inner, maxThreadIdBytes: maxThreadIdBytes - Buffer.byteLength(this.#prefix) };
+      this.#capabilities = { inner, own };
+    }
+    return this.#capabilities.own;
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    return this.#opened().append(this.#inside(threadId), request);
+  }
+
+  async readTail(threadId: string): Promise<LogChain | undefined> {
+    return this.#opened().readTail(this.#inside(threadId));
+  }
+
+  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+    return this.#opened().readCheckpoint(this.#inside(threadId), checkpointId);
+  }
+
+  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+    return this.#opened().entry(this.#inside(threadId), checkpointId);
+  }
+
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
+    return this.#opened().tail(this.#inside(threadId));
+  }
+
+  async list(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<readonly LogEntry[]> {
+    return this.#opened().list(this.#inside(threadId), options);
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { readonly generation: string; readonly seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    return this.#opened().remove(this.#inside(threadId), ifTail);
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    return this.#opened().copy(this.#inside(source), this.#inside(target), generation);
+  }
+
+  async listThreads(options: {
+    readonly prefix: string;
+    readonly cursor?: string;
+    readonly limit: number;
+  }): Promise<LogPage<ThreadEntry>> {
+    return this.#page(await this.#opened().listThreads(this.#within(options)));
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return this.#inner.classify(error);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const stop of [...this.#subscriptions]) stop();
+  }
+
+  /** A log may learn by `connect` which methods it has, so each is looked up whenever it is asked for. */
+  #optionalMethods(): Readonly<Record<OptionalMethod, PropertyDescriptor>> {
+    const inner = this.#inner;
+    return {
+      connect: passed(inner, "connect", (connect) => async () => {
+        this.#opened();
+        await connect();
+      }),
+      search: passed(inner, "search", (search) => async (words, options) => {
+        this.#opened();
+        return this.#best(options.limit, (limit) => search(words, { ...this.#within(options), limit }));
+      }),
+      // The index is one for the whole log below, so this reaches records of threads that are not seen here.
+      catchUp: passed(inner, "catchUp", (catchUp) => async (wordsOf, signal) => {
+        this.#opened();
+        await catchUp(wordsOf, signal);
+      }),
+      queryMetadata: passed(inner, "queryMetadata", (queryMetadata) => async (key, valueJson, options) => {
+        this.#opened();
+        return this.#page(await queryMetadata(key, valueJson, this.#within(options)));
+      }),
+      subscribe: passed(inner, "subscribe", (subscribe) => (threadId, onChange) => {
+        this.#opened();
+        return this.#untilClosed(subscribe(this.#inside(threadId), onChange));
+      }),
+      now: passed(inner, "now", (now) => async () => {
+        this.#opened();
+        return now();
+      }),
+      declined: passed(inner, "declined", (declined) => declined),
+    };
+  }
+
+  /** Asks for more where hits that are not handed out took the places of others. */
+  async #best(limit: number, find: (limit: number) => Promise<readonly SearchHit[]>): Promise<readonly SearchHit[]> {
+    for (let asked = limit; ; asked = Math.min(2 * asked, MOST_HITS)) {
+      const hits = await find(asked);
+      const known = this.#known(hits);
+      if (known.length >= limit || hits.length < asked || asked >= MOST_HITS) return known.slice(0, limit);
+    }
+  }
+
+  #untilClosed(unsubscribe: () => void): () => void {
+    const stop = (): void => {
+      this.#subscriptions.delete(stop);
+      unsubscribe();
+    };
+    this.#subscriptions.add(stop);
+    return stop;
+  }
+
+  #within<Options extends { readonly prefix?: string }>(options: Options): Options & { readonly prefix: string } {
+    return { ...options, prefix: this.#prefix + (options.prefix ?? "") };
+  }
+
+  #page({ items, cursor }: LogPage<ThreadEntry>): LogPage<ThreadEntry> {
+    return { items: this.#known(items), cursor };
+  }
+
+  /** The same with the ids as they are here. A thread whose id is the prefix itself lies in front of the view, not in it. */
+  #known<Item extends { readonly threadId: string }>(items: readonly Item[]): readonly Item[] {
+    const named = this.#prefix === "" ? items : items.map((item) => ({ ...item, threadId: this.#outside(item) }));
+    return named.filter(({ threadId }) => threadId !== "");
+  }
+
+  /** What the log below finds outside the prefix it was given is not handed out: better no answer than somebody else's. */
+  #outside({ threadId }: { readonly threadId: string }): string {
+    if (threadId.startsWith(this.#prefix)) return threadId.slice(this.#prefix.length);
+    throw new StateError("CORRUPT", "the storage answered with a thread that was not asked for");
+  }
+
+  #inside(threadId: string): string {
+    assertThreadId(threadId, this.capabilities.maxThreadIdBytes);
+    return this.#prefix + threadId;
+  }
+
+  #opened(): ThreadLog {
+    if (!this.#isClosed) return this.#inner;
+    throw new StateError("CLOSED", "used after close(); the log below may still be open");
+  }
+}
+
+/** The property of a layer that has this method, made of the one below, whenever the log below has it. */
+const passed = <Name extends OptionalMethod>(
+  inner: ThreadLog,
+  name: Name,
+  layered: (method: NonNullable<ThreadLog[Name]>) => NonNullable<ThreadLog[Name]>,
+): PropertyDescriptor => ({
+  get: () => {
+    const method = inner[name];
+    return method && layered(method.bind(inner) as NonNullable<ThreadLog[Name]>);
+  },
+});
