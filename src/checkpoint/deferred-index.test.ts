@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MemoryLog } from "../backends/memory/index.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CheckpointContext } from "./context.ts";

@@ -9,11 +9,14 @@ import { reportCampaign } from "./report.ts";
 /** How long, for each storage; they run side by side. */
 const MINUTES = Number(process.env["HOLDFAST_SOAK_MINUTES"] ?? 30);
 
+/** One storage alone, by its name. */
+const ONLY = process.env["HOLDFAST_SOAK_ONLY"];
+
 /** What a heap may grow by between a quarter of the time and the end before it counts as a leak. */
 const HEAP_SLACK_BYTES = 32 * 1024 * 1024;
 
 describe.concurrent("soak", () => {
-  test.for(Object.entries(SOAKED_STORAGES))(
+  test.for(Object.entries(SOAKED_STORAGES).filter(([name]) => ONLY === undefined || ONLY === name))(
     "%s: every call ends, counts are exact, memory is flat",
     { timeout: (MINUTES + 10) * 60_000 },
     async ([backend, open]) => {

@@ -71,7 +71,7 @@ export async function soak(storage: SoakedStorage, plan: SoakPlan): Promise<Soak
     }
   };
   const early = heapAt(durationMs / 4);
-  const parts = await Promise.all([
+  const parts = await allEnded([
     play((checkpointer) => writer(stage, checkpointer, "first", finished)),
     play((checkpointer) => writer(stage, checkpointer, "second", finished)),
     play((checkpointer) => rival(stage, checkpointer, "left")),
@@ -98,6 +98,14 @@ export async function soak(storage: SoakedStorage, plan: SoakPlan): Promise<Soak
     longestMs: stage.calls.longestMs,
     heapBytes: [await early, await late],
   };
+}
+
+/** Like `Promise.all`, but fails only when everybody has left the stage: nobody writes to a storage that is taken away. */
+async function allEnded<Parts extends readonly unknown[]>(
+  parts: readonly [...{ [Index in keyof Parts]: Promise<Parts[Index]> }],
+): Promise<Parts> {
+  await Promise.allSettled(parts);
+  return (await Promise.all(parts)) as unknown as Parts;
 }
 
 /** Each rival's words are there in its own order, exactly as many as it heard yes to. */
