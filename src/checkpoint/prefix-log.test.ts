@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { neighboursOf } from "../../test/neighbours-of-a-prefix.ts";
-import { MemoryLog } from "../backends/memory/index.ts";
-import { logOptions, SqliteLog } from "../backends/sqlite/log.ts";
+import { MemoryLog } from "../backends/memory/log.ts";
+import { SqliteLog } from "../backends/sqlite/log.ts";
+import { sqliteLogOptions } from "../backends/sqlite/options.ts";
 import { ReferenceLog } from "../testing/broken-drivers/reference-log.ts";
 import type { Fixture } from "../testing/conformance-case.ts";
 import { FaultyLog } from "../testing/faulty-log.ts";
@@ -40,7 +41,7 @@ async function sqliteFixture(prefix: string): Promise<Fixture<ThreadLog>> {
   const path = join(folder, `${++files}.db`);
   const opened: ThreadLog[] = [];
   const openInner = (): ThreadLog => {
-    const inner = new SqliteLog(logOptions({ path }));
+    const inner = new SqliteLog(sqliteLogOptions({ path }));
     opened.push(inner);
     return inner;
   };
@@ -114,7 +115,7 @@ describe("a PrefixLog", () => {
   const present = (log: ThreadLog): readonly string[] => OPTIONAL.filter((name) => log[name] !== undefined);
 
   test("has exactly the optional methods of the log below, also those that it learns later", async () => {
-    const sqlite = new SqliteLog(logOptions({ path: ":memory:" }));
+    const sqlite = new SqliteLog(sqliteLogOptions({ path: ":memory:" }));
     for (const inner of [new MemoryLog(), sqlite]) {
       expect(present(new PrefixLog(inner, "p/"))).toEqual(present(inner));
     }
@@ -201,7 +202,7 @@ describe("a PrefixLog", () => {
   });
 
   test("may stand on another, and each sees its own threads", async () => {
-    const inner = new SqliteLog(logOptions({ path: join(folder, "nested.db") }));
+    const inner = new SqliteLog(sqliteLogOptions({ path: join(folder, "nested.db") }));
     const outer = new PrefixLog(inner, "p/");
     const nested: ThreadLog = new PrefixLog(outer, "q/");
     await put(nested, "t", recordAt(1, { body: Buffer.from("says: fox") }));

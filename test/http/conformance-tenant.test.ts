@@ -1,5 +1,5 @@
 import { afterAll, describe, test } from "vitest";
-import { MemoryLog } from "../../src/backends/memory/index.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
 import { neighboursOf } from "../neighbours-of-a-prefix.ts";
