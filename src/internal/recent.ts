@@ -1,4 +1,8 @@
-/** The values that were set last, as many as weigh no more than `capacity` together. Forgetting one costs time and nothing else. */
+/**
+ * The values that were set last, as many as weigh no more than `capacity`
+ * together; the newest is kept whatever it weighs. Forgetting one costs time and
+ * nothing else.
+ */
 export class Recent<Value> {
   readonly #values = new Map<string, { readonly value: Value; readonly weight: number }>();
   readonly #capacity: number;
@@ -17,7 +21,7 @@ export class Recent<Value> {
     this.#values.set(key, { value, weight });
     this.#weight += weight;
     for (const oldest of this.#values.keys()) {
-      if (this.#weight <= this.#capacity) return;
+      if (this.#weight <= this.#capacity || this.#values.size === 1) return;
       this.delete(oldest);
     }
   }

@@ -1,8 +1,8 @@
 import { Recent } from "../../internal/recent.ts";
 import type { SegmentIndex } from "./segment-file.ts";
 
-/** About fifty bytes each. */
-const MOST_ROWS = 500_000;
+/** About a hundred bytes each, in every open checkpointer. The thread that is being paged through is kept however long it is. */
+const MOST_ROWS = 50_000;
 
 /** Indexes of segments that were read, so that paging through a history reads each once. */
 export class SegmentIndexes {
