@@ -56,6 +56,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
+  "src/checkpoint/lost-races.ts": "how long a call may lose against other writers",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/file/settling.ts": "spreads retries",

@@ -4,11 +4,15 @@ import type { CheckpointContext } from "./context.ts";
 /** Each lost race is a record that somebody else wrote. So many in a row are a writer that leaves no room. */
 const MOST_RACES = 1000;
 
+/** Nobody waits longer for room than this: on a slow storage, a thousand races would be minutes. */
+const LONGEST_RACE_MS = 5_000;
+
 /** Counts the races that one call lost against other writers, so that no loop goes on for ever. */
 export class LostRaces {
   readonly #context: CheckpointContext;
   readonly #operation: string;
   readonly #threadId: string;
+  readonly #end = performance.now() + LONGEST_RACE_MS;
   #left: number;
 
   constructor(context: CheckpointContext, operation: string, threadId: string, most: number = MOST_RACES) {
@@ -18,10 +22,10 @@ export class LostRaces {
     this.#left = most;
   }
 
-  /** Throws when there were too many. */
+  /** Throws when there were too many, or when they took too long. */
   lost(): void {
     this.#left--;
-    if (this.#left > 0) return;
+    if (this.#left > 0 && performance.now() < this.#end) return;
     const { name } = this.#context.log;
     const which = `${name}: ${this.#operation} of thread ${JSON.stringify(this.#threadId)}`;
     throw new StateError(
