@@ -56,11 +56,17 @@ await describeWithService("opensearch", (url) => {
       expect(queried.map(({ threadId }) => threadId)).toEqual(expect.arrayContaining(others));
       const hits = await checkpointer.search("fox");
       expect(hits.map(({ threadId }) => threadId)).toEqual(expect.arrayContaining(["a", "a", "a", "z", "z", "z"]));
+      if (fields !== '{"record":null}') {
+        expect((await checkpointer.listWithMetadata()).warnings).toMatchObject([
+          { threadId: "damaged", code: "CORRUPT" },
+        ]);
+        expect((await checkpointer.queryByMetadata("team", 1)).warnings).toMatchObject([{ threadId: "damaged" }]);
+      }
       for (const threadId of others) expect((await checkpointer.load(threadId))?.messages).toHaveLength(3);
     });
   });
 
-  test("B3: pages of a list lead past a damaged thread", async () => {
+  test("B3: pages of a list lead past a damaged thread, which is listed by its name", async () => {
     await fill();
     await change('{"log":null}');
     const met: string[] = [];
@@ -70,7 +76,7 @@ await describeWithService("opensearch", (url) => {
       met.push(...page);
       cursor = page.cursor;
     } while (cursor !== undefined && met.length < 10);
-    expect(met).toEqual(["a", "z"]);
+    expect(met).toEqual(["a", "damaged", "z"]);
   });
 
   test("a damaged thread is CORRUPT for whoever loads it, and never no thread", async () => {

@@ -53,10 +53,10 @@ export async function findThreads(requests: Requests, query: ThreadQuery): Promi
     _source: ["thread", "log.headEntry"],
   });
   const page = hits.slice(0, limit);
-  const items = readable(page, (hit) => {
-    const entry = toThreadEntry(hit);
-    const isWanted = member === undefined || hasMember(entry.head.metadata, member.key, member.valueJson);
-    return isWanted && entry.threadId.startsWith(query.prefix) ? [entry] : [];
+  const items = page.map(toThreadEntry).filter(({ threadId, head }) => {
+    const isWanted =
+      member === undefined || head === UNREADABLE || hasMember(head.metadata, member.key, member.valueJson);
+    return isWanted && threadId.startsWith(query.prefix);
   });
   return { items, cursor: hits.length > limit ? String(page.at(-1)?.sort[0]) : undefined };
 }
@@ -72,10 +72,28 @@ function readable<Item, Result>(items: readonly Item[], read: (item: Item) => re
   });
 }
 
-const toThreadEntry = ({ source }: Hit): ThreadEntry => {
-  const { headEntry } = source["log"] as { headEntry: Json };
-  return { threadId: String(source["thread"]), head: toEntry(headEntry) };
+/** Shown with its name, so that the caller can say that it is damaged. */
+const UNREADABLE: LogEntry = {
+  seq: 1,
+  writeId: "",
+  base: 1,
+  head: 1,
+  checkpointId: undefined,
+  header: "",
+  metadata: undefined,
 };
+
+function toThreadEntry({ source }: Hit): ThreadEntry {
+  const threadId = String(source["thread"]);
+  try {
+    const { headEntry } = source["log"] as { headEntry: Json };
+    const head = toEntry(headEntry);
+    if (head.metadata !== undefined) JSON.parse(head.metadata);
+    return { threadId, head };
+  } catch {
+    return { threadId, head: UNREADABLE };
+  }
+}
 
 /** A search that finds nothing, or cannot be carried out, was perhaps made in an index that is no longer ours. */
 async function searchOurs(requests: Requests, body: Json): Promise<readonly Hit[]> {
