@@ -4,6 +4,7 @@ import { OCIBucketBackend } from "../../src/backends/oci/index.ts";
 import { optionsOfUrl } from "../../src/backends/opensearch/checkpointer.ts";
 import { opensearchCheckpointer } from "../../src/backends/opensearch/index.ts";
 import { redisCheckpointer } from "../../src/backends/redis/index.ts";
+import { s3BucketCheckpointer } from "../../src/backends/s3/index.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/thread-log.ts";
 import { markAt, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
@@ -11,6 +12,7 @@ import { SCOPES, type Scope } from "../../src/wire/protocol.ts";
 import { LOCAL_BACKENDS } from "../local-backends.ts";
 import { bucketOfTests, type TestBucket } from "../oci-stand-in/test-bucket.ts";
 import { runs } from "../property-seed.ts";
+import { s3Place } from "../s3/test-bucket.ts";
 import { ownIndex } from "../services/opensearch-index.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -70,6 +72,13 @@ await describeWithService("opensearch", (url) => {
   afterAll(index.remove);
   testTenantsOn(async () => {
     const checkpointer = opensearchCheckpointer(optionsOfUrl(index.namespace()));
+    return { checkpointer, cleanup: () => checkpointer.close() };
+  }, 5);
+});
+
+await describeWithService("s3", (url) => {
+  testTenantsOn(async () => {
+    const checkpointer = s3BucketCheckpointer(s3Place(url));
     return { checkpointer, cleanup: () => checkpointer.close() };
   }, 5);
 });
