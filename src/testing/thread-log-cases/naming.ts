@@ -135,4 +135,53 @@ export const namingCases: readonly ThreadLogCase[] = threadLogCasesOf("names", [
       assert.equal((await subject.tail("t"))?.entry.head, 3, "a mark may move the head");
     },
   },
+  {
+    name: "a query looks at the metadata of the head, wherever that was moved",
+    needs: ["queryMetadata"],
+    run: async ({ subject }) => {
+      const found = async (value: string): Promise<number[]> => {
+        const page = await subject.queryMetadata?.("of", JSON.stringify(value), { limit: 9 });
+        return (page?.items ?? []).map(({ head }) => head.seq);
+      };
+      const of = (value: string): { metadata: string } => ({ metadata: JSON.stringify({ of: value }) });
+      await put(subject, "t", recordAt(1, of("one")));
+      await put(subject, "t", recordAt(2, of("two")));
+      assert.deepEqual([await found("one"), await found("two")], [[], [2]]);
+      await put(subject, "t", recordAt(3, { head: 1, ...of("three") }));
+      assert.deepEqual([await found("one"), await found("two"), await found("three")], [[1], [], []], "moved back");
+      await put(subject, "t", markAt(4, { head: 3 }));
+      assert.deepEqual([await found("one"), await found("three")], [[], [3]], "moved by a mark");
+      await put(subject, "t", recordAt(5, of("five")), { more: [recordAt(6, { head: 2 })] });
+      assert.deepEqual([await found("five"), await found("two")], [[], [2]], "moved by the last of several");
+    },
+  },
+  {
+    name: "words of several records that came together are found, whichever of them is the head",
+    needs: ["search"],
+    run: async ({ subject }) => {
+      const saying = (words: string): { words: string; header: string; body: Buffer } => {
+        const text = JSON.stringify({ words });
+        return { words, header: text, body: Buffer.from(text) };
+      };
+      await put(subject, "t", recordAt(1, saying("first")));
+      const more = [recordAt(3, { head: 1, ...saying("third") })];
+      await put(subject, "t", recordAt(2, { head: 1, ...saying("second") }), { more });
+      await subject.catchUp?.(({ body }) => {
+        const said = JSON.parse(Buffer.from(body).toString()) as { words?: string };
+        return said.words;
+      });
+      for (const [word, seq] of [
+        ["first", 1],
+        ["second", 2],
+        ["third", 3],
+      ] as const) {
+        const hits = (await subject.search?.([word], { limit: 9 })) ?? [];
+        assert.deepEqual(
+          hits.map(({ entry }) => entry.seq),
+          [seq],
+          `the record that says ${word}`,
+        );
+      }
+    },
+  },
 ]);
