@@ -145,3 +145,22 @@ test("a time to live that is no time is refused", async () => {
     expect(failure).toMatchObject({ code: "INVALID_ARGUMENT" });
   }
 });
+
+test("a thread that was moved to another store is refused with where it is, and still loads", async () => {
+  const log = new MemoryLog();
+  const checkpointer = new Checkpointer(log);
+  const state = AgentState.empty().withMessage(userMessage("hello"));
+  await checkpointer.save(state, "t");
+  const tail = await log.tail("t");
+  const seq = (tail?.entry.seq ?? 0) + 1;
+  const facts = { moved: { to: "postgres://elsewhere/app", at: 1 } };
+  const record = sealMark("edit", { seq, writeId: "move", base: 1, head: seq - 1 }, 1, facts);
+  await log.append("t", { generation: tail?.generation ?? "", expected: seq - 1, record });
+  const loaded = await checkpointer.load("t");
+  expect(loaded?.messages).toHaveLength(1);
+  const more = (loaded ?? state).withMessage(userMessage("more"));
+  await expect(checkpointer.save(more, "t")).rejects.toMatchObject({
+    code: "CONFLICT",
+    message: expect.stringContaining("moved to postgres://elsewhere/app"),
+  });
+});
