@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { actors } from "../../../test/file/stepwise.ts";
-import type { AppendRequest, LogEntry, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { AppendRequest, LogEntry, LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
 import { threadDirectoryName } from "./layout.ts";
 import { FileLog } from "./log.ts";
@@ -83,6 +83,19 @@ const nothing: Act = async () => undefined;
 const EDITS = { replace: [recordAt(3, { writeId: "rewritten" })], drop: [2], dropBelow: 2 };
 const REPLACING = { replace: [recordAt(2, { writeId: "two" }), recordAt(3, { writeId: "three" })] };
 const fourRecords = inTurn(...[1, 2, 3, 4].map((seq) => append(seq, `write-${seq}`)));
+const recordsFrom = (seq: number, ...writeIds: string[]): LogRecord[] =>
+  writeIds.map((writeId, index) => recordAt(seq + index, { writeId, checkpointId: writeId }));
+/** Three records at once; the last has a further name. */
+const several = (seq: number, writeId: string, fields: Partial<AppendRequest> = {}): Act => {
+  const last = recordAt(seq + 2, { writeId: `${writeId}-last`, names: ["latest"] });
+  return append(seq, writeId, { more: [...recordsFrom(seq + 1, `${writeId}-second`), last], ...fields });
+};
+/** Four records as well, three of which are in one file. */
+const threeTogether = inTurn(
+  append(1, "write-1"),
+  append(2, "write-2", { more: recordsFrom(3, "write-3", "write-4") }),
+);
+const ONE_OF_SEVERAL = { replace: [recordAt(3, { writeId: "rewritten", names: ["renamed"] })], drop: [2] };
 const remove: Act = (log) => log.remove("t");
 const removeAtFour: Act = (log) => log.remove("t", { generation: "first", seq: 4 });
 /** Like the last, where no byte can be written. */
@@ -102,7 +115,8 @@ const sight = (log: ThreadLog): Promise<unknown> =>
   Promise.all([
     log.readTail("t"),
     log.list("t", { limit: 100 }),
-    log.entry("t", "write-4"),
+    ...["write-4", "latest", "renamed"].map((name) => log.entry("t", name)),
+    log.readRecords("t", { limit: 100 }),
     log.readTail("copied"),
     log.listThreads({ prefix: "", limit: 10 }),
   ]);
@@ -149,6 +163,12 @@ const crashes: Readonly<Record<string, { before: Act; act: Act }>> = {
   "the first append of a thread": { before: nothing, act: append(1, "write-1") },
   "an append": { before: fourRecords, act: append(5, "new") },
   "an append with edits": { before: fourRecords, act: append(5, "new", EDITS) },
+  "the first append of several records": { before: nothing, act: several(1, "new") },
+  "an append of several records": { before: fourRecords, act: several(5, "new") },
+  "an append of several records with edits": { before: fourRecords, act: several(5, "new", EDITS) },
+  "an append behind several records": { before: threeTogether, act: append(5, "new") },
+  "a change of one of several records": { before: threeTogether, act: append(5, "new", ONE_OF_SEVERAL) },
+  "a change of one of several records by several": { before: threeTogether, act: several(5, "new", ONE_OF_SEVERAL) },
   "a removal": { before: fourRecords, act: remove },
   "a removal on a condition": { before: fourRecords, act: removeAtFour },
   ...(process.platform === "linux" && {
@@ -234,6 +254,29 @@ const pairs: Readonly<Record<string, readonly [first: Act, second: Act, before?:
   "edits, an append behind them that edits the same records": [
     append(5, "a", EDITS),
     append(6, "b", { drop: [3, 5], replace: [recordAt(4, { writeId: "other" })] }),
+  ],
+  "several records, one": [several(5, "a"), append(5, "b")],
+  "one record, several": [append(5, "a"), several(5, "b")],
+  "several records, others": [several(5, "a"), several(5, "b")],
+  "several records, edits": [several(5, "a"), append(5, "b", EDITS)],
+  "several records with edits, others behind them": [several(5, "a", EDITS), several(8, "b", { drop: [6] })],
+  "several records, a removal and a new thread": [several(5, "a"), inTurn(remove, recreate)],
+  "several records, a removal on a condition": [several(5, "a"), removeAtFour],
+  "several records, others, behind unfinished edits": [several(6, "a"), several(6, "b"), unfinishedEdits],
+  "an append, a change of one of several": [append(5, "a"), append(5, "b", ONE_OF_SEVERAL), threeTogether],
+  "a change of one of several, an append": [append(5, "a", ONE_OF_SEVERAL), append(5, "b"), threeTogether],
+  "a copy, a change of one of several": [copy, append(5, "b", ONE_OF_SEVERAL), threeTogether],
+  "reading, several records": [(log) => log.readTail("t"), several(5, "b")],
+  "reading, a change of one of several": [(log) => log.readTail("t"), append(5, "b", ONE_OF_SEVERAL), threeTogether],
+  "reading a page, a change of one of several": [
+    (log) => log.readRecords("t", { limit: 3 }),
+    several(5, "b", ONE_OF_SEVERAL),
+    threeTogether,
+  ],
+  "reading what is newer, a change of one of several": [
+    (log) => log.readTail("t", { newerThan: { generation: "first", seq: 2 } }),
+    append(5, "b", ONE_OF_SEVERAL),
+    threeTogether,
   ],
   "an append, a removal": [append(5, "a"), remove],
   "an append, a removal and a new thread": [append(5, "a"), inTurn(remove, recreate)],
