@@ -7,6 +7,7 @@ import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";
+import { sealMark } from "./record.ts";
 
 const START = Date.UTC(2026, 0, 1);
 let time: number;
@@ -147,20 +148,13 @@ test("a time to live that is no time is refused", async () => {
 });
 
 test("a thread that was moved to another store is refused with where it is, and still loads", async () => {
-  const log = new MemoryLog();
-  const checkpointer = new Checkpointer(log);
-  const state = AgentState.empty().withMessage(userMessage("hello"));
-  await checkpointer.save(state, "t");
-  const tail = await log.tail("t");
-  const seq = (tail?.entry.seq ?? 0) + 1;
-  const facts = { moved: { to: "postgres://elsewhere/app", at: 1 } };
-  const record = sealMark("edit", { seq, writeId: "move", base: 1, head: seq - 1 }, 1, facts);
-  await log.append("t", { generation: tail?.generation ?? "", expected: seq - 1, record });
+  await checkpointer.save(said("hello"), "t");
+  const moved = { to: "postgres://elsewhere/app", at: START };
+  const record = sealMark("edit", { seq: 2, writeId: "move", base: 1, head: 1 }, START, { moved });
+  await log.append("t", { generation: (await log.tail("t"))?.generation ?? "", expected: 1, record });
   const loaded = await checkpointer.load("t");
   expect(loaded?.messages).toHaveLength(1);
-  const more = (loaded ?? state).withMessage(userMessage("more"));
-  await expect(checkpointer.save(more, "t")).rejects.toMatchObject({
-    code: "CONFLICT",
-    message: expect.stringContaining("moved to postgres://elsewhere/app"),
-  });
+  const failure = await failureOf(() => checkpointer.save(loaded!.withMessage(userMessage("more")), "t"));
+  expect(failure).toMatchObject({ code: "CONFLICT" });
+  expect(failure.message).toContain("it was moved to postgres://elsewhere/app");
 });

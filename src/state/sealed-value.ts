@@ -1,5 +1,3 @@
-import { inspect } from "node:util";
-
 /**
  * A value that was sealed with a key that is not at hand. It is stored and
  * handed on as it is: whoever has the key opens it, and for everybody else the
@@ -15,9 +13,5 @@ export class SealedValue {
     this.keyId = keyId;
     this.sealed = sealed;
     Object.freeze(this);
-  }
-
-  [inspect.custom](): string {
-    return `SealedValue(${this.keyId})`;
   }
 }
