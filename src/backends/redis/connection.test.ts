@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { AT_ONCE_MS, endingOf } from "../../../test/ending.ts";
@@ -177,6 +178,13 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
       expect({ code, words, complaints }).toEqual({ code: 0, words: ["loaded", "loaded"], complaints: [] });
       expect(lingeredMs).toBeLessThan(AT_ONCE_MS);
     });
+  });
+
+  test("a connection shows no password to whoever prints it", () => {
+    const connection = redisConnection({ url: "redis://me:s3cret-word@cache.example" });
+    expect(connection.secrets).toEqual(["s3cret-word"]);
+    const printed = inspect(connection, { depth: 10, showHidden: true }) + JSON.stringify(connection);
+    expect(printed).not.toContain("s3cret-word");
   });
 
   test("options that belong to the connection are refused beside one, and so is what is no connection", () => {
