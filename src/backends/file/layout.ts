@@ -35,9 +35,9 @@ import { join } from "node:path";
  *    before anything else is appended or folded: only the tail can hold
  *    unfinished edits, and readers see through them. The tail is rewritten
  *    without them at the end. Where they change one of several records that share
- *    a file, all files below the tail's are joined to a segment. Before the first record is replaced or dropped,
- *    the edition is changed: a new one is made, and those before it are taken
- *    away. What a reader found while one edition stood belongs together.
+ *    a file, all files below the tail's are joined to a segment. Before the first
+ *    record is replaced or dropped, the edition is changed: a new one is made, and
+ *    those before it are taken away. What a reader found while one edition stood belongs together.
  * 4. A thread appears and disappears by one rename. The name of its log is never
  *    used again, so that whoever is late finds nothing to write to.
  * 5. Folding changes no record: it says the same in fewer files. A segment with
