@@ -50,7 +50,11 @@ class Dying extends MemoryBucket {
     return this.#perhaps(() => super.delete(name));
   }
 
+  /** Called before every request. */
+  protected async asked(): Promise<void> {}
+
   async #perhaps<T>(request: () => Promise<T>): Promise<T> {
+    await this.asked();
     const asked = ++this.#asked;
     if (asked < this.#n) return request();
     if (asked === this.#n && this.#when === "after") await request();
@@ -110,6 +114,71 @@ describe.each([
     }
     expect(kept).toBeGreaterThan(0);
   });
+});
+
+/** A process that falls asleep before its n-th request while something else happens. */
+class Sleeping extends Dying {
+  readonly #asleepAt: number;
+  readonly #meanwhile: () => Promise<void>;
+  #requests = 0;
+
+  constructor(objects: Map<string, FoundObject>, n: number, meanwhile: () => Promise<void>) {
+    super(objects, Number.POSITIVE_INFINITY, "before");
+    this.#asleepAt = n;
+    this.#meanwhile = meanwhile;
+  }
+
+  get slept(): boolean {
+    return this.#requests >= this.#asleepAt;
+  }
+
+  protected override async asked(): Promise<void> {
+    if (++this.#requests === this.#asleepAt) await this.#meanwhile();
+  }
+}
+
+type Act = (log: ThreadLog) => Promise<unknown>;
+
+const ACTS: Readonly<Record<string, Act>> = {
+  "one record": (log) => log.append("t", { generation: "first", expected: 16, record: recordAt(17) }),
+  "several records": (log) => log.append("t", batchAt(17)),
+  "several records with edits": (log) => log.append("t", batchAt(17, EDITS)),
+  "a removal": (log) => log.remove("t"),
+  "a copy": (log) => log.copy("t", "u", "copied"),
+};
+
+async function inTurn(
+  objects: Map<string, FoundObject>,
+  ...acts: Act[]
+): Promise<{ answers: unknown[]; end: unknown }> {
+  const answers: unknown[] = [];
+  for (const act of acts) answers.push(await act(on(objects)));
+  return { answers, end: [await sight(on(objects)), await on(objects).readTail("u")] };
+}
+
+describe.each(Object.entries(ACTS))("while %s sleeps at any request", (_, slow) => {
+  test.each(Object.entries(ACTS))(
+    "E2: %s is as if it came before or after, and nothing is left behind",
+    async (_, fast) => {
+      const prepared = await grown(16);
+      const before = await inTurn(new Map(prepared), slow, fast);
+      const after = await inTurn(new Map(prepared), fast, slow);
+      const allowed = [before, { answers: after.answers.toReversed(), end: after.end }];
+      for (let n = 1; ; n++) {
+        const objects = new Map(prepared);
+        let fastAnswer: unknown;
+        const bucket = new Sleeping(objects, n, async () => {
+          fastAnswer = await fast(on(objects));
+        });
+        const slowAnswer = await slow(logOn(bucket));
+        if (!bucket.slept) return expect(n).toBeGreaterThan(2);
+        const { end } = await inTurn(objects);
+        expect(allowed, `asleep at request ${n}`).toContainEqual({ answers: [slowAnswer, fastAnswer], end });
+        for (const threadId of ["t", "u"]) await on(objects).remove(threadId);
+        expect([...objects.keys()], `asleep at request ${n}`).toEqual([]);
+      }
+    },
+  );
 });
 
 test("E2: an append of several records whose answer was lost is known as made, without asking twice", async () => {

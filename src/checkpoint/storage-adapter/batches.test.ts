@@ -86,6 +86,48 @@ describe.each(CASES)("several records behind $length, compareAndSave: $compare",
   });
 });
 
+type Act = (log: DictLog) => Promise<unknown>;
+
+const ACTS: Readonly<Record<string, Act>> = {
+  "one record": (log) => log.append("t", { generation: "first", expected: 16, record: recordAt(17) }),
+  "several records": (log) => log.append("t", batchAt(17)),
+  "several records with edits": (log) => log.append("t", batchAt(17, EDITS)),
+  "a removal": (log) => log.remove("t"),
+  "a copy": (log) => log.copy("t", "u", "copied"),
+};
+
+async function inTurn(cells: Map<string, string>, ...acts: Act[]): Promise<{ answers: unknown[]; end: unknown }> {
+  const answers: unknown[] = [];
+  for (const act of acts) answers.push(await act(open(new MapStorage(cells))));
+  return { answers, end: [await sight(cells), await open(new MapStorage(cells)).readTail("u")] };
+}
+
+describe.each(Object.entries(ACTS))("while %s sleeps at any call", (_, slow) => {
+  test.each(Object.entries(ACTS))(
+    "E2: %s is as if it came before or after, and nothing is left behind",
+    async (_, fast) => {
+      const prepared = await grown(16);
+      const before = await inTurn(new Map(prepared), slow, fast);
+      const after = await inTurn(new Map(prepared), fast, slow);
+      const allowed = [before, { answers: after.answers.toReversed(), end: after.end }];
+      for (let n = 1; ; n++) {
+        const cells = new Map(prepared);
+        let [calls, fastAnswer]: [number, unknown] = [0, undefined];
+        const sleeping = observed(new MapStorage(cells), async () => {
+          if (++calls === n) fastAnswer = await fast(open(new MapStorage(cells)));
+          return undefined;
+        });
+        const slowAnswer = await slow(open(sleeping));
+        if (calls < n) return expect(n).toBeGreaterThan(2);
+        const { end } = await inTurn(cells);
+        expect(allowed, `asleep at call ${n}`).toContainEqual({ answers: [slowAnswer, fastAnswer], end });
+        for (const threadId of ["t", "u"]) await open(new MapStorage(cells)).remove(threadId);
+        expect([...cells.keys()], `asleep at call ${n}`).toEqual([]);
+      }
+    },
+  );
+});
+
 test("whoever knows most of a thread, or wants its newest records, is not sent the older ones", async () => {
   const cells = await grown(70);
   const asked: string[] = [];
