@@ -16,7 +16,6 @@ import {
   type WriteOutcome,
 } from "../../store/store-driver.ts";
 import { TopHits } from "../../store/top-hits.ts";
-import { vectorFromBytes, vectorToBytes } from "../../store/vector-bytes.ts";
 import { cosine, norm } from "../../store/vectors.ts";
 import { classify } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
@@ -37,8 +36,9 @@ import { NOW } from "./scripts/thread-index.ts";
 import { EXACT_UP_TO, STORE_FACTS } from "./store-facts.ts";
 import {
   decodeRecord,
-  encodeBody,
+  encodeChange,
   lexBounds,
+  openVector,
   type Record,
   resultOf,
   type StoreKeys,
@@ -83,7 +83,7 @@ export class RedisStoreDriver implements FullStoreDriver {
   }
 
   async write(changes: readonly Change[]): Promise<WriteOutcome> {
-    const args = [String(WRITES_REMEMBERED_MS), ...changes.flatMap(argumentsOf)];
+    const args = [String(WRITES_REMEMBERED_MS), ...changes.flatMap(encodeChange)];
     const [word, ...rest] = asReply(await this.#run(WRITE_ITEMS, args)) ?? [];
     if (asText(word) === "refused") {
       return { applied: false, index: Number(asText(rest[0])), version: Number(asText(rest[1])) };
@@ -172,7 +172,7 @@ export class RedisStoreDriver implements FullStoreDriver {
   async dimension(): Promise<number | undefined> {
     const bounds = lexBounds({ namespace: [], recursive: true });
     const [, , vector] = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, "1", "vectors"])) ?? [];
-    return vector == null ? undefined : (vector.byteLength - END_BYTES) / 4;
+    return vector == null ? undefined : openVector(vector).vector.length;
   }
 
   async now(): Promise<number> {
@@ -280,13 +280,6 @@ export class RedisStoreDriver implements FullStoreDriver {
   }
 }
 
-const END_BYTES = 8;
-
-function openVector(bytes: Buffer): { readonly vector: Float32Array; readonly end: number | undefined } {
-  const end = bytes.readDoubleLE(0);
-  return { vector: vectorFromBytes(bytes.subarray(END_BYTES)), end: end === 0 ? undefined : end };
-}
-
 const isLive = (end: number | undefined, now: string): boolean => end === undefined || end > Number(now);
 
 function fits({ condition }: Scope, { fields }: Record): boolean {
@@ -295,17 +288,4 @@ function fits({ condition }: Scope, { fields }: Record): boolean {
     value: JSON.parse(fields.value) as JsonValue,
     metadata: JSON.parse(fields.metadata) as JsonValue,
   });
-}
-
-function argumentsOf(change: Change): readonly Argument[] {
-  const { kind, writeKey, expected } = change;
-  const head = [kind, encodeId(change), writeKey, expected === undefined ? "" : String(expected)];
-  if (change.kind === "remove") return [...head, "", "", ""];
-  const { vector, ttlMs } = change;
-  return [
-    ...head,
-    encodeBody(change),
-    vector === undefined ? "" : Buffer.from(vectorToBytes(vector)),
-    ttlMs === undefined ? "" : String(ttlMs),
-  ];
 }

@@ -1,8 +1,10 @@
 import { StateError } from "../../errors.ts";
 import { countWords } from "../../store/bm25.ts";
-import { decodeId, idRange } from "../../store/namespaces.ts";
-import type { ChangeResult, Namespace, PutChange, StoredItem } from "../../store/store-driver.ts";
+import { decodeId, encodeId, idRange } from "../../store/namespaces.ts";
+import type { Change, ChangeResult, Namespace, PutChange, StoredItem } from "../../store/store-driver.ts";
+import { vectorFromBytes, vectorToBytes } from "../../store/vector-bytes.ts";
 import { assertPrefix } from "./layout.ts";
+import type { Argument } from "./port.ts";
 
 /**
  * <prefix>{store}:items    hash: id → record. One hash for all, because scripts name every key that they touch
@@ -33,8 +35,24 @@ export function storeKeys(prefix: string): StoreKeys {
   return { all: KEYS.map((name) => `${prefix}{store}:${name}`) };
 }
 
+/** What the script that writes takes for a change. */
+export function encodeChange(change: Change): readonly Argument[] {
+  const { kind, writeKey, expected } = change;
+  const head = [kind, encodeId(change), writeKey, expected === undefined ? "" : String(expected)];
+  if (change.kind === "remove") return [...head, "", "", ""];
+  const { vector, ttlMs } = change;
+  const bytes = vector === undefined ? "" : Buffer.from(vectorToBytes(vector));
+  return [...head, encodeBody(change), bytes, ttlMs === undefined ? "" : String(ttlMs)];
+}
+
+/** A vector and the end of its item. */
+export function openVector(bytes: Buffer): { readonly vector: Float32Array; readonly end: number | undefined } {
+  const end = bytes.readDoubleLE(0);
+  return { vector: vectorFromBytes(bytes.subarray(8)), end: end === 0 ? undefined : end };
+}
+
 /** What a script puts behind the version and the times. */
-export function encodeBody({ value, metadata, fields, words }: PutChange): Buffer {
+function encodeBody({ value, metadata, fields, words }: PutChange): Buffer {
   const valueFields = fields.value === value ? "" : fields.value;
   const metadataFields = fields.metadata === (metadata ?? "{}") ? "" : fields.metadata;
   const parts = [value, metadata ?? "", valueFields, metadataFields].map((text) => Buffer.from(text));
