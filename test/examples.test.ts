@@ -50,6 +50,14 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "checkpointEveryNIterations: end → 2 checkpoints",
   ],
   "examples/03-your-own-backend.ts": ["You said: My name is Alice.", /conformance: my backend \d+ cases/],
+  "examples/04-three-lifecycles.ts": [
+    "User data stored: email=alice@example.com",
+    "Working state: current_subtask, tool_call_in_flight, draft_output",
+    /Checkpoint created: \w+/,
+    "User 'user_xyz' deleted (2 rows). Email now: undefined",
+    "Restored working state: 0 keys",
+    'Restored checkpoint \'subtask_complete\': {"current_subtask":"generate_report","draft_output":"## Report\\n..."}',
+  ],
   "examples/05-human-approval.ts": [
     /Process \d+ ended its run: interrupted/,
     "one answered, with 90 instead of 900: interrupted, 1 left",

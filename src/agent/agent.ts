@@ -19,7 +19,7 @@ import { answerInterrupt, pendingInterrupts } from "./interrupts.ts";
 import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
-import type { ConversationPort, MemoryPort } from "./ports.ts";
+import type { ConversationPort, MemoryPort, SessionPort } from "./ports.ts";
 import { HistoryRepair } from "./repair-history.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
@@ -67,6 +67,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Merged into the thread's metadata; tools see it as `context.metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** The task of a session that this run is: `session.task("report_done")`. Tools see its working state, and an answer becomes a labelled checkpoint. */
+  readonly session?: SessionPort;
 }
 
 export interface ResumeOptions extends RunOptions {
@@ -184,6 +186,7 @@ export class CoreAgent<Output = unknown> {
       limits: new LimitGuard(this.#options, parts.now),
       threadId: options.threadId,
       metadata: options.metadata ?? {},
+      task: options.session,
       signal: signalOf(place?.lease?.signal, options.signal),
       isDraining: () => this.#draining,
       progress: { spoken: "" },
@@ -229,6 +232,12 @@ export class CoreAgent<Output = unknown> {
       parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });
+    }
+    if (context.task === undefined || !(stopReason === "complete" || stopReason === "terminal-tool")) return;
+    try {
+      await context.task.finished({ threadId, checkpointId: session.checkpointId, stopReason });
+    } catch (error) {
+      emit({ type: "warning", where: "session", error });
     }
   }
 

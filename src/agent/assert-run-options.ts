@@ -2,7 +2,7 @@ import { assertKnownOptions, described, type OptionKinds } from "../internal/kno
 import type { ResumeOptions, RunOptions } from "./agent.ts";
 import type { AgentHooks } from "./hooks.ts";
 
-const RUN: OptionKinds<RunOptions> = { threadId: "string", signal: "object", metadata: "object" };
+const RUN: OptionKinds<RunOptions> = { threadId: "string", signal: "object", metadata: "object", session: "object" };
 const RESUME: OptionKinds<ResumeOptions> = { ...RUN, interruptId: "string", response: "anything" };
 
 export function assertRunOptions(options: RunOptions): void {
@@ -13,6 +13,7 @@ export function assertRunOptions(options: RunOptions): void {
   }
   assertKnownOptions("run()", options, RUN);
   assertSignal("run()", options.signal);
+  assertTask("run()", options.session);
 }
 
 export function assertResumeOptions(options: ResumeOptions): void {
@@ -25,6 +26,12 @@ export function assertResumeOptions(options: ResumeOptions): void {
     if (options[name] === undefined) throw new TypeError(`resume() needs ${name}. ${usage}`);
   }
   assertSignal("resume()", options.signal);
+  assertTask("resume()", options.session);
+}
+
+function assertTask(where: string, session: object | undefined): void {
+  if (session === undefined || typeof (session as { finished?: unknown }).finished === "function") return;
+  throw new TypeError(`${where}: session must be a task of a session. Write { session: session.task("report_done") }`);
 }
 
 function assertSignal(where: string, signal: unknown): void {

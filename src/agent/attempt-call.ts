@@ -89,6 +89,7 @@ export function toolContext(
     threadId: context.threadId,
     signal,
     metadata: context.metadata,
+    session: context.task,
     // Until it is answered this never settles: a tool that catches everything must not go on as if it had been.
     interrupt: (request) => {
       const answer = askPerson(context.session.state, call.id, ++asked, request, context.parts.now());

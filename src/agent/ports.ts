@@ -20,5 +20,17 @@ export interface ConversationPort {
   shape(messages: readonly Message[], context: { readonly signal: AbortSignal }): Promise<readonly Message[]>;
 }
 
+/** What a run sees of a session: working state for its tools, and somebody to tell that the task is done. */
+export interface SessionPort {
+  getWorking<Value = unknown>(key: string, otherwise?: Value): Value | undefined;
+  setWorking(key: string, value: unknown): void;
+  /** After the answer is saved. A failure here is a warning and loses nothing. */
+  finished(run: {
+    readonly threadId: string | undefined;
+    readonly checkpointId: string | undefined;
+    readonly stopReason: string;
+  }): Promise<void>;
+}
+
 export const NO_MEMORY: MemoryPort = { recall: async () => [], remember: async () => undefined };
 export const WHOLE_CONVERSATION: ConversationPort = { shape: async (messages) => messages };

@@ -3,7 +3,7 @@ import type { ReadySchema } from "../models/schema.ts";
 import type { RunEvent } from "./events.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { LimitGuard } from "./limits.ts";
-import type { ConversationPort, MemoryPort } from "./ports.ts";
+import type { ConversationPort, MemoryPort, SessionPort } from "./ports.ts";
 import type { HistoryRepair } from "./repair-history.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { ThreadSession } from "./thread-session.ts";
@@ -34,6 +34,8 @@ export interface RunContext {
   readonly limits: LimitGuard;
   readonly threadId: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The session that the run is a task of. */
+  readonly task: SessionPort | undefined;
   readonly signal: AbortSignal;
   readonly isDraining: () => boolean;
   /** What the model is saying and nobody has saved yet: an answer that fails half way is not lost without a trace. */

@@ -1,6 +1,7 @@
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../models/schema.ts";
 import { assertToolOptions } from "./assert-tool-options.ts";
+import type { SessionPort } from "./ports.ts";
 
 /**
  * What may happen when a call was begun and nobody knows how it ended.
@@ -22,6 +23,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** What the run was given. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The working state of the session that the run is a task of. It is in memory: no attempt after a crash finds it. */
+  readonly session: Pick<SessionPort, "getWorking" | "setWorking"> | undefined;
   /**
    * Asks a person. The first time the run ends as "interrupted" and this never
    * returns; once somebody answered, the tool is begun again from its top and

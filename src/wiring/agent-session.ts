@@ -1,0 +1,69 @@
+import { openCheckpointer } from "../backends/open.ts";
+import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+import { OpenOnce } from "../driver/open-once.ts";
+import { optionsOf } from "../driver/options.ts";
+import { CoreAgentSession, ownerOfSession } from "../session/agent-session.ts";
+
+const DEFAULT_BACKEND = "sqlite:.agent_state.db";
+
+export interface RestoreOptions {
+  /** Where checkpoints are kept: a checkpointer, or a URL for `openCheckpointer`. @default a SQLite file, `.agent_state.db` */
+  readonly backend?: BaseCheckpointer | string;
+}
+
+export interface AgentSessionOptions extends RestoreOptions {
+  readonly sessionId: string;
+  /** Whose session it is: what its checkpoints hold is held to be about this person. */
+  readonly userId?: string;
+}
+
+/**
+ * Two lifecycles in one place: working state, which lives in this process and is
+ * gone with it, and checkpoints, which are made of it at boundaries that mean
+ * something. What is known about people has a third one: `UserStore`.
+ */
+export class AgentSession extends CoreAgentSession {
+  readonly #opened: OpenOnce<BaseCheckpointer> | undefined;
+
+  constructor(options: AgentSessionOptions) {
+    const {
+      sessionId,
+      userId,
+      backend = DEFAULT_BACKEND,
+    } = optionsOf("new AgentSession", options, {
+      sessionId: true,
+      userId: true,
+      backend: true,
+    });
+    const opened = openingOf(backend, "AgentSession({ backend })");
+    super({ sessionId, userId, checkpointer: () => opened.get() });
+    this.#opened = typeof backend === "string" ? opened : undefined;
+  }
+
+  /** The session as any process finds it again: its checkpoints are there, its working state is not. */
+  static async restore(sessionId: string, given?: RestoreOptions): Promise<AgentSession> {
+    const { backend = DEFAULT_BACKEND } = optionsOf("AgentSession.restore", given, { backend: true });
+    const opening = openingOf(backend, "AgentSession.restore()");
+    try {
+      // Asked now: a storage that cannot be reached must not look like a session without checkpoints.
+      const userId = await ownerOfSession(await opening.get(), sessionId);
+      return new AgentSession({ sessionId, backend, ...(userId !== undefined && { userId }) });
+    } finally {
+      if (typeof backend === "string") await (await opening.opened())?.close();
+    }
+  }
+
+  /** Also closes the backend where the session opened it itself, from a URL. One that was handed in stays open. */
+  override async close(): Promise<void> {
+    await super.close();
+    await (await this.#opened?.opened())?.close();
+  }
+}
+
+/** A wrong object is refused at once, not when the first checkpoint should be saved. */
+function openingOf(backend: BaseCheckpointer | string, where: string): OpenOnce<BaseCheckpointer> {
+  if (typeof backend === "string") return new OpenOnce(() => openCheckpointer(backend));
+  assertCheckpointer(backend, where);
+  return new OpenOnce(async () => backend);
+}
