@@ -70,6 +70,14 @@ export type { AnySchema, SchemaOutput, StandardSchema } from "./models/schema.ts
 export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "./providers/ai-sdk/index.ts";
 export { modelFromString } from "./providers/strings.ts";
 export type { CheckpointOptions, FinishedRun, SessionCheckpoint, SessionTask } from "./session/agent-session.ts";
+export type { EraseOptions, Inventory, InventoryPlace } from "./session/personal-data.ts";
+export {
+  type ErasedPlace,
+  type ErasureReceipt,
+  type ErasureReport,
+  faultInReceipts,
+  type Unreached,
+} from "./session/receipts.ts";
 export type { UserItem } from "./session/user-store.ts";
 export { AgentState } from "./state/agent-state.ts";
 export type { JsonValue } from "./state/codec.ts";
@@ -101,6 +109,7 @@ export type {
   ToolExecution,
 } from "./state/state-fields.ts";
 export type { StateSchema } from "./state/state-schema.ts";
+export { type Attributed, attributed, ERASED, ofNobody, type Subjects } from "./state/subjects.ts";
 export { BaseStore } from "./store/base-store.ts";
 export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "./store/capabilities.ts";
 export type { Embedder, EmbeddingModel, EmbedFunction } from "./store/embedder.ts";
@@ -134,4 +143,5 @@ export { StoreContext, type StoreContextOptions } from "./store/store-context.ts
 export type { Namespace, StoreDriver } from "./store/store-driver.ts";
 export { Agent, type AgentOptions } from "./wiring/agent.ts";
 export { AgentSession, type AgentSessionOptions, type RestoreOptions } from "./wiring/agent-session.ts";
+export { type CleanBackends, PersonalData, type PersonalDataOptions } from "./wiring/personal-data.ts";
 export { UserStore, type UserStoreOptions } from "./wiring/user-store.ts";

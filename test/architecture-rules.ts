@@ -69,6 +69,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/sqlite/erasure.ts": "the pause between two attempts at cutting the write-ahead log off",
   "src/testing/manual-clock.ts": "the clock of a subject that has none of its own",
   "src/models/retrying-model.ts": "the default of the option `random`",
+  "src/wiring/personal-data.ts": "the default of the option `now`",
   "src/agent/fixed-parts.ts": "the default of the option `now`",
   "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",

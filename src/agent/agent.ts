@@ -10,6 +10,7 @@ import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type UserMessage, userMessage } from "../state/message.ts";
+import type { Subjects } from "../state/subjects.ts";
 import { assertPrompt, assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
 import { assertTools } from "./assert-tools.ts";
 import type { RunEvent, RunResult } from "./events.ts";
@@ -67,6 +68,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Merged into the thread's metadata; tools see it as `context.metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Who the prompt is about, for `eraseUser`: the answers and results of the run are about the same people. */
+  readonly subject?: Subjects;
   /** The task of a session that this run is: `session.task("report_done")`. Tools see its working state, and an answer becomes a labelled checkpoint. */
   readonly session?: SessionPort;
 }
@@ -102,7 +105,7 @@ export class CoreAgent<Output = unknown> {
    */
   run(prompt?: string | UserMessage["content"] | UserMessage, options: RunOptions = {}): Run<Output> {
     assertRunOptions(options);
-    const message = prompt === undefined ? undefined : asUserMessage(prompt);
+    const message = prompt === undefined ? undefined : aboutSubject(asUserMessage(prompt), options.subject);
     const needsThread = message === undefined;
     return this.#start(options, { needsThread, begin: (context, adopt) => begin(context, adopt, message) });
   }
@@ -264,6 +267,10 @@ function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): U
   assertPrompt(prompt);
   if (typeof prompt === "string" || Array.isArray(prompt)) return userMessage(prompt);
   return prompt as UserMessage;
+}
+
+function aboutSubject(message: UserMessage, subject: Subjects | undefined): UserMessage {
+  return subject === undefined ? message : { ...message, metadata: { ...message.metadata, subject } };
 }
 
 function resultOf<Output>({ session, limits }: RunContext, { stopReason, output }: Ending): RunResult<Output> {

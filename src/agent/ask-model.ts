@@ -8,6 +8,7 @@ import { ModelError } from "../models/model-error.ts";
 import { parseToolArguments } from "../models/tool-arguments.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type AssistantMessage, systemMessage, type ToolCall, textOf } from "../state/message.ts";
+import { subjectOfTurn } from "../state/subjects.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
 import type { RunContext } from "./run-context.ts";
@@ -27,7 +28,9 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   );
   limits.countUsage(usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
-  const named = withUnusedIds(session.state, message);
+  // What is said to somebody is about the same person as what that person said.
+  const metadata = subjectOfTurn(session.state.messages);
+  const named = withUnusedIds(session.state, metadata === undefined ? message : { ...message, metadata });
   session.change((state) =>
     intend(state.withMessage(named), named).withUsage({
       iterations: 1,

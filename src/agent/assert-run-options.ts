@@ -1,8 +1,15 @@
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import { assertSubjects } from "../state/subjects.ts";
 import type { ResumeOptions, RunOptions } from "./agent.ts";
 import type { AgentHooks } from "./hooks.ts";
 
-const RUN: OptionKinds<RunOptions> = { threadId: "string", signal: "object", metadata: "object", session: "object" };
+const RUN: OptionKinds<RunOptions> = {
+  threadId: "string",
+  signal: "object",
+  metadata: "object",
+  subject: ["string", "object"],
+  session: "object",
+};
 const RESUME: OptionKinds<ResumeOptions> = { ...RUN, interruptId: "string", response: "anything" };
 
 export function assertRunOptions(options: RunOptions): void {
@@ -14,6 +21,7 @@ export function assertRunOptions(options: RunOptions): void {
   assertKnownOptions("run()", options, RUN);
   assertSignal("run()", options.signal);
   assertTask("run()", options.session);
+  if (options.subject !== undefined) assertSubjects(options.subject);
 }
 
 export function assertResumeOptions(options: ResumeOptions): void {

@@ -1,4 +1,5 @@
 import { textOf } from "../state/message.ts";
+import { subjectOfTurn } from "../state/subjects.ts";
 import type { Ending } from "./loop.ts";
 import { isRepairRequest, repairRequest } from "./repair-request.ts";
 import type { RunContext } from "./run-context.ts";
@@ -15,7 +16,7 @@ export async function judgeAnswer(context: RunContext): Promise<Ending | "ask ag
   if ("output" in faults) return { stopReason: "complete", output: faults.output };
   if (repairsSoFar(context) >= parts.maxOutputRepairs) return { stopReason: "invalid-output" };
   const request = `That answer does not fit: ${faults.faults.join("; ")}. Answer again with nothing but JSON that fits this schema: ${JSON.stringify(parts.output.jsonSchema)}`;
-  session.change((state) => state.withMessage(repairRequest(request)));
+  session.change((state) => state.withMessage(repairRequest(request, subjectOfTurn(state.messages))));
   await session.save();
   return "ask again";
 }

@@ -2,6 +2,7 @@ import { reasonOf } from "../internal/reason-of.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type ToolCall, type ToolMessage, toolMessage } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
+import { subjectOfTurn } from "../state/subjects.ts";
 import type { Tool } from "./tool.ts";
 import { tool } from "./tool.ts";
 
@@ -37,9 +38,11 @@ export function settle(
   const stored = large ? state.withArtifact(call.id, content) : state;
   const text = large ? reference(call, content, options.maxResultChars) : content;
   const isError = status !== "succeeded";
+  const metadata = subjectOfTurn(state.messages);
   const message: ToolMessage = toolMessage(text, {
     toolCallId: call.id,
     toolName: call.name,
+    ...(metadata !== undefined && { metadata }),
     ...(isError && { isError }),
   });
   return stored

@@ -114,7 +114,8 @@ export function newMessagesOf(record: LogRecord, isFirst = false): readonly Mess
   return freshMessages === undefined || isFirst ? held : freshMessages.flatMap((index) => held[index] ?? []);
 }
 
-function bodyOf(record: LogRecord, bytes: Uint8Array[]): RecordBody {
+/** What a record holds. Its checksum is not looked at here. */
+export function bodyOf(record: LogRecord, bytes: Uint8Array[]): RecordBody {
   const text = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength).toString("utf8");
   const body = decodeText(text, `record ${record.seq}`, bytes) as Partial<RecordBody> | null;
   if (isPlainObject(body?.base)) return { base: own({ ...EMPTY_FIELDS, ...body.base }) };

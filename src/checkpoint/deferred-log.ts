@@ -1,3 +1,4 @@
+import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import type { ErrorCode } from "../errors.ts";
 import type {
@@ -109,6 +110,10 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
 
   listThreads(...given: Parameters<ThreadLog["listThreads"]>): Promise<LogPage<ThreadEntry>> {
     return this.#ask((log) => log.listThreads(...given));
+  }
+
+  scrub(): Promise<ScrubReport> {
+    return this.#ask(async (log) => (await log.scrub?.()) ?? NOT_SCRUBBED);
   }
 
   classify(error: unknown): ErrorCode | undefined {

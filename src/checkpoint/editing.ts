@@ -27,6 +27,8 @@ export interface EditPlan {
   readonly restsOn: readonly LogEntry[];
   /** Where the newest checkpoint goes: that one, and the one that is the newest then. */
   readonly head?: { readonly before: LogEntry; readonly after: LogEntry };
+  /** Content goes that states in memory may still hold: they must be loaded again before they are saved. */
+  readonly erases?: true;
 }
 
 /** Deletes a whole thread. A failure says whether it may be gone all the same. */
@@ -237,7 +239,8 @@ export async function appendEdit(
   }
 }
 
-function editRequest(context: CheckpointContext, tail: ThreadTail, { edits, head }: EditPlan): AppendRequest {
+function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPlan): AppendRequest {
+  const { edits, head, erases } = plan;
   const writeId = newId();
   const tailHeader = openHeader(tail.entry);
   const seq = tail.entry.seq + 1;
@@ -247,7 +250,11 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, { edits, head
   return {
     generation: tail.generation,
     expected: tail.entry.seq,
-    record: sealMark("edit", parts, context.now(), { ...tailHeader.thread, edits: editsAt(tail) + 1 }),
+    record: sealMark("edit", parts, context.now(), {
+      ...tailHeader.thread,
+      edits: editsAt(tail) + 1,
+      ...(erases && { erasures: (tailHeader.thread?.erasures ?? 0) + 1 }),
+    }),
     ...edits,
     drop: [...(edits.drop ?? []), ...outdated],
   };
@@ -268,6 +275,8 @@ async function stillFits(
 ): Promise<boolean> {
   if (head !== undefined && current.entry.head !== head.before.seq) return false;
   if (editsAt(current) === editsAt(planned)) return true;
+  // A record without a name cannot be asked for.
+  if (restsOn.some(({ checkpointId }) => checkpointId === undefined)) return false;
   const found = await Promise.all(
     restsOn.map(({ checkpointId = "" }) =>
       context.call({ operation: "delete", threadId, checkpointId }, (log) => log.entry(threadId, checkpointId)),

@@ -81,3 +81,10 @@ export function stateAt(context: CheckpointContext, threadId: string, chain: Log
   });
   return state;
 }
+
+/** A record that is kept in memory is the stored one only while nothing came after it: an edit may have replaced it. */
+export function asOf(position: Position | undefined, tail: number): Position | undefined {
+  if (position === undefined || position.seq === tail) return position;
+  const { record: _, ...rest } = position;
+  return rest;
+}

@@ -1,3 +1,4 @@
+import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { assertThreadId, assertThreadPrefix, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
 import type {
@@ -122,6 +123,11 @@ export class PrefixLog implements ThreadLog {
     readonly limit: number;
   }): Promise<LogPage<ThreadEntry>> {
     return this.#page(await this.#opened().listThreads(this.#within(options)));
+  }
+
+  /** Of the whole log below: its files are not parted. */
+  async scrub(): Promise<ScrubReport> {
+    return (await this.#opened().scrub?.()) ?? NOT_SCRUBBED;
   }
 
   classify(error: unknown): ErrorCode | undefined {

@@ -50,6 +50,8 @@ export interface ThreadFacts {
   readonly forkedFrom?: ForkPoint;
   /** How often records of the thread were replaced or taken out: whoever plans that sees whether another was faster. */
   readonly edits?: number;
+  /** How often somebody's words were erased from the thread: a state that was loaded before still holds them, and is not saved. */
+  readonly erasures?: number;
   readonly lease?: LeaseState;
 }
 

@@ -17,13 +17,14 @@ import {
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { isOvertaken } from "./editing.ts";
+import { assertNothingErased } from "./erased-meanwhile.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
 import { freeName } from "./moving-names.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
-import { adoptPosition, type Position, positionOf } from "./position.ts";
+import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord, type ThreadFacts } from "./record.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
@@ -198,6 +199,7 @@ async function planAppend(
 ): Promise<{ readonly request: AppendRequest; readonly made: MadeRecord }> {
   const { writeId, checkpointId } = options.attempt;
   const position = positionOf(context, state, threadId);
+  assertNothingErased(context, threadId, position, expected);
   // A program that knows no schema hands on the version of what it adds to.
   const schema = context.schema?.version ?? position?.schema ?? 0;
   const origin = buildableOrigin(position, expected);
@@ -245,13 +247,6 @@ async function planAppend(
   };
   const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
   return { request, made: { ...fields, bytes, ...(options.checkpointId !== undefined && { record }) } };
-}
-
-/** A record that is kept in memory is the stored one only while nothing came after it: an edit may have replaced it. */
-function asOf(position: Position | undefined, tail: number): Position | undefined {
-  if (position === undefined || position.seq === tail) return position;
-  const { record: _, ...rest } = position;
-  return rest;
 }
 
 /** The checkpoint a delta may build on: the head itself. */

@@ -22,6 +22,26 @@ export interface Driver {
   /** What kind of failure a client's error is, or `undefined` when it cannot tell. */
   classify(error: unknown): ErrorCode | undefined;
 
+  /**
+   * Makes what was deleted or replaced unreadable in the storage's own files, as
+   * far as that can be done from here, and says what is left to others.
+   */
+  scrub?(): Promise<ScrubReport>;
+
   /** Frees what the driver opened itself; what was handed in stays open. Later calls reject. May be called twice. */
   close(): Promise<void>;
+}
+
+/** Of a driver that has no way to do so. */
+export const NOT_SCRUBBED: ScrubReport = {
+  done: [],
+  remains: [
+    "what the storage itself may keep of data that was replaced or deleted: its log, its backups, its free space",
+  ],
+};
+
+/** What was done about the traces of data that is no longer there. Sentences for whoever runs the storage. */
+export interface ScrubReport {
+  readonly done: readonly string[];
+  readonly remains: readonly string[];
 }

@@ -1,4 +1,5 @@
 import type { Lease } from "../driver/connection.ts";
+import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { StoreDriver, StoreDriverCapabilities } from "./store-driver.ts";
@@ -76,6 +77,10 @@ export class DeferredStoreDriver implements FullStoreDriver {
     this.#ask((driver) => driver.searchVector(...given));
   readonly readVector: FullStoreDriver["readVector"] = (...given) => this.#ask((driver) => driver.readVector(...given));
   readonly dimension: FullStoreDriver["dimension"] = (...given) => this.#ask((driver) => driver.dimension(...given));
+
+  scrub(): Promise<ScrubReport> {
+    return this.#ask(async (driver) => (await driver.scrub?.()) ?? NOT_SCRUBBED);
+  }
 
   classify(error: unknown): ErrorCode | undefined {
     return this.#loaded?.classify(error);

@@ -37,7 +37,7 @@ export class UserStore extends CoreUserStore {
     if (typeof backend !== "string" && !BaseStore.is(backend)) {
       throw new TypeError(`UserStore({ backend }) takes a store or a URL for openStore(), not ${described(backend)}`);
     }
-    const opened = new OpenOnce(async () => (typeof backend === "string" ? openStore(inOwnSpace(backend)) : backend));
+    const opened = new OpenOnce(async () => (typeof backend === "string" ? openUserStore(backend) : backend));
     super(async () => {
       if (this.#isClosed) throw new StateError("CLOSED", "this UserStore is closed; make a new one");
       return opened.get();
@@ -56,6 +56,9 @@ export class UserStore extends CoreUserStore {
     await this.close();
   }
 }
+
+/** The store that a `UserStore` uses for this URL. */
+export const openUserStore = (url: string): Promise<BaseStore> => openStore(inOwnSpace(url));
 
 /** The same URL, with a prefix of our own where it names no other. */
 function inOwnSpace(url: string): string {

@@ -257,7 +257,7 @@ describe("C4: a run that is started wrongly says what to write instead", () => {
   test("every prompt that the types have is taken", async () => {
     const session = { getWorking: () => undefined, setWorking: () => undefined, finished: async () => undefined };
     const signal = new AbortController().signal;
-    const options: Required<RunOptions> = { threadId: "t", signal, metadata: { a: 1 }, session };
+    const options: Required<RunOptions> = { threadId: "t", signal, metadata: { a: 1 }, subject: "u1", session };
     for (const prompt of ["hi", [{ type: "text", text: "hi" } as const], userMessage("hi")]) {
       expect((await agentWith({}).run(prompt, options)).text).toBe("hi");
     }

@@ -12,6 +12,7 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { CheckpointIndex } from "./checkpoint-index.ts";
 import { classify } from "./classify.ts";
@@ -118,6 +119,11 @@ export class FileLog implements ThreadLog {
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
+  }
+
+  /** A file that held what was replaced was removed with that. */
+  async scrub(): Promise<ScrubReport> {
+    return { done: ["files that held it were removed"], remains: ["free blocks of the disk, unless it is encrypted"] };
   }
 
   async close(): Promise<void> {

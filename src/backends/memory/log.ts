@@ -13,6 +13,7 @@ import type {
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { FACTS } from "./facts.ts";
 
@@ -152,6 +153,10 @@ export class MemoryLog implements ThreadLog {
 
   classify(): ErrorCode | undefined {
     return undefined;
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    return { done: ["it is in memory only"], remains: [] };
   }
 
   async close(): Promise<void> {

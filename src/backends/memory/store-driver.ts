@@ -1,3 +1,4 @@
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/codec.ts";
 import { bm25Scores, countWords, type WordCounts } from "../../store/bm25.ts";
@@ -153,6 +154,10 @@ export class MemoryStoreDriver implements StoreDriver {
 
   classify(): ErrorCode | undefined {
     return undefined;
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    return { done: ["it is in memory only"], remains: [] };
   }
 
   async close(): Promise<void> {

@@ -16,6 +16,7 @@ import type {
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
 import { appendValues, editingValues, isOneRecord } from "./calls.ts";
@@ -31,6 +32,7 @@ import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
 import { openListener } from "./open-client.ts";
 import { checkpoints } from "./parts.ts";
 import { toEntry, toRecord } from "./rows.ts";
+import { DEAD_ROWS } from "./scrubbing.ts";
 import { type RunStatement, type Statements, statements } from "./statements.ts";
 
 export interface PostgresLogOptions {
@@ -225,6 +227,10 @@ export class PostgresLog implements ThreadLog {
 
   declined(error: unknown): boolean {
     return isDeclined(error);
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    return { done: [], remains: DEAD_ROWS };
   }
 
   close(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Lease } from "../../driver/connection.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { decodeNamespace, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
@@ -18,6 +19,7 @@ import type { PostgresqlConnection } from "./connect.ts";
 import type { PostgresHandle } from "./handle.ts";
 import { type TableNames, tableNames } from "./layout.ts";
 import { store } from "./parts.ts";
+import { DEAD_ROWS } from "./scrubbing.ts";
 import { Values } from "./store-conditions.ts";
 import { EXACT_UP_TO, STORE_FACTS } from "./store-facts.ts";
 import {
@@ -170,6 +172,10 @@ export class PostgresStoreDriver implements FullStoreDriver {
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    return { done: [], remains: DEAD_ROWS };
   }
 
   close(): Promise<void> {

@@ -13,6 +13,7 @@ import type {
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
@@ -27,6 +28,7 @@ import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
 import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_RECORDS, READ_TAIL } from "./scripts/reading.ts";
 import type { Script } from "./scripts/script.ts";
 import { ANNOUNCE, NOW } from "./scripts/thread-index.ts";
+import { rewriteFiles } from "./scrubbing.ts";
 import { forgetAbsent, walkThreads } from "./thread-walk.ts";
 
 export interface RedisLogOptions {
@@ -164,6 +166,11 @@ export class RedisLog implements ThreadLog {
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    const { port } = await (await this.#link.get()).server();
+    return rewriteFiles(await port.primaries());
   }
 
   close(): Promise<void> {

@@ -59,7 +59,7 @@ async function answered(reply: Promise<unknown>): Promise<unknown> {
 const isPlainRefusal = (error: unknown): boolean => error instanceof Error && error.message.startsWith("ERR ");
 
 /** Names and values, in whichever of the shapes the protocol and the client library give them. */
-function pairs(reply: unknown): ReadonlyMap<string, string> {
+export function pairs(reply: unknown): ReadonlyMap<string, string> {
   if (reply instanceof Map) return new Map([...reply].map(([name, value]) => [String(name), String(value)]));
   if (Array.isArray(reply)) {
     return new Map(reply.flatMap((name, at) => (at % 2 === 0 ? [[String(name), String(reply[at + 1])] as const] : [])));
@@ -68,7 +68,7 @@ function pairs(reply: unknown): ReadonlyMap<string, string> {
   return new Map(Object.entries(reply).map(([name, value]) => [name, String(value)]));
 }
 
-function lines(reply: unknown): ReadonlyMap<string, string> {
+export function lines(reply: unknown): ReadonlyMap<string, string> {
   if (typeof reply !== "string" && !Buffer.isBuffer(reply)) return new Map();
   return new Map(
     reply

@@ -1,4 +1,5 @@
 import type { Lease } from "../../driver/connection.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/codec.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
@@ -33,6 +34,7 @@ import {
   WRITE_ITEMS,
 } from "./scripts/store-scripts.ts";
 import { NOW } from "./scripts/thread-index.ts";
+import { rewriteFiles } from "./scrubbing.ts";
 import { EXACT_UP_TO, STORE_FACTS } from "./store-facts.ts";
 import {
   decodeRecord,
@@ -181,6 +183,11 @@ export class RedisStoreDriver implements FullStoreDriver {
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    const { port } = await (await this.#link.get()).server();
+    return rewriteFiles(await port.primaries());
   }
 
   close(): Promise<void> {

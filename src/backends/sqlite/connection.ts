@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Lease } from "../../driver/connection.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
@@ -53,6 +54,19 @@ export class Connection<Statements> {
   /** After a write that took something away: what is left of it in the write-ahead log goes, too. */
   async erased(): Promise<void> {
     (await this.#opened.get()).handle.erasure?.request();
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    const { erasure } = (await this.#opened.get()).handle;
+    if (erasure === undefined) {
+      return {
+        done: [],
+        remains: ["free pages of the file: secure_delete is off, or the connection is yours; run VACUUM"],
+      };
+    }
+    if (await erasure.settle())
+      return { done: ["free pages are overwritten, the write-ahead log is cut off"], remains: [] };
+    return { done: ["free pages are overwritten"], remains: ["the write-ahead log, until no other connection reads"] };
   }
 
   async isReadOnly(): Promise<boolean> {

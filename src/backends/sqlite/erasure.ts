@@ -1,9 +1,11 @@
+import { sleep } from "../../internal/sleep.ts";
 import type { SqliteDatabase } from "./connect.ts";
 
 /** A deletion is worth some milliseconds; a thousand of them in a row are worth as many only once a second. */
 const LEAST_PAUSE_MS = 1000;
 /** While another connection reads, the log cannot be cut off. Whoever closes last removes it anyway. */
 const MOST_ATTEMPTS = 60;
+const MOST_TRIES_AT_ONCE = 20;
 
 /**
  * `secure_delete` overwrites what is deleted, but the older pages are still in
@@ -24,6 +26,17 @@ export class Erasure {
   request(): void {
     this.#attemptsLeft = MOST_ATTEMPTS;
     this.#attemptWhenDue();
+  }
+
+  /** Cuts the log off now, waiting a little for those who read. False where they did not end. */
+  async settle(): Promise<boolean> {
+    for (let attempt = 1; attempt <= MOST_TRIES_AT_ONCE; attempt++) {
+      this.#attemptsLeft = MOST_ATTEMPTS;
+      if (this.#attempt()) return true;
+      await sleep(LEAST_PAUSE_MS / 10);
+    }
+    this.#attemptWhenDue();
+    return false;
   }
 
   /** Before closing. */

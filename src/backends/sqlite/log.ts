@@ -12,7 +12,7 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
-import { type ErrorCode, StateError } from "../../errors.ts";
+import { StateError } from "../../errors.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
@@ -53,6 +53,9 @@ const THREADS_PER_STEP = 500;
 export class SqliteLog implements ThreadLog {
   readonly name = "sqlite";
   readonly capabilities: LogCapabilities;
+  readonly classify: ThreadLog["classify"] = classify;
+  readonly declined: NonNullable<ThreadLog["declined"]> = isDeclined;
+  readonly scrub: NonNullable<ThreadLog["scrub"]> = () => this.#connection.scrub();
   readonly #connection: Connection<Statements>;
   /** Whoever indexed last knows best which words a record brought. */
   #wordsOf: WordsOf = wordsOfRecord;
@@ -281,14 +284,6 @@ export class SqliteLog implements ThreadLog {
       // Whoever loads the thread hears that it is damaged; the others are searched all the same.
       if (!StateError.is(error, "CORRUPT")) throw error;
     }
-  }
-
-  classify(error: unknown): ErrorCode | undefined {
-    return classify(error);
-  }
-
-  declined(error: unknown): boolean {
-    return isDeclined(error);
   }
 
   close(): Promise<void> {

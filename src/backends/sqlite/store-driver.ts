@@ -1,3 +1,4 @@
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/codec.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
@@ -172,6 +173,10 @@ export class SqliteStoreDriver implements FullStoreDriver {
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
+  }
+
+  scrub(): Promise<ScrubReport> {
+    return this.#connection.scrub();
   }
 
   close(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ScrubReport } from "../../driver/driver.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import type { ErrorCode } from "../../errors.ts";
@@ -145,6 +146,11 @@ export class BucketLog implements ThreadLog {
 
   classify(error: unknown): ErrorCode | undefined {
     return this.#provider.classify(error);
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    const remains = ["older versions of objects where the bucket keeps them, and its replicas"];
+    return { done: ["objects that held it were deleted"], remains };
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import type { ThreadWarning } from "../driver/warnings.ts";
+import { StateError } from "../errors.ts";
+import { reasonOf } from "../internal/reason-of.ts";
+import type { ErasedPlace, Unreached } from "./receipts.ts";
+import type { PersonalPlace } from "./targets.ts";
+
+/** Somebody who writes about the person all the time must not keep an erasure from ending. */
+export const MOST_LOOKS = 5;
+
+/** Counts what is found in one backend. */
+export class Tally {
+  readonly #backend: string;
+  readonly #counts = { message: 0, field: 0, item: 0, "user data": 0 };
+  records = 0;
+
+  constructor(backend: string) {
+    this.#backend = backend;
+  }
+
+  add(places: readonly PersonalPlace[]): void {
+    for (const { kind } of places) this.#counts[kind]++;
+  }
+
+  get place(): ErasedPlace {
+    const { message, field, item, "user data": user } = this.#counts;
+    const counts = { records: this.records, messages: message, fields: field, items: item + user };
+    return { backend: this.#backend, ...counts, cleaned: [], remains: [] };
+  }
+}
+
+/** Without the ids of threads: they may hold a name, and a receipt must not. */
+export const unreachedIn = (warnings: readonly ThreadWarning[]): readonly Unreached[] =>
+  warnings.map(({ threadId, code }) => ({
+    where: `thread ${createHash("sha256")
+      .update(threadId ?? "")
+      .digest("base64url")
+      .slice(0, 12)}`,
+    why: code,
+  }));
+
+export function unreachable(name: string, warnings: readonly ThreadWarning[]): StateError {
+  const [first] = warnings;
+  return new StateError(
+    first?.code ?? "CORRUPT",
+    `${name}: ${warnings.length} threads could not be looked at (${first?.message}). Repair or delete them and call resume(); or resume({ acceptUnreached: true }), and the receipt names them by their hashes`,
+  );
+}
+
+export const stillWritten = (name: string): StateError =>
+  new StateError(
+    "CONFLICT",
+    `${name}: something about the person was found ${MOST_LOOKS} times in a row: somebody writes it anew all the time. Stop that and call resume()`,
+  );
+
+export function unfinished(failures: readonly { readonly name: string; readonly error: unknown }[]): StateError {
+  const [first] = failures;
+  const told = failures.map(({ name, error }) => `${name}: ${reasonOf(error)}`).join("; ");
+  const code = StateError.is(first?.error) ? first.error.code : "UNKNOWN";
+  return new StateError(
+    code,
+    `the erasure is not finished, and there is no receipt yet. Call resume() to go on. ${told}`,
+    {
+      cause: first?.error,
+    },
+  );
+}

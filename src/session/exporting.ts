@@ -1,0 +1,42 @@
+import { Warnings } from "../driver/warnings.ts";
+import { StateError } from "../errors.ts";
+import { encodeValue } from "../state/codec.ts";
+import type { ErasureTarget } from "./targets.ts";
+
+/** The first line of an export: what the fields of the others are. */
+const DESCRIPTION = {
+  schema: "holdfast.export/1",
+  fields: {
+    backend: "which of the backends it is from",
+    kind: '"message", "field" (a value in a state or an item), "item" (of a store) or "user data"',
+    where: "the thread, or the namespace and the key",
+    checkpointId: "the newest checkpoint that holds it, where it has a name",
+    path: "which part of it",
+    value: 'the value; what JSON lacks is an object with the key "$", as docs/state.md says',
+  },
+};
+
+/** What is about a person, each thing once however many checkpoints hold it. */
+export async function* exportLines(
+  targets: readonly ErasureTarget[],
+  userId: string,
+): AsyncGenerator<string, void, undefined> {
+  yield JSON.stringify(DESCRIPTION);
+  for (const target of targets) {
+    const warnings = new Warnings();
+    for await (const found of target.find((subject) => subject === userId, warnings)) {
+      const told = new Set<string>();
+      for (const { kind, where, checkpointId, path, value } of found) {
+        const encoded = encodeValue(value, "value");
+        const same = JSON.stringify([kind, where, path.replace(/\d+/g, "0"), encoded]);
+        if (told.has(same)) continue;
+        told.add(same);
+        yield JSON.stringify({ backend: target.name, kind, where, checkpointId, path, value: encoded });
+      }
+    }
+    const [first] = warnings.list;
+    if (first !== undefined) {
+      throw new StateError(first.code, `${target.name}: the export is not whole: ${first.message}`);
+    }
+  }
+}

@@ -1,0 +1,291 @@
+import { createHash } from "node:crypto";
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+import type { Forgets } from "../checkpoint/erasing.ts";
+import { assertThreadId } from "../driver/ids.ts";
+import { invalid, optionsOf } from "../driver/options.ts";
+import { Warnings } from "../driver/warnings.ts";
+import type { BaseStore } from "../store/base-store.ts";
+import { MOST_LOOKS, stillWritten, Tally, unfinished, unreachable, unreachedIn } from "./erasure-findings.ts";
+import { ErasureLedger, type Tombstone } from "./erasure-ledger.ts";
+import { exportLines } from "./exporting.ts";
+import {
+  type ErasedPlace,
+  type ErasureKeys,
+  type ErasureReceipt,
+  type ErasureReport,
+  erasureKeys,
+  type Unreached,
+} from "./receipts.ts";
+import { type ErasureTarget, type PersonalPlace, storeTarget, threadTarget } from "./targets.ts";
+
+export interface EraseOptions {
+  /** Looks and counts, and writes nothing. @default false */
+  readonly dryRun?: boolean;
+  /** Why, in words without personal data: they stand in the receipt. */
+  readonly reason?: string;
+  /** "keep" leaves checkpoints as they are and erases user data and items only. @default "erase" */
+  readonly process?: "erase" | "keep";
+  /** Gives a receipt although something could not be reached; the receipt says what. @default false */
+  readonly acceptUnreached?: boolean;
+}
+
+export interface InventoryPlace {
+  readonly backend: string;
+  readonly kind: PersonalPlace["kind"];
+  /** The thread, or the namespace and the key of the item. */
+  readonly where: string;
+  /** How often; what several checkpoints hold counts in each. */
+  readonly count: number;
+}
+
+export interface Inventory {
+  readonly total: number;
+  readonly places: readonly InventoryPlace[];
+  readonly unreached: readonly Unreached[];
+}
+
+/** Everything that may hold something about people, once it is open. */
+export interface OpenedBackends {
+  readonly checkpointers: readonly BaseCheckpointer[];
+  readonly stores: readonly BaseStore[];
+  readonly ledger: BaseStore;
+}
+
+export interface CorePersonalDataOptions {
+  readonly key: string | Uint8Array;
+  readonly now: () => number;
+  readonly open: () => Promise<OpenedBackends>;
+}
+
+/** The clocks of those who wrote may differ from that of whoever erased. */
+const CLOCK_SLACK_MS = 86_400_000;
+
+const OUTSIDE: Unreached = {
+  where: "backups, exports and other copies outside of these backends",
+  why: "they cannot be reached from here; a restored backup is cleaned when it is opened with the same ledger",
+};
+
+/** Finds, hands out and erases what is about a person; `PersonalData` finds the backends by itself. */
+export class CorePersonalData {
+  readonly #keys: ErasureKeys;
+  readonly #now: () => number;
+  readonly #open: () => Promise<OpenedBackends>;
+
+  constructor({ key, now, open }: CorePersonalDataOptions) {
+    this.#keys = erasureKeys(key);
+    this.#now = now;
+    this.#open = open;
+  }
+
+  /** With which anybody can check receipts: `faultInReceipts(receipts, publicKey)`. */
+  get publicKey(): string {
+    return this.#keys.publicKey;
+  }
+
+  /** Every receipt, in order. */
+  async receipts(): Promise<readonly ErasureReceipt[]> {
+    return new ErasureLedger((await this.#open()).ledger).receipts();
+  }
+
+  /** Where something about this person is. */
+  async inventory(userId: string): Promise<Inventory> {
+    assertThreadId(userId);
+    const counts = new Map<string, { place: Omit<InventoryPlace, "count">; count: number }>();
+    const warnings = new Warnings();
+    let total = 0;
+    for (const target of await this.#targets()) {
+      for await (const found of target.find((subject) => subject === userId, warnings)) {
+        for (const { kind, where } of found) {
+          const key = JSON.stringify([target.name, kind, where]);
+          const known = counts.get(key) ?? { place: { backend: target.name, kind, where }, count: 0 };
+          counts.set(key, { ...known, count: known.count + 1 });
+          total++;
+        }
+      }
+    }
+    const places = [...counts.values()].map(({ place, count }) => ({ ...place, count }));
+    return { total, places, unreached: unreachedIn(warnings.list) };
+  }
+
+  /** Everything about this person as lines of JSON; the first one describes the others. */
+  async *exportUser(userId: string): AsyncGenerator<string, void, undefined> {
+    assertThreadId(userId);
+    yield* exportLines(await this.#targets(), userId);
+  }
+
+  eraseUser(userId: string, options: EraseOptions & { readonly dryRun: true }): Promise<ErasureReport>;
+  eraseUser(userId: string, options?: EraseOptions): Promise<ErasureReceipt>;
+  async eraseUser(userId: string, given?: EraseOptions): Promise<ErasureReport | ErasureReceipt> {
+    assertThreadId(userId);
+    const options = checkedOptions(userId, given);
+    const { dryRun = false, reason = null, process = "erase" } = options;
+    if (dryRun) return this.#wouldErase(userId, process);
+    const ledger = new ErasureLedger((await this.#open()).ledger);
+    // Before anything else, so that whoever comes after a crash finds what is to be done.
+    const subject = this.#keys.tokenFor(userId);
+    const tombstone = await ledger.addTombstone({ subject, reason, process, requestedAt: this.#now() });
+    const receipts = await this.#finish(ledger, options.acceptUnreached ?? false);
+    const receipt = receipts.find(({ requestId }) => requestId === tombstone.requestId);
+    if (receipt === undefined) throw new TypeError("the erasure that was just finished has no receipt");
+    return receipt;
+  }
+
+  /** Finishes what was interrupted, and erases again what a restored backup brought back. */
+  async resume(given?: Pick<EraseOptions, "acceptUnreached">): Promise<readonly ErasureReceipt[]> {
+    const { acceptUnreached = false } = optionsOf("resume", given, { acceptUnreached: true });
+    return this.#finish(new ErasureLedger((await this.#open()).ledger), acceptUnreached);
+  }
+
+  async #targets(): Promise<readonly ErasureTarget[]> {
+    const { checkpointers, stores } = await this.#open();
+    return [
+      ...checkpointers.map((each, index) => threadTarget(each, `threads ${index + 1}`)),
+      ...stores.map((each, index) => storeTarget(each, `store ${index + 1}`)),
+    ];
+  }
+
+  async #wouldErase(userId: string, process: "erase" | "keep"): Promise<ErasureReport> {
+    const places: ErasedPlace[] = [];
+    const warnings = new Warnings();
+    for (const target of await this.#targets()) {
+      if (target.holdsProcess && process === "keep") continue;
+      const tally = new Tally(target.name);
+      for await (const found of target.find((subject) => subject === userId, warnings)) tally.add(found);
+      places.push(tally.place);
+    }
+    return { dryRun: true, places, unreached: [...unreachedIn(warnings.list), OUTSIDE] };
+  }
+
+  /** Brings every backend up to the ledger, then writes the receipts that are missing. One backend's failure keeps no other from its turn. */
+  async #finish(ledger: ErasureLedger, acceptUnreached: boolean): Promise<readonly ErasureReceipt[]> {
+    const tombstones = await ledger.tombstones();
+    const receipts = await ledger.receipts();
+    const done = new Map(receipts.map((receipt) => [receipt.requestId, receipt]));
+    const reports = new Map<string, { places: ErasedPlace[]; unreached: Unreached[] }>();
+    const failures: { readonly name: string; readonly error: unknown }[] = [];
+    for (const { requestId } of tombstones)
+      if (!done.has(requestId)) reports.set(requestId, { places: [], unreached: [] });
+    for (const target of await this.#targets()) {
+      try {
+        await this.#bringUp(target, tombstones, done, reports, acceptUnreached);
+      } catch (error) {
+        failures.push({ name: target.name, error });
+      }
+    }
+    if (failures.length > 0) throw unfinished(failures);
+    const made: ErasureReceipt[] = [];
+    for (const tombstone of tombstones) {
+      const report = reports.get(tombstone.requestId);
+      if (report !== undefined) made.push(await this.#write(ledger, tombstone, report));
+    }
+    return made;
+  }
+
+  async #bringUp(
+    target: ErasureTarget,
+    tombstones: readonly Tombstone[],
+    done: ReadonlyMap<string, ErasureReceipt>,
+    reports: ReadonlyMap<string, { places: ErasedPlace[]; unreached: Unreached[] }>,
+    acceptUnreached: boolean,
+  ): Promise<void> {
+    const mark = await target.mark();
+    const appliedTo = mark?.ledger === this.#ledgerId ? mark.appliedTo : 0;
+    const concerns = ({ process }: Tombstone): boolean => !(target.holdsProcess && process === "keep");
+    const replayed = tombstones.filter((each) => each.number > appliedTo && done.has(each.requestId) && concerns(each));
+    if (replayed.length > 0) {
+      // Data of the same person that came after the erasure is theirs to keep.
+      const until = new Map(
+        replayed.map((each) => [each.subject, Date.parse(done.get(each.requestId)?.finishedAt ?? "") + CLOCK_SLACK_MS]),
+      );
+      await this.#eraseFrom(target, this.#forgetting(until), acceptUnreached);
+    }
+    for (const tombstone of tombstones) {
+      const report = reports.get(tombstone.requestId);
+      if (report === undefined || !concerns(tombstone)) continue;
+      const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
+      const { place, unreached } = await this.#eraseFrom(target, forgets, acceptUnreached);
+      report.places.push(place);
+      report.unreached.push(...unreached);
+    }
+    const last = tombstones.at(-1)?.number ?? 0;
+    if (last > appliedTo) await target.setMark({ ledger: this.#ledgerId, appliedTo: last });
+  }
+
+  /** Looks, erases, and looks again until nothing is found. */
+  async #eraseFrom(
+    target: ErasureTarget,
+    forgets: Forgets,
+    acceptUnreached: boolean,
+  ): Promise<{ readonly place: ErasedPlace; readonly unreached: readonly Unreached[] }> {
+    const tally = new Tally(target.name);
+    for (let look = 1; ; look++) {
+      const warnings = new Warnings();
+      let found = 0;
+      for await (const places of target.find(forgets, warnings)) {
+        found += places.length;
+        tally.add(places);
+        if (places.length > 0) tally.records += await target.erase(places, forgets);
+      }
+      const unreached = unreachedIn(warnings.list);
+      if (unreached.length > 0 && !acceptUnreached) throw unreachable(target.name, warnings.list);
+      if (found === 0) {
+        const { done, remains } = await target.scrub();
+        return { place: { ...tally.place, cleaned: done, remains }, unreached };
+      }
+      if (look === MOST_LOOKS) throw stillWritten(target.name);
+    }
+  }
+
+  /** `until`: for the hash of each person, the time from which data is new. */
+  #forgetting(until: ReadonlyMap<string, number>): Forgets {
+    const tokens = new Map<string, number | undefined>();
+    return (subject, writtenAt) => {
+      if (!tokens.has(subject)) {
+        if (tokens.size > 100_000) tokens.clear();
+        tokens.set(subject, until.get(this.#keys.tokenFor(subject)));
+      }
+      return writtenAt <= (tokens.get(subject) ?? Number.NEGATIVE_INFINITY);
+    };
+  }
+
+  #write(
+    ledger: ErasureLedger,
+    { requestId, subject, reason, process, requestedAt }: Tombstone,
+    { places, unreached }: { readonly places: readonly ErasedPlace[]; readonly unreached: readonly Unreached[] },
+  ): Promise<ErasureReceipt> {
+    return ledger.addReceipt(requestId, ({ number, previous }) =>
+      this.#keys.sign({
+        format: 1,
+        number,
+        requestId,
+        subject,
+        reason,
+        process,
+        requestedAt: new Date(requestedAt).toISOString(),
+        finishedAt: new Date(this.#now()).toISOString(),
+        dryRun: false,
+        places,
+        unreached: [...unreached, OUTSIDE],
+        verified: unreached.length === 0,
+        previous,
+      }),
+    );
+  }
+
+  get #ledgerId(): string {
+    return createHash("sha256").update(this.#keys.publicKey).digest("base64url").slice(0, 16);
+  }
+}
+
+function checkedOptions(userId: string, given: EraseOptions | undefined): EraseOptions {
+  const options = optionsOf("eraseUser", given, { dryRun: true, reason: true, process: true, acceptUnreached: true });
+  const { reason, process } = options;
+  if (process !== undefined && process !== "erase" && process !== "keep") {
+    throw invalid('process must be "erase" or "keep"');
+  }
+  if (reason !== undefined && (typeof reason !== "string" || reason.length > 200)) {
+    throw invalid("reason must be a text of at most 200 characters");
+  }
+  if (reason?.includes(userId)) throw invalid("reason must not name the person: it stands in the receipt for ever");
+  return options;
+}

@@ -1,0 +1,119 @@
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  hkdfSync,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+import { invalid } from "../driver/options.ts";
+import { canonicalJson } from "../state/canonical-json.ts";
+
+/** What was found and erased in one backend. */
+export interface ErasedPlace {
+  readonly backend: string;
+  /** Records of threads that were rewritten. */
+  readonly records: number;
+  /** Messages, other values of states, and items of stores; what several checkpoints hold counts in each. */
+  readonly messages: number;
+  readonly fields: number;
+  readonly items: number;
+  /** What was done so that nothing readable is left in the storage's own files, and what is still there. */
+  readonly cleaned: readonly string[];
+  readonly remains: readonly string[];
+}
+
+/** What was not looked at, or could not be. */
+export interface Unreached {
+  readonly where: string;
+  readonly why: string;
+}
+
+/** What an erasure did, or would do. */
+export interface ErasureReport {
+  readonly dryRun: boolean;
+  readonly places: readonly ErasedPlace[];
+  readonly unreached: readonly Unreached[];
+}
+
+/** Proof of an erasure. It holds nothing that is about the person, and is part of a chain. */
+export interface ErasureReceipt extends ErasureReport {
+  readonly format: 1;
+  /** Its place in the chain, from 1. */
+  readonly number: number;
+  readonly requestId: string;
+  /** A keyed hash of the person's id: whoever has the key can tell whom it is about, nobody else can. */
+  readonly subject: string;
+  readonly reason: string | null;
+  readonly process: "erase" | "keep";
+  /** When it was asked for, and when the last look found nothing more. */
+  readonly requestedAt: string;
+  readonly finishedAt: string;
+  readonly verified: boolean;
+  /** The hash of the receipt before it. */
+  readonly previous: string | null;
+  readonly signature: string;
+}
+
+/** What is derived from the one secret that whoever erases has. */
+export interface ErasureKeys {
+  readonly publicKey: string;
+  /** The keyed hash that stands for a person. */
+  tokenFor(subject: string): string;
+  sign(receipt: Omit<ErasureReceipt, "signature">): ErasureReceipt;
+}
+
+const LEAST_KEY_BYTES = 32;
+/** The ASN.1 around the 32 bytes of an Ed25519 key. */
+const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
+
+/** One secret, two keys that tell nothing of each other: one hides who it was, one signs. */
+export function erasureKeys(secret: string | Uint8Array): ErasureKeys {
+  const bytes = typeof secret === "string" ? Buffer.from(secret, "utf8") : secret;
+  if (!(bytes instanceof Uint8Array) || bytes.byteLength < LEAST_KEY_BYTES) {
+    throw invalid(`key must be a secret of at least ${LEAST_KEY_BYTES} bytes that is kept apart from the data`);
+  }
+  const derived = (purpose: string): Buffer => Buffer.from(hkdfSync("sha256", bytes, "", purpose, 32));
+  const pepper = derived("holdfast erasure subject");
+  const seed = derived("holdfast erasure signature");
+  const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: "der", type: "pkcs8" });
+  return {
+    publicKey: createPublicKey(privateKey).export({ format: "pem", type: "spki" }).toString(),
+    tokenFor: (subject) => createHmac("sha256", pepper).update(subject, "utf8").digest("base64url"),
+    sign: (receipt) => {
+      const signature = sign(null, signedBytes(receipt), privateKey).toString("base64url");
+      return { ...receipt, signature };
+    },
+  };
+}
+
+const signedBytes = (receipt: object): Buffer => Buffer.from(canonicalJson(receipt), "utf8");
+
+export const hashOfReceipt = (receipt: ErasureReceipt): string =>
+  createHash("sha256").update(canonicalJson(receipt)).digest("base64url");
+
+/** Says what is wrong with receipts that follow each other; `undefined` when nothing is. */
+export function faultInReceipts(
+  receipts: readonly ErasureReceipt[],
+  publicKey: string | KeyObject,
+): string | undefined {
+  const key = typeof publicKey === "string" ? createPublicKey(publicKey) : publicKey;
+  let before: ErasureReceipt | undefined;
+  for (const receipt of receipts) {
+    const { signature, ...signed } = receipt;
+    const which = `receipt ${String(receipt.number)}`;
+    if (typeof signature !== "string" || !verify(null, signedBytes(signed), key, Buffer.from(signature, "base64url"))) {
+      return `${which} is not as it was signed`;
+    }
+    if (receipt.number === 1 && receipt.previous !== null) return `${which} does not begin the chain`;
+    if (before !== undefined && receipt.number !== before.number + 1)
+      return `${which} does not follow ${before.number}`;
+    if (before !== undefined && receipt.previous !== hashOfReceipt(before)) {
+      return `${which} was not made after receipt ${before.number} as it is here`;
+    }
+    before = receipt;
+  }
+  return undefined;
+}

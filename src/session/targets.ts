@@ -1,0 +1,174 @@
+import { type BaseCheckpointer, uncheckedHead } from "../checkpoint/base-checkpointer.ts";
+import { contextOf } from "../checkpoint/context.ts";
+import { eraseInThread, type Forgets, findInThreads } from "../checkpoint/erasing.ts";
+import { loadState } from "../checkpoint/loaded-state.ts";
+import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
+import type { Warnings } from "../driver/warnings.ts";
+import { StateError } from "../errors.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { Sweep } from "../state/erasing.ts";
+import { subjectsIn } from "../state/subjects.ts";
+import type { BaseStore } from "../store/base-store.ts";
+import type { StoreItem } from "../store/items.ts";
+import { accessOf } from "../store/store-access.ts";
+import { USER_ROOT } from "./user-store.ts";
+
+/** Something about a person, and where it is. */
+export interface PersonalPlace {
+  readonly kind: "message" | "field" | "item" | "user data";
+  /** The thread, or the namespace and the key of the item. */
+  readonly where: string;
+  readonly checkpointId?: string;
+  /** Which part of it. */
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/** How far a backend was cleaned, in the ledger whose id this is. */
+export interface AppliedMark {
+  readonly ledger: string;
+  readonly appliedTo: number;
+}
+
+/** One backend that may hold something about people, whatever it keeps. */
+export interface ErasureTarget {
+  readonly name: string;
+  readonly holdsProcess: boolean;
+  /** Page by page. What cannot be looked at is noted in `warnings`. */
+  find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
+  /** Erases what a page of `find` names; says how many records or items that were. */
+  erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
+  scrub(): Promise<ScrubReport>;
+  mark(): Promise<AppliedMark | undefined>;
+  setMark(mark: AppliedMark): Promise<void>;
+}
+
+const MARK_THREAD = "holdfast:erasures";
+
+export function threadTarget(checkpointer: BaseCheckpointer, name: string): ErasureTarget {
+  const context = contextOf(checkpointer);
+  if (context === undefined) {
+    const what = `${name} (${checkpointer.constructor.name}) is not over a ThreadLog`;
+    throw new StateError(
+      "UNSUPPORTED",
+      `${what}: records of it cannot be rewritten, so people cannot be erased from it`,
+    );
+  }
+  return {
+    name,
+    holdsProcess: true,
+    async *find(forgets, warnings) {
+      for await (const found of findInThreads(context, forgets, warnings)) {
+        yield found.map(({ kind, threadId, checkpointId, path, value }) => ({
+          kind,
+          where: threadId,
+          ...(checkpointId !== undefined && { checkpointId }),
+          path,
+          value,
+        }));
+      }
+    },
+    async erase(places, forgets) {
+      let records = 0;
+      for (const threadId of new Set(places.map(({ where }) => where))) {
+        const place = { operation: "erase", threadId };
+        records += await context.guard(place, () => eraseInThread(context, threadId, forgets));
+      }
+      return records;
+    },
+    scrub: () => context.call({ operation: "erase" }, async (log) => (await log.scrub?.()) ?? NOT_SCRUBBED),
+    async mark() {
+      const state = await loadState(checkpointer, MARK_THREAD);
+      return state && markIn(state.metadata);
+    },
+    async setMark(mark) {
+      const state = AgentState.create({ metadata: { ...mark } });
+      await checkpointer.save(state, MARK_THREAD, { checkpointId: "applied", expectedHead: uncheckedHead });
+    },
+  };
+}
+
+export function storeTarget(store: BaseStore, name: string): ErasureTarget {
+  const access = accessOf(store);
+  return {
+    name,
+    holdsProcess: false,
+    async *find(forgets) {
+      for await (const items of pages(store)) yield items.flatMap((item) => placesIn(item, forgets));
+    },
+    async erase(places, forgets) {
+      let items = 0;
+      for (const where of new Set(places.map((place) => place.where))) {
+        const [namespace, key] = JSON.parse(where) as [readonly string[], string];
+        const item = await store.getItem(namespace, key);
+        if (item !== undefined && (await eraseItem(store, item, forgets))) items++;
+      }
+      return items;
+    },
+    scrub: async () =>
+      access === undefined
+        ? NOT_SCRUBBED
+        : access.call({ operation: "erase" }, async (driver) => (await driver.scrub?.()) ?? NOT_SCRUBBED),
+    async mark() {
+      const value = await store.get([MARK_THREAD], "applied");
+      return value === undefined ? undefined : markIn(value as Readonly<Record<string, unknown>>);
+    },
+    async setMark(mark) {
+      await store.put([MARK_THREAD], "applied", { ...mark }, { index: false });
+    },
+  };
+}
+
+function markIn({ ledger, appliedTo }: Readonly<Record<string, unknown>>): AppliedMark | undefined {
+  return typeof ledger === "string" && typeof appliedTo === "number" ? { ledger, appliedTo } : undefined;
+}
+
+async function* pages(store: BaseStore): AsyncGenerator<readonly StoreItem[], void, undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await store.list([], { recursive: true, limit: 500, ...(cursor !== undefined && { cursor }) });
+    const [damaged] = page.warnings;
+    if (damaged !== undefined) throw new StateError("CORRUPT", damaged.message);
+    yield page;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** The people that a whole item is about: it goes as a whole. */
+const ownersOf = ({ namespace, metadata }: StoreItem): readonly string[] => [
+  ...subjectsIn(metadata["subject"]),
+  ...(namespace[0] === USER_ROOT ? namespace.slice(1, 2) : []),
+];
+
+function placesIn(item: StoreItem, forgets: Forgets): readonly PersonalPlace[] {
+  const where = JSON.stringify([item.namespace, item.key]);
+  const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
+  if (ownersOf(item).some(matches)) {
+    const kind = item.namespace[0] === USER_ROOT ? "user data" : "item";
+    return [{ kind, where, path: "value", value: item.value }];
+  }
+  const sweep = sweepOf(matches);
+  sweep.value(item.value, "value");
+  return sweep.found.map(({ path, value }) => ({ kind: "field", where, path, value }));
+}
+
+const sweepOf = (matches: (subject: string) => boolean): Sweep =>
+  new Sweep({ matches, isThreadMatched: false, keepsThreadSubject: true, calls: new Set() });
+
+/** An item that is about the person goes whole, with its vector; one that holds a part about them is put anew without it. */
+async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets): Promise<boolean> {
+  const { namespace, key, version, metadata } = item;
+  const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
+  try {
+    if (ownersOf(item).some(matches)) return await store.delete(namespace, key, { expectedVersion: version });
+    const sweep = sweepOf(matches);
+    const value = sweep.value(item.value, "value");
+    if (sweep.found.length === 0) return false;
+    await store.put(namespace, key, value, { metadata, expectedVersion: version });
+    return true;
+  } catch (error) {
+    // Somebody wrote it anew meanwhile: the next look tells whether it is still about the person.
+    if (StateError.is(error, "CONFLICT")) return false;
+    throw error;
+  }
+}
