@@ -70,7 +70,8 @@ export type { AnySchema, SchemaOutput, StandardSchema } from "./models/schema.ts
 export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "./providers/ai-sdk/index.ts";
 export { modelFromString } from "./providers/strings.ts";
 export type { CheckpointOptions, FinishedRun, SessionCheckpoint, SessionTask } from "./session/agent-session.ts";
-export type { EraseOptions, Inventory, InventoryPlace } from "./session/personal-data.ts";
+export type { EraseOptions } from "./session/erase-options.ts";
+export type { Inventory, InventoryPlace } from "./session/personal-data.ts";
 export {
   type ErasedPlace,
   type ErasureReceipt,

@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Forgets } from "../checkpoint/erasing.ts";
 import { assertThreadId } from "../driver/ids.ts";
-import { invalid, optionsOf } from "../driver/options.ts";
+import { optionsOf } from "../driver/options.ts";
 import { Warnings } from "../driver/warnings.ts";
 import type { BaseStore } from "../store/base-store.ts";
+import { checkedOptions, type EraseOptions } from "./erase-options.ts";
 import { MOST_LOOKS, stillWritten, Tally, unfinished, unreachable, unreachedIn } from "./erasure-findings.ts";
 import { ErasureLedger, type Tombstone } from "./erasure-ledger.ts";
 import { exportLines } from "./exporting.ts";
@@ -17,17 +18,6 @@ import {
   type Unreached,
 } from "./receipts.ts";
 import { type ErasureTarget, type PersonalPlace, storeTarget, threadTarget } from "./targets.ts";
-
-export interface EraseOptions {
-  /** Looks and counts, and writes nothing. @default false */
-  readonly dryRun?: boolean;
-  /** Why, in words without personal data: they stand in the receipt. */
-  readonly reason?: string;
-  /** "keep" leaves checkpoints as they are and erases user data and items only. @default "erase" */
-  readonly process?: "erase" | "keep";
-  /** Gives a receipt although something could not be reached; the receipt says what. @default false */
-  readonly acceptUnreached?: boolean;
-}
 
 export interface InventoryPlace {
   readonly backend: string;
@@ -64,6 +54,23 @@ const OUTSIDE: Unreached = {
   where: "backups, exports and other copies outside of these backends",
   why: "they cannot be reached from here; a restored backup is cleaned when it is opened with the same ledger",
 };
+
+/** An erasure without a receipt, and what was done for it so far. */
+interface Pending {
+  readonly tombstone: Tombstone;
+  readonly places: ErasedPlace[];
+  readonly unreached: Unreached[];
+}
+
+interface Work {
+  readonly tombstones: readonly Tombstone[];
+  /** By the request. */
+  readonly receipts: ReadonlyMap<string, ErasureReceipt>;
+  readonly pending: readonly Pending[];
+  readonly acceptUnreached: boolean;
+  /** The one that was asked for just now: nobody has begun it before. */
+  readonly fresh: Tombstone | undefined;
+}
 
 /** Finds, hands out and erases what is about a person; `PersonalData` finds the backends by itself. */
 export class CorePersonalData {
@@ -124,7 +131,7 @@ export class CorePersonalData {
     // Before anything else, so that whoever comes after a crash finds what is to be done.
     const subject = this.#keys.tokenFor(userId);
     const tombstone = await ledger.addTombstone({ subject, reason, process, requestedAt: this.#now() });
-    const receipts = await this.#finish(ledger, options.acceptUnreached ?? false);
+    const receipts = await this.#finish(ledger, options.acceptUnreached ?? false, tombstone);
     const receipt = receipts.find(({ requestId }) => requestId === tombstone.requestId);
     if (receipt === undefined) throw new TypeError("the erasure that was just finished has no receipt");
     return receipt;
@@ -157,65 +164,65 @@ export class CorePersonalData {
   }
 
   /** Brings every backend up to the ledger, then writes the receipts that are missing. One backend's failure keeps no other from its turn. */
-  async #finish(ledger: ErasureLedger, acceptUnreached: boolean): Promise<readonly ErasureReceipt[]> {
+  async #finish(
+    ledger: ErasureLedger,
+    acceptUnreached: boolean,
+    fresh?: Tombstone,
+  ): Promise<readonly ErasureReceipt[]> {
     const tombstones = await ledger.tombstones();
-    const receipts = await ledger.receipts();
-    const done = new Map(receipts.map((receipt) => [receipt.requestId, receipt]));
-    const reports = new Map<string, { places: ErasedPlace[]; unreached: Unreached[] }>();
+    const receipts = new Map((await ledger.receipts()).map((receipt) => [receipt.requestId, receipt]));
+    const pending = tombstones
+      .filter(({ requestId }) => !receipts.has(requestId))
+      .map((tombstone) => ({ tombstone, places: [] as ErasedPlace[], unreached: [] as Unreached[] }));
     const failures: { readonly name: string; readonly error: unknown }[] = [];
-    for (const { requestId } of tombstones)
-      if (!done.has(requestId)) reports.set(requestId, { places: [], unreached: [] });
     for (const target of await this.#targets()) {
       try {
-        await this.#bringUp(target, tombstones, done, reports, acceptUnreached);
+        await this.#bringUp(target, { tombstones, receipts, pending, acceptUnreached, fresh });
       } catch (error) {
         failures.push({ name: target.name, error });
       }
     }
     if (failures.length > 0) throw unfinished(failures);
     const made: ErasureReceipt[] = [];
-    for (const tombstone of tombstones) {
-      const report = reports.get(tombstone.requestId);
-      if (report !== undefined) made.push(await this.#write(ledger, tombstone, report));
-    }
+    for (const each of pending) made.push(await this.#write(ledger, each));
     return made;
   }
 
-  async #bringUp(
-    target: ErasureTarget,
-    tombstones: readonly Tombstone[],
-    done: ReadonlyMap<string, ErasureReceipt>,
-    reports: ReadonlyMap<string, { places: ErasedPlace[]; unreached: Unreached[] }>,
-    acceptUnreached: boolean,
-  ): Promise<void> {
+  async #bringUp(target: ErasureTarget, work: Work): Promise<void> {
+    const { tombstones, receipts, pending, acceptUnreached, fresh } = work;
     const mark = await target.mark();
     const appliedTo = mark?.ledger === this.#ledgerId ? mark.appliedTo : 0;
     const concerns = ({ process }: Tombstone): boolean => !(target.holdsProcess && process === "keep");
-    const replayed = tombstones.filter((each) => each.number > appliedTo && done.has(each.requestId) && concerns(each));
-    if (replayed.length > 0) {
-      // Data of the same person that came after the erasure is theirs to keep.
-      const until = new Map(
-        replayed.map((each) => [each.subject, Date.parse(done.get(each.requestId)?.finishedAt ?? "") + CLOCK_SLACK_MS]),
-      );
-      await this.#eraseFrom(target, this.#forgetting(until), acceptUnreached);
-    }
+    // Erased once and not here: the backend was restored from a backup, or is new to this ledger. Data of the same
+    // person that came after the erasure is theirs to keep.
+    const until = new Map<string, number>();
     for (const tombstone of tombstones) {
-      const report = reports.get(tombstone.requestId);
-      if (report === undefined || !concerns(tombstone)) continue;
+      const receipt = receipts.get(tombstone.requestId);
+      if (receipt === undefined || tombstone.number <= appliedTo || !concerns(tombstone)) continue;
+      until.set(tombstone.subject, Date.parse(receipt.finishedAt) + CLOCK_SLACK_MS);
+    }
+    const rule = { acceptUnreached, scrubsAlways: true };
+    if (until.size > 0) await this.#eraseFrom(target, this.#forgetting(until), rule);
+    for (const { tombstone, places, unreached } of pending) {
+      if (!concerns(tombstone)) continue;
       const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
-      const { place, unreached } = await this.#eraseFrom(target, forgets, acceptUnreached);
-      report.places.push(place);
-      report.unreached.push(...unreached);
+      const scrubsAlways = tombstone.requestId !== fresh?.requestId;
+      const erased = await this.#eraseFrom(target, forgets, { acceptUnreached, scrubsAlways });
+      places.push(erased.place);
+      unreached.push(...erased.unreached);
     }
     const last = tombstones.at(-1)?.number ?? 0;
     if (last > appliedTo) await target.setMark({ ledger: this.#ledgerId, appliedTo: last });
   }
 
-  /** Looks, erases, and looks again until nothing is found. */
+  /**
+   * Looks, erases, and looks again until nothing is found. `scrubsAlways`: an
+   * earlier attempt may have erased something and not come to the scrubbing.
+   */
   async #eraseFrom(
     target: ErasureTarget,
     forgets: Forgets,
-    acceptUnreached: boolean,
+    { acceptUnreached, scrubsAlways }: { readonly acceptUnreached: boolean; readonly scrubsAlways: boolean },
   ): Promise<{ readonly place: ErasedPlace; readonly unreached: readonly Unreached[] }> {
     const tally = new Tally(target.name);
     for (let look = 1; ; look++) {
@@ -229,6 +236,7 @@ export class CorePersonalData {
       const unreached = unreachedIn(warnings.list);
       if (unreached.length > 0 && !acceptUnreached) throw unreachable(target.name, warnings.list);
       if (found === 0) {
+        if (look === 1 && !scrubsAlways) return { place: tally.place, unreached };
         const { done, remains } = await target.scrub();
         return { place: { ...tally.place, cleaned: done, remains }, unreached };
       }
@@ -248,11 +256,8 @@ export class CorePersonalData {
     };
   }
 
-  #write(
-    ledger: ErasureLedger,
-    { requestId, subject, reason, process, requestedAt }: Tombstone,
-    { places, unreached }: { readonly places: readonly ErasedPlace[]; readonly unreached: readonly Unreached[] },
-  ): Promise<ErasureReceipt> {
+  #write(ledger: ErasureLedger, { tombstone, places, unreached }: Pending): Promise<ErasureReceipt> {
+    const { requestId, subject, reason, process, requestedAt } = tombstone;
     return ledger.addReceipt(requestId, ({ number, previous }) =>
       this.#keys.sign({
         format: 1,
@@ -275,17 +280,4 @@ export class CorePersonalData {
   get #ledgerId(): string {
     return createHash("sha256").update(this.#keys.publicKey).digest("base64url").slice(0, 16);
   }
-}
-
-function checkedOptions(userId: string, given: EraseOptions | undefined): EraseOptions {
-  const options = optionsOf("eraseUser", given, { dryRun: true, reason: true, process: true, acceptUnreached: true });
-  const { reason, process } = options;
-  if (process !== undefined && process !== "erase" && process !== "keep") {
-    throw invalid('process must be "erase" or "keep"');
-  }
-  if (reason !== undefined && (typeof reason !== "string" || reason.length > 200)) {
-    throw invalid("reason must be a text of at most 200 characters");
-  }
-  if (reason?.includes(userId)) throw invalid("reason must not name the person: it stands in the receipt for ever");
-  return options;
 }

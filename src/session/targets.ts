@@ -93,8 +93,8 @@ export function storeTarget(store: BaseStore, name: string): ErasureTarget {
   return {
     name,
     holdsProcess: false,
-    async *find(forgets) {
-      for await (const items of pages(store)) yield items.flatMap((item) => placesIn(item, forgets));
+    async *find(forgets, warnings) {
+      for await (const items of pages(store, warnings)) yield items.flatMap((item) => placesIn(item, forgets));
     },
     async erase(places, forgets) {
       let items = 0;
@@ -123,12 +123,11 @@ function markIn({ ledger, appliedTo }: Readonly<Record<string, unknown>>): Appli
   return typeof ledger === "string" && typeof appliedTo === "number" ? { ledger, appliedTo } : undefined;
 }
 
-async function* pages(store: BaseStore): AsyncGenerator<readonly StoreItem[], void, undefined> {
+async function* pages(store: BaseStore, warnings: Warnings): AsyncGenerator<readonly StoreItem[], void, undefined> {
   let cursor: string | undefined;
   do {
     const page = await store.list([], { recursive: true, limit: 500, ...(cursor !== undefined && { cursor }) });
-    const [damaged] = page.warnings;
-    if (damaged !== undefined) throw new StateError("CORRUPT", damaged.message);
+    for (const { code, message } of page.warnings) warnings.note(new StateError(code, message), message);
     yield page;
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -5,6 +5,7 @@ import { sleep } from "../../internal/sleep.ts";
 import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";
+import { scrubFile } from "./scrubbing.ts";
 
 interface Opened<Statements> {
   readonly handle: SqliteHandle;
@@ -57,16 +58,8 @@ export class Connection<Statements> {
   }
 
   async scrub(): Promise<ScrubReport> {
-    const { erasure } = (await this.#opened.get()).handle;
-    if (erasure === undefined) {
-      return {
-        done: [],
-        remains: ["free pages of the file: secure_delete is off, or the connection is yours; run VACUUM"],
-      };
-    }
-    if (await erasure.settle())
-      return { done: ["free pages are overwritten, the write-ahead log is cut off"], remains: [] };
-    return { done: ["free pages are overwritten"], remains: ["the write-ahead log, until no other connection reads"] };
+    const { database, erasure } = (await this.#opened.get()).handle;
+    return scrubFile(database, erasure);
   }
 
   async isReadOnly(): Promise<boolean> {

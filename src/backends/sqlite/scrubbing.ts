@@ -1,0 +1,51 @@
+import type { ScrubReport } from "../../driver/driver.ts";
+import { sleep } from "../../internal/sleep.ts";
+import { isBusy } from "./classify.ts";
+import type { SqliteDatabase } from "./connect.ts";
+import type { Erasure } from "./erasure.ts";
+
+/** SQLite works while the process waits: a larger file is left to whoever can choose the hour. */
+const LARGEST_REWRITTEN = 256 * 1024 * 1024;
+const MOST_ATTEMPTS = 20;
+const PAUSE_MS = 100;
+
+/**
+ * `secure_delete` overwrites what is deleted where it lies. But rows move when
+ * their neighbours change, and where they lay before keeps a copy that nothing
+ * points to. Only writing the file anew is rid of those.
+ */
+export async function scrubFile(database: SqliteDatabase, erasure: Erasure | undefined): Promise<ScrubReport> {
+  if (erasure === undefined) {
+    return {
+      done: [],
+      remains: ["free space of the file: secure_delete is off, or the connection is yours. Run VACUUM"],
+    };
+  }
+  const rewritten = await rewriteFile(database);
+  const isCut = await erasure.settle();
+  return {
+    done: ["what was deleted is overwritten", ...(rewritten === true ? ["the file was written anew"] : [])],
+    remains: [
+      ...(rewritten === true ? [] : [rewritten]),
+      ...(isCut ? [] : ["the write-ahead log, until no other connection reads"]),
+    ],
+  };
+}
+
+/** True, or what is left to do. */
+async function rewriteFile(database: SqliteDatabase): Promise<true | string> {
+  const { bytes } = database
+    .prepare("SELECT page_count * page_size AS bytes FROM pragma_page_count(), pragma_page_size()")
+    .get() as { bytes: number };
+  if (bytes > LARGEST_REWRITTEN) return "copies of rows in unused parts of pages: the file is large, run VACUUM";
+  for (let attempt = 1; ; attempt++) {
+    try {
+      database.exec("VACUUM");
+      return true;
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+      if (attempt === MOST_ATTEMPTS) return "copies of rows in unused parts of pages, until VACUUM: the file is in use";
+      await sleep(PAUSE_MS);
+    }
+  }
+}
