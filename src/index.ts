@@ -100,6 +100,16 @@ export {
   type UserMessage,
   userMessage,
 } from "./state/message.ts";
+export {
+  isSecretRef,
+  type Redactor,
+  redactSecrets,
+  refuseSecrets,
+  resolveSecret,
+  type SecretRef,
+  type SecretSource,
+  secretRef,
+} from "./state/secrets.ts";
 export type { StateDiff } from "./state/state-diff.ts";
 export type {
   Interrupt,

@@ -6,6 +6,7 @@ import { newId } from "../driver/new-id.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
+import type { Redactor } from "../state/secrets.ts";
 import type { StateSchema } from "../state/state-schema.ts";
 import { DeferredIndex } from "./deferred-index.ts";
 import type { ThreadLog } from "./thread-log.ts";
@@ -16,6 +17,11 @@ export interface CheckpointerOptions {
   readonly retry?: RetryPolicy;
   /** The clock that stamps records. @default Date.now */
   readonly now?: () => number;
+  /**
+   * Called with every text of a save before it is written: `redactSecrets`,
+   * `refuseSecrets`, or a function of your own. The state in memory stays as it is. @default nothing is redacted
+   */
+  readonly redact?: Redactor;
   /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
   readonly durability?: Durability;
 }
@@ -25,6 +31,7 @@ export class CheckpointContext {
   readonly log: ThreadLog;
   readonly schema: StateSchema | undefined;
   readonly now: () => number;
+  readonly redactor: Redactor | undefined;
   /** Under which a state remembers who knows its place. */
   readonly id: string = newId();
   readonly index: DeferredIndex = new DeferredIndex(this);
@@ -41,6 +48,7 @@ export class CheckpointContext {
     this.log = log;
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
+    this.redactor = options.redact;
     this.#retry = options.retry ?? {};
     this.#wanted = options.durability;
     if (log.connect === undefined) warnOfWeaker(log, options.durability);

@@ -26,6 +26,7 @@ import { freeName } from "./moving-names.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord, type ThreadFacts } from "./record.ts";
+import { redactedRecord } from "./redacting.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
@@ -224,7 +225,7 @@ async function planAppend(
     ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
     ...(Object.keys(thread).length > 0 && { thread }),
   };
-  const record = sealRecord({
+  const made = sealRecord({
     seq,
     writeId,
     base: builtOn?.base ?? seq,
@@ -235,6 +236,7 @@ async function planAppend(
     words: wordsToAppend(context.log, planned.newMessages),
     fields,
   });
+  const record = context.redactor === undefined ? made : redactedRecord(made, context.log, context.redactor);
   const request = {
     // A new thread is named after its first write, so that a retry of that write finds its own thread; but a write id
     // of the caller's may come again after the thread was deleted, and a generation must not.

@@ -8,6 +8,7 @@ const SHARED: OptionKinds = {
   retry: "object",
   now: "function",
   durability: "string",
+  redact: "function",
 };
 
 /** Options and their kinds. */

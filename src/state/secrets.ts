@@ -1,0 +1,90 @@
+import { StateError } from "../errors.ts";
+import { isPlainObject } from "./immutable.ts";
+
+/** Where a secret is, instead of the secret: what belongs into a state. */
+export interface SecretRef {
+  readonly "holdfast:secret": string;
+}
+
+const SECRET = "holdfast:secret";
+
+/** A reference to a secret by its name: `state.withMetadata({ apiKey: secretRef("CRM_API_KEY") })`. */
+export function secretRef(name: string): SecretRef {
+  if (typeof name !== "string" || name === "") {
+    throw new StateError("INVALID_ARGUMENT", "a secret is referred to by its name, such as CRM_API_KEY");
+  }
+  return { [SECRET]: name };
+}
+
+export const isSecretRef = (value: unknown): value is SecretRef =>
+  isPlainObject(value) && typeof value[SECRET] === "string" && Object.keys(value).length === 1;
+
+/** Looks a secret up by its name. */
+export type SecretSource = (name: string) => string | undefined | Promise<string | undefined>;
+
+/** The secret itself, for the moment it is needed: keep it out of states and results. @default source: the environment */
+export async function resolveSecret(
+  ref: SecretRef,
+  source: SecretSource = (name) => process.env[name],
+): Promise<string> {
+  if (!isSecretRef(ref)) throw new StateError("INVALID_ARGUMENT", "resolveSecret() takes what secretRef() returned");
+  const secret = await source(ref[SECRET]);
+  if (secret !== undefined) return secret;
+  throw new StateError("NOT_FOUND", `there is no secret named ${JSON.stringify(ref[SECRET])}`);
+}
+
+/** What a save does to every text that it is about to write. It returns the text as it is to be written, or throws. */
+export type Redactor = (text: string) => string;
+
+/** Secrets that tell themselves by their shape. A hash or an id has none of these. */
+const SHAPES: readonly (readonly [name: string, shape: RegExp])[] = [
+  ["private-key", /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g],
+  ["api-key", /\b(?:sk|pk|rk)[-_](?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}/g],
+  ["api-key", /\bAIza[A-Za-z0-9_-]{35}/g],
+  ["api-key", /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
+  [
+    "token",
+    /\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[a-z]-[A-Za-z0-9-]{10,})/g,
+  ],
+  ["token", /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+/g],
+  ["token", /(?<=\b[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*/g],
+  ["password", /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/gi],
+];
+
+/** Puts a visible mark, such as `[redacted:api-key]`, where a secret stood. What is redacted is lost to whoever resumes. */
+export const redactSecrets: Redactor = (text) =>
+  SHAPES.reduce((clean, [name, shape]) => clean.replace(shape, `[redacted:${name}]`), text);
+
+/** Refuses a save that holds a secret, so that nothing is lost in silence. */
+export const refuseSecrets: Redactor = (text) => {
+  const [name] = SHAPES.find(([, shape]) => text.search(shape) !== -1) ?? [];
+  if (name === undefined) return text;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    `what is to be saved holds a secret (${name}). Put a secretRef() in its place; nothing was written`,
+    { written: "no" },
+  );
+};
+
+/** Tags whose text is not what somebody wrote: bytes, and what is sealed. */
+const OPAQUE: ReadonlySet<unknown> = new Set(["bytes", "buffer", "sealed", "number", "bigint", "date"]);
+
+/** The JSON text with every string value as the redactor leaves it. Names of fields stay as they are. */
+export function redactJson(text: string, redactor: Redactor): string {
+  let isChanged = false;
+  const walk = (value: unknown): unknown => {
+    if (typeof value === "string") {
+      const clean = redactor(value);
+      if (typeof clean !== "string") throw new TypeError("redact() returns the text as it is to be saved");
+      isChanged ||= clean !== value;
+      return clean;
+    }
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== "object" || value === null) return value;
+    const { $: tag } = value as { $?: unknown };
+    if (OPAQUE.has(tag)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, name === "$" ? each : walk(each)]));
+  };
+  const clean = walk(JSON.parse(text));
+  return isChanged ? JSON.stringify(clean) : text;
+}

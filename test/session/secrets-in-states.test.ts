@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { tool } from "../../src/agent/tool.ts";
+import { AgentState } from "../../src/state/agent-state.ts";
+import { userMessage } from "../../src/state/message.ts";
+import { isSecretRef, redactSecrets, refuseSecrets, resolveSecret, secretRef } from "../../src/state/secrets.ts";
+import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
+import { Agent } from "../../src/wiring/agent.ts";
+import { LOCAL_BACKENDS } from "../local-backends.ts";
+
+/** Made up, and put together here, so that no scanner takes this file for a leak. */
+const random = (length: number, seed: string): string =>
+  createHash("sha512").update(seed).digest("base64url").replace(/[-_]/g, "7").slice(0, length);
+const SECRETS: Readonly<Record<string, string>> = {
+  openai: `sk-proj-${random(40, "a")}`,
+  anthropic: `sk-ant-api03-${random(40, "b")}`,
+  stripe: `sk_live_${random(24, "c")}`,
+  google: `AIza${random(35, "d")}`,
+  aws: `AKIA${random(40, "e").toUpperCase().slice(0, 16)}`,
+  github: `ghp_${random(36, "f")}`,
+  slack: `xoxb-${random(24, "g")}`,
+  jwt: `eyJ${random(20, "h")}.eyJ${random(30, "i")}.${random(30, "j")}`,
+  pem: `-----BEGIN PRIVATE KEY-----\n${random(60, "k")}\n-----END PRIVATE KEY-----`,
+};
+const dsn = `postgres://app:${random(16, "l")}@db/agents`;
+const KEPT = ["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "sk-learn is a library", "task-12345678901234567890"];
+
+const bytesIn = async (directory: string): Promise<string> => {
+  const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((each) => each.isFile());
+  return (await Promise.all(files.map((each) => readFile(join(each.parentPath, each.name), "latin1")))).join("");
+};
+
+describe.each(LOCAL_BACKENDS)("5: on $name", (backend) => {
+  test("5: secrets of a whole run reach no storage: marks stand where they stood, and hashes stay", async () => {
+    const storage = await backend.create();
+    const checkpointer = storage.open({ redact: redactSecrets });
+    const leak = tool({
+      name: "leak",
+      effect: "pure",
+      inputSchema: { type: "object" },
+      execute: () => `found ${Object.values(SECRETS).join(" and ")}`,
+    });
+    const agent = new Agent({
+      model: scriptedModel([{ toolCalls: [{ name: "leak", arguments: { dsn } }] }, `Use ${SECRETS["openai"]}.`]),
+      tools: [leak],
+      checkpointer,
+    });
+    const prompt = `My key is ${SECRETS["anthropic"]}; ${KEPT.join("; ")}`;
+    const { text } = await agent.run(prompt, { threadId: "t", metadata: { key: SECRETS["github"] } });
+    expect(text, "what is in memory stays whole").toContain(SECRETS["openai"]);
+    const stored = JSON.stringify([
+      (await checkpointer.load("t"))?.toCheckpoint(),
+      await checkpointer.getMetadata("t"),
+    ]);
+    const all = [...Object.values(SECRETS), dsn].map((secret) => secret.split("\n")[1] ?? secret);
+    expect(all.filter((secret) => stored.includes(secret))).toEqual([]);
+    for (const mark of ["api-key", "token", "private-key", "password"]) expect(stored).toContain(`[redacted:${mark}]`);
+    for (const kept of KEPT) expect(stored).toContain(kept);
+    if (checkpointer.capabilities.search) {
+      expect(await checkpointer.search(random(24, "c"))).toHaveLength(0);
+      expect(await checkpointer.search("library")).toHaveLength(1);
+    }
+    await checkpointer.close();
+    if (storage.directory !== undefined) {
+      const bytes = await bytesIn(storage.directory);
+      expect(all.filter((secret) => bytes.includes(secret))).toEqual([]);
+    }
+    await storage.dispose();
+  });
+
+  test("5: a save that is refused for a secret writes nothing, and goes through once the secret is a reference", async () => {
+    const storage = await backend.create();
+    const checkpointer = storage.open({ redact: refuseSecrets });
+    const state = AgentState.create({ metadata: { key: SECRETS["openai"] } });
+    await expect(checkpointer.save(state, "t")).rejects.toThrow(/holds a secret \(api-key\)\. Put a secretRef\(\)/);
+    expect(await checkpointer.exists("t")).toBe(false);
+    await checkpointer.save(state.withMetadata({ key: secretRef("OPENAI_API_KEY") }), "t");
+    expect(isSecretRef((await checkpointer.load("t"))?.metadata["key"])).toBe(true);
+    await checkpointer.close();
+    await storage.dispose();
+  });
+});
+
+test("5: a redactor of your own sees every text, also in metadata, and bytes and numbers stay what they are", async () => {
+  const [backend] = LOCAL_BACKENDS;
+  const storage = await backend?.create();
+  const checkpointer = storage?.open({ redact: (text) => text.replace("Ann", "[redacted:name]") });
+  const bytes = Buffer.from("Ann");
+  const state = AgentState.create({ metadata: { bytes, big: 12n, at: new Date(0), list: new Map([["Ann", "Ann"]]) } });
+  await checkpointer?.save(state.withMessage(userMessage("I am Ann")), "t", { metadata: { who: "Ann" } });
+  const loaded = await checkpointer?.load("t");
+  expect(loaded?.messages[0]?.content).toBe("I am [redacted:name]");
+  expect(loaded?.metadata["bytes"]).toEqual(bytes);
+  expect(loaded?.metadata["big"]).toBe(12n);
+  expect(loaded?.metadata["at"]).toEqual(new Date(0));
+  expect(await checkpointer?.getMetadata("t")).toEqual({ who: "[redacted:name]" });
+  const nonsense = storage?.open({ redact: (() => undefined) as never });
+  await expect(nonsense?.save(AgentState.create(), "u", { metadata: { a: "b" } })).rejects.toThrow(/returns the text/);
+});
+
+test("5: a reference is resolved when it is needed, from the environment or wherever secrets are", async () => {
+  expect(await resolveSecret(secretRef("A"), async (name) => `secret ${name}`)).toBe("secret A");
+  await expect(resolveSecret(secretRef("HOLDFAST_NO_SUCH_SECRET"))).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(resolveSecret("A" as never)).rejects.toThrow(/takes what secretRef\(\) returned/);
+  expect(() => secretRef("")).toThrow(/by its name/);
+});
