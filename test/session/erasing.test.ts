@@ -6,6 +6,7 @@ import { InMemoryStore, MemoryCheckpointer } from "../../src/backends/memory/ind
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { openStore } from "../../src/backends/open-store.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { StorageBackendAdapter } from "../../src/checkpoint/storage-adapter/adapter.ts";
 import { faultInReceipts } from "../../src/session/receipts.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { ERASED } from "../../src/state/subjects.ts";
@@ -13,6 +14,7 @@ import type { Store } from "../../src/store/store.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { UserStore } from "../../src/wiring/user-store.ts";
+import { MapStorage } from "../dict-storages.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { canary, fill, KEY, range, readableIn, userOf } from "./people.ts";
 
@@ -43,6 +45,15 @@ const LOCAL: readonly (readonly [name: string, create: () => Promise<Backends>])
     "memory",
     async () => ({
       checkpointer: new MemoryCheckpointer(),
+      store: new InMemoryStore(),
+      users: new InMemoryStore(),
+      dispose: async () => undefined,
+    }),
+  ],
+  [
+    "dict storage",
+    async () => ({
+      checkpointer: new StorageBackendAdapter(new MapStorage(new Map())),
       store: new InMemoryStore(),
       users: new InMemoryStore(),
       dispose: async () => undefined,

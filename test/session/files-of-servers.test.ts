@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import pg from "pg";
+import { describe, expect, test } from "vitest";
+import { InMemoryStore } from "../../src/backends/memory/index.ts";
+import { openCheckpointer } from "../../src/backends/open.ts";
+import { openStore } from "../../src/backends/open-store.ts";
+import { CoreUserStore } from "../../src/session/user-store.ts";
+import { PersonalData } from "../../src/wiring/personal-data.ts";
+import { describeWithOwnRedis } from "../redis/fixtures.ts";
+import { findPostgres, HOW_TO_GET_POSTGRES, startPostgres } from "../services/postgres.ts";
+import { startRedis } from "../services/redis.ts";
+import { fill, KEY, range, readableIn, userOf } from "./people.ts";
+
+const [PEOPLE, GONE] = [20, 5];
+const [ERASED, KEPT] = [range(0, GONE), range(GONE, PEOPLE)];
+
+async function fillAndErase(
+  url: string,
+  beforeErasing: () => Promise<void>,
+): Promise<{ readonly cleaned: string; readonly remains: string }> {
+  const [checkpointer, store] = [await openCheckpointer(url), await openStore(url)];
+  await fill(checkpointer, store, new CoreUserStore(async () => store), PEOPLE);
+  await beforeErasing();
+  const data = new PersonalData({
+    checkpointers: [checkpointer],
+    stores: [store],
+    ledger: new InMemoryStore(),
+    key: KEY,
+  });
+  for (const person of ERASED) await data.eraseUser(userOf(person));
+  const places = (await data.receipts()).flatMap((receipt) => receipt.places);
+  await checkpointer.close();
+  await store.close();
+  return {
+    cleaned: places.flatMap(({ cleaned }) => cleaned).join("; "),
+    remains: places.flatMap(({ remains }) => remains).join("; "),
+  };
+}
+
+await describeWithOwnRedis("4: the files of a Redis server", () => {
+  test("4: hold no word of those who were erased, in the append-only file or the dump, and every word of the others", async () => {
+    // Uncompressed, so that a word that is there can be seen.
+    const server = await startRedis({ settings: { save: "3600 100000", rdbcompression: "no" } });
+    try {
+      const { cleaned, remains } = await fillAndErase(server.url, async () => {
+        expect(await readableIn(server.folder, ERASED)).toEqual(ERASED);
+      });
+      expect(cleaned).toContain("the append-only file was written anew");
+      expect(cleaned).toContain("the dump was written anew");
+      expect(remains).toContain("replicas");
+      expect(await readableIn(server.folder, ERASED)).toEqual([]);
+      expect(await readableIn(server.folder, KEPT)).toEqual(KEPT);
+    } finally {
+      await server.stop();
+    }
+  }, 120_000);
+});
+
+const hasPostgres = (await findPostgres()) !== undefined;
+describe.skipIf(!hasPostgres)(
+  `4: the files of a PostgreSQL server${hasPostgres ? "" : `: ${HOW_TO_GET_POSTGRES}`}`,
+  () => {
+    test("4: the receipt says that dead rows and the log remain; after VACUUM FULL the tables' files hold no word of them", async () => {
+      const server = await startPostgres();
+      const admin = new pg.Client({ connectionString: server.url });
+      try {
+        const { remains } = await fillAndErase(server.url, async () => undefined);
+        expect(remains).toMatch(/dead rows.*VACUUM FULL.*write-ahead log/);
+        await admin.connect();
+        await admin.query("VACUUM FULL");
+        await admin.query("CHECKPOINT");
+        const tables = join(server.folder, "data", "base");
+        expect(await readableIn(tables, ERASED)).toEqual([]);
+        expect(await readableIn(tables, KEPT)).toEqual(KEPT);
+      } finally {
+        await admin.end();
+        await server.stop();
+      }
+    }, 120_000);
+  },
+);
