@@ -85,6 +85,7 @@ export {
   type ToolMessage,
   textOf,
   toolMessage,
+  type UnusualFinish,
   type UserMessage,
   userMessage,
 } from "./state/message.ts";

@@ -3,11 +3,12 @@ import { reasonOf } from "../internal/reason-of.ts";
 import { redact, redactCause } from "../internal/redact.ts";
 import { untilAborted } from "../internal/until-aborted.ts";
 import { AnswerCollector, type ModelAnswer, type RequestedToolCall } from "../models/collect-answer.ts";
-import { type ModelPart, type ModelRequest, type ModelUsage, NO_USAGE } from "../models/model.ts";
+import { type FinishReason, type ModelPart, type ModelRequest, type ModelUsage, NO_USAGE } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";
 import { parseToolArguments } from "../models/tool-arguments.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type AssistantMessage, systemMessage, type ToolCall, textOf } from "../state/message.ts";
+import { unusualFinish, wholeCalls } from "./finish.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
 import type { RunContext } from "./run-context.ts";
@@ -22,8 +23,10 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   const { parts, session, limits, emit } = context;
   const request = await buildRequest(context);
   await parts.hooks.beforeModel?.({ request });
-  const { message, usage } = await parts.telemetry.span("model", { "holdfast.model": parts.model.id }, () =>
-    collect(context, request),
+  const { message, usage, finishReason } = await parts.telemetry.span(
+    "model",
+    { "holdfast.model": parts.model.id },
+    () => collect(context, request),
   );
   limits.countUsage(usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
@@ -35,7 +38,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
       ...usage,
     }),
   );
-  emit({ type: "message", message: named });
+  emit({ type: "message", message: named, ...(finishReason !== undefined && { finishReason }) });
   if (mustSave(context, named)) await session.save();
   await runAfter(parts.hooks, "afterModel", { message: named, state: session.state }, emit);
   return named;
@@ -65,7 +68,7 @@ function offeredTools({ parts, session }: RunContext): readonly Tool[] {
 async function collect(
   context: RunContext,
   request: ModelRequest,
-): Promise<{ message: AssistantMessage; usage: ModelUsage }> {
+): Promise<{ message: AssistantMessage; usage: ModelUsage; finishReason: FinishReason | undefined }> {
   const collector = new AnswerCollector();
   try {
     for await (const part of heeding(context.parts.model.stream(request), context.signal)) {
@@ -77,7 +80,9 @@ async function collect(
     context.progress.spoken = textOf({ role: "assistant", content: collector.answer.content });
     if (!context.signal.aborted) throw StateError.is(error) ? error : modelFailure(error);
   }
-  return { message: messageOf(collector.answer), usage: collector.answer.finish?.usage ?? NO_USAGE };
+  const { answer } = collector;
+  const { usage = NO_USAGE, reason: finishReason } = answer.finish ?? {};
+  return { message: messageOf(answer), usage, finishReason };
 }
 
 /** The parts of a stream until the signal aborts, also when the model does not listen to it. */
@@ -99,12 +104,16 @@ const modelFailure = (error: unknown): ModelError =>
   new ModelError(redact(reasonOf(error)), { retryable: false, cause: redactCause(error) });
 
 /** Calls of an answer that was cut off may be half of what the model wanted: they are not kept, and none of them is run. */
-function messageOf({ content, toolCalls, finish }: ModelAnswer): AssistantMessage {
+function messageOf(answer: ModelAnswer): AssistantMessage {
+  const { content, finish } = answer;
   if (finish === undefined) return { role: "assistant", content, incomplete: true };
+  const toolCalls = wholeCalls(answer.toolCalls, finish.reason);
+  const finishReason = unusualFinish(answer, finish.reason);
   return {
     role: "assistant",
     content,
     ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(readCall) }),
+    ...(finishReason !== undefined && { finishReason }),
     ...(finish.providerMetadata !== undefined && { providerMetadata: finish.providerMetadata }),
   };
 }
