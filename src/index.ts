@@ -23,6 +23,7 @@ export {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type CopyOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -89,6 +90,7 @@ export {
   type UserMessage,
   userMessage,
 } from "./state/message.ts";
+export type { OpenCallsPolicy } from "./state/open-calls.ts";
 export type { StateDiff } from "./state/state-diff.ts";
 export type {
   Interrupt,

@@ -93,6 +93,11 @@ export class CoreAgent<Output = unknown> {
     new LimitGuard(options, this.#fixed.now);
   }
 
+  /** Where the threads are kept, opened if it was not yet; `undefined` for an agent that saves nothing. */
+  get checkpointer(): Promise<BaseCheckpointer> | undefined {
+    return this.#options.checkpointer?.();
+  }
+
   /**
    * Says something in a thread and runs until the model has answered. Without a
    * prompt: finishes what the thread's last run left unfinished. What is unfinished

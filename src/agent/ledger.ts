@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { AgentState } from "../state/agent-state.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
 import type { AssistantMessage, ToolCall } from "../state/message.ts";
+import { openCallsIn } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 
 /**
@@ -15,10 +16,6 @@ export interface LedgerCall {
   readonly call: ToolCall;
   readonly execution: ToolExecution;
 }
-
-const SETTLED: ReadonlySet<ToolExecution["status"]> = new Set(["succeeded", "failed", "unknown", "denied"]);
-
-export const isSettled = ({ status }: ToolExecution): boolean => SETTLED.has(status);
 
 /** Enters every call of the model's message as intended, with the key that all attempts at it will share. */
 export function intend(state: AgentState, message: AssistantMessage): AgentState {
@@ -36,16 +33,8 @@ export function intend(state: AgentState, message: AssistantMessage): AgentState
 }
 
 /** The calls of the latest model message that have no outcome yet: what a turn still has to do. */
-export function openCalls(state: AgentState): readonly LedgerCall[] {
-  const message = state.messages.findLast((candidate) => candidate.role === "assistant");
-  if (message?.role !== "assistant") return [];
-  const open: LedgerCall[] = [];
-  for (const call of message.toolCalls ?? []) {
-    const execution = state.toolExecutions.findLast((entry) => entry.toolCallId === call.id) ?? unrecorded(call);
-    if (!isSettled(execution)) open.push({ call, execution });
-  }
-  return open;
-}
+export const openCalls = (state: AgentState): readonly LedgerCall[] =>
+  openCallsIn(state).map(({ call, execution }) => ({ call, execution: execution ?? unrecorded(call) }));
 
 /** A thread that was imported or edited may hold calls the ledger never saw: nothing is known of their fate. */
 const unrecorded = (call: ToolCall): ToolExecution => ({

@@ -2,6 +2,7 @@ import type { Page } from "../driver/page.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import type { OpenCallsPolicy } from "../state/open-calls.ts";
 import { diffStates, type StateDiff } from "../state/state-diff.ts";
 import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
 import type { Lease, LeaseOptions } from "./lease.ts";
@@ -92,6 +93,21 @@ export interface VacuumReport {
 export interface ForkOptions {
   /** The checkpoint to start from. @default the newest */
   readonly at?: string;
+  /**
+   * Tool calls that have no outcome at that checkpoint. "settle": the new thread
+   * does not run them, and its model is told so. "keep": it runs them as well,
+   * with keys of its own. One that was begun is settled either way. @default "settle"
+   */
+  readonly openCalls?: OpenCallsPolicy;
+}
+
+export interface CopyOptions {
+  /**
+   * Tool calls that have no outcome in the newest checkpoint. "settle": as in a
+   * fork, by one more checkpoint. "keep": the copy is exact, keys included, for
+   * a thread that moves; both would run them. @default "settle"
+   */
+  readonly openCalls?: OpenCallsPolicy;
 }
 
 export interface ThreadStats {
@@ -199,7 +215,7 @@ export abstract class BaseCheckpointer {
     return this.#lacks("vacuum", "vacuum");
   }
 
-  copyThread(_source: string, _target: string): Promise<boolean> {
+  copyThread(_source: string, _target: string, _options?: CopyOptions): Promise<boolean> {
     return this.#lacks("branching", "copyThread");
   }
 

@@ -1,6 +1,9 @@
 import { invalid, isPlainObject, type Names, optionsOf } from "../driver/options.ts";
+import { described } from "../internal/known-options.ts";
+import type { OpenCallsPolicy } from "../state/open-calls.ts";
 import type {
   CheckpointRef,
+  CopyOptions,
   FindOptions,
   ForkOptions,
   ListThreadsOptions,
@@ -59,6 +62,12 @@ const SAVE: Names<SaveOptions> = {
 export const FIND: Names<FindOptions> = { ...PAGE, threadPrefix: true };
 export const LIST_THREADS: Names<ListThreadsOptions> = { ...PAGE, pattern: true };
 export const VACUUM: Names<VacuumOptions> = { olderThanDays: true, keepLast: true, dryRun: true };
-export const FORK: Names<ForkOptions> = { at: true };
+export const FORK: Names<ForkOptions> = { at: true, openCalls: true };
+export const COPY: Names<CopyOptions> = { openCalls: true };
+
+export function openCallsOf(method: string, { openCalls = "settle" }: CopyOptions): OpenCallsPolicy {
+  if (openCalls === "settle" || openCalls === "keep") return openCalls;
+  throw invalid(`${method}(): openCalls must be "settle" or "keep", not ${described(openCalls)}`);
+}
 export const LEASE: Names<LeaseOptions> = { owner: true, ttlMs: true, waitMs: true, signal: true };
 export const WATCH: Names<WatchOptions> = { signal: true, pollMs: true };
