@@ -9,6 +9,7 @@ export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
 export { RunError } from "./agent/run-error.ts";
 export {
+  type PersonQuestion,
   type Tool,
   type ToolContext,
   type ToolEffect,

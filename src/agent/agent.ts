@@ -15,7 +15,7 @@ import { assertTools } from "./assert-tools.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
-import { answerInterrupt, pendingInterrupts } from "./interrupts.ts";
+import { answerInterrupt, declineWaiting, type PersonAnswer, pendingInterrupts } from "./interrupts.ts";
 import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
@@ -30,11 +30,11 @@ import type { Tool } from "./tool.ts";
 import { changedTools, withToolList } from "./tool-list.ts";
 import { readResultTool } from "./tool-result.ts";
 
-export interface CoreAgentOptions extends RunLimits {
+export interface CoreAgentOptions<Context = unknown> extends RunLimits {
   /** Resolved when the first run needs it. */
   readonly model: () => Promise<Model>;
   readonly checkpointer?: () => Promise<BaseCheckpointer>;
-  readonly tools?: readonly Tool[];
+  readonly tools?: readonly Tool<Context>[];
   /** Shown to the model before everything else. Not part of the thread: change it any time. */
   readonly systemPrompt?: string;
   /**
@@ -61,34 +61,51 @@ export interface CoreAgentOptions extends RunLimits {
   readonly now?: () => number;
 }
 
-export interface RunOptions {
+export interface RunOptions<Context = unknown> {
   /** The conversation to continue. Without it nothing is saved. */
   readonly threadId?: string;
   readonly signal?: AbortSignal;
-  /** Merged into the thread's metadata; tools see it as `context.metadata`. */
+  /** Merged into the thread's metadata; tools see the whole as `context.metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** For the tools, as `context.context`: connections, clients, the user who is signed in. Never stored. */
+  readonly context?: Context;
+  /**
+   * Questions that wait are declined, with this reason if it is a text, and the
+   * calls that asked them settled as denied. @default false: a prompt is refused as INTERRUPTED
+   */
+  readonly declineWaiting?: boolean | string;
 }
 
-export interface ResumeOptions extends RunOptions {
+export interface ResumeOptions<Context = unknown> extends Omit<RunOptions<Context>, "declineWaiting"> {
   readonly threadId: string;
   readonly interruptId: string;
-  readonly response: unknown;
+  /** What fits the question; for a request for approval an `Approval`. */
+  readonly response?: unknown;
+  /** In place of a response: nobody will answer, with this reason if it is a text. The call is settled as denied. */
+  readonly decline?: boolean | string;
 }
 
+/** What tools need of the runtime context must be given. */
+type Needed<Options, Context> = unknown extends Context ? Options : Options & { readonly context: Context };
+type RunArguments<Context> = unknown extends Context
+  ? [options?: RunOptions<Context>]
+  : [options: Needed<RunOptions<Context>, Context>];
+
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
-export class CoreAgent<Output = unknown> {
-  readonly #options: CoreAgentOptions;
+export class CoreAgent<Output = unknown, Context = unknown> {
+  readonly #options: CoreAgentOptions<Context>;
   readonly #tools: readonly Tool[];
   readonly #fixed: FixedParts;
   readonly #active = new Set<Promise<void>>();
   #telemetry: Promise<Telemetry> | undefined;
   #draining = false;
 
-  constructor(options: CoreAgentOptions) {
+  constructor(options: CoreAgentOptions<Context>) {
     this.#options = options;
     const { tools = [] } = options;
     assertTools(tools);
-    this.#tools = tools;
+    // What they need of the context is for the types of `run` to see to.
+    this.#tools = tools as readonly Tool[];
     this.#fixed = fixedParts(options);
     new LimitGuard(options, this.#fixed.now);
   }
@@ -103,19 +120,32 @@ export class CoreAgent<Output = unknown> {
    * prompt: finishes what the thread's last run left unfinished. What is unfinished
    * when there is a prompt is settled first.
    */
-  run(prompt?: string | UserMessage["content"] | UserMessage, options: RunOptions = {}): Run<Output> {
+  run(prompt?: string | UserMessage["content"] | UserMessage, ...given: RunArguments<Context>): Run<Output> {
+    const options: RunOptions<Context> = given[0] ?? {};
     assertRunOptions(options);
     const message = prompt === undefined ? undefined : asUserMessage(prompt);
     const needsThread = message === undefined;
-    return this.#start(options, { needsThread, begin: (context, adopt) => begin(context, adopt, message) });
+    const { declineWaiting: declines = false } = options;
+    const opening: Opening["begin"] = async (context, adopt) => {
+      const { session, parts } = context;
+      const reason = typeof declines === "string" ? declines : undefined;
+      if (declines !== false) session.change((state) => declineWaiting(state, reason, parts.now()));
+      return begin(context, adopt, message);
+    };
+    return this.#start(options, { needsThread, begin: opening });
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
-  resume(options: ResumeOptions): Run<Output> {
+  resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output> {
     assertResumeOptions(options);
-    const { interruptId, response } = options;
+    const { interruptId, response, decline = false } = options;
+    const why = typeof decline === "string" ? { reason: decline } : {};
+    const given: PersonAnswer = decline === false ? { value: response } : { declined: true, ...why };
     const answer: Opening["begin"] = async ({ session, parts }, adopt) => {
-      const answered = await answerInterrupt(session.state, interruptId, response, parts.now());
+      const answered = await answerInterrupt(session.state, interruptId, given, {
+        now: parts.now(),
+        tools: parts.tools,
+      });
       session.change(() => adopt(answered));
       await session.save();
     };
@@ -130,6 +160,7 @@ export class CoreAgent<Output = unknown> {
 
   #start(options: RunOptions, opening: Opening): Run<Output> {
     if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
+    this.#assertAnswerable(options);
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -144,6 +175,18 @@ export class CoreAgent<Output = unknown> {
         end();
       }
     });
+  }
+
+  /** Without a thread a question is gone when the run ends, and its call can never be run. */
+  #assertAnswerable({ threadId }: RunOptions): void {
+    if (threadId !== undefined && this.#options.checkpointer !== undefined) return;
+    const asking = this.#tools.find(({ mayNeedApproval }) => mayNeedApproval === true);
+    if (asking === undefined) return;
+    const missing = threadId === undefined ? "a threadId" : "an agent with a checkpointer";
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `the tool ${JSON.stringify(asking.name)} needs approval, which can only be given in a thread that is kept: this run needs ${missing}`,
+    );
   }
 
   async #withThread(
@@ -188,7 +231,9 @@ export class CoreAgent<Output = unknown> {
       session,
       limits: new LimitGuard(this.#options, parts.now),
       threadId: options.threadId,
-      metadata: options.metadata ?? {},
+      metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
+      runtime: options.context,
+      isKept: place !== undefined,
       signal: signalOf(place?.lease?.signal, options.signal),
       isDraining: () => this.#draining,
       progress: { spoken: "" },

@@ -2,8 +2,19 @@ import { assertKnownOptions, described, type OptionKinds } from "../internal/kno
 import type { ResumeOptions, RunOptions } from "./agent.ts";
 import type { AgentHooks } from "./hooks.ts";
 
-const RUN: OptionKinds<RunOptions> = { threadId: "string", signal: "object", metadata: "object" };
-const RESUME: OptionKinds<ResumeOptions> = { ...RUN, interruptId: "string", response: "anything" };
+const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting">> = {
+  threadId: "string",
+  signal: "object",
+  metadata: "object",
+  context: "anything",
+};
+const RUN: OptionKinds<RunOptions> = { ...SHARED, declineWaiting: ["boolean", "string"] };
+const RESUME: OptionKinds<ResumeOptions> = {
+  ...SHARED,
+  interruptId: "string",
+  response: "anything",
+  decline: ["boolean", "string"],
+};
 
 export function assertRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -23,6 +34,11 @@ export function assertResumeOptions(options: ResumeOptions): void {
   assertKnownOptions("resume()", options, RESUME);
   for (const name of ["threadId", "interruptId"] as const) {
     if (options[name] === undefined) throw new TypeError(`resume() needs ${name}. ${usage}`);
+  }
+  const isDeclined = options.decline !== undefined && options.decline !== false;
+  if (isDeclined === "response" in options) {
+    const both = isDeclined ? "a response or decline, not both" : "a response, or decline: true";
+    throw new TypeError(`resume() needs ${both}. ${usage}`);
   }
   assertSignal("resume()", options.signal);
 }

@@ -47,6 +47,9 @@ async function bringToEnd(context: RunContext, ledgerCall: LedgerCall): Promise<
   );
   if (outcome === "cancelled") return;
   const isEdited = call !== ledgerCall.call;
+  if (outcome instanceof InterruptSignal && !context.isKept) {
+    return close(context, { call, execution: started }, failure(NOBODY_TO_ASK), tool);
+  }
   if (outcome instanceof InterruptSignal) {
     session.change((state) =>
       state.withInterrupt(outcome.interrupt).withToolExecution({ ...started, status: "waiting" }),
@@ -73,6 +76,8 @@ async function prepare(context: RunContext, ledgerCall: LedgerCall): Promise<Pre
   const { parts, session } = context;
   const { execution } = ledgerCall;
   if (execution.status === "waiting" && hasOpenQuestion(context, execution)) return "waiting";
+  const declined = declinedQuestion(context, execution);
+  if (declined !== undefined) return { outcome: declined };
   const answered = approvalOf(context, execution);
   if (answered?.decision === "deny") {
     const reason = answered.reason === undefined ? "" : ` The reason: ${answered.reason}`;
@@ -173,6 +178,16 @@ async function askForApproval(context: RunContext, call: ToolCall, execution: To
 function approvalOf({ session }: RunContext, execution: ToolExecution): Approval | undefined {
   const id = `${execution.toolCallId}/approval`;
   return session.state.interrupts.find((interrupt) => interrupt.id === id)?.answer?.value as Approval | undefined;
+}
+
+const NOBODY_TO_ASK =
+  "This tool asks a person, and this run has no thread in which the question could wait. It was not answered.";
+
+function declinedQuestion({ session }: RunContext, { toolCallId }: ToolExecution): Outcome | undefined {
+  const found = session.state.interrupts.find((one) => one.toolCallId === toolCallId && one.answer?.declined === true);
+  if (found === undefined) return undefined;
+  const reason = found.answer?.reason === undefined ? "" : ` The reason: ${found.answer.reason}`;
+  return { status: "denied", content: `A person declined to answer: ${found.question}${reason}` };
 }
 
 const hasOpenQuestion = ({ session }: RunContext, execution: ToolExecution): boolean =>

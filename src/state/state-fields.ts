@@ -29,8 +29,18 @@ export interface Interrupt {
   readonly question: string;
   /** JSON Schema of the answer, where the tool gave one. */
   readonly schema?: Readonly<Record<string, unknown>>;
+  /** By which the tool knows the question again, where it gave one; else by its words and its schema. */
+  readonly key?: string;
   readonly askedAt: number;
-  readonly answer?: { readonly value: unknown; readonly at: number };
+  readonly answer?: InterruptAnswer;
+}
+
+export interface InterruptAnswer {
+  readonly value: unknown;
+  readonly at: number;
+  /** Nobody will answer: the call that asked is settled as denied. */
+  readonly declined?: true;
+  readonly reason?: string;
 }
 
 export interface ReasoningStep {

@@ -10,8 +10,8 @@ import { type AiSdkModel, fromAiSdk, isAiSdkModel } from "../providers/ai-sdk/in
 import { modelFromString } from "../providers/strings.ts";
 import { assertAgentOptions } from "./assert-agent-options.ts";
 
-export interface AgentOptions<Schema extends AnySchema = AnySchema>
-  extends Omit<CoreAgentOptions, "model" | "checkpointer" | "outputSchema"> {
+export interface AgentOptions<Schema extends AnySchema = AnySchema, Context = unknown>
+  extends Omit<CoreAgentOptions<Context>, "model" | "checkpointer" | "outputSchema"> {
   /** A name ("openai:gpt-5"), any AI SDK language model, or a `Model` of your own. */
   readonly model: string | Model | AiSdkModel;
   /** Where threads are kept: a checkpointer, or a URL for `openCheckpointer`. Without one nothing is saved. */
@@ -25,10 +25,13 @@ export interface AgentOptions<Schema extends AnySchema = AnySchema>
  * anywhere. This is where names become models and URLs become checkpointers;
  * the loop itself knows neither.
  */
-export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<SchemaOutput<Schema>> {
+export class Agent<Schema extends AnySchema = AnySchema, Context = unknown> extends CoreAgent<
+  SchemaOutput<Schema>,
+  Context
+> {
   readonly #opened: OpenOnce<BaseCheckpointer> | undefined;
 
-  constructor(options: AgentOptions<Schema>) {
+  constructor(options: AgentOptions<Schema, Context>) {
     assertAgentOptions(options);
     const { model, checkpointer, ...rest } = options;
     const opened = checkpointer === undefined ? undefined : new OpenOnce(resolveCheckpointer(checkpointer));
