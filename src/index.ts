@@ -1,4 +1,4 @@
-export type { ResumeOptions, RunOptions } from "./agent/agent.ts";
+export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
@@ -8,6 +8,7 @@ export type { ConversationPort, MemoryContext, MemoryPort } from "./agent/ports.
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
 export { RunError } from "./agent/run-error.ts";
+export type { ResumeOptions, RunOptions } from "./agent/run-options.ts";
 export {
   type PersonQuestion,
   type Tool,

@@ -10,8 +10,10 @@ import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type UserMessage, userMessage } from "../state/message.ts";
-import { assertPrompt, assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
-import { assertTools } from "./assert-tools.ts";
+import { assertPrompt } from "./assert-prompt.ts";
+import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
+import { assertAnswerable, assertTools } from "./assert-tools.ts";
+import { assertDrainOptions, type DrainOptions, drainRuns, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
@@ -24,11 +26,14 @@ import { HistoryRepair } from "./repair-history.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { lastText, RunError } from "./run-error.ts";
+import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
+import { inTermsOfARun } from "./told-to-caller.ts";
 import type { Tool } from "./tool.ts";
 import { changedTools, withToolList } from "./tool-list.ts";
 import { readResultTool } from "./tool-result.ts";
+import { UnsavedThreads } from "./unsaved-threads.ts";
 
 export interface CoreAgentOptions<Context = unknown> extends RunLimits {
   /** Resolved when the first run needs it. */
@@ -61,42 +66,14 @@ export interface CoreAgentOptions<Context = unknown> extends RunLimits {
   readonly now?: () => number;
 }
 
-export interface RunOptions<Context = unknown> {
-  /** The conversation to continue. Without it nothing is saved. */
-  readonly threadId?: string;
-  readonly signal?: AbortSignal;
-  /** Merged into the thread's metadata; tools see the whole as `context.metadata`. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  /** For the tools, as `context.context`: connections, clients, the user who is signed in. Never stored. */
-  readonly context?: Context;
-  /**
-   * Questions that wait are declined, with this reason if it is a text, and the
-   * calls that asked them settled as denied. @default false: a prompt is refused as INTERRUPTED
-   */
-  readonly declineWaiting?: boolean | string;
-}
-
-export interface ResumeOptions<Context = unknown> extends Omit<RunOptions<Context>, "declineWaiting"> {
-  readonly threadId: string;
-  readonly interruptId: string;
-  /** What fits the question; for a request for approval an `Approval`. */
-  readonly response?: unknown;
-  /** In place of a response: nobody will answer, with this reason if it is a text. The call is settled as denied. */
-  readonly decline?: boolean | string;
-}
-
-/** What tools need of the runtime context must be given. */
-type Needed<Options, Context> = unknown extends Context ? Options : Options & { readonly context: Context };
-type RunArguments<Context> = unknown extends Context
-  ? [options?: RunOptions<Context>]
-  : [options: Needed<RunOptions<Context>, Context>];
-
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
 export class CoreAgent<Output = unknown, Context = unknown> {
   readonly #options: CoreAgentOptions<Context>;
   readonly #tools: readonly Tool[];
   readonly #fixed: FixedParts;
-  readonly #active = new Set<Promise<void>>();
+  /** The runs under way, each with what cuts it off. */
+  readonly #active = new Map<Promise<void>, AbortController>();
+  readonly #unsaved = new UnsavedThreads();
   #telemetry: Promise<Telemetry> | undefined;
   #draining = false;
 
@@ -153,40 +130,33 @@ export class CoreAgent<Output = unknown, Context = unknown> {
   }
 
   /** Lets every run finish its iteration, save and stop; new runs are refused. For SIGTERM. */
-  async drain(): Promise<void> {
+  async drain(options: DrainOptions = {}): Promise<void> {
+    assertDrainOptions("drain()", options);
     this.#draining = true;
-    await Promise.allSettled(this.#active);
+    await drainRuns(this.#active, options);
   }
 
   #start(options: RunOptions, opening: Opening): Run<Output> {
     if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
-    this.#assertAnswerable(options);
+    assertAnswerable(this.#tools, options.threadId, this.#options.checkpointer !== undefined);
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    this.#active.add(ended);
+    const stop = new AbortController();
+    this.#active.set(ended, stop);
+    const signal = signalOf(stop.signal, options.signal);
     // Its end is noted inside the run and not by a handler on it: a failure that nobody looks at must stay loud.
     return new Run<Output>(async (emit) => {
       try {
-        return await this.#withThread(options, opening, emit);
+        return await this.#withThread({ ...options, signal }, opening, emit);
+      } catch (error) {
+        throw inTermsOfARun(error);
       } finally {
         this.#active.delete(ended);
         end();
       }
     });
-  }
-
-  /** Without a thread a question is gone when the run ends, and its call can never be run. */
-  #assertAnswerable({ threadId }: RunOptions): void {
-    if (threadId !== undefined && this.#options.checkpointer !== undefined) return;
-    const asking = this.#tools.find(({ mayNeedApproval }) => mayNeedApproval === true);
-    if (asking === undefined) return;
-    const missing = threadId === undefined ? "a threadId" : "an agent with a checkpointer";
-    throw new StateError(
-      "INVALID_ARGUMENT",
-      `the tool ${JSON.stringify(asking.name)} needs approval, which can only be given in a thread that is kept: this run needs ${missing}`,
-    );
   }
 
   async #withThread(
@@ -196,6 +166,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
   ): Promise<RunResult<Output>> {
     const { threadId } = options;
     const { checkpointer: open, lease } = this.#options;
+    if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
     if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
     const checkpointer = await open();
     assertCheckpointer(checkpointer, "Agent({ checkpointer })");
@@ -226,6 +197,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
         }),
     );
     const parts = await this.#parts(session);
+    const budget = new TimeBudget(this.#options.timeBudgetMs);
     const context: RunContext = {
       parts,
       session,
@@ -234,7 +206,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
       runtime: options.context,
       isKept: place !== undefined,
-      signal: signalOf(place?.lease?.signal, options.signal),
+      signal: signalOf(place?.lease?.signal, options.signal, budget.spent),
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
@@ -243,7 +215,8 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     };
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
-    return parts.telemetry.span("run", { "holdfast.run": runId }, () => this.#toTheEnd(context, opening, options));
+    const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options);
+    return parts.telemetry.span("run", { "holdfast.run": runId }, work).finally(() => budget.end());
   }
 
   async #toTheEnd(context: RunContext, opening: Opening, options: RunOptions): Promise<RunResult<Output>> {
@@ -308,8 +281,10 @@ function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): U
 }
 
 function resultOf<Output>({ session, limits }: RunContext, { stopReason, output }: Ending): RunResult<Output> {
+  const text = lastText(session.state);
   return {
-    text: lastText(session.state),
+    text,
+    message: text,
     state: session.state,
     stopReason,
     usage: limits.usage,

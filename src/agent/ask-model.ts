@@ -11,6 +11,13 @@ import { type AssistantMessage, systemMessage, type ToolCall, textOf } from "../
 import { unusualFinish, wholeCalls } from "./finish.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
+import {
+  filesToLeaveOut,
+  isAboutTheRequest,
+  rememberRefused,
+  withoutFiles,
+  withoutRefusedFiles,
+} from "./refused-files.ts";
 import type { RunContext } from "./run-context.ts";
 import { modelTool, type Tool } from "./tool.ts";
 import { READ_RESULT } from "./tool-result.ts";
@@ -26,7 +33,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   const { message, usage, finishReason } = await parts.telemetry.span(
     "model",
     { "holdfast.model": parts.model.id },
-    () => collect(context, request),
+    () => answerTo(context, request),
   );
   limits.countUsage(usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
@@ -51,8 +58,9 @@ async function buildRequest(context: RunContext): Promise<ModelRequest> {
   const system = parts.systemPrompt === undefined ? [] : [systemMessage(parts.systemPrompt)];
   const output =
     parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
+  const repaired = history.repair(recalled.length === 0 ? shaped : [...recalled, ...shaped], system);
   return {
-    messages: history.repair(recalled.length === 0 ? shaped : [...recalled, ...shaped], system),
+    messages: withoutRefusedFiles(repaired, session.state, parts.model.id),
     tools: offeredTools(context).map(modelTool),
     ...output,
     signal,
@@ -65,10 +73,32 @@ function offeredTools({ parts, session }: RunContext): readonly Tool[] {
   return [...parts.tools.values()].filter((tool) => hasArtifacts || tool.name !== READ_RESULT);
 }
 
-async function collect(
-  context: RunContext,
-  request: ModelRequest,
-): Promise<{ message: AssistantMessage; usage: ModelUsage; finishReason: FinishReason | undefined }> {
+interface Collected {
+  readonly message: AssistantMessage;
+  readonly usage: ModelUsage;
+  readonly finishReason: FinishReason | undefined;
+}
+
+/** Where the model refuses the request and older files may be why, it is asked again without those. */
+async function answerTo(context: RunContext, request: ModelRequest): Promise<Collected> {
+  const { session, parts, emit } = context;
+  try {
+    return await collect(context, request);
+  } catch (error) {
+    if (!isAboutTheRequest(error) || context.progress.spoken !== "") throw error;
+    for (const digests of filesToLeaveOut(request.messages)) {
+      const messages = withoutFiles(request.messages, digests);
+      const answer = await collect(context, { ...request, messages }).catch(() => undefined);
+      if (answer === undefined) continue;
+      session.change((state) => rememberRefused(state, parts.model.id, digests));
+      emit({ type: "warning", where: "files", error });
+      return answer;
+    }
+    throw error;
+  }
+}
+
+async function collect(context: RunContext, request: ModelRequest): Promise<Collected> {
   const collector = new AnswerCollector();
   try {
     for await (const part of heeding(context.parts.model.stream(request), context.signal)) {

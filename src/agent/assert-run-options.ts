@@ -1,6 +1,6 @@
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
-import type { ResumeOptions, RunOptions } from "./agent.ts";
 import type { AgentHooks } from "./hooks.ts";
+import type { ResumeOptions, RunOptions } from "./run-options.ts";
 
 const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting">> = {
   threadId: "string",
@@ -47,16 +47,6 @@ function assertSignal(where: string, signal: unknown): void {
   if (signal === undefined || signal instanceof AbortSignal) return;
   const advice = signal instanceof AbortController ? "; write controller.signal" : "";
   throw new TypeError(`${where}: signal must be an AbortSignal, not ${described(signal)}${advice}`);
-}
-
-/** A text, parts, or a message of the user's. */
-export function assertPrompt(prompt: unknown): void {
-  if (typeof prompt === "string" || Array.isArray(prompt)) return;
-  if (typeof prompt === "object" && prompt !== null && (prompt as { role?: unknown }).role === "user") return;
-  throw new TypeError(
-    `run() takes the prompt first: a text, a list of parts or a userMessage(), not ${described(prompt)}. ` +
-      "Write agent.run(prompt, { threadId }), or agent.run(undefined, { threadId }) to finish what was begun",
-  );
 }
 
 const HOOKS: Readonly<Record<keyof AgentHooks, "function">> = {

@@ -39,6 +39,8 @@ export type StopReason =
 export interface RunResult<Output = unknown> {
   /** The last words of the model. */
   readonly text: string;
+  /** The same, under another name. */
+  readonly message: string;
   readonly state: AgentState;
   readonly stopReason: StopReason;
   /** Of this run; the thread's sums are in `state.totals`. */

@@ -1,4 +1,5 @@
 import { reasonOf } from "../internal/reason-of.ts";
+import { untilAborted } from "../internal/until-aborted.ts";
 import { encodeText } from "../state/codec.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
@@ -130,6 +131,8 @@ async function afterCrash(
 ): Promise<Prepared> {
   if (tool.effect !== "atMostOnce") return { tool, input, call };
   const verified = await verify(context, tool, input, call, execution);
+  // Whoever was cut off while looking has found nothing out: the call stays open for the next who looks.
+  if (verified === undefined && context.signal.aborted) return "waiting";
   if (verified?.outcome === "done") return { outcome: success(verified.result) };
   if (verified?.outcome === "not-done") return { tool, input, call };
   const content =
@@ -152,7 +155,7 @@ async function verify(
     });
     // A person is not asked here: one who is needed to find out has not found out yet.
     const place = toolContext(context, call, execution, context.signal, giveUp);
-    return await Promise.race([tool.verify?.(input, place), gaveUp]);
+    return await untilAborted(Promise.race([tool.verify?.(input, place), gaveUp]), context.signal);
   } catch (error) {
     context.emit({ type: "warning", where: `verify of ${tool.name}`, error });
     return undefined;

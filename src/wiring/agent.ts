@@ -1,5 +1,6 @@
 import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
-import { openCheckpointer } from "../backends/open.ts";
+import type { DrainOptions } from "../agent/cut-off.ts";
+import { backendOf, openCheckpointer } from "../backends/open.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
@@ -41,8 +42,8 @@ export class Agent<Schema extends AnySchema = AnySchema, Context = unknown> exte
   }
 
   /** Drains, and closes the checkpointer if the agent opened it itself, from a URL. One that was handed in stays open. */
-  async close(): Promise<void> {
-    await this.drain();
+  async close(options: DrainOptions = {}): Promise<void> {
+    await this.drain(options);
     await (await this.#opened?.opened())?.close();
   }
 
@@ -56,9 +57,12 @@ async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
   return retryingModel(isAiSdkModel(model) ? fromAiSdk(model) : model);
 }
 
-/** A wrong object is refused when the agent is made, not when its first answer should be saved. */
+/** A wrong object, or a URL of nobody's, is refused when the agent is made, not when its first answer should be saved. */
 function resolveCheckpointer(checkpointer: BaseCheckpointer | string): () => Promise<BaseCheckpointer> {
-  if (typeof checkpointer === "string") return () => openCheckpointer(checkpointer);
+  if (typeof checkpointer === "string") {
+    backendOf(checkpointer);
+    return () => openCheckpointer(checkpointer);
+  }
   assertCheckpointer(checkpointer, "Agent({ checkpointer })");
   return async () => checkpointer;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { RunOptions } from "../../src/agent/agent.ts";
 import { mcpTools } from "../../src/agent/mcp-tools.ts";
+import type { RunOptions } from "../../src/agent/run-options.ts";
 import { tool } from "../../src/agent/tool.ts";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { type AnySchema, readySchema } from "../../src/models/schema.ts";
