@@ -22,11 +22,20 @@ import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
+import {
+  assertRecoverOptions,
+  nothingToRecover,
+  type RecoverArguments,
+  type RecoverOptions,
+  type RecoverReport,
+  recoverThreads,
+} from "./recovering.ts";
 import { HistoryRepair } from "./repair-history.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { lastText, RunError } from "./run-error.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
+import { withoutStopMark, withStopMark } from "./stop-mark.ts";
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
 import { inTermsOfARun } from "./told-to-caller.ts";
@@ -129,6 +138,18 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     return this.#start(options, { needsThread: true, begin: answer });
   }
 
+  /** Goes on with every thread whose last turn was left unfinished by a process that is gone. For the start of a program. */
+  async recover(...given: RecoverArguments<Context>): Promise<RecoverReport> {
+    const options: RecoverOptions<Context> = given[0] ?? {};
+    assertRecoverOptions(options);
+    const checkpointer = await this.checkpointer;
+    if (checkpointer === undefined) throw nothingToRecover();
+    const begins: Opening["begin"] = (context, adopt) => begin(context, adopt, undefined);
+    const run = (threadId: string): Run<Output> =>
+      this.#start({ threadId, context: options.context }, { needsThread: true, begin: begins });
+    return recoverThreads(checkpointer, options, { now: this.#fixed.now(), isDraining: () => this.#draining, run });
+  }
+
   /** Lets every run finish its iteration, save and stop; new runs are refused. For SIGTERM. */
   async drain(options: DrainOptions = {}): Promise<void> {
     assertDrainOptions("drain()", options);
@@ -227,10 +248,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       if (changed !== undefined) emit({ type: "warning", where: "tools", error: new Error(changed) });
       const { metadata } = options;
       await opening.begin(context, (state) => {
-        const listed = withToolList(state, this.#tools);
+        const listed = withToolList(withoutStopMark(state), this.#tools);
         return metadata === undefined ? listed : listed.withMetadata(metadata);
       });
       const ending = await drive(context);
+      session.change((state) => withStopMark(state, ending.stopReason));
       await session.save();
       await this.#afterwards(context, ending);
       emit({ type: "run-end", stopReason: ending.stopReason });

@@ -39,7 +39,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   if (message.incomplete === true && message.content.length === 0) return undefined;
   const named = withUnusedIds(session.state, message);
   session.change((state) =>
-    intend(state.withMessage(named), named).withUsage({
+    intend(state.withMessage(named), named, parts.tools).withUsage({
       iterations: 1,
       toolCalls: named.toolCalls?.length ?? 0,
       ...usage,

@@ -4,6 +4,7 @@ import { canonicalJson } from "../state/canonical-json.ts";
 import type { AssistantMessage, ToolCall } from "../state/message.ts";
 import { openCallsIn } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
+import type { Tool } from "./tool.ts";
 
 /**
  * The tool ledger: for each call of a tool, what is known of it. Its entries
@@ -18,7 +19,7 @@ export interface LedgerCall {
 }
 
 /** Enters every call of the model's message as intended, with the key that all attempts at it will share. */
-export function intend(state: AgentState, message: AssistantMessage): AgentState {
+export function intend(state: AgentState, message: AssistantMessage, tools: ReadonlyMap<string, Tool>): AgentState {
   let next = state;
   for (const call of message.toolCalls ?? []) {
     next = next.withToolExecution({
@@ -27,9 +28,16 @@ export function intend(state: AgentState, message: AssistantMessage): AgentState
       status: "intended",
       idempotencyKey: randomUUID(),
       argumentsHash: argumentsHash(call),
+      ...recordedOf(tools.get(call.name)),
     });
   }
   return next;
+}
+
+/** What a later process, which may have other tools, should know of the one that was meant. */
+function recordedOf(tool: Tool | undefined): Pick<ToolExecution, "effect" | "terminal"> {
+  if (tool === undefined) return {};
+  return { effect: tool.effect, ...(tool.terminal && { terminal: true }) };
 }
 
 /** The calls of the latest model message that have no outcome yet: what a turn still has to do. */

@@ -129,7 +129,8 @@ async function afterCrash(
   call: ToolCall,
   execution: ToolExecution,
 ): Promise<Prepared> {
-  if (tool.effect !== "atMostOnce") return { tool, input, call };
+  // What it was when it began counts as well: whoever made the tool harmless since did not make that attempt so.
+  if (tool.effect !== "atMostOnce" && execution.effect !== "atMostOnce") return { tool, input, call };
   const verified = await verify(context, tool, input, call, execution);
   // Whoever was cut off while looking has found nothing out: the call stays open for the next who looks.
   if (verified === undefined && context.signal.aborted) return "waiting";

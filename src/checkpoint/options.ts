@@ -12,6 +12,7 @@ import type {
   ThreadSearchHit,
   VacuumOptions,
 } from "./base-checkpointer.ts";
+import type { InboxOptions } from "./inbox.ts";
 import type { LeaseOptions } from "./lease.ts";
 import type { WatchOptions } from "./watching.ts";
 
@@ -48,6 +49,7 @@ const SUMMARY: Names<ThreadSearchHit> = {
   metadata: true,
   bytes: true,
   seq: true,
+  standing: true,
   score: true,
 };
 const PAGE: Names<PageOptions> = { limit: true, cursor: true };
@@ -60,7 +62,8 @@ const SAVE: Names<SaveOptions> = {
   ttlSeconds: true,
 };
 export const FIND: Names<FindOptions> = { ...PAGE, threadPrefix: true };
-export const LIST_THREADS: Names<ListThreadsOptions> = { ...PAGE, pattern: true };
+export const LIST_THREADS: Names<ListThreadsOptions> = { ...PAGE, pattern: true, standing: true };
+export const INBOX: Names<InboxOptions> = { ...PAGE, threadPrefix: true };
 export const VACUUM: Names<VacuumOptions> = { olderThanDays: true, keepLast: true, dryRun: true };
 export const FORK: Names<ForkOptions> = { at: true, openCalls: true };
 export const COPY: Names<CopyOptions> = { openCalls: true };
