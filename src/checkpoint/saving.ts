@@ -4,7 +4,7 @@ import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { leastBytesOf } from "../state/immutable.ts";
 import { lookAtBytes, NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
-import { standingOf } from "../state/standing.ts";
+import { withStanding } from "../state/standing.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
 import {
   type Attempt,
@@ -213,7 +213,6 @@ async function planAppend(
   const lease = leaseAfterWrite(context, expected, options.lease);
   const edited = Object.keys(edits).length === 0 ? {} : { edits: (expected?.thread?.edits ?? 0) + 1 };
   const thread = { ...expected?.thread, ...edited, ...(lease !== undefined && { lease }) };
-  const standing = standingOf(state.fields);
   const fields: RecordFields = {
     kind: planned.kind,
     createdAt: context.now(),
@@ -222,7 +221,7 @@ async function planAppend(
     messageCount: state.messages.length,
     chain: planned.chain,
     ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
-    ...(standing !== undefined && { standing }),
+    ...withStanding(state.fields),
     ...(Object.keys(thread).length > 0 && { thread }),
   };
   const record = sealRecord({
@@ -280,10 +279,10 @@ function planFitting(
 }
 
 function tooLarge({ log }: CheckpointContext, threadId: string, size: string): StateError {
-  const { maxRecordBytes } = log.capabilities;
   const found = `what is new in thread ${JSON.stringify(threadId)} is ${size} bytes`;
-  const remedy = "Save it in several steps, with fewer new messages or fields in each";
-  return new StateError("TOO_LARGE", `${found}; ${log.name} takes at most ${maxRecordBytes}. ${remedy}`, { threadId });
+  const limit = `${log.name} takes at most ${log.capabilities.maxRecordBytes}`;
+  const message = `${found}; ${limit}. Save it in several steps, with fewer new messages or fields in each`;
+  return new StateError("TOO_LARGE", message, { threadId });
 }
 
 function conflict(
@@ -292,8 +291,7 @@ function conflict(
   expected: string | null,
   actual: string | null,
 ): StateError {
-  const found = actual === null ? "no thread" : actual;
-  const wanted = expected === null ? "no thread" : expected;
+  const [wanted, found] = [expected ?? "no thread", actual ?? "no thread"];
   return new StateError(
     "CONFLICT",
     `${context.log.name}: thread ${JSON.stringify(threadId)} has moved on: expected ${wanted}, found ${found}. Load it again and redo the change; nothing was written`,
