@@ -8,6 +8,7 @@ const SHARED: Readonly<Record<string, Kind>> = {
   retry: "object",
   now: "function",
   durability: "string",
+  access: "string",
 };
 
 /** Refuses an option that does not exist: a misspelt one must not be ignored in silence. */
