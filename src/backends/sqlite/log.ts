@@ -49,17 +49,20 @@ const THREADS_PER_STEP = 500;
 export class SqliteLog implements ThreadLog {
   readonly name = "sqlite";
   readonly capabilities: LogCapabilities;
+  /** With read access. */
+  readonly connect?: () => Promise<void>;
   readonly #connection: Connection<Statements>;
   /** Whoever indexed last knows best which words a record brought. */
   #wordsOf: WordsOf = wordsOfRecord;
 
   constructor({ connection, tablePrefix }: SqliteLogOptions) {
     const names = tableNames(tablePrefix);
-    this.#connection = new Connection(connection, async ({ database, isReadOnly }) => {
-      await prepareTables(database, names, isReadOnly, checkpoints(names));
-      return prepareStatements(database, names);
+    this.#connection = new Connection(connection, async (handle) => {
+      await prepareTables(handle, names, checkpoints(names));
+      return prepareStatements(handle.database, names);
     });
-    this.capabilities = factsOf(connection.durability).capabilities;
+    this.capabilities = factsOf(connection).capabilities;
+    if (connection.settings.access === "read") this.connect = () => this.#connection.read(() => undefined);
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {

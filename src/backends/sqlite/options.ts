@@ -1,14 +1,20 @@
 import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
-import type { Durability } from "../../driver/durability.ts";
 import { StateError } from "../../errors.ts";
 import { CONNECTION_OPTIONS, connectionOf, SqliteConnection, type SqliteConnectionOptions } from "./connect.ts";
 import type { SqliteLogOptions } from "./log.ts";
 
 /** What is known of the driver before it is loaded: a file promises what it promises, open or not. */
-export const factsOf = (durability: Durability): DriverFacts => ({
+export const factsOf = ({ durability, settings }: SqliteConnection): DriverFacts => ({
   name: "sqlite",
-  offers: ["search", "catchUp", "queryMetadata", "declined"],
+  // A writer makes the file when it needs it. A reader asks whether it is there, so that `connect()` tells.
+  offers: [
+    ...(settings.access === "read" ? (["connect"] as const) : []),
+    "search",
+    "catchUp",
+    "queryMetadata",
+    "declined",
+  ],
   capabilities: {
     durability,
     conditionalAppend: true,
