@@ -30,12 +30,12 @@ const itself = async (opened: number): Promise<number> => opened;
 describe("10.2: one connection, many facets", () => {
   test("it is opened once, at the first use, and closed with the last lease", async () => {
     const { shared, events } = counted();
-    const [log, store] = [shared.lease(), shared.lease()];
+    const [log, store] = [shared.lease(itself), shared.lease(itself)];
     expect(events).toEqual([]);
-    expect(await Promise.all([log.open(itself), store.open(itself)])).toEqual([1, 1]);
+    expect(await Promise.all([log.get(), store.get()])).toEqual([1, 1]);
     await log.release();
     expect(events).toEqual(["open 1"]);
-    expect(await store.open(itself)).toBe(1);
+    expect(await store.get()).toBe(1);
     await store.release();
     expect(events).toEqual(["open 1", "close 1"]);
   });
@@ -44,49 +44,55 @@ describe("10.2: one connection, many facets", () => {
     "released in the order %s, %s, %s, it is closed by the last",
     async (...order) => {
       const { shared, events } = counted();
-      const leases = new Map<string, Lease<number>>(order.map((name) => [name, shared.lease()]));
-      for (const lease of leases.values()) await lease.open(itself);
+      const leases = new Map<string, Lease<number>>(order.map((name) => [name, shared.lease(itself)]));
+      for (const lease of leases.values()) await lease.get();
       for (const [index, name] of order.entries()) {
         await leases.get(name)?.release();
         expect(events).toEqual(index === 2 ? ["open 1", "close 1"] : ["open 1"]);
-        for (const rest of order.slice(index + 1)) expect(await leases.get(rest)?.open(itself)).toBe(1);
+        for (const rest of order.slice(index + 1)) expect(await leases.get(rest)?.get()).toBe(1);
       }
     },
   );
 
-  test("a lease that was never used keeps it open as well", async () => {
+  test("what is prepared once is not prepared again, and a lease that was never used keeps it open as well", async () => {
     const { shared, events } = counted();
-    const [used, unused] = [shared.lease(), shared.lease()];
-    await used.open(itself);
+    let times = 0;
+    const used = shared.lease(async () => ++times);
+    const [unused, held] = [shared.lease(itself), shared.hold()];
+    expect(await used.opened()).toBeUndefined();
+    expect(await Promise.all([used.get(), used.get()])).toEqual([1, 1]);
+    expect(await used.opened()).toBe(1);
     await used.release();
-    expect(await unused.open(itself)).toBe(1);
+    expect(await unused.get()).toBe(1);
     await unused.release();
+    expect(events).toEqual(["open 1"]);
+    await held.release();
     expect(events).toEqual(["open 1", "close 1"]);
   });
 
   test("a released lease is CLOSED, and releasing it twice releases it once", async () => {
     const { shared, events } = counted();
-    const [log, store] = [shared.lease(), shared.lease()];
-    await store.open(itself);
+    const [log, store] = [shared.lease(itself), shared.lease(itself)];
+    await store.get();
     await Promise.all([log.release(), log.release()]);
     await log.release();
-    await expect(log.open(itself)).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(log.get()).rejects.toMatchObject({ code: "CLOSED" });
     expect(events).toEqual(["open 1"]);
   });
 
   test("nobody used it, so nothing is opened and nothing closed", async () => {
     const { shared, events } = counted();
-    await Promise.all([shared.lease().release(), shared.lease().release()]);
+    await Promise.all([shared.lease(itself).release(), shared.lease(itself).release()]);
     expect(events).toEqual([]);
   });
 
   test("a lease that is taken after the last one was released opens it again", async () => {
     const { shared, events } = counted();
-    const first = shared.lease();
-    await first.open(itself);
+    const first = shared.lease(itself);
+    await first.get();
     await first.release();
-    const second = shared.lease();
-    expect(await second.open(itself)).toBe(2);
+    const second = shared.lease(itself);
+    expect(await second.get()).toBe(2);
     await second.release();
     expect(events).toEqual(["open 1", "close 1", "open 2", "close 2"]);
   });
@@ -95,12 +101,12 @@ describe("10.2: one connection, many facets", () => {
     "a lease that is taken %i turns into the release of the last one is never on what is closed",
     async (turns) => {
       const { shared, events } = counted();
-      const first = shared.lease();
-      await first.open(itself);
+      const first = shared.lease(itself);
+      await first.get();
       const closing = first.release();
       for (let turn = 0; turn < turns; turn++) await Promise.resolve();
-      const second = shared.lease();
-      const opened = await second.open(itself);
+      const second = shared.lease(itself);
+      const opened = await second.get();
       await closing;
       expect(events).toContain(`open ${opened}`);
       expect(events).not.toContain(`close ${opened}`);
@@ -115,8 +121,8 @@ describe("10.2: one connection, many facets", () => {
     source.gate = new Promise((resolve) => {
       open = resolve;
     });
-    const lease = source.shared.lease();
-    const opening = lease.open(itself);
+    const lease = source.shared.lease(itself);
+    const opening = lease.get();
     const closing = lease.release();
     open();
     expect(await opening).toBe(1);
@@ -127,32 +133,43 @@ describe("10.2: one connection, many facets", () => {
   test("a failed opening is forgotten, and the next call tries again", async () => {
     const source = counted();
     source.failures.push("away");
-    const [log, store] = [source.shared.lease(), source.shared.lease()];
-    const both = await Promise.allSettled([log.open(itself), store.open(itself)]);
+    const [log, store] = [source.shared.lease(itself), source.shared.lease(itself)];
+    const both = await Promise.allSettled([log.get(), store.get()]);
     expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-    expect(await log.open(itself)).toBe(1);
-    expect(await store.open(itself)).toBe(1);
+    expect(await log.get()).toBe(1);
+    expect(await store.get()).toBe(1);
   });
 
   test("a failed preparation is its facet's own: the others go on, on what is open", async () => {
     const { shared, events } = counted();
-    const [log, store] = [shared.lease(), shared.lease()];
-    await log.open(itself);
-    const refuse = async (): Promise<never> => {
-      throw new Error("may not create");
-    };
-    await expect(store.open(refuse)).rejects.toThrow("may not create");
-    expect(await log.open(itself)).toBe(1);
-    expect(await store.open(itself)).toBe(1);
+    let mayCreate = false;
+    const [log, store] = [
+      shared.lease(itself),
+      shared.lease(async (opened) => {
+        if (!mayCreate) throw new Error("may not create");
+        return opened;
+      }),
+    ];
+    await log.get();
+    await expect(store.get()).rejects.toThrow("may not create");
+    expect(await log.get()).toBe(1);
+    mayCreate = true;
+    expect(await store.get()).toBe(1);
     expect(events).toEqual(["open 1"]);
   });
 
   test("where nobody else works with it, a failed preparation closes it, and the next call opens it anew", async () => {
     const { shared, events } = counted();
-    const [lease] = [shared.lease(), shared.lease()];
-    await expect(lease.open(() => Promise.reject(new Error("read-only")))).rejects.toThrow("read-only");
+    const [lease] = [
+      shared.lease(async (opened) => {
+        if (opened === 1) throw new Error("read-only");
+        return opened;
+      }),
+      shared.hold(),
+    ];
+    await expect(lease.get()).rejects.toThrow("read-only");
     expect(events).toEqual(["open 1", "close 1"]);
-    expect(await lease.open(itself)).toBe(2);
+    expect(await lease.get()).toBe(2);
   });
 });
 

@@ -12,7 +12,7 @@ export interface ConnectionSource<Opened> {
 /** What was opened, and who works with it. */
 interface Use<Opened> {
   readonly opening: OpenOnce<Opened>;
-  readonly users: Set<Lease<Opened>>;
+  readonly users: Set<symbol>;
 }
 
 /**
@@ -22,7 +22,7 @@ interface Use<Opened> {
  */
 export class SharedConnection<Opened> {
   readonly #source: ConnectionSource<Opened>;
-  readonly #leases = new Set<Lease<Opened>>();
+  readonly #holders = new Set<symbol>();
   #use: Use<Opened>;
 
   constructor(source: ConnectionSource<Opened>) {
@@ -30,14 +30,22 @@ export class SharedConnection<Opened> {
     this.#use = this.#unused();
   }
 
-  /** Opens nothing. Whoever holds it keeps the connection open for itself, whatever the others do. */
-  lease(): Lease<Opened> {
-    const lease: Lease<Opened> = new Lease({
-      open: (prepare) => this.#open(lease, prepare),
-      release: () => this.#release(lease),
-    });
-    this.#leases.add(lease);
-    return lease;
+  /**
+   * For one facet. `prepare` makes of the connection what the facet works with:
+   * it brings its own tables up to date, and no others. Opens nothing yet.
+   */
+  lease<Prepared>(prepare: (opened: Opened) => Promise<Prepared>): Lease<Prepared> {
+    const holder = Symbol("lease");
+    this.#holders.add(holder);
+    return new Lease(
+      () => this.#open(holder, prepare),
+      () => this.#release(holder),
+    );
+  }
+
+  /** Keeps the connection open without using it, for a facet whose code is not loaded yet. */
+  hold(): Lease<void> {
+    return this.lease(async () => undefined);
   }
 
   /**
@@ -45,23 +53,23 @@ export class SharedConnection<Opened> {
    * that the next attempt opens it anew: what was wrong may lie in the opening,
    * as with a file that could only be opened for reading.
    */
-  async #open<Prepared>(lease: Lease<Opened>, prepare: (opened: Opened) => Promise<Prepared>): Promise<Prepared> {
+  async #open<Prepared>(holder: symbol, prepare: (opened: Opened) => Promise<Prepared>): Promise<Prepared> {
     const use = this.#use;
-    use.users.add(lease);
+    use.users.add(holder);
     try {
       return await prepare(await use.opening.get());
     } catch (error) {
-      use.users.delete(lease);
+      use.users.delete(holder);
       // The failure that matters is the first one.
       if (use.users.size === 0) await this.#end(use).catch(() => undefined);
       throw error;
     }
   }
 
-  async #release(lease: Lease<Opened>): Promise<void> {
-    this.#leases.delete(lease);
-    this.#use.users.delete(lease);
-    if (this.#leases.size === 0) await this.#end(this.#use);
+  async #release(holder: symbol): Promise<void> {
+    this.#holders.delete(holder);
+    this.#use.users.delete(holder);
+    if (this.#holders.size === 0) await this.#end(this.#use);
   }
 
   /** Whoever asks from now on opens anew. */
@@ -77,36 +85,31 @@ export class SharedConnection<Opened> {
   }
 }
 
-interface LeaseDuties<Opened> {
-  readonly open: <Prepared>(prepare: (opened: Opened) => Promise<Prepared>) => Promise<Prepared>;
-  readonly release: () => Promise<void>;
-}
-
-/** One facet's right to a connection. */
-export class Lease<Opened> {
-  readonly #duties: LeaseDuties<Opened>;
-  #underWay: Promise<unknown> = Promise.resolve();
+/** One facet's right to a connection. Whoever holds it is not concerned when others release theirs. */
+export class Lease<Prepared> {
+  readonly #preparing: OpenOnce<Prepared>;
+  readonly #release: () => Promise<void>;
   #releasing: Promise<void> | undefined;
 
-  constructor(duties: LeaseDuties<Opened>) {
-    this.#duties = duties;
+  constructor(prepare: () => Promise<Prepared>, release: () => Promise<void>) {
+    this.#preparing = new OpenOnce(prepare);
+    this.#release = release;
   }
 
-  /** Opens the connection where nobody has, and makes of it what this facet needs. A failure is not remembered. */
-  async open<Prepared>(prepare: (opened: Opened) => Promise<Prepared>): Promise<Prepared> {
-    this.assertHeld();
-    const work = this.#duties.open(prepare);
-    this.#underWay = Promise.allSettled([this.#underWay, work]);
-    return work;
+  /** Opens the connection where nobody has, and prepares it once. A failure is forgotten. CLOSED after `release`. */
+  get(): Promise<Prepared> {
+    if (this.#releasing === undefined) return this.#preparing.get();
+    return Promise.reject(new StateError("CLOSED", "the connection was closed"));
   }
 
-  assertHeld(): void {
-    if (this.#releasing !== undefined) throw new StateError("CLOSED", "the connection was closed");
+  /** What is prepared, or is being prepared; `undefined` where nobody asked, or where it failed. Opens nothing. */
+  opened(): Promise<Prepared | undefined> {
+    return this.#preparing.opened();
   }
 
   /** Closes the connection where nobody else holds a lease, after an opening that is under way. May be called twice. */
   release(): Promise<void> {
-    this.#releasing ??= this.#underWay.then(() => this.#duties.release());
+    this.#releasing ??= this.opened().then(() => this.#release());
     return this.#releasing;
   }
 }

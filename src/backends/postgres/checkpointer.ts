@@ -34,7 +34,7 @@ export function postgresqlCheckpointer(options: PostgresqlCheckpointerOptions): 
   });
   const checked = postgresLogOptions(options);
   const load = async () => new (await import("./log.ts")).PostgresLog(checked);
-  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.lease()), options);
+  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.hold()), options);
 }
 
 const TAKER = { factory: "postgresqlCheckpointer", opener: "postgresqlConnection" };

@@ -14,7 +14,6 @@ import type {
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
-import { OpenOnce } from "../../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
 import { appendValues, editingValues, hasEdits } from "./calls.ts";
@@ -54,15 +53,14 @@ export class PostgresLog implements ThreadLog {
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
-  readonly #lease: Lease<PostgresHandle>;
+  readonly #handle: Lease<PostgresHandle>;
   #capabilities: LogCapabilities = FACTS.capabilities;
-  readonly #handle: OpenOnce<PostgresHandle> = new OpenOnce(() => this.#connect());
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
   constructor({ connection, schema, tablePrefix }: PostgresLogOptions) {
-    this.#lease = connection.lease();
+    this.#handle = connection.lease((handle) => this.#prepare(handle));
     this.#names = tableNames(schema, tablePrefix);
     this.#sql = statements(this.#names);
     this.secrets = connection.secrets;
@@ -231,7 +229,7 @@ export class PostgresLog implements ThreadLog {
   async #close(): Promise<void> {
     await this.#listener.close();
     await this.#sweeping;
-    await this.#lease.release();
+    await this.#handle.release();
   }
 
   async #unregister(threadIds: readonly string[], watcher: string): Promise<unknown> {
@@ -258,12 +256,10 @@ export class PostgresLog implements ThreadLog {
     return this.#handle.get();
   }
 
-  #connect(): Promise<PostgresHandle> {
-    return this.#lease.open(async (handle) => {
-      await handle.prepare(this.#names, checkpoints(this.#names));
-      this.#capabilities = { ...this.#capabilities, durability: handle.durability };
-      return handle;
-    });
+  async #prepare(handle: PostgresHandle): Promise<PostgresHandle> {
+    await handle.prepare(this.#names, checkpoints(this.#names));
+    this.#capabilities = { ...this.#capabilities, durability: handle.durability };
+    return handle;
   }
 }
 

@@ -21,7 +21,7 @@ export function sqliteCheckpointer(options: SqliteCheckpointerOptions = {}): Che
   const { connection } = checked;
   const load = async () => new (await import("./log.ts")).SqliteLog(checked);
   const { access } = connection.settings;
-  return new Checkpointer(new DeferredLog(factsOf(connection), load, connection.lease()), { ...options, access });
+  return new Checkpointer(new DeferredLog(factsOf(connection), load, connection.hold()), { ...options, access });
 }
 
 /** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */

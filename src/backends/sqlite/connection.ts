@@ -1,7 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Lease } from "../../driver/connection.ts";
-import { OpenOnce } from "../../driver/open-once.ts";
-import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
@@ -24,16 +22,12 @@ const LONGEST_TURN_MS = 5;
  */
 export class Connection<Statements> {
   readonly #settings: ConnectionSettings;
-  readonly #lease: Lease<SqliteHandle>;
-  readonly #prepare: (handle: SqliteHandle) => Promise<Statements>;
-  readonly #opened: OpenOnce<Opened<Statements>> = new OpenOnce(() => this.#connect());
-  #closing: Promise<void> | undefined;
+  readonly #opened: Lease<Opened<Statements>>;
   #turnBegan = 0;
 
   constructor(shared: SqliteConnection, prepare: (handle: SqliteHandle) => Promise<Statements>) {
     this.#settings = shared.settings;
-    this.#lease = shared.lease();
-    this.#prepare = prepare;
+    this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
   }
 
   /** All that `work` reads is as of one moment. */
@@ -58,16 +52,15 @@ export class Connection<Statements> {
 
   /** After a write that took something away: what is left of it in the write-ahead log goes, too. */
   async erased(): Promise<void> {
-    (await this.#open()).handle.erasure?.request();
+    (await this.#opened.get()).handle.erasure?.request();
   }
 
   async isReadOnly(): Promise<boolean> {
-    return (await this.#open()).handle.isReadOnly;
+    return (await this.#opened.get()).handle.isReadOnly;
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#lease.release();
-    return this.#closing;
+    return this.#opened.release();
   }
 
   async #untilFree<T>(attempt: (opened: Opened<Statements>) => T): Promise<T> {
@@ -75,7 +68,7 @@ export class Connection<Statements> {
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
       await this.#takeTurn();
       try {
-        return attempt(await this.#open());
+        return attempt(await this.#opened.get());
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error;
         await sleep(Math.random() * pause);
@@ -89,20 +82,13 @@ export class Connection<Statements> {
     this.#turnBegan = performance.now();
   }
 
-  #open(): Promise<Opened<Statements>> {
-    if (this.#closing !== undefined) throw new StateError("CLOSED", "the database was closed");
-    return this.#opened.get();
-  }
-
-  async #connect(): Promise<Opened<Statements>> {
-    const { path, database: given } = this.#settings;
-    return this.#lease.open(async (handle) => {
-      try {
-        return { handle, statements: await this.#prepare(handle) };
-      } catch (error) {
-        throw given === undefined ? openingFailure(path, error) : error;
-      }
-    });
+  async #prepared(preparing: Promise<Statements>): Promise<Statements> {
+    try {
+      return await preparing;
+    } catch (error) {
+      const { path, database: given } = this.#settings;
+      throw given === undefined ? openingFailure(path, error) : error;
+    }
   }
 }
 
