@@ -66,12 +66,15 @@ export async function migrate(store: MigratedStore, parts: readonly Part[]): Pro
   }
 }
 
-/** For read access, which migrates nothing: refuses parts that are not there, and those of an older or a newer version. */
-export async function assertMigrated(store: MigratedStore, parts: readonly Part[]): Promise<void> {
+/**
+ * For read access, which migrates nothing: refuses parts that are not there, and
+ * those of an older or a newer version. `where` says where they were looked for.
+ */
+export async function assertMigrated(store: MigratedStore, parts: readonly Part[], where: string): Promise<void> {
   const found = await store.versions();
   if (migrationsFrom(found, parts, store.table).length === 0) return;
   const [absent] = parts.filter(({ name }) => versionOf(found, name) === 0);
-  if (absent !== undefined) throw noStoreHere(`the tables of "${absent.name}" are not there`);
+  if (absent !== undefined) throw noStoreHere(`${where} has no tables of "${absent.name}"`);
   throw new StateError(
     "INCOMPATIBLE",
     `${outdatedParts(found, parts)}. With access: "read" nothing is migrated: ${store.remedy(found)}`,

@@ -19,7 +19,8 @@ export function prepareTables(
   part: Part,
 ): Promise<void> {
   const store = migratedStore(database, names, isReadOnly);
-  return access === "read" ? assertMigrated(store, [part]) : migrate(store, [part]);
+  if (access === "write") return migrate(store, [part]);
+  return assertMigrated(store, [part], fileOf(database));
 }
 
 export function migratedStore(database: SqliteDatabase, names: TableNames, isReadOnly: boolean): MigratedStore {
