@@ -7,6 +7,8 @@ export interface ConnectionSource<Opened> {
   open(): Promise<Opened>;
   /** Closes what `open` made. What was handed in stays open: that is for the source to know. */
   close(opened: Opened): Promise<void>;
+  /** Called when the first lease is taken, used or not; what it returns is called after the last one was released. */
+  held?(): () => void;
 }
 
 /** What was opened, and who works with it. */
@@ -23,6 +25,7 @@ interface Use<Opened> {
 export class SharedConnection<Opened> {
   readonly #source: ConnectionSource<Opened>;
   readonly #holders = new Set<symbol>();
+  #letGo: (() => void) | undefined;
   #use: Use<Opened>;
 
   constructor(source: ConnectionSource<Opened>) {
@@ -36,6 +39,7 @@ export class SharedConnection<Opened> {
    */
   lease<Prepared>(prepare: (opened: Opened) => Promise<Prepared>): Lease<Prepared> {
     const holder = Symbol("lease");
+    if (this.#holders.size === 0) this.#letGo = this.#source.held?.();
     this.#holders.add(holder);
     return new Lease(
       () => this.#open(holder, prepare),
@@ -69,7 +73,13 @@ export class SharedConnection<Opened> {
   async #release(holder: symbol): Promise<void> {
     this.#holders.delete(holder);
     this.#use.users.delete(holder);
-    if (this.#holders.size === 0) await this.#end(this.#use);
+    if (this.#holders.size > 0) return;
+    const letGo = this.#letGo;
+    try {
+      await this.#end(this.#use);
+    } finally {
+      letGo?.();
+    }
   }
 
   /** Whoever asks from now on opens anew. */
