@@ -14,11 +14,14 @@ export class ReadThroughLog implements ThreadLog {
   readonly now?: NonNullable<ThreadLog["now"]>;
   readonly #writer: ThreadLog;
   readonly #reader: ThreadLog;
+  readonly #written: () => Promise<unknown>;
 
-  constructor(writer: ThreadLog, reader: ThreadLog) {
+  /** `written` is called after every write, where a reader has to wait until it sees one. */
+  constructor(writer: ThreadLog, reader: ThreadLog, written: () => Promise<unknown> = async () => undefined) {
     this.name = `${reader.name}, read only`;
     this.#writer = writer;
     this.#reader = reader;
+    this.#written = written;
     if (writer.connect !== undefined || reader.connect !== undefined) {
       this.connect = async () => {
         await writer.connect?.();
@@ -36,15 +39,15 @@ export class ReadThroughLog implements ThreadLog {
   }
 
   append(...given: Parameters<ThreadLog["append"]>): ReturnType<ThreadLog["append"]> {
-    return this.#writer.append(...given);
+    return this.#writer.append(...given).finally(this.#written);
   }
 
   remove(...given: Parameters<ThreadLog["remove"]>): ReturnType<ThreadLog["remove"]> {
-    return this.#writer.remove(...given);
+    return this.#writer.remove(...given).finally(this.#written);
   }
 
   copy(...given: Parameters<ThreadLog["copy"]>): ReturnType<ThreadLog["copy"]> {
-    return this.#writer.copy(...given);
+    return this.#writer.copy(...given).finally(this.#written);
   }
 
   readTail(...given: Parameters<ThreadLog["readTail"]>): ReturnType<ThreadLog["readTail"]> {
