@@ -1,21 +1,16 @@
 import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
 import { hashedFiles } from "../../../test/read-access/hashed-files.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
-import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { withoutWritePermission } from "../../../test/read-access/without-write-permission.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
-import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { openCheckpointer } from "../open.ts";
 import { FileCheckpointer } from "./index.ts";
 import { newTemporaryName } from "./layout.ts";
-import { FileLog } from "./log.ts";
 import { LEFTOVER_AGE_MS } from "./root.ts";
 
 async function observed(name: string): Promise<ObservedStore> {
@@ -28,21 +23,6 @@ async function observed(name: string): Promise<ObservedStore> {
 }
 
 testReadAccess({ name: "files", create: () => observed("threads"), missing: () => observed("not/there") });
-
-testThreadLog({
-  name: "file with read access",
-  test,
-  afterAll,
-  create: async () => {
-    const directory = await mkdtemp(join(tmpdir(), "holdfast-file-read-"));
-    const open = (): ThreadLog =>
-      new ReadThroughLog(
-        new FileLog({ directory, foldEvery: 2 }),
-        new ReadOnlyLog(new FileLog({ directory, access: "read" })),
-      );
-    return { subject: open(), reopen: async () => open(), cleanup: () => rm(directory, { recursive: true }) };
-  },
-});
 
 test("10.4: what a crash left behind stays where it is when files are only looked at", async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-file-read-"));

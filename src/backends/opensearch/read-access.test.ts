@@ -4,16 +4,12 @@ import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
-import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { httpUrl, ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
 import { conversation, growThread } from "../../testing/checkpointer-cases/conversations.ts";
-import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
+import { optionsOfUrl } from "./checkpointer.ts";
 import type { OpenSearchClient, OpenSearchRequest } from "./connect.ts";
 import { opensearchCheckpointer } from "./index.ts";
-import { OpenSearchLog } from "./log.ts";
 
 // Some cases make a thousand calls, and each write is synced.
 vi.setConfig({ testTimeout: 180_000 });
@@ -76,22 +72,6 @@ await describeWithService("opensearch", (url) => {
   }
 
   testReadAccess({ name: "OpenSearch", create: observed, missing: nothing });
-
-  testThreadLog({
-    name: "opensearch with read access",
-    test,
-    afterAll,
-    create: async () => {
-      const where = optionsOfUrl(index.namespace());
-      const open = async () => {
-        const writer = new OpenSearchLog(opensearchLogOptions(where));
-        await writer.connect();
-        const reader = new OpenSearchLog(opensearchLogOptions({ ...where, access: "read" }));
-        return new ReadThroughLog(writer, new ReadOnlyLog(reader), refresh);
-      };
-      return { subject: await open(), reopen: open };
-    },
-  });
 
   test("10.4: with read access OpenSearch is asked for nothing but documents and searches", async () => {
     const where = optionsOfUrl(index.namespace());

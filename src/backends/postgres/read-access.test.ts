@@ -4,19 +4,14 @@ import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
-import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { conversation } from "../../testing/checkpointer-cases/conversations.ts";
-import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { openCheckpointer } from "../open.ts";
 import { ask } from "./ask.ts";
-import { postgresLogOptions } from "./checkpointer.ts";
 import type { PostgresPool } from "./connect.ts";
 import { postgresqlCheckpointer } from "./index.ts";
-import { PostgresLog } from "./log.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -64,22 +59,6 @@ await describeWithService("postgres", (url) => {
   }
 
   testReadAccess({ name: "PostgreSQL", create: observed, missing: nothing });
-
-  testThreadLog({
-    name: "postgres with read access",
-    test,
-    afterAll,
-    create: async () => {
-      const where = { dsn: url, schema, tablePrefix: place.prefix(), maxConnections: 3 };
-      const open = async () => {
-        const writer = new PostgresLog(postgresLogOptions(where));
-        await writer.connect();
-        const reader = new PostgresLog(postgresLogOptions({ ...where, access: "read" }));
-        return new ReadThroughLog(writer, new ReadOnlyLog(reader));
-      };
-      return { subject: await open(), reopen: open };
-    },
-  });
 
   test("10.4: a role that may SELECT and nothing else is enough for everything that reads", async () => {
     const tablePrefix = place.prefix();

@@ -5,17 +5,12 @@ import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
-import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { startCluster, type TestCluster } from "../../../test/redis/cluster.ts";
 import { describeWithOwnRedis, freshPrefix, IOREDIS, NODE_REDIS, said } from "../../../test/redis/fixtures.ts";
 import { findOldestRedis } from "../../../test/services/oldest-redis.ts";
 import { startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
-import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { redisLogOptions } from "./checkpointer.ts";
 import { redisCheckpointer } from "./index.ts";
-import { RedisLog } from "./log.ts";
 
 await describeWithOwnRedis("Redis with read access", () => {
   let server: TestServer;
@@ -49,21 +44,6 @@ await describeWithOwnRedis("Redis with read access", () => {
       },
     });
   }
-
-  testThreadLog({
-    name: "redis with read access",
-    test,
-    afterAll,
-    create: async () => {
-      const where = { url: server.url, prefix: freshPrefix() };
-      const open = () =>
-        new ReadThroughLog(
-          new RedisLog(redisLogOptions(where)),
-          new ReadOnlyLog(new RedisLog(redisLogOptions({ ...where, access: "read" }))),
-        );
-      return { subject: open(), reopen: async () => open() };
-    },
-  });
 
   async function callsByCommand(): Promise<ReadonlyMap<string, number>> {
     const lines = (await admin.info("commandstats")).matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm);

@@ -1,23 +1,17 @@
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
 import { hashedFiles } from "../../../test/read-access/hashed-files.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
-import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { withoutWritePermission } from "../../../test/read-access/without-write-permission.ts";
-import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
-import type { ThreadLog } from "../../checkpoint/thread-log.ts";
 import { conversation } from "../../testing/checkpointer-cases/conversations.ts";
-import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { openCheckpointer } from "../open.ts";
 import { sqliteCheckpointer, sqliteConnection } from "./index.ts";
-import { SqliteLog } from "./log.ts";
 import { openDatabase } from "./open-file.ts";
-import { sqliteLogOptions } from "./options.ts";
 
 const folder = (): Promise<string> => mkdtemp(join(tmpdir(), "holdfast-sqlite-read-"));
 
@@ -57,24 +51,6 @@ testReadAccess({
     };
   },
   missing: () => observed((root) => writeFile(join(root, "a.db"), "")),
-});
-
-testThreadLog({
-  name: "sqlite with read access",
-  test,
-  afterAll,
-  create: async () => {
-    const root = await folder();
-    const path = join(root, "a.db");
-    const open = async (): Promise<ThreadLog> => {
-      const writer = new SqliteLog(sqliteLogOptions({ path }));
-      const reader = new ReadOnlyLog(new SqliteLog(sqliteLogOptions({ path, access: "read" })));
-      // Makes the tables.
-      await writer.tail("t");
-      return new ReadThroughLog(writer, reader);
-    };
-    return { subject: await open(), reopen: open, cleanup: () => rm(root, { recursive: true }) };
-  },
 });
 
 test("10.4: a reader with no writer about makes no file, and sees a writer that comes and goes", async () => {
