@@ -74,6 +74,10 @@ export class ReadOnlyLog implements ThreadLog {
     return this.#inner.readCheckpoint(...given);
   }
 
+  readRecords(...given: Parameters<ThreadLog["readRecords"]>): Promise<LogChain | undefined> {
+    return this.#inner.readRecords(...given);
+  }
+
   entry(...given: Parameters<ThreadLog["entry"]>): Promise<LogEntry | undefined> {
     return this.#inner.entry(...given);
   }

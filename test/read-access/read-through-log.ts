@@ -58,6 +58,10 @@ export class ReadThroughLog implements ThreadLog {
     return this.#reader.readCheckpoint(...given);
   }
 
+  readRecords(...given: Parameters<ThreadLog["readRecords"]>): ReturnType<ThreadLog["readRecords"]> {
+    return this.#reader.readRecords(...given);
+  }
+
   entry(...given: Parameters<ThreadLog["entry"]>): ReturnType<ThreadLog["entry"]> {
     return this.#reader.entry(...given);
   }

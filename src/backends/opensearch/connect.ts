@@ -70,7 +70,8 @@ interface OpenSearchPlace {
 export class OpensearchConnection extends SharedConnection<OpenSearchClient> {
   readonly requestTimeoutMs: number;
   readonly access: Access;
-  readonly secrets: readonly string[];
+  /** Where it cannot be printed. */
+  readonly #auth: OpenSearchAuth | undefined;
 
   constructor(
     source: OpenSearchPlace | { readonly client: OpenSearchClient },
@@ -83,7 +84,12 @@ export class OpensearchConnection extends SharedConnection<OpenSearchClient> {
     );
     this.requestTimeoutMs = requestTimeoutMs;
     this.access = access;
-    this.secrets = "client" in source ? [] : secretsOf(source.auth);
+    this.#auth = "client" in source ? undefined : source.auth;
+  }
+
+  /** Texts that no error may show. */
+  get secrets(): readonly string[] {
+    return secretsOf(this.#auth);
   }
 }
 
@@ -137,7 +143,6 @@ async function openClient({ nodes, auth, tls, requestTimeoutMs }: OpenSearchPlac
   });
 }
 
-/** Texts that no error may show. */
 function secretsOf(auth: OpenSearchAuth | undefined): readonly string[] {
   if (auth === undefined) return [];
   if ("token" in auth) return [auth.token];
