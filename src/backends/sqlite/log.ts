@@ -19,8 +19,6 @@ import { Connection } from "./connection.ts";
 import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
 import { factsOf } from "./options.ts";
-import { checkpoints } from "./parts.ts";
-import { prepareTables } from "./prepare-tables.ts";
 import {
   findThread,
   isProvenThread,
@@ -37,7 +35,7 @@ import {
   type ThreadHeadRow,
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
-import { prepareStatements, type Statements } from "./statements.ts";
+import { prepareLog, type Statements } from "./statements.ts";
 import { cannotIndex, indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
@@ -61,10 +59,7 @@ export class SqliteLog implements ThreadLog {
 
   constructor({ connection, tablePrefix }: SqliteLogOptions) {
     const names = tableNames(tablePrefix);
-    this.#connection = new Connection(connection, async (handle) => {
-      await prepareTables(handle, names, checkpoints(names));
-      return prepareStatements(handle.database, names);
-    });
+    this.#connection = new Connection(connection, (handle) => prepareLog(handle, names));
     this.capabilities = factsOf(connection).capabilities;
     if (connection.settings.access === "read") this.connect = () => this.#connection.read(() => undefined);
   }
