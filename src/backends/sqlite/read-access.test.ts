@@ -1,6 +1,7 @@
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
@@ -10,7 +11,9 @@ import { type ObservedStore, testReadAccess } from "../../../test/read-access/pr
 import { withoutWritePermission } from "../../../test/read-access/without-write-permission.ts";
 import { conversation } from "../../testing/checkpointer-cases/conversations.ts";
 import { openCheckpointer } from "../open.ts";
+import { isBusy } from "./classify.ts";
 import { sqliteCheckpointer, sqliteConnection } from "./index.ts";
+import { openForLooking } from "./looking-database.ts";
 import { openDatabase } from "./open-file.ts";
 
 const folder = (): Promise<string> => mkdtemp(join(tmpdir(), "holdfast-sqlite-read-"));
@@ -75,6 +78,37 @@ test("10.4: a reader with no writer about makes no file, and sees a writer that 
   await reader.close();
   await rm(root, { recursive: true });
 });
+
+for (const writerIs of ["open", "closed"] as const) {
+  test(`10.4: a writer saves, deletes and closes while a reader is in the middle of a transaction that found it ${writerIs}`, async () => {
+    const root = await folder();
+    const path = join(root, "a.db");
+    const first = await openAndClose(path);
+    if (writerIs === "closed") await first.close();
+    const looking = await untilNotBusy(() => openForLooking(path));
+    const [begin, count, commit] = ["BEGIN DEFERRED", "SELECT count(*) AS n FROM holdfast_records", "COMMIT"].map(
+      (sql) => looking.prepare(sql),
+    );
+    await untilNotBusy(async () => begin?.run());
+    expect(count?.get()).toMatchObject({ n: 1 });
+    // It would wait no longer than this for anybody.
+    const writer = sqliteCheckpointer({ path, busyTimeoutMs: 1, retry: { attempts: 1 } });
+    await writer.save(conversation(3), "other", { expectedHead: null });
+    await writer.delete("other");
+    await writer.save(conversation(3), "another", { expectedHead: null });
+    await writer.close();
+    expect(count?.get()).toMatchObject({ n: 1 });
+    // A connection beside a writer is as of one moment. What was read without a lock is thrown away where the file changed.
+    if (writerIs === "open") commit?.run();
+    else expect(() => commit?.run()).toThrow("was written a moment ago");
+    await untilNotBusy(async () => begin?.run());
+    expect(count?.get()).toMatchObject({ n: 2 });
+    commit?.run();
+    looking.close();
+    await first.close();
+    await rm(root, { recursive: true });
+  });
+}
 
 test("10.4: a file and a folder that may not be written are read, whatever is asked of them", async () => {
   const root = await folder();
@@ -165,4 +199,16 @@ async function openAndClose(path: string): Promise<ReturnType<typeof sqliteCheck
   const writer = sqliteCheckpointer({ path });
   await writer.save(conversation(1), "t", { expectedHead: null });
   return writer;
+}
+
+/** A file that was written within the last clock step is looked at again a little later. */
+async function untilNotBusy<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isBusy(error) || attempt === 50) throw error;
+      await sleep(10);
+    }
+  }
 }
