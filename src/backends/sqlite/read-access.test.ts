@@ -9,12 +9,16 @@ import { fillStore } from "../../../test/read-access/fill-store.ts";
 import { hashedFiles } from "../../../test/read-access/hashed-files.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
 import { withoutWritePermission } from "../../../test/read-access/without-write-permission.ts";
+import { assertMigrated } from "../../driver/migrations.ts";
 import { conversation } from "../../testing/checkpointer-cases/conversations.ts";
 import { openCheckpointer } from "../open.ts";
 import { isBusy } from "./classify.ts";
 import { sqliteCheckpointer, sqliteConnection } from "./index.ts";
+import { tableNames } from "./layout.ts";
 import { openForLooking } from "./looking-database.ts";
 import { openDatabase } from "./open-file.ts";
+import { checkpoints } from "./parts.ts";
+import { migratedStore } from "./prepare-tables.ts";
 
 const folder = (): Promise<string> => mkdtemp(join(tmpdir(), "holdfast-sqlite-read-"));
 
@@ -143,7 +147,7 @@ test("10.4: what a writer that died left in the write-ahead log is read, and sta
   await rm(root, { recursive: true });
 });
 
-test("10.4: tables of an older version are told and not migrated, those of a newer one INCOMPATIBLE", async () => {
+test("10.4: a part without tables is NOT_FOUND, tables of a newer version are INCOMPATIBLE, and both stay as they are", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   await (await openAndClose(path)).close();
@@ -162,6 +166,24 @@ test("10.4: tables of an older version are told and not migrated, those of a new
     ]);
     expect(await hashedFiles(root, isStored)).toEqual(before);
   }
+  await rm(root, { recursive: true });
+});
+
+test("10.4: tables of an older version are told, with the way to migrate them, and are not migrated", async () => {
+  const root = await folder();
+  const path = join(root, "a.db");
+  await (await openAndClose(path)).close();
+  const names = tableNames("holdfast_");
+  const next = { ...checkpoints(names), migrations: [...checkpoints(names).migrations, ["CREATE TABLE added (a)"]] };
+  const before = await hashedFiles(root, isStored);
+  const database = await untilNotBusy(() => openForLooking(path));
+  const store = migratedStore(database, names, true);
+  const failure = await failureOf(() => untilNotBusy(() => assertMigrated(store, [next], path)));
+  expect(failure.code).toBe("INCOMPATIBLE");
+  expect(failure.message).toContain('the tables of "checkpoints" have version 1 and need 2');
+  expect(failure.message).toContain("sqliteDdl(");
+  database.close();
+  expect(await hashedFiles(root, isStored)).toEqual(before);
   await rm(root, { recursive: true });
 });
 
