@@ -16,9 +16,9 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
+import { factsOf } from "./facts.ts";
 import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
-import { factsOf } from "./options.ts";
 import {
   findThread,
   isProvenThread,
