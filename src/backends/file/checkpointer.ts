@@ -10,8 +10,8 @@ import { factsFor } from "./facts.ts";
 export interface FileCheckpointerOptions extends CheckpointerOptions {
   /**
    * Where the threads are kept, each in a directory of its own. Made at first
-   * use if it is not there, unless `access` is "read". Any number of processes may share it; on a network
-   * file system, only one that has hard links.
+   * use if it is not there, unless `access` is "read". Any number of processes
+   * may share it; on a network file system, only one that has hard links.
    */
   readonly directory: string;
 }

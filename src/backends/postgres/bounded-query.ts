@@ -30,11 +30,11 @@ interface Limits {
 
 /**
  * One statement that the server gives up after `timeoutMs`, whatever stands in
- * between, and in which it lets nobody write where the access is for reading. A setting made on the connection would be lost on a pooler, and one
+ * between. A setting made on the connection would be lost on a pooler, and one
  * made inside the statement comes too late for it. So two statements travel
  * together, in one round trip and one transaction: the first sets the limit for
- * that transaction, and leaves a smaller one alone. It makes the transaction
- * read-only in the same way.
+ * that transaction, and leaves a smaller one alone. With read access it also makes
+ * that transaction read-only, so that the server itself refuses a write.
  */
 export async function boundedQuery(
   client: PostgresClient,

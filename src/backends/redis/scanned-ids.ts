@@ -1,5 +1,4 @@
-import type { MendedIndex } from "./mend-index.ts";
-import { threadsIn } from "./mend-index.ts";
+import { type MendedIndex, threadsIn } from "./mend-index.ts";
 
 interface Range {
   readonly prefix: string;
@@ -14,13 +13,16 @@ interface Range {
  */
 export class ScannedIds {
   /** In the order of their bytes, as the index has them. */
-  #latest: readonly string[] | undefined;
+  #latest: readonly Buffer[] | undefined;
 
   async after(index: MendedIndex, { prefix, after, limit }: Range): Promise<readonly string[]> {
     if (after === undefined || this.#latest === undefined) this.#latest = await scan(index);
-    const least = after === undefined ? undefined : Buffer.from(after);
-    const isBehind = (id: string): boolean => least === undefined || Buffer.compare(Buffer.from(id), least) > 0;
-    return this.#latest.filter((id) => id.startsWith(prefix) && isBehind(id)).slice(0, limit);
+    const [start, last] = [Buffer.from(prefix), Buffer.from(after ?? "")];
+    const isBehind = (id: Buffer): boolean =>
+      Buffer.compare(id, start) >= 0 && (after === undefined || Buffer.compare(id, last) > 0);
+    const from = firstOf(this.#latest, isBehind);
+    const ids = this.#latest.slice(from, from + limit).map((id) => id.toString());
+    return ids.filter((id) => id.startsWith(prefix));
   }
 
   /** What was kept is older than the listing that begins now. */
@@ -29,11 +31,22 @@ export class ScannedIds {
   }
 }
 
-async function scan({ scanners, keys }: MendedIndex): Promise<readonly string[]> {
+/** The place of the first id that is behind a limit, as all after it are. */
+function firstOf(ids: readonly Buffer[], isBehind: (id: Buffer) => boolean): number {
+  let [low, high] = [0, ids.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const id = ids[middle];
+    if (id !== undefined && isBehind(id)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+async function scan({ scanners, keys }: MendedIndex): Promise<readonly Buffer[]> {
   const found = new Set<string>();
   for (const scanner of await scanners()) {
     for await (const ids of threadsIn(scanner, keys)) for (const id of ids) found.add(id);
   }
-  const ordered = [...found].map((id) => Buffer.from(id)).sort(Buffer.compare);
-  return ordered.map((id) => id.toString());
+  return [...found].map((id) => Buffer.from(id)).sort(Buffer.compare);
 }

@@ -13,6 +13,8 @@ export interface SqliteHandle {
   readonly access: Access;
   /** Takes what was deleted out of the write-ahead log, too. Absent where that is not ours to do. */
   readonly erasure: Erasure | undefined;
+  /** What a failed transaction is retried for: somebody changed the file while it was read without a lock. */
+  readonly disturbance: () => Error | undefined;
   readonly transaction: Readonly<Record<keyof typeof TRANSACTION, SqliteStatement>>;
   close(): void;
 }
@@ -29,7 +31,8 @@ export async function openHandle(settings: ConnectionSettings): Promise<SqliteHa
   if (given !== undefined) return handleOf(given, { isReadOnly: access === "read", access });
   if (access === "read") {
     const database = await openForLooking(path);
-    return handleOf(database, { isReadOnly: true, access, close: () => database.close() });
+    const disturbance = (): Error | undefined => database.disturbance();
+    return handleOf(database, { isReadOnly: true, access, disturbance, close: () => database.close() });
   }
   const { database, isReadOnly } = await openFile(path);
   try {
@@ -50,12 +53,13 @@ interface Ours {
   readonly isReadOnly: boolean;
   readonly access: Access;
   readonly erasure?: Erasure | undefined;
+  readonly disturbance?: () => Error | undefined;
   readonly close?: () => void;
 }
 
 /** What was handed in has no `close`: it stays open. */
 function handleOf(database: SqliteDatabase, ours: Ours): SqliteHandle {
-  const { isReadOnly, access, erasure, close = () => undefined } = ours;
+  const { isReadOnly, access, erasure, disturbance = () => undefined, close = () => undefined } = ours;
   const { begin, beginReading, commit, rollback } = TRANSACTION;
   const transaction = {
     begin: database.prepare(begin),
@@ -63,5 +67,5 @@ function handleOf(database: SqliteDatabase, ours: Ours): SqliteHandle {
     commit: database.prepare(commit),
     rollback: database.prepare(rollback),
   };
-  return { database, isReadOnly, access, erasure, transaction, close };
+  return { database, isReadOnly, access, erasure, disturbance, transaction, close };
 }

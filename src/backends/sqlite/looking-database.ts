@@ -5,7 +5,7 @@ import { isInMemory, type SqliteDatabase, type SqliteStatement, type SqliteValue
 import { BUSY_TIMEOUT_MS, loadOpener, type Opener } from "./open-file.ts";
 
 /** Opens a file for read access: nothing is made, neither the file nor a write-ahead log beside it. */
-export async function openForLooking(path: string): Promise<SqliteDatabase> {
+export async function openForLooking(path: string): Promise<LookingDatabase> {
   if (isInMemory(path)) throw noStoreHere("a database in memory begins empty");
   return new LookingDatabase(path, await loadOpener());
 }
@@ -33,7 +33,7 @@ interface Opened {
  * writer that comes: before and after every transaction the file is compared, and
  * what was read from a file that changed meanwhile is thrown away and read again.
  */
-class LookingDatabase implements SqliteDatabase {
+export class LookingDatabase implements SqliteDatabase {
   readonly #path: string;
   readonly #open: Opener;
   #opened: Opened | undefined;
@@ -67,7 +67,8 @@ class LookingDatabase implements SqliteDatabase {
   #compared<T>(work: () => T): T {
     if (!this.#isInTransaction) this.#reopenIfOutdated();
     const done = work();
-    if (!this.#isInTransaction) this.#assertUntouched();
+    const disturbance = this.#isInTransaction ? undefined : this.disturbance();
+    if (disturbance !== undefined) throw disturbance;
     return done;
   }
 
@@ -95,9 +96,10 @@ class LookingDatabase implements SqliteDatabase {
     if (asOf !== undefined && !(isSame(asOf, untouched(this.#path)) && !hasWriter(this.#path))) this.close();
   }
 
-  #assertUntouched(): void {
+  /** Present where the file has changed since the last transaction began: whatever came of it, damage too, means nothing. */
+  disturbance(): Error | undefined {
     const asOf = this.#opened?.asOf;
-    if (asOf !== undefined && !isSame(asOf, untouched(this.#path))) throw disturbed();
+    return asOf === undefined || isSame(asOf, untouched(this.#path)) ? undefined : disturbed();
   }
 
   #connect(): Opened {

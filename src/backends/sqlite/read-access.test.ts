@@ -1,3 +1,4 @@
+import { utimesSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,9 +11,11 @@ import { hashedFiles } from "../../../test/read-access/hashed-files.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
 import { withoutWritePermission } from "../../../test/read-access/without-write-permission.ts";
 import { assertMigrated } from "../../driver/migrations.ts";
+import { StateError } from "../../errors.ts";
 import { conversation } from "../../testing/checkpointer-cases/conversations.ts";
 import { openCheckpointer } from "../open.ts";
 import { isBusy } from "./classify.ts";
+import { Connection } from "./connection.ts";
 import { sqliteCheckpointer, sqliteConnection } from "./index.ts";
 import { tableNames } from "./layout.ts";
 import { openForLooking } from "./looking-database.ts";
@@ -113,6 +116,27 @@ for (const writerIs of ["open", "closed"] as const) {
     await rm(root, { recursive: true });
   });
 }
+
+test("10.4: damage in a file that was changed while it was read means nothing, and in one that was not it is told", async () => {
+  const root = await folder();
+  const path = join(root, "a.db");
+  await (await openAndClose(path)).close();
+  const connection = new Connection(sqliteConnection({ path, access: "read" }), async () => undefined);
+  let attempts = 0;
+  const torn = (): never => {
+    throw new StateError("CORRUPT", "half of one page and half of another");
+  };
+  const read = connection.read(() => {
+    if (++attempts > 1) return "whole";
+    // As a writer's checkpoint would, between two pages.
+    utimesSync(path, new Date(), new Date());
+    return torn();
+  });
+  expect([await read, attempts]).toEqual(["whole", 2]);
+  expect((await failureOf(() => connection.read(torn))).code).toBe("CORRUPT");
+  await connection.close();
+  await rm(root, { recursive: true });
+});
 
 test("10.4: a file and a folder that may not be written are read, whatever is asked of them", async () => {
   const root = await folder();
