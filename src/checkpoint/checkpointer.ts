@@ -12,6 +12,7 @@ import {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type CopyOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -30,7 +31,19 @@ import { type CheckpointContext, type CheckpointerOptions, openContext } from ".
 import { deleteCheckpoint, removeThread } from "./editing.ts";
 import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
 import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
-import { FIND, FORK, LEASE, LIST_THREADS, pageOptionsOf, refOf, saveOptionsOf, VACUUM, WATCH } from "./options.ts";
+import {
+  COPY,
+  FIND,
+  FORK,
+  LEASE,
+  LIST_THREADS,
+  openCallsOf,
+  pageOptionsOf,
+  refOf,
+  saveOptionsOf,
+  VACUUM,
+  WATCH,
+} from "./options.ts";
 import { stateAt } from "./position.ts";
 import type { ForkPoint } from "./record.ts";
 import { assertVacuumOptions, vacuumThreads } from "./retention.ts";
@@ -193,17 +206,19 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   /** Copies the whole history to a new thread. False when the source is not there. */
-  override async copyThread(source: string, target: string): Promise<boolean> {
+  override async copyThread(source: string, target: string, given?: CopyOptions): Promise<boolean> {
     this.#assertMayWrite("copyThread");
-    return copyThread(this.#context, source, target);
+    const openCalls = openCallsOf("copyThread", optionsOf("copyThread", given, COPY));
+    return copyThread(this.#context, source, target, openCalls);
   }
 
   /** Starts a new thread from a checkpoint of another; returns the new thread's first checkpoint id. */
   override async fork(source: string, target: string, given?: string | ForkOptions): Promise<string> {
     this.#assertMayWrite("fork");
     const place = this.#named("fork", source, undefined);
-    const { at } = typeof given === "string" ? { at: given } : optionsOf("fork", given, FORK);
-    return this.#context.guard(place, () => forkThread(this.#context, source, target, at));
+    const options = typeof given === "string" ? { at: given } : optionsOf("fork", given, FORK);
+    const openCalls = openCallsOf("fork", options);
+    return this.#context.guard(place, () => forkThread(this.#context, source, target, { at: options.at, openCalls }));
   }
 
   /** The checkpoints this thread was forked from, nearest first, as far as those threads still exist. */
