@@ -1,3 +1,5 @@
+/** Long because it is the whole surface of an agent: a short method for each thing it does. */
+
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";

@@ -49,6 +49,7 @@ import type { ForkPoint } from "./record.ts";
 import { assertVacuumOptions, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
 import { searchThreads } from "./searching.ts";
+import type { CallSettlement } from "./settling-calls.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
@@ -210,6 +211,11 @@ export class Checkpointer extends BaseCheckpointer {
     this.#assertMayWrite("copyThread");
     const openCalls = openCallsOf("copyThread", optionsOf("copyThread", given, COPY));
     return copyThread(this.#context, source, target, openCalls);
+  }
+
+  override async settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
+    this.#assertMayWrite("settleCall");
+    return super.settleCall(threadId, toolCallId, settlement);
   }
 
   /** Starts a new thread from a checkpoint of another; returns the new thread's first checkpoint id. */

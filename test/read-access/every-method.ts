@@ -31,6 +31,7 @@ export const readingCalls = (subject: Checkpointer, { ids }: Filled): Readonly<R
     getMetadata: () => subject.getMetadata("marked"),
     stats: () => subject.stats("long"),
     lineage: () => subject.lineage("forked"),
+    inbox: () => subject.inbox(),
     watch: () =>
       subject
         .watch("long", { pollMs: 20, signal: AbortSignal.timeout(100) })
@@ -64,6 +65,7 @@ export const writingCalls = (subject: Checkpointer, { ids }: Filled): Readonly<R
     "delete at": () => subject.delete("long", first),
     "delete of nothing": () => subject.delete("not there"),
     fork: () => subject.fork("long", "new"),
+    settleCall: () => subject.settleCall("long", "call", { outcome: "done", by: "ann" }),
     "fork at": () => subject.fork("long", "new", first),
     copyThread: () => subject.copyThread("long", "new"),
     vacuum: () => subject.vacuum({ keepLast: 1 }),
