@@ -21,6 +21,7 @@ export {
 } from "./agent/tool.ts";
 export * from "./backends/factories.ts";
 export { openCheckpointer } from "./backends/open.ts";
+export { openStore } from "./backends/open-store.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {
   BaseCheckpointer,
@@ -56,6 +57,7 @@ export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./chec
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type { ThreadLog } from "./checkpoint/thread-log.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
+export type { Access } from "./driver/access.ts";
 export type { RetryPolicy } from "./driver/call.ts";
 export type { Durability } from "./driver/durability.ts";
 export type { Page } from "./driver/page.ts";
@@ -107,4 +109,35 @@ export type {
   ToolExecution,
 } from "./state/state-fields.ts";
 export type { StateSchema } from "./state/state-schema.ts";
+export { BaseStore } from "./store/base-store.ts";
+export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "./store/capabilities.ts";
+export type { Embedder, EmbeddingModel, EmbedFunction } from "./store/embedder.ts";
+export type { FieldFilter, StoreFilter } from "./store/filter.ts";
+export {
+  anySegment,
+  type ClearOptions,
+  type EmbeddingSearchOptions,
+  type IndexedText,
+  type ItemRef,
+  type ListNamespacesOptions,
+  type ListOptions,
+  type NamespacePattern,
+  type PutEntry,
+  type PutOptions,
+  type PutResult,
+  type PutWithEmbeddingOptions,
+  type StoreHit,
+  type StoreItem,
+  type StorePageOptions,
+  type StoreSearchOptions,
+  type UpdateFunction,
+  type UpdateOptions,
+  type Vector,
+  type WriteOptions,
+} from "./store/items.ts";
+export { NamespacedStore } from "./store/namespaced-store.ts";
+export { Store } from "./store/store.ts";
+export type { StoreOptions } from "./store/store-access.ts";
+export { StoreContext, type StoreContextOptions } from "./store/store-context.ts";
+export type { Namespace, StoreDriver } from "./store/store-driver.ts";
 export { Agent, type AgentOptions } from "./wiring/agent.ts";

@@ -1,3 +1,5 @@
+/** Long because it is the whole surface of an agent: a short method for each thing it does. */
+
 import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
