@@ -9,7 +9,7 @@ export interface SourceFile {
 
 const BASICS = ["errors", "internal"];
 const DRIVER = [...BASICS, "driver"];
-const CONTRACTS = [...DRIVER, "state", "checkpoint", "store", "models"];
+const CONTRACTS = [...DRIVER, "state", "checkpoint", "saver", "store", "models"];
 const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "memory", "session", "adapters", "wire"];
 
 /**
@@ -22,6 +22,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   driver: BASICS,
   state: BASICS,
   checkpoint: [...DRIVER, "state"],
+  saver: [...DRIVER, "state", "checkpoint"],
   store: [...DRIVER, "state"],
   models: [...BASICS, "state"],
   wire: [...DRIVER, "state", "checkpoint", "store"],
