@@ -1,7 +1,9 @@
-import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { assertAppend, recordsIn } from "../../checkpoint/append-rules.ts";
+import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -24,6 +26,7 @@ import {
   pageOf,
   provenEntry,
   rangeOf,
+  readBackwards,
   readNamed,
   readRecords,
   readThread,
@@ -57,8 +60,9 @@ export class SqliteLog implements ThreadLog {
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
-    const { record, generation, expected } = request;
-    const { seq: tail, head } = record;
+    const { generation, expected } = request;
+    const records = recordsIn(request);
+    const { seq: tail, head } = records.at(-1) ?? request.record;
     if (tail >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
     const { outcome, erases } = await this.#connection.write((statements) => {
       const found = findThread(statements, threadId);
@@ -70,37 +74,48 @@ export class SqliteLog implements ThreadLog {
           : advance(statements, { ...found, tail, head });
       if (next === undefined) return { outcome: refusal(statements, found, request), erases: false };
       const edited = edit(statements, next, request, this.#wordsOf);
-      insert(statements, next.thread_no, record);
+      for (const record of records) insert(statements, next.thread_no, record);
       return { outcome: { appended: true } as const, erases: edited };
     });
     if (erases) await this.#connection.erased();
     return outcome;
   }
 
-  readTail(threadId: string): Promise<LogChain | undefined> {
+  readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
     return this.#connection.read((statements) => {
       const found = readThread(statements, threadId);
       if (found === undefined) return undefined;
       const { thread, tail } = found;
-      const records = readRecords(statements, thread.thread_no, tail.base, tail.seq);
+      const first = firstUnknown(thread.generation, tail, newerThan);
+      const records = first > tail.seq ? [] : readRecords(statements, thread.thread_no, first, tail.seq);
       return { generation: thread.generation, tail, records };
     });
   }
 
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+  readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    const last = positionBelow(options.before);
     return this.#connection.read((statements) => {
       const found = readThread(statements, threadId);
-      const entry = found && readNamed(statements, found.thread.thread_no, checkpointId);
+      if (found === undefined) return undefined;
+      const records = last < 1 ? [] : readBackwards(statements, found.thread.thread_no, last, options.limit);
+      return { generation: found.thread.generation, tail: found.tail, records };
+    });
+  }
+
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#connection.read((statements) => {
+      const found = readThread(statements, threadId);
+      const entry = found && readNamed(statements, found.thread.thread_no, name);
       if (found === undefined || entry === undefined) return undefined;
       const records = readRecords(statements, found.thread.thread_no, entry.base, entry.seq);
       return { generation: found.thread.generation, tail: found.tail, records };
     });
   }
 
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
     return this.#connection.read((statements) => {
       const found = readThread(statements, threadId);
-      return found && readNamed(statements, found.thread.thread_no, checkpointId);
+      return found && readNamed(statements, found.thread.thread_no, name);
     });
   }
 
@@ -112,11 +127,11 @@ export class SqliteLog implements ThreadLog {
   }
 
   list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    const before = Math.min(Math.trunc(options.before ?? ROWS_PER_THREAD), ROWS_PER_THREAD);
+    const last = positionBelow(options.before);
     return this.#connection.read((statements) => {
       const found = readThread(statements, threadId);
-      if (found === undefined || !(before > 1)) return [];
-      const range = rangeOf(found.thread.thread_no, before - 1);
+      if (found === undefined || last < 1) return [];
+      const range = rangeOf(found.thread.thread_no, last);
       return (statements.list.all(...range, options.limit) as EntryRow[]).map(toEntry);
     });
   }
@@ -162,6 +177,7 @@ export class SqliteLog implements ThreadLog {
       const made = createThread(statements, target, { generation, tail, head });
       if (made === undefined) return "target exists";
       statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
+      statements.copyNames.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
       return "copied";
     });
   }
@@ -271,6 +287,10 @@ export class SqliteLog implements ThreadLog {
     return this.#connection.close();
   }
 }
+
+/** The last position below `before` that a thread may have; 0 where there is none. */
+const positionBelow = (before: number = ROWS_PER_THREAD): number =>
+  before > 1 ? Math.min(Math.ceil(before), ROWS_PER_THREAD) - 1 : 0;
 
 const tooManyRecords = (threadId: string): StateError =>
   new StateError("TOO_LARGE", `a thread takes at most ${ROWS_PER_THREAD - 1} records`, { threadId });
