@@ -54,6 +54,7 @@ const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
 /** Where a clock or chance may be asked, and why. Everywhere else it is handed in, so that a test can hold it still. */
 const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts": "the default of the option `now`",
+  "src/saver/new-checkpoint-id.ts": "ids that grow with time",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",

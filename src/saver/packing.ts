@@ -145,6 +145,19 @@ function packForeign(value: object, place: Place, depth: number, packing: Packin
 function packProperties(value: object, place: Place, depth: number, packing: Packing): Packed {
   const packer = new Packer().add("{");
   let separator = "";
+  for (const [key, member, at] of ownMembers(value, place)) {
+    spend(packing, key.length, at);
+    packer.add(`${separator}${JSON.stringify(key)}:`).add(pack(member, at, depth + 1, packing));
+    separator = ",";
+  }
+  return packer.add("}").done();
+}
+
+/** The members of an object that is made of nothing but visible values. */
+export function* ownMembers(
+  value: object,
+  place: Place,
+): Generator<readonly [key: string, member: unknown, at: Place]> {
   for (const key of Reflect.ownKeys(value)) {
     if (typeof key === "symbol") throw refusal(place, `an object with the symbol key ${String(key)}`);
     const descriptor = Object.getOwnPropertyDescriptor(value, key);
@@ -152,11 +165,8 @@ function packProperties(value: object, place: Place, depth: number, packing: Pac
     const at = { parent: place, step: key };
     if (!("value" in descriptor)) throw refusal(at, "a getter");
     if (!descriptor.enumerable) throw refusal(at, "a hidden (non-enumerable) property");
-    spend(packing, key.length, at);
-    packer.add(`${separator}${JSON.stringify(key)}:`).add(pack(descriptor.value, at, depth + 1, packing));
-    separator = ",";
+    yield [key, descriptor.value, at];
   }
-  return packer.add("}").done();
 }
 
 function packBytes(value: Uint8Array, place: Place, packing: Packing): Packed {
@@ -167,7 +177,11 @@ function packBytes(value: Uint8Array, place: Place, packing: Packing): Packed {
 
 /** A packed value under a tag of the codec's. */
 export const tagged = (tag: string, value: Packed): Packed =>
-  new Packer().add(`{"$":${JSON.stringify(tag)},"v":`).add(value).add("}").done();
+  new Packer()
+    .add(`{"$":${JSON.stringify(tag)},"v":`)
+    .add(value)
+    .add("}")
+    .done();
 
 function spend(packing: Packing, cost: number, place: Place): void {
   packing.left -= cost;

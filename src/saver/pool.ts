@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { LateText, type Packed, PackedList, Template } from "./packed.ts";
+import { LateText, type Packed, PackedList, Packer } from "./packed.ts";
 
 /**
  * What the records since a base share. An element is kept once, as text. A list
@@ -92,10 +92,30 @@ export class Pool {
     return text;
   }
 
+  /** Text that another pool can take in. */
+  unlink(text: string, done: Map<number, Packed> = new Map()): Packed {
+    if (!text.includes(LIST_MARK)) return text;
+    const packer = new Packer();
+    for (const [index, chunk] of splitLists(text).entries()) {
+      if (index % 2 === 0) packer.add(chunk);
+      else packer.add(new PackedList(this.list(Number(chunk)).map((id) => this.#unlinkElement(id, done))));
+    }
+    return packer.done();
+  }
+
+  #unlinkElement(id: number, done: Map<number, Packed>): Packed {
+    const known = done.get(id) ?? this.unlink(this.element(id), done);
+    done.set(id, known);
+    return known;
+  }
+
   /** About how many bytes this text is with all its lists written out. */
   weightOf(text: string): number {
     let weight = text.length;
-    for (const [, node] of text.matchAll(LIST)) weight += this.#sizes[Number(node)] ?? 0;
+    if (!text.includes(LIST_MARK)) return weight;
+    for (const [index, chunk] of splitLists(text).entries()) {
+      if (index % 2 === 1) weight += this.#sizes[Number(chunk)] ?? 0;
+    }
     return weight;
   }
 
@@ -149,15 +169,20 @@ export interface PoolAdditions {
   readonly lists: readonly (readonly number[])[];
 }
 
-/** A user's own object with a "$" key is escaped, so this text means a list wherever it stands outside a string. */
-const listText = (node: number): string => `{"$":"l","v":${node}}`;
-const LIST = /\{"\$":"l","v":(\d+)\}/g;
+/**
+ * A list inside text: its number between two U+0001. JSON has no control
+ * characters outside its strings and escapes those within, so that nothing of
+ * the user's can look like it.
+ */
+export const LIST_MARK = "\u0001";
+
+const listText = (node: number): string => `${LIST_MARK}${node}${LIST_MARK}`;
+
+/** Text and, in every second place, the number of a list. */
+export const splitLists = (text: string): readonly string[] => text.split(LIST_MARK);
 
 /** More than a hundred million of either do not fit into a base. */
 const stepKey = (before: number, element: number): number => before * 2 ** 27 + element;
 
 const damaged = (what: string): StateError =>
   new StateError("CORRUPT", `a record refers to ${what}, which no record brought`, { location: what });
-
-/** For those who build text from chunks of their own. */
-export const isShared = (packed: Packed): boolean => packed instanceof PackedList || packed instanceof Template;
