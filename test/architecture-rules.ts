@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   store: [...DRIVER, "state"],
   models: [...BASICS, "state"],
   wire: [...DRIVER, "state", "checkpoint", "store"],
-  backends: [...DRIVER, "state", "checkpoint", "store"],
+  backends: [...DRIVER, "state", "checkpoint", "saver", "store"],
   providers: [...BASICS, "state", "models"],
   testing: CONTRACTS,
   agent: CONTRACTS,
@@ -44,6 +44,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   // It is the other end of the protocol.
   "backends/http": ["wire"],
+  // It takes a URL in place of a saver.
+  "adapters/langgraph": ["backends"],
 };
 
 /** Rooms that are shelves: what stands on them side by side does not know of each other. */

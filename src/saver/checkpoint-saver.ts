@@ -1,4 +1,5 @@
 import { assertThreadLog } from "../checkpoint/assert-thread-log.ts";
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { copyThread } from "../checkpoint/branching.ts";
 import { type CheckpointContext, type CheckpointerOptions, contextOf, openContext } from "../checkpoint/context.ts";
 import { removeThread } from "../checkpoint/editing.ts";
@@ -67,7 +68,7 @@ export class CheckpointSaver implements Saver {
   readonly #context: CheckpointContext;
   readonly #threads: GraphThreads;
   readonly #shadows = new Shadows();
-  readonly #closesLog: boolean;
+  readonly #close: (() => Promise<void>) | undefined;
   #isClosed = false;
 
   constructor(options: CheckpointSaverOptions) {
@@ -75,10 +76,10 @@ export class CheckpointSaver implements Saver {
     const { log, conflict = "append", slackBytes = DEFAULT_SLACK } = options;
     if (conflict !== "append" && conflict !== "refuse") throw invalid('conflict must be "append" or "refuse"');
     if (!(Number.isSafeInteger(slackBytes) && slackBytes >= 0)) throw invalid("slackBytes must be a whole number");
-    const shared = sharedContext(options);
+    const shared = taken.get(options);
     if (shared === undefined) assertThreadLog(log);
-    this.#context = shared ?? openContext(this, log, options);
-    this.#closesLog = shared === undefined;
+    this.#context = shared?.context ?? openContext(this, log, options);
+    this.#close = shared === undefined ? () => this.#closeLog() : shared.close;
     this.#threads = new GraphThreads(this.#context, slackBytes, conflict === "refuse");
     threadsOf.set(this, this.#threads);
   }
@@ -240,7 +241,10 @@ export class CheckpointSaver implements Saver {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#threads.settled();
-    if (!this.#closesLog || this.#context.closing.aborted) return;
+    await this.#close?.();
+  }
+
+  async #closeLog(): Promise<void> {
     this.#context.beginClosing();
     await this.#context.log.close();
   }
@@ -261,17 +265,28 @@ const threadsOf = new WeakMap<CheckpointSaver, GraphThreads>();
 /** What is inside a saver, for the adapters of this package. */
 export const graphThreadsOf = (saver: CheckpointSaver): GraphThreads | undefined => threadsOf.get(saver);
 
-/** The context of a checkpointer that the saver shares. */
-const SHARED = new WeakMap<object, CheckpointContext>();
-const sharedContext = (options: object): CheckpointContext | undefined => SHARED.get(options);
+/** What a saver takes over from a checkpointer: its context, and perhaps the duty to close it. */
+interface Taken {
+  readonly context: CheckpointContext;
+  readonly close: (() => Promise<void>) | undefined;
+}
+
+const taken = new WeakMap<object, Taken>();
 
 /** A saver on the storage of a checkpointer, over the same connection. Closing the saver leaves the checkpointer open. */
-export function saverOf(checkpointer: object, rules: SaverRules = {}): CheckpointSaver {
+export const saverOf = (checkpointer: BaseCheckpointer, rules: SaverRules = {}): CheckpointSaver =>
+  takeOver(checkpointer, rules, undefined);
+
+/** The same for a checkpointer that nobody else holds: it is closed with the saver. */
+export const saverInsteadOf = (checkpointer: BaseCheckpointer, rules: SaverRules): CheckpointSaver =>
+  takeOver(checkpointer, rules, () => checkpointer.close());
+
+function takeOver(checkpointer: BaseCheckpointer, rules: SaverRules, close: Taken["close"]): CheckpointSaver {
   const context = contextOf(checkpointer);
   if (context === undefined) {
     throw invalid("saverOf() takes a Checkpointer, such as sqliteCheckpointer() returns; this one has no log beneath");
   }
   const options = { ...rules, log: context.log };
-  SHARED.set(options, context);
+  taken.set(options, { context, close });
   return new CheckpointSaver(options);
 }

@@ -30,6 +30,8 @@ export type Operation = PutOperation | WritesOperation;
 
 /** What is known when a put is about to be written. */
 export interface Surroundings {
+  /** Whether the put names a parent, be it there or not. */
+  readonly hasParent: boolean;
   /** The text of a part of the parent, by its key. */
   readonly parentText: (key: string) => string | undefined;
   /** A part of the parent, to be put as it is. */

@@ -5,9 +5,9 @@
  */
 export type Packed = string | LateText | PackedList | Template;
 
-/** Text that another serialiser is still making. There before the value is written. */
+/** Text that another serialiser is still making; it is there before the value is written. */
 export class LateText {
-  text = "";
+  text: string | undefined;
 }
 
 /** Elements that are kept once for all the lists that hold them. */

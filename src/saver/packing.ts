@@ -9,14 +9,17 @@ import {
   tooNested,
 } from "../state/immutable.ts";
 import type { Place } from "../state/path.ts";
-import { type LateText, type Packed, Packer, packedList } from "./packed.ts";
+import { type Packed, Packer, packedList } from "./packed.ts";
 import type { Shadows } from "./shadows.ts";
 
 /** How values that are no plain data are written, for those who have a serialiser for them. */
 export interface ForeignValues {
-  /** The text of an instance of a class, or `undefined` where it is not one of theirs. Must look at the instance at once. */
-  pack(value: object, place: Place, packPart: (part: unknown, step: string) => Packed): Packed | LateText | undefined;
+  /** An instance of a class as text, or `undefined` where it is not one of theirs. Must look at the instance at once. */
+  pack(value: object, place: Place, pack: PackPart): Packed | undefined;
 }
+
+/** Packs a part of a value, or without a step something that stands in its place. */
+export type PackPart = (part: unknown, step?: string) => Packed;
 
 interface Packing {
   left: number;
@@ -136,7 +139,8 @@ function packObject(value: object, place: Place, depth: number, packing: Packing
 }
 
 function packForeign(value: object, place: Place, depth: number, packing: Packing): Packed {
-  const packPart = (part: unknown, step: string): Packed => pack(part, { parent: place, step }, depth + 1, packing);
+  const packPart: PackPart = (part, step) =>
+    pack(part, step === undefined ? place : { parent: place, step }, depth + 1, packing);
   const packed = packing.foreign?.pack(value, place, packPart);
   if (packed === undefined) throw refusal(place, describeInstance(value));
   return packed;

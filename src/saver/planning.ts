@@ -196,6 +196,7 @@ export class Planner {
     const [from, known] = parent === undefined ? [older, inOlder] : [epoch, parent];
     const parts = from === undefined || known === undefined ? undefined : from.partsOf(known);
     const surroundings: Surroundings = {
+      hasParent: parentPlace !== undefined,
       parentText: (key) => parts?.get(key),
       parentPart: (key) => {
         const text = parts?.get(key);

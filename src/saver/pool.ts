@@ -73,7 +73,7 @@ export class Pool {
   /** The text of a packed value, with numbers in place of its lists; what is not known yet is added. */
   intern(packed: Packed): string {
     if (typeof packed === "string") return packed;
-    if (packed instanceof LateText) return packed.text;
+    if (packed instanceof LateText) return madeText(packed);
     if (packed instanceof PackedList) return listText(this.#internList(packed));
     return packed.chunks.map((chunk) => this.intern(chunk)).join("");
   }
@@ -174,7 +174,7 @@ export interface PoolAdditions {
  * characters outside its strings and escapes those within, so that nothing of
  * the user's can look like it.
  */
-export const LIST_MARK = "\u0001";
+const LIST_MARK = "\u0001";
 
 const listText = (node: number): string => `${LIST_MARK}${node}${LIST_MARK}`;
 
@@ -183,6 +183,11 @@ export const splitLists = (text: string): readonly string[] => text.split(LIST_M
 
 /** More than a hundred million of either do not fit into a base. */
 const stepKey = (before: number, element: number): number => before * 2 ** 27 + element;
+
+function madeText({ text }: LateText): string {
+  if (text !== undefined) return text;
+  throw new StateError("INVALID_ARGUMENT", "a value in it could not be serialised; nothing was written");
+}
 
 const damaged = (what: string): StateError =>
   new StateError("CORRUPT", `a record refers to ${what}, which no record brought`, { location: what });

@@ -1,6 +1,6 @@
 import { StateError } from "../errors.ts";
 import { defineOwn, MAX_DEPTH } from "../state/immutable.ts";
-import { LIST_MARK, type Pool, splitLists } from "./pool.ts";
+import { type Pool, splitLists } from "./pool.ts";
 
 /** How values under tags of their own are read, for those who wrote them. */
 export interface ForeignReader {
@@ -8,6 +8,8 @@ export interface ForeignReader {
   readonly reads: (tag: string) => boolean;
   /** The value behind `{"$":tag,"v":json}`. */
   revive(tag: string, json: string): Promise<unknown>;
+  /** For tags around ordinary values: what the value becomes. `undefined` for the others. */
+  wrapper(tag: string): ((value: unknown) => unknown) | undefined;
 }
 
 export interface UnpackOptions {
@@ -82,7 +84,7 @@ class Reading {
   #readForeign(text: string): LateValue | undefined {
     const found = this.#foreign === undefined ? null : FOREIGN.exec(text);
     const tag = found?.[1];
-    if (!found || tag === undefined || !this.#foreign?.reads(tag) || text.includes(LIST_MARK)) return undefined;
+    if (!found || tag === undefined || !this.#foreign?.reads(tag) || this.#foreign.wrapper(tag)) return undefined;
     return this.#revive(tag, text.slice(found[0].length, -1));
   }
 
@@ -131,7 +133,7 @@ class Reading {
 
   #tagged(record: Record<string, unknown>, depth: number): unknown {
     const { $: tag, v } = record;
-    if (typeof tag === "string" && this.#foreign?.reads(tag) === true) return this.#revive(tag, JSON.stringify(v));
+    if (typeof tag === "string" && this.#foreign?.reads(tag) === true) return this.#foreignValue(tag, v, depth);
     switch (tag) {
       case "l":
         return this.#list(this.#pool.list(Number(v)).map((id) => this.#element(id)));
@@ -160,6 +162,17 @@ class Reading {
     }
   }
 
+  #foreignValue(tag: string, tree: unknown, depth: number): LateValue {
+    const wrap = this.#foreign?.wrapper(tag);
+    if (wrap === undefined) return this.#revive(tag, JSON.stringify(tree));
+    const late = new LateValue();
+    const inner = this.#value(tree, depth + 1);
+    this.#finish.push(() => {
+      late.value = wrap(current(inner));
+    });
+    return late;
+  }
+
   /** Filled when nothing in it is late any more: what is in a Map or a Set cannot be put right afterwards. */
   #collection<Target>(
     tree: unknown,
@@ -171,7 +184,7 @@ class Reading {
     const fill = (): void => {
       for (const item of items) add(target, item);
     };
-    if (this.#waiting.length === 0) fill();
+    if (this.#waiting.length === 0 && this.#finish.length === 0) fill();
     else this.#finish.push(fill);
     return target;
   }
