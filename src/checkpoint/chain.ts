@@ -35,7 +35,7 @@ export const recordsOf = (chain: LogChain, seq: number): readonly LogRecord[] =>
 export function headOf({ tail, records }: LogChain): number {
   const last = records.at(-1);
   if (last?.seq !== tail.seq) throw missing(tail.seq, "it");
-  assertProven(last);
+  openRecord(last);
   return last.head;
 }
 

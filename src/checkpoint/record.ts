@@ -185,9 +185,9 @@ export function openRecord(record: LogRecord): RecordHeader {
 /** Compares a record with its checksum, without parsing anything. Its format is known to be one of ours. */
 export function assertProven(record: LogRecord): void {
   const { header, body, seq, checkpointId } = record;
-  const end = header.length - SUM_ENDS.length;
-  const covered = `${header.slice(0, end - SUM_LENGTH - SUM_BEGINS.length)}}`;
-  if (header.slice(end - SUM_LENGTH, end) === checksumOf(record, covered, body)) return;
+  const covered = header.slice(0, -(SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length));
+  const sum = checksumOf(record, `${covered}}`, body);
+  if (header.slice(covered.length) === `${SUM_BEGINS}${sum}${SUM_ENDS}`) return;
   throw new StateError(
     "CORRUPT",
     `record ${seq} does not match its checksum: the stored bytes were damaged or changed by hand`,
