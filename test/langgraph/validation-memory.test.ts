@@ -1,4 +1,4 @@
-import { MemoryLog } from "../../src/backends/memory/log.ts";
+import { localPlace } from "../saver/saver-places.ts";
 import { validate } from "./validation-suite.ts";
 
-validate("memory", async () => ({ log: new MemoryLog() }));
+validate("memory", () => localPlace("memory"));
