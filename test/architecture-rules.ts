@@ -44,6 +44,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   // It is the other end of the protocol.
   "backends/http": ["wire"],
+  // Features that act by the kind of a thread; loaded when a graph's thread is met.
+  "checkpoint/graphs": ["saver"],
   // It takes a URL in place of a saver.
   "adapters/langgraph": ["backends"],
 };

@@ -184,11 +184,11 @@ export class CheckpointSaver implements Saver {
   prune(given: PruneRequest): Promise<RemovedReport> {
     return this.#removing("prune", () => {
       const { threadId, keepLast, olderThan } = checkedPrune(given);
-      const removal: Removal =
+      const removes: Removal["removes"] =
         keepLast === undefined
           ? ({ createdAt }, rank) => rank > 0 && createdAt < Number(olderThan)
           : (_, rank) => rank >= keepLast;
-      return { threadId, removal };
+      return { threadId, removes };
     });
   }
 
@@ -196,24 +196,24 @@ export class CheckpointSaver implements Saver {
     return this.#removing("deleteForRuns", () => {
       const { threadId, runIds } = checkedDeleteForRuns(given);
       const wanted = new Set<unknown>(runIds);
-      return { threadId, removal: ({ metadata }) => wanted.has(metadata["run_id"]) };
+      return { threadId, removes: ({ metadata }) => wanted.has(metadata["run_id"]) };
     });
   }
 
   async #removing(
     operation: string,
-    check: () => { readonly threadId: string | undefined; readonly removal: Removal },
+    check: () => Pick<Removal, "removes"> & { readonly threadId: string | undefined },
   ): Promise<RemovedReport> {
     this.#assertOpen(operation);
-    const { threadId, removal } = check();
+    const { threadId, ...removal } = check();
     let [threads, checkpoints] = [0, 0];
     for await (const each of threadId === undefined ? graphThreadsIn(this.#context) : [threadId]) {
       const writer = this.#threads.writer(each);
       const removed = await this.#context.guard({ operation, threadId: each }, () =>
         removeCheckpoints(this.#context, writer, each, removal),
       );
-      threads += removed > 0 ? 1 : 0;
-      checkpoints += removed;
+      threads += removed.checkpoints > 0 ? 1 : 0;
+      checkpoints += removed.checkpoints;
     }
     return { threads, checkpoints };
   }

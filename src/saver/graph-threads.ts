@@ -40,7 +40,7 @@ export class GraphThreads {
   #write(threadId: string, operation: PutOperation | WritesOperation, ready: Promise<unknown>): Promise<void> {
     const place = { operation: operation.kind === "put" ? "put" : "putWrites", threadId };
     const written = this.writer(threadId).write(operation, ready);
-    return this.context.guard(place, () => written);
+    return this.context.guard(place, () => written).then(() => this.context.index.appended());
   }
 
   find(threadId: string, ns: string, id: string | undefined): Promise<FoundCheckpoint | undefined> {

@@ -3,7 +3,6 @@ import type { CheckpointContext } from "../checkpoint/context.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { openHeader, type ThreadFacts } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
-import { StateError } from "../errors.ts";
 import { Epoch } from "./epoch.ts";
 import { agentsThread } from "./graph-kind.ts";
 import { type CheckpointPlace, checkpointName, placeOf } from "./names.ts";
@@ -12,8 +11,20 @@ import type { CheckpointInfo } from "./saver.ts";
 import { sealKept } from "./sealing.ts";
 import type { ThreadWriter } from "./thread-writer.ts";
 
-/** Whether a checkpoint goes. `rank` counts from the newest of its namespace, which is 0. */
-export type Removal = (info: CheckpointInfo, rank: number) => boolean;
+export interface Removal {
+  /** Whether a checkpoint goes. `rank` counts from the newest of its namespace, which is 0. */
+  readonly removes: (info: CheckpointInfo, rank: number) => boolean;
+  /** Only counts. */
+  readonly dryRun?: boolean;
+}
+
+/** How many went, and whether the thread went with them. */
+export interface Removed {
+  readonly checkpoints: number;
+  readonly threads: number;
+}
+
+const NOTHING: Removed = { checkpoints: 0, threads: 0 };
 
 /** Everything that the newest records say of one checkpoint. */
 interface Kept extends CheckpointPlace {
@@ -33,7 +44,7 @@ export async function removeCheckpoints(
   writer: ThreadWriter,
   threadId: string,
   removal: Removal,
-): Promise<number> {
+): Promise<Removed> {
   await writer.settled();
   return writer.alone(async () => {
     for (const races = new LostRaces(context, "prune", threadId, MOST_ATTEMPTS); ; races.lost()) {
@@ -44,24 +55,25 @@ export async function removeCheckpoints(
   });
 }
 
-/** How many were removed; `undefined` when somebody wrote meanwhile. */
-async function attempt(context: CheckpointContext, threadId: string, removal: Removal): Promise<number | undefined> {
+/** `undefined` when somebody wrote meanwhile. */
+async function attempt(context: CheckpointContext, threadId: string, removal: Removal): Promise<Removed | undefined> {
   const records = await everyRecord(context, threadId);
   const last = records?.at(-1);
-  if (records === undefined || last === undefined) return 0;
+  if (records === undefined || last === undefined) return NOTHING;
   if (openHeader(last).thread?.kind !== "graph") throw agentsThread();
   const { generation } = records;
   const all = keptOf(records, generation);
   const going = goingOf(threadId, all, removal);
-  if (going.size === 0) return 0;
+  if (going.size === 0) return NOTHING;
   const staying = all.filter((kept) => !going.has(kept));
-  assertWhole(threadId, staying, going);
+  const removed = { checkpoints: going.size, threads: staying.length === 0 ? 1 : 0 };
+  if (removal.dryRun === true) return removed;
   if (staying.length === 0) {
     const ifTail = { generation, seq: last.seq };
     const outcome = await context.call({ operation: "prune", threadId }, (log) => log.remove(threadId, ifTail));
-    return outcome === "moved" ? undefined : going.size;
+    return outcome === "moved" ? undefined : removed;
   }
-  return (await rewrite(context, threadId, records, staying)) ? going.size : undefined;
+  return (await rewrite(context, threadId, records, staying)) ? removed : undefined;
 }
 
 type Records = readonly LogRecord[] & { readonly generation: string };
@@ -114,25 +126,36 @@ function goingOf(threadId: string, all: readonly Kept[], removal: Removal): Read
     if (known === undefined) continue;
     const rank = ranks.get(kept.ns) ?? 0;
     ranks.set(kept.ns, rank + 1);
-    if (removal(infoOf(threadId, known), rank)) going.add(kept);
+    if (removal.removes(infoOf(threadId, known), rank)) going.add(kept);
+  }
+  return withoutNeeded(threadId, all, going);
+}
+
+/**
+ * LangGraph keeps the values of delta channels in the writes of a checkpoint's
+ * ancestors, back to the last snapshot, and counts in the metadata how far that
+ * is. What a checkpoint that stays needs of them stays, too.
+ */
+function withoutNeeded(threadId: string, all: readonly Kept[], going: Set<Kept>): ReadonlySet<Kept> {
+  const byName = new Map(all.map((kept) => [checkpointName(kept.ns, kept.id), kept]));
+  for (const staying of all.filter((kept) => !going.has(kept))) {
+    let at: Kept | undefined = staying;
+    while (at !== undefined) {
+      going.delete(at);
+      const needed: Kept | undefined = byName.get(neededBy(threadId, at) ?? "");
+      at = needed !== undefined && going.has(needed) ? needed : undefined;
+    }
   }
   return going;
 }
 
-/** State that LangGraph keeps in the writes of a checkpoint's ancestors goes with them. */
-function assertWhole(threadId: string, staying: readonly Kept[], going: ReadonlySet<Kept>): void {
-  const gone = new Set([...going].map(({ ns, id }) => checkpointName(ns, id)));
-  for (const kept of staying) {
-    const known = kept.epoch.find(kept);
-    if (known?.parentId === undefined || !gone.has(checkpointName(kept.ns, known.parentId))) continue;
-    const counters = infoOf(threadId, known).metadata["counters_since_delta_snapshot"];
-    if (typeof counters !== "object" || counters === null || Object.keys(counters).length === 0) continue;
-    throw new StateError(
-      "UNSUPPORTED",
-      `checkpoint ${JSON.stringify(kept.id)} has channels (${Object.keys(counters).join(", ")}) whose values lie in the writes of the checkpoints before it. Keep those, or let the graph take a snapshot first (snapshotFrequency)`,
-      { threadId, checkpointId: kept.id },
-    );
-  }
+/** The name of the parent, where values of this checkpoint lie in its writes. */
+function neededBy(threadId: string, { epoch, ns, id }: Kept): string | undefined {
+  const known = epoch.find({ ns, id });
+  if (known?.parentId === undefined) return undefined;
+  const counters = infoOf(threadId, known).metadata["counters_since_delta_snapshot"];
+  const counts = typeof counters === "object" && counters !== null && Object.keys(counters).length > 0;
+  return counts ? checkpointName(ns, known.parentId) : undefined;
 }
 
 /** False when somebody wrote meanwhile. What was appended by then is a copy of what is there. */

@@ -1,4 +1,5 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import { wordsInTexts } from "../checkpoint/graph-words.ts";
 import { type GraphFacts, type RecordFields, sealRecord } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import { newId } from "../driver/new-id.ts";
@@ -73,7 +74,7 @@ export function sealGraphRecord(
     ...(names.length > 0 && { names }),
     metadata: put?.metadata,
     body,
-    words: undefined,
+    words: wordsToAppend(context, body),
     fields,
   });
   const header = { ...fields, format: 0, bodyBytes: body.byteLength };
@@ -81,6 +82,10 @@ export function sealGraphRecord(
   epoch.keep(record, header, place, { checkpoint, writes });
   return { record, epoch };
 }
+
+/** For a backend that indexes while it appends. */
+const wordsToAppend = ({ log }: CheckpointContext, body: Uint8Array): string | undefined =>
+  log.search === undefined || log.catchUp !== undefined ? undefined : wordsInTexts(Buffer.from(body).toString());
 
 /** A checkpoint of another epoch, or writes that wait for theirs, as they are, in this one. */
 export function sealKept(

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import { leaseConflict, leaseFault } from "../checkpoint/lease-rules.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "../checkpoint/written.ts";
@@ -133,8 +134,8 @@ export class ThreadWriter {
     for (const races = new LostRaces(this.#context, "put", this.#threadId); ; races.lost()) {
       const epoch = this.#epoch ?? (await this.fresh()) ?? new Epoch(newId());
       this.#epoch = epoch;
-      const { moved } = epoch.thread;
-      if (moved !== undefined) throw movedAway(moved.to);
+      const fault = await leaseFault(this.#context, epoch, undefined);
+      if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
       epoch.begin();
       const plan = await this.#plan(epoch, batch).catch((error: unknown) => {
         epoch.rollBack();
@@ -242,9 +243,6 @@ const tooLarge = ({ log }: CheckpointContext, size: number): StateError =>
     "TOO_LARGE",
     `what is new in the checkpoint is ${size} bytes; ${log.name} takes at most ${log.capabilities.maxRecordBytes}. Keep large values elsewhere and refer to them`,
   );
-
-const movedAway = (to: string): StateError =>
-  new StateError("CONFLICT", `the thread was moved to ${to}: open it there; nothing was written`, { written: "no" });
 
 const deletedMeanwhile = (threadId: string): StateError =>
   new StateError(

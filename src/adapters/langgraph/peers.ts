@@ -1,0 +1,2 @@
+/** Delta channels came with 1.1, and the base class asks for no more since. */
+export const LANGGRAPH_RANGE = ">=1.1 <2";
