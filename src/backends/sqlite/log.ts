@@ -16,9 +16,9 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
+import { factsOf } from "./facts.ts";
 import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
-import { factsOf } from "./options.ts";
 import { checkpoints } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 import {
@@ -26,6 +26,7 @@ import {
   isProvenThread,
   listed,
   pageOf,
+  positionBelow,
   provenEntry,
   rangeOf,
   readBackwards,
@@ -37,7 +38,7 @@ import {
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
-import { indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
+import { cannotIndex, indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
 export interface SqliteLogOptions {
@@ -295,15 +296,5 @@ export class SqliteLog implements ThreadLog {
   }
 }
 
-/** The last position below `before` that a thread may have; 0 where there is none. */
-const positionBelow = (before: number = ROWS_PER_THREAD): number =>
-  before > 1 ? Math.min(Math.ceil(before), ROWS_PER_THREAD) - 1 : 0;
-
 const tooManyRecords = (threadId: string): StateError =>
   new StateError("TOO_LARGE", `a thread takes at most ${ROWS_PER_THREAD - 1} records`, { threadId });
-
-const cannotIndex = (): StateError =>
-  new StateError(
-    "PERMISSION_DENIED",
-    "some messages are not indexed yet, and the database cannot be written: search once where it can be",
-  );

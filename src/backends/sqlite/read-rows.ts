@@ -42,6 +42,10 @@ export function readThread(statements: Statements, threadId: string): ProvenThre
   return { thread, tail };
 }
 
+/** The last position below `before` that a thread may have; 0 where there is none. */
+export const positionBelow = (before: number = ROWS_PER_THREAD): number =>
+  before > 1 ? Math.min(Math.ceil(before), ROWS_PER_THREAD) - 1 : 0;
+
 /** The keys that a thread may have. */
 export const rangeOf = (threadNo: number, last: number = ROWS_PER_THREAD - 1): [first: number, last: number] => [
   rowId(threadNo, 1),
