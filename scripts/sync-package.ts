@@ -4,7 +4,7 @@
  * writes nothing and fails when something is out of step.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { LANGGRAPH_RANGE } from "../src/adapters/langgraph/peers.ts";
+import { LANGCHAIN_CORE_RANGE, LANGGRAPH_RANGE } from "../src/adapters/langgraph/peers.ts";
 import { BACKENDS } from "../src/backends/registry.ts";
 import { PROVIDERS } from "../src/providers/registry.ts";
 import { HONO_RANGE, NODE_SERVER_RANGE } from "../src/server/peers.ts";
@@ -13,6 +13,7 @@ const FILE = new URL("../package.json", import.meta.url);
 
 /** What is used when it is installed and belongs to no shelf: by the adapters, the agent's traces, and the HTTP service. */
 const OTHER_PEERS = {
+  "@langchain/core": LANGCHAIN_CORE_RANGE,
   "@langchain/langgraph-checkpoint": LANGGRAPH_RANGE,
   "@opentelemetry/api": "^1.9",
   hono: HONO_RANGE,

@@ -1,7 +1,13 @@
 import { assertThreadLog } from "../checkpoint/assert-thread-log.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { copyThread } from "../checkpoint/branching.ts";
-import { type CheckpointContext, type CheckpointerOptions, contextOf, openContext } from "../checkpoint/context.ts";
+import {
+  type CheckpointContext,
+  type CheckpointerOptions,
+  contextOf,
+  openContext,
+  shareContext,
+} from "../checkpoint/context.ts";
 import { removeThread } from "../checkpoint/editing.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/finding.ts";
 import { encodeMetadata } from "../checkpoint/metadata.ts";
@@ -78,7 +84,7 @@ export class CheckpointSaver implements Saver {
     if (!(Number.isSafeInteger(slackBytes) && slackBytes >= 0)) throw invalid("slackBytes must be a whole number");
     const shared = taken.get(options);
     if (shared === undefined) assertThreadLog(log);
-    this.#context = shared?.context ?? openContext(this, log, options);
+    this.#context = shared === undefined ? openContext(this, log, options) : shareContext(this, shared.context);
     this.#close = shared === undefined ? () => this.#closeLog() : shared.close;
     this.#threads = new GraphThreads(this.#context, slackBytes, conflict === "refuse");
     threadsOf.set(this, this.#threads);

@@ -23,11 +23,13 @@ export interface KnownWrite extends StoredWrite {
 
 interface WrittenPlace {
   readonly place: CheckpointPlace;
+  /** What its writes weigh while their checkpoint has not come. */
+  readonly early: number;
   readonly kept: ReadonlyMap<string, KnownWrite>;
 }
 
 /** What there is to know of a thread before its first record. */
-const UNWRITTEN = { tail: 0, head: 0, base: 1, greatest: "", range: 0, fresh: 0, records: 0 };
+const UNWRITTEN = { tail: 0, head: 0, base: 1, greatest: "", range: 0, fresh: 0, records: 0, early: 0 };
 
 /**
  * The records from a base on, taken in one after another: the pool that they
@@ -46,6 +48,8 @@ export class Epoch {
   range: number = UNWRITTEN.range;
   fresh: number = UNWRITTEN.fresh;
   records: number = UNWRITTEN.records;
+  /** What writes weigh that are here before their checkpoints: those will want to share it. */
+  early: number = UNWRITTEN.early;
   thread: ThreadFacts = { kind: "graph" };
   readonly #checkpoints = new Map<number, KnownCheckpoint>();
   readonly #byName = new Map<string, KnownCheckpoint>();
@@ -100,9 +104,12 @@ export class Epoch {
       this.#set(this.#byName, name, known);
     }
     if (isNewest(record, place.ns)) this.#set(this.#newest, place.ns, place.id);
-    const kept = new Map(this.#writes.get(name)?.kept);
+    const before = this.#writes.get(name);
+    const kept = new Map(before?.kept);
     for (const call of writes) addCall(kept, call);
-    this.#set(this.#writes, name, { place, kept });
+    const early = this.#byName.has(name) ? 0 : (before?.early ?? 0) + header.bodyBytes;
+    this.early += early - (before?.early ?? 0);
+    this.#set(this.#writes, name, { place, kept, early });
   }
 
   /** From here on everything can be taken back, until `commit`. */
@@ -123,12 +130,12 @@ export class Epoch {
 
   /** The way back to here, while nothing is committed. */
   savepoint(): () => void {
-    const { base, tail, head, greatest, range, fresh, records, thread } = this;
+    const { base, tail, head, greatest, range, fresh, records, early, thread } = this;
     const { mark } = this.pool;
     const undone = this.#undo?.length ?? 0;
     return () => {
       for (const undo of this.#undo?.splice(undone).toReversed() ?? []) undo();
-      Object.assign(this, { base, tail, head, greatest, range, fresh, records, thread });
+      Object.assign(this, { base, tail, head, greatest, range, fresh, records, early, thread });
       this.pool.rollBack(mark);
       for (const seq of this.#resolved.keys()) if (seq > tail) this.#resolved.delete(seq);
     };

@@ -114,12 +114,12 @@ export class Planner {
   }
 
   #isTimeForBase(live: number): boolean {
-    const { range, fresh, records, base, tail } = this.#epoch;
+    const { range, fresh, records, early, base, tail } = this.#epoch;
     if (tail < base || live > this.#context.log.capabilities.maxRecordBytes / 2) return false;
     const { maxChainRecords } = this.#context.log.capabilities;
     if (records >= maxChainRecords && fresh >= live) return true;
     // At least half of what is read again must have been new, or namespaces would restate one another for ever.
-    return range > MOST_RANGE_PER_STATE * live + this.#slackBytes && fresh * 2 >= range;
+    return range > MOST_RANGE_PER_STATE * (live + early) + this.#slackBytes && fresh * 2 >= range;
   }
 
   async #planWrites(operation: WritesOperation): Promise<Planned | undefined> {

@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { load } from "@langchain/core/load";
 import { DeltaSnapshot, isDeltaSnapshot, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { LateText, type Packed, Packer } from "../../saver/packed.ts";
 import { type ForeignValues, type PackPart, tagged } from "../../saver/packing.ts";
@@ -118,8 +119,9 @@ export class GraphValueReader implements ForeignReader {
     return tag === LANGCHAIN_TAG || tag === DELTA_TAG || tag === REGEXP_TAG || tag === ERROR_TAG;
   }
 
+  /** The serialiser's own additions to JSON are marked with "lc":2. Without one, what it does is this `load`, after two more passes. */
   async revive(_: string, json: string): Promise<unknown> {
-    return this.#serde.loadsTyped("json", json);
+    return json.includes('"lc":2') ? this.#serde.loadsTyped("json", json) : load(json);
   }
 
   wrapper(tag: string): ((value: unknown) => unknown) | undefined {

@@ -1,5 +1,6 @@
 import type { Saver } from "../../saver/saver.ts";
 import type { ConformanceSuite } from "../conformance-case.ts";
+import { costCases } from "./cost.ts";
 import { gettingCases } from "./getting.ts";
 import { hostileCases } from "./hostile.ts";
 import { keepingCases } from "./keeping.ts";
@@ -15,6 +16,7 @@ export const saverCases: readonly SaverCase[] = [
   ...gettingCases,
   ...listingCases,
   ...keepingCases,
+  ...costCases,
   ...hostileCases,
 ];
 
