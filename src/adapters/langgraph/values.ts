@@ -87,11 +87,13 @@ function packSend({ node, args, timeout }: SendLike, pack: PackPart): Packed {
   return packer.add("}").done();
 }
 
-/** The errors of the language, with name and message. Others would come back as something else. */
+/** The errors of the language, with their message and stack. Others would come back as something else. */
 function packError(error: Error): Packed | undefined {
   const made = ERRORS.get(Object.getPrototypeOf(error));
   const hasMore = Reflect.ownKeys(error).some((key) => key !== "message" && key !== "stack");
-  return made === undefined || hasMore ? undefined : tagged(ERROR_TAG, JSON.stringify([made.name, error.message]));
+  return made === undefined || hasMore
+    ? undefined
+    : tagged(ERROR_TAG, JSON.stringify([made.name, error.message, error.stack ?? ""]));
 }
 
 const isExotic = (value: object): boolean =>
@@ -131,13 +133,15 @@ export class GraphValueReader implements ForeignReader {
       case REGEXP_TAG:
         return (value) => new RegExp(...(value as [string, string]));
       case ERROR_TAG:
-        return (value) => {
-          const [name, message] = value as [string, string];
-          const made = [...ERRORS.values()].find((each) => each.name === name) ?? Error;
-          return new made(message);
-        };
+        return reviveError;
       default:
         return undefined;
     }
   }
+}
+
+function reviveError(value: unknown): Error {
+  const [name, message, stack] = value as [string, string, string];
+  const made = [...ERRORS.values()].find((each) => each.name === name) ?? Error;
+  return Object.defineProperty(new made(message), "stack", { value: stack, writable: true, configurable: true });
 }
