@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { StateError } from "../errors.ts";
 import { assertKnownFormat, FORMAT_VERSION } from "../state/agent-state.ts";
+import type { Standing } from "../state/standing.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /**
@@ -42,18 +43,6 @@ export interface GraphFacts {
   readonly greatest?: string;
   /** How many bytes since the base brought something new. */
   readonly fresh?: number;
-}
-
-/** Counts that are 0 are left out. */
-export interface Standing {
-  /** Questions that wait for a person. */
-  readonly waiting?: number;
-  /** Calls of tools that were asked for and have no outcome. */
-  readonly open?: number;
-  /** Calls that were begun and whose outcome nobody knows. */
-  readonly inDoubt?: number;
-  /** The last turn did not come to its end. */
-  readonly unfinished?: true;
 }
 
 export interface ThreadFacts {

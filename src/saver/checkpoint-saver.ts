@@ -184,7 +184,7 @@ export class CheckpointSaver implements Saver {
     assertThreadId(target);
     await this.#threads.writer(source).settled();
     await this.#assertGraph("copyThread", source);
-    return copyThread(this.#context, source, target);
+    return copyThread(this.#context, source, target, "keep");
   }
 
   prune(given: PruneRequest): Promise<RemovedReport> {
@@ -290,7 +290,9 @@ export const saverInsteadOf = (checkpointer: BaseCheckpointer, rules: SaverRules
 function takeOver(checkpointer: BaseCheckpointer, rules: SaverRules, close: Taken["close"]): CheckpointSaver {
   const context = contextOf(checkpointer);
   if (context === undefined) {
-    throw invalid("saverOf() takes a Checkpointer, such as sqliteCheckpointer() returns; this one has no log beneath");
+    throw invalid(
+      "saverOf() takes a Checkpointer, such as a factory of this package returns; this one has no log beneath",
+    );
   }
   const options = { ...rules, log: context.log };
   taken.set(options, { context, close });
