@@ -20,7 +20,7 @@ export {
   type VerifiedOutcome,
 } from "./agent/tool.ts";
 export * from "./backends/factories.ts";
-export { openCheckpointer } from "./backends/open.ts";
+export { openCheckpointer, openSaver } from "./backends/open.ts";
 export { openStore } from "./backends/open-store.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {
@@ -76,6 +76,25 @@ export { ModelError } from "./models/model-error.ts";
 export type { AnySchema, SchemaOutput, StandardSchema } from "./models/schema.ts";
 export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "./providers/ai-sdk/index.ts";
 export { modelFromString } from "./providers/strings.ts";
+export { CheckpointSaver, type CheckpointSaverOptions, type SaverRules, saverOf } from "./saver/checkpoint-saver.ts";
+export { newCheckpointId } from "./saver/new-checkpoint-id.ts";
+export {
+  type ChannelWrite,
+  type CheckpointInfo,
+  type DeleteForRunsRequest,
+  type GetRequest,
+  type ListedCheckpoint,
+  type ListRequest,
+  type ListThreadsRequest,
+  type PendingWrite,
+  type PruneRequest,
+  type PutRequest,
+  type PutWritesRequest,
+  type RemovedReport,
+  type SavedCheckpoint,
+  type Saver,
+  SPECIAL_CHANNELS,
+} from "./saver/saver.ts";
 export { AgentState } from "./state/agent-state.ts";
 export type { JsonValue } from "./state/codec.ts";
 export {

@@ -72,6 +72,13 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     'it is leased to "worker-1" for now',
     "given back; the other writes again after 1 attempt",
   ],
+  "examples/15-langgraph.ts": [
+    "waits for: charge 40 EUR?",
+    "after the answer: order 7 · planned: charge 40 EUR · a person said: yes · charged",
+    "checkpoints: 5",
+    "pruned: 4",
+    "still there: 4 lines",
+  ],
   "examples/07-fork-and-diff.ts": [
     "2 messages shared, 2 added",
     "~ metadata.mood: keen → tired",
