@@ -4,7 +4,15 @@ export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
-export type { ConversationPort, MemoryContext, MemoryPort } from "./agent/ports.ts";
+export type {
+  ConversationPort,
+  MemoryContext,
+  MemoryPort,
+  ObservedCall,
+  RememberContext,
+  ShapeContext,
+  ShapedConversation,
+} from "./agent/ports.ts";
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
 export { RunError } from "./agent/run-error.ts";
@@ -50,6 +58,10 @@ export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./chec
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type { ThreadLog } from "./checkpoint/thread-log.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
+export { type CompactingOptions, compactingConversation } from "./conversation/compacting.ts";
+export { estimateTokens, type TokenCounter } from "./conversation/estimate-tokens.ts";
+export type { Summarizer, Summary, SummaryRequest } from "./conversation/summarize.ts";
+export { type WindowOptions, windowConversation } from "./conversation/window.ts";
 export type { RetryPolicy } from "./driver/call.ts";
 export type { Durability } from "./driver/durability.ts";
 export type { Page } from "./driver/page.ts";

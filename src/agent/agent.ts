@@ -20,7 +20,7 @@ import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
-import { HistoryRepair } from "./repair-history.ts";
+import { Prompt } from "./prompt.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { lastText, RunError } from "./run-error.ts";
@@ -188,7 +188,7 @@ export class CoreAgent<Output = unknown> {
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
-      history: new HistoryRepair(),
+      prompt: new Prompt(),
       emit,
     };
     const runId = randomUUID();
@@ -222,10 +222,11 @@ export class CoreAgent<Output = unknown> {
 
   /** Everything that may fail without costing anything: the answer is saved. */
   async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
-    const { parts, session, emit, threadId, metadata, signal } = context;
+    const { parts, session, emit, threadId, metadata, signal, prompt } = context;
     await runAfter(parts.hooks, "afterRun", { state: session.state, stopReason }, emit);
     try {
-      await parts.memory.remember({ state: session.state, threadId, metadata, signal });
+      const { state, checkpointId } = session;
+      await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });
       parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });

@@ -8,6 +8,9 @@ export interface Model {
   /** For people, traces and totals: "openai:gpt-5". */
   readonly id: string;
 
+  /** How many tokens a request and its answer may have together, where that is known. */
+  readonly contextWindow?: number;
+
   /**
    * Answers a conversation, part by part.
    *
