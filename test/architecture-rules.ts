@@ -10,7 +10,7 @@ export interface SourceFile {
 const BASICS = ["errors", "internal"];
 const DRIVER = [...BASICS, "driver"];
 const CONTRACTS = [...DRIVER, "state", "checkpoint", "store", "models"];
-const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "memory", "session", "adapters", "wire"];
+const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "conversation", "memory", "session", "adapters", "wire"];
 
 /**
  * Who may import whom. A room is a folder of src, or a file directly in it; it
@@ -29,7 +29,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   providers: [...BASICS, "state", "models"],
   testing: CONTRACTS,
   agent: CONTRACTS,
-  memory: CONTRACTS,
+  // Both plug into the agent by its ports; the agent knows neither.
+  conversation: [...CONTRACTS, "agent"],
+  memory: [...CONTRACTS, "agent"],
   session: CONTRACTS,
   adapters: CONTRACTS,
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],

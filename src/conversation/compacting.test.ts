@@ -1,0 +1,263 @@
+import { describe, expect, test } from "vitest";
+import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
+import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { shapeContext } from "../../test/conversation/shape-context.ts";
+import type { CoreAgentOptions } from "../agent/agent.ts";
+import { tool } from "../agent/tool.ts";
+import type { Model, ModelRequest } from "../models/model.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { type Message, textOf, userMessage } from "../state/message.ts";
+import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
+import { compactingConversation } from "./compacting.ts";
+import type { Overlay } from "./overlay.ts";
+import { windowConversation } from "./window.ts";
+
+const LONG = "The parcel went from the depot to the harbour and back to the depot. ".repeat(4);
+const said = (request: ModelRequest | undefined): string => (request?.messages ?? []).map(textOf).join("\n");
+const overlayOf = async (store: MemoryStore, threadId?: string): Promise<Overlay> =>
+  (await store.state(threadId)).overlay as Overlay;
+
+/** Answers every prompt with the same long words, and every request for a record with the next of `records`. */
+function chatting(
+  records: readonly ScriptStep[],
+): Model & { readonly summaries: ModelRequest[]; prompts: ModelRequest[] } {
+  const summaries: ModelRequest[] = [];
+  const prompts: ModelRequest[] = [];
+  return {
+    id: "chatting",
+    summaries,
+    prompts,
+    stream(request) {
+      const isRecord = textOf(request.messages[0] as Message).startsWith("You keep the record");
+      (isRecord ? summaries : prompts).push(request);
+      const step = isRecord ? records[summaries.length - 1] : LONG;
+      return scriptedModel([step ?? new Error("no more records")]).stream(request);
+    },
+  };
+}
+
+async function talk(turns: number, options: Omit<CoreAgentOptions, "model"> & { model: Model; store?: MemoryStore }) {
+  const { store = new MemoryStore(), model, checkpointer: _, ...rest } = options;
+  const warnings: unknown[] = [];
+  for (let turn = 1; turn <= turns; turn++) {
+    // An agent of its own for each turn: whatever is remembered is in the thread.
+    const run = agentOf({ model, checkpointer: store.open(), ...rest }).run(`Question ${turn}. ${LONG}`, {
+      threadId: "t",
+    });
+    for (const { error } of ofType(await eventsOf(run), "warning")) warnings.push(error);
+    await run;
+  }
+  return { store, warnings };
+}
+
+describe("a conversation that is compacted", () => {
+  const small = { maxTokens: 2000 };
+
+  test("shows a summary and the newest part, and keeps every message in the log", async () => {
+    const model = chatting(["Goal: find the parcel."]);
+    const { store } = await talk(14, { model, conversation: compactingConversation(small) });
+    expect((await store.state()).messages).toHaveLength(28);
+    const last = model.prompts.at(-1);
+    expect(said(last)).toContain("Goal: find the parcel.");
+    expect(said(last)).not.toContain("Question 1.");
+    expect(said(last)).toContain("Question 14.");
+  });
+
+  test("asks for the summary once and uses it in every later process until the prompt is full again", async () => {
+    const model = chatting(["First.", "Second."]);
+    const { store } = await talk(14, { model, conversation: compactingConversation(small) });
+    expect(model.summaries).toHaveLength(1);
+    const before = await overlayOf(store);
+    await talk(10, { model, store, conversation: compactingConversation(small) });
+    expect(model.summaries).toHaveLength(2);
+    expect(said(model.summaries[1])).toContain("The record so far:\nFirst.");
+    expect((await overlayOf(store)).covers).toBeGreaterThan(before.covers);
+  });
+
+  test("counts what the summary cost in the run's usage and in the thread's totals", async () => {
+    const model = chatting([{ text: "Brief.", usage: { inputTokens: 900, outputTokens: 20 } }]);
+    const { store } = await talk(14, { model, conversation: compactingConversation(small) });
+    expect((await store.state()).totals).toMatchObject({ inputTokens: 900, outputTokens: 20 });
+  });
+
+  test.each<[string, ScriptStep]>([
+    ["fails", new Error("overloaded")],
+    ["is empty", " "],
+    ["breaks off", { text: "Goal: fi", incomplete: true }],
+    ["is far too long", LONG.repeat(40)],
+  ])("goes on, with a warning, when the summary %s; the next one covers what it missed", async (_, failed) => {
+    const model = chatting([failed, "All of it."]);
+    const { store, warnings } = await talk(14, { model, conversation: compactingConversation(small) });
+    expect(warnings).toHaveLength(1);
+    const left = await overlayOf(store);
+    expect(left).toMatchObject({ summary: "", summarizes: 0 });
+    expect(left.covers).toBeGreaterThan(0);
+    await talk(10, { model, store, conversation: compactingConversation(small) });
+    expect(said(model.summaries[1])).toContain("Question 1.");
+    expect(await overlayOf(store)).toMatchObject({ summary: "All of it." });
+  });
+
+  test("shows what the user asked to hold throughout in the user's own words, and messages that are pinned", async () => {
+    const model = chatting(["Brief."]);
+    const store = new MemoryStore();
+    const conversation = compactingConversation(small);
+    const agent = agentOf({ model, checkpointer: store.open(), conversation });
+    await agent.run("Hello. From now on, quote prices in francs. Is that fine?", { threadId: "t" });
+    await agent.run(userMessage("The account is CH-77.", { metadata: { pinned: true } }), { threadId: "t" });
+    await talk(14, { model, store, conversation });
+    const block = textOf(model.prompts.at(-1)?.messages[0] as Message);
+    expect(block).toContain('- "From now on, quote prices in francs."\n- "The account is CH-77."');
+    expect(block).not.toContain("Is that fine?");
+  });
+
+  test("makes the summary from the log again after some compactions, not for ever from itself", async () => {
+    const seen: { previous: string; first: string }[] = [];
+    const conversation = compactingConversation({
+      ...small,
+      maxTokens: 3000,
+      compactTo: 0.6,
+      rebuildEvery: 2,
+      summarize: async ({ previous, messages }) => {
+        seen.push({ previous, first: textOf(messages[0] as Message).slice(0, 11) });
+        return `Record ${seen.length}.`;
+      },
+    });
+    await talk(44, { model: chatting([]), conversation });
+    expect(seen.length).toBeGreaterThanOrEqual(2);
+    expect(seen[0]).toEqual({ previous: "", first: "Question 1." });
+    expect(seen[1]).toEqual({ previous: "", first: "Question 1." });
+  });
+
+  test("leaves out long results that the model has used before it leaves out anything that was said", async () => {
+    const look = tool({ name: "look", effect: "pure", execute: () => LONG.repeat(10) });
+    const step: ScriptStep = { toolCalls: [{ name: "look" }] };
+    const model = scriptedModel([...Array.from({ length: 12 }, () => step), "Done."]);
+    const store = new MemoryStore();
+    const conversation = compactingConversation({ maxTokens: 6000 });
+    const options = { tools: [look], toolLoopThreshold: 100, conversation };
+    await agentOf({ model, checkpointer: store.open(), ...options }).run("Look twelve times.", { threadId: "t" });
+    const results =
+      model.requests
+        .at(-1)
+        ?.messages.filter(({ role }) => role === "tool")
+        .map(textOf) ?? [];
+    expect(results).toHaveLength(12);
+    expect(results[0]).toContain("is left out here to save space");
+    expect(results.at(-1)).toBe(LONG.repeat(10));
+    expect(await overlayOf(store)).toMatchObject({ covers: 0 });
+  });
+
+  test("cuts one huge turn between its steps, and goes on showing the message that began it", async () => {
+    const note = tool({ name: "note", effect: "pure", execute: () => "ok" });
+    const step: ScriptStep = { toolCalls: [{ name: "note", arguments: { text: LONG.repeat(3) } }] };
+    const model = scriptedModel([...Array.from({ length: 30 }, () => step), "Done."]);
+    const options = { tools: [note], toolLoopThreshold: 100, maxIterations: 100 };
+    const conversation = compactingConversation({ maxTokens: 3000, summarize: async () => "Notes were taken." });
+    await agentOf({ model, conversation, ...options }).run("Take thirty notes.");
+    const { messages } = model.requests.at(-1) as ModelRequest;
+    expect(messages.length).toBeLessThan(30);
+    expect(messages.slice(0, 2).map(textOf)).toEqual([
+      expect.stringContaining("Notes were taken."),
+      "Take thirty notes.",
+    ]);
+  });
+
+  test("does not compact again and again what cannot become smaller", async () => {
+    let summaries = 0;
+    const conversation = compactingConversation({ maxTokens: 300, summarize: async () => `Record ${++summaries}.` });
+    const model = scriptedModel(Array.from({ length: 6 }, () => "Yes."));
+    const store = new MemoryStore();
+    const agent = agentOf({ model, checkpointer: store.open(), conversation, systemPrompt: LONG.repeat(10) });
+    for (let turn = 0; turn < 6; turn++) await agent.run("And?", { threadId: "t" });
+    expect(summaries).toBeLessThanOrEqual(2);
+  });
+
+  test("is of each thread its own: one object serves two threads and mixes nothing (locus 26)", async () => {
+    const previous: string[] = [];
+    const conversation = compactingConversation({
+      ...small,
+      summarize: async (request) => {
+        previous.push(request.previous);
+        return `Record of ${/(Ann|Bob)/.exec(textOf(request.messages[0] as Message))?.[1]}.`;
+      },
+    });
+    const store = new MemoryStore();
+    for (const who of ["Ann", "Bob"]) {
+      const agent = agentOf({ model: chatting([]), checkpointer: store.open(), conversation });
+      for (let turn = 0; turn < 14; turn++) await agent.run(`${who} asks. ${LONG}`, { threadId: who });
+    }
+    expect(previous).toEqual(["", ""]);
+    expect((await overlayOf(store, "Ann")).summary).toBe("Record of Ann.");
+    expect((await overlayOf(store, "Bob")).summary).toBe("Record of Bob.");
+  });
+
+  test("goes with a fork, and is not used for a history that was edited", async () => {
+    const { store } = await talk(14, { model: chatting(["Brief."]), conversation: compactingConversation(small) });
+    const checkpointer = store.open();
+    await checkpointer.fork("t", "copy");
+    const forked = await store.state("copy");
+    expect(forked.overlay).toEqual((await store.state()).overlay);
+    const edited = forked.withHistory([userMessage("No, wait."), ...forked.messages.slice(1)]);
+    const { messages } = (await compactingConversation({ maxTokens: 50_000 }).shape(
+      edited.messages,
+      shapeContext({ state: edited, overlay: edited.overlay }),
+    )) as { messages: readonly Message[] };
+    expect(messages).toEqual(edited.messages);
+  });
+
+  test("learns from what the model counts, also in conversations of one call a run", async () => {
+    const counting: Model = {
+      id: "counting",
+      contextWindow: 2000,
+      stream: (request) =>
+        scriptedModel([{ text: LONG, usage: { inputTokens: Math.round(said(request).length / 2) } }]).stream(request),
+    };
+    const { store } = await talk(9, { model: counting, conversation: compactingConversation({ summarize: false }) });
+    const { ratio, covers } = await overlayOf(store);
+    expect(ratio).toBeGreaterThan(1.8);
+    // By the estimate alone, nine turns of 125 tokens would fit into 0.8 x 2000.
+    expect(covers).toBeGreaterThan(0);
+  });
+
+  test("what another port left in the thread is not taken for an overlay", async () => {
+    const state = AgentState.create({ messages: [userMessage("hi")], overlay: { mine: true } });
+    const shaped = await compactingConversation().shape(
+      state.messages,
+      shapeContext({ state, overlay: state.overlay }),
+    );
+    expect(shaped).toEqual({ messages: state.messages });
+  });
+});
+
+describe("a window", () => {
+  test("of messages grows to its limit and is then cut to half of it", async () => {
+    const model = chatting([]);
+    const { store } = await talk(12, { model, conversation: windowConversation({ maxMessages: 8 }) });
+    expect((await store.state()).messages).toHaveLength(24);
+    const shown = model.prompts.map(({ messages }) => messages.filter((one) => one.metadata === undefined).length);
+    expect(Math.max(...shown)).toBeLessThanOrEqual(8);
+    expect(shown).toEqual([1, 3, 5, 7, 3, 5, 7, 3, 5, 7, 3, 5]);
+  });
+
+  test("of tokens forgets without a summary", async () => {
+    const model = chatting([]);
+    await talk(14, { model, conversation: windowConversation({ maxTokens: 2000 }) });
+    expect(model.summaries).toHaveLength(0);
+    expect(said(model.prompts.at(-1))).toContain("messages of this conversation are not shown.]");
+  });
+});
+
+test.each([
+  ["an option that does not exist", () => compactingConversation({ maxToken: 5 } as object), /maxTokens/],
+  ["thresholds in the wrong order", () => compactingConversation({ compactAt: 0.3 }), /compactTo < compactAt/],
+  ["a limit of nothing", () => compactingConversation({ maxTokens: 0 }), /from 1 on/],
+  [
+    "a summary by an unknown name",
+    () => compactingConversation({ summarize: "gpt" as "model" }),
+    /"model", a function/,
+  ],
+  ["a window without a size", () => windowConversation({}), /maxMessages or maxTokens/],
+  ["a window of one message", () => windowConversation({ maxMessages: 1 }), /from 2 on/],
+])("refuses %s", (_, make, message) => {
+  expect(make).toThrow(message);
+});
