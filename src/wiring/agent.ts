@@ -48,7 +48,7 @@ export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<Schem
   }
 }
 
-async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
+export async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
   if (typeof model === "string") return retryingModel(await modelFromString(model));
   return retryingModel(isAiSdkModel(model) ? fromAiSdk(model) : model);
 }
