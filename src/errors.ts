@@ -50,6 +50,8 @@ export interface ErrorContext {
   readonly operation?: string;
   readonly threadId?: string;
   readonly checkpointId?: string;
+  /** Of a store: the namespace and the key, such as `["users","u1"] "profile"`. */
+  readonly item?: string;
   /** On `CONFLICT`: the head the caller built on; `null` means "no thread". */
   readonly expected?: string | null;
   /** On `CONFLICT`: the head that is there; `null` means "no thread". */

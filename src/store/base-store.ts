@@ -155,7 +155,7 @@ export abstract class BaseStore {
   searchByEmbedding<Value = unknown>(
     _namespace: Namespace,
     _options: EmbeddingSearchOptions,
-  ): Promise<readonly StoreHit<Value>[]> {
+  ): Promise<Page<StoreHit<Value>>> {
     return this.#lacks("semanticSearch", "searchByEmbedding");
   }
 

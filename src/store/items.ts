@@ -38,7 +38,7 @@ export interface PutResult {
 export interface IndexedText {
   /** What the item says. An embedder is given this. */
   readonly text: string;
-  /** Who said it, or a title: found like the text, and does not make it longer. */
+  /** Who said it, or a title: found like the text, and not embedded. */
   readonly label?: string;
   /** What was said before: counts for 0.4, so that an answer is found by its question. */
   readonly before?: string;
@@ -152,7 +152,9 @@ export type UpdateFunction<Value> = (
   item: StoreItem<Value> | undefined,
 ) => Value | undefined | Promise<Value | undefined>;
 
-export interface UpdateOptions extends Omit<PutOptions, "expectedVersion" | "metadata"> {
+export interface UpdateOptions extends Omit<PutOptions, "expectedVersion" | "metadata" | "ttlSeconds"> {
   /** @default those that are there */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** @default the item ends when it would have ended anyway */
+  readonly ttlSeconds?: number;
 }

@@ -78,7 +78,7 @@ export class NamespacedStore {
     return this.#store.putWithEmbedding(this.namespace, key, value, options);
   }
 
-  searchByEmbedding<Value = unknown>(options: EmbeddingSearchOptions): Promise<readonly StoreHit<Value>[]> {
+  searchByEmbedding<Value = unknown>(options: EmbeddingSearchOptions): Promise<Page<StoreHit<Value>>> {
     return this.#store.searchByEmbedding<Value>(this.namespace, options);
   }
 

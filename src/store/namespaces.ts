@@ -59,13 +59,27 @@ function assertName(name: unknown, what: string, maxBytes: number): asserts name
 /** One text for a namespace. Those below it begin with it, and others do not. */
 export function encodeNamespace(namespace: Namespace): string {
   const encoded = namespace.map((segment) => {
-    if (segment.includes(END)) throw invalid("a segment of a namespace must not hold control characters");
+    if (segment.includes(END) || segment.includes(KEY))
+      throw invalid("a segment of a namespace must not hold control characters");
     return segment + END;
   });
   return encoded.join("");
 }
 
 export const decodeNamespace = (encoded: string): Namespace => encoded.split(END).slice(0, -1);
+
+/** Stands before the key. It comes before every other character, so that what is in a namespace comes before what is below it. */
+const KEY = "\u0001";
+
+/** One text for an item; in the order of these, items are listed. */
+export function encodeId({ namespace, key }: ItemId): string {
+  if (key.includes(END) || key.includes(KEY)) throw invalid("a key must not hold control characters");
+  return encodeNamespace(namespace) + KEY + key;
+}
+
+/** As people read it: `["users","u1"] "profile"`. */
+export const readableId = ({ namespace, key }: ItemId): string =>
+  `${JSON.stringify(namespace)} ${JSON.stringify(key)}`.slice(0, 300);
 
 /** The encoded namespaces at or below one, by code points: from the first on and before the second; all of them without a second. */
 export function rangeBelow(namespace: Namespace): readonly [from: string, before: string | undefined] {
@@ -85,8 +99,7 @@ export const compareNamespaces = (a: Namespace, b: Namespace): number =>
   compareText(encodeNamespace(a), encodeNamespace(b));
 
 /** The order in which items are listed: by namespace, then by key. */
-export const compareIds = (a: ItemId, b: ItemId): number =>
-  compareNamespaces(a.namespace, b.namespace) || compareText(a.key, b.key);
+export const compareIds = (a: ItemId, b: ItemId): number => compareText(encodeId(a), encodeId(b));
 
 function kindOf(given: unknown): string {
   if (given === null) return "null";

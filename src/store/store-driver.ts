@@ -40,14 +40,11 @@ export interface StoredItem extends ItemId {
   readonly expiresAt: number | undefined;
 }
 
-/**
- * The words of an item in four classes, each a text of words separated by single
- * spaces, stemmed and without stop words. A word is letters, digits and `_`.
- */
+/** The words of an item in four classes, each a text of words separated by single spaces. A word is stemmed letters, digits and `_`. */
 export interface ItemWords {
   /** Weighs 1. */
   readonly text: string;
-  /** Weighs 1, and does not make the text longer: who said it, a title. */
+  /** Weighs 1: who said it, a title. */
   readonly label: string;
   /** Weighs 0.4: what stood before it. */
   readonly before: string;
@@ -70,8 +67,8 @@ export interface PutChange extends ItemId {
   readonly words: ItemWords | undefined;
   /** Finite numbers, not all zero. */
   readonly vector: Float32Array | undefined;
-  /** Only with `capabilities.ttl`: the item ends this long after the write, by the storage's clock. */
-  readonly ttlMs: number | undefined;
+  /** Only with `capabilities.ttl`: the item ends this long after the write, by the storage's clock, or when it would have ended anyway. */
+  readonly ttlMs: number | "keep" | undefined;
 }
 
 export interface RemoveChange extends ItemId {
@@ -93,6 +90,8 @@ export interface ChangeResult {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly expiresAt: number | undefined;
+  /** The write had been made before: nothing was changed now. */
+  readonly repeated: boolean;
 }
 
 export type WriteOutcome =
@@ -183,6 +182,9 @@ export interface StoreDriver extends Driver {
 
   /** The vector that was put with the item, if any. */
   readVector?(id: ItemId): Promise<Float32Array | undefined>;
+
+  /** The length of the vectors that are stored, of whichever is found first; `undefined` where there are no vectors. */
+  dimension?(): Promise<number | undefined>;
 
   /** The storage's own clock. */
   now(): Promise<number>;
