@@ -67,6 +67,13 @@ export type { Durability } from "./driver/durability.ts";
 export type { Page } from "./driver/page.ts";
 export type { ThreadWarning } from "./driver/warnings.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "./errors.ts";
+export type { MemoryDecision } from "./memory/core-memory.ts";
+export type { Explanation } from "./memory/explain.ts";
+export type { ExtractableMessage, ExtractFunction, Extractor, ExtractRequest, KnownFact } from "./memory/extractor.ts";
+export { heuristicExtractor } from "./memory/heuristic-extractor.ts";
+export type { Fact, Memory, MemoryType, PastValue, PendingMemory, Provenance } from "./memory/memory.ts";
+export type { MemoryShelf } from "./memory/memory-shelf.ts";
+export type { Outcome as MemoryOutcome } from "./memory/merge-fact.ts";
 export type {
   FinishReason,
   JsonSchema,
@@ -111,3 +118,4 @@ export type {
 } from "./state/state-fields.ts";
 export type { StateSchema } from "./state/state-schema.ts";
 export { Agent, type AgentOptions } from "./wiring/agent.ts";
+export { LLMMemoryManager, type LLMMemoryManagerOptions } from "./wiring/llm-memory-manager.ts";

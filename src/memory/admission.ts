@@ -4,7 +4,12 @@ import { type Fact, MEMORY_TYPES, type MemoryType } from "./memory.ts";
 
 /** What becomes of something that an extractor found. */
 export type Verdict =
-  | { readonly decision: "store" | "review"; readonly fact: Fact; readonly message: ExtractableMessage; readonly reason: string }
+  | {
+      readonly decision: "store" | "review";
+      readonly fact: Fact;
+      readonly message: ExtractableMessage;
+      readonly reason: string;
+    }
   | { readonly decision: "refuse"; readonly reason: string };
 
 const LONGEST: Readonly<Record<"subject" | "attribute" | "value" | "text" | "quote", number>> = {
@@ -32,7 +37,8 @@ export function admit(found: unknown, messages: readonly ExtractableMessage[], r
     return refuse("its quote is not in the message that it cites");
   }
   const isPersonal = fact.type === "user" || fact.type === "feedback";
-  if (isPersonal && message.role !== "user") return refuse(`only the user's own words can tell a "${fact.type}" memory`);
+  if (isPersonal && message.role !== "user")
+    return refuse(`only the user's own words can tell a "${fact.type}" memory`);
   const review = message.role !== "user" ? "the assistant said it, not the user" : reasonForDoubt(fact);
   if (review !== undefined) return { decision: "review", fact, message, reason: review };
   if (reviewAll) return { decision: "review", fact, message, reason: "every memory is reviewed" };
@@ -51,7 +57,9 @@ function faultIn(found: unknown): string | undefined {
     if (!text.isWellFormed()) return `its ${name} is not well-formed Unicode`;
   }
   if (!Number.isInteger(found["message"])) return "it cites no message";
-  return (found["quote"] as string).trim().length < SHORTEST_QUOTE ? "its quote is too short to prove anything" : undefined;
+  return (found["quote"] as string).trim().length < SHORTEST_QUOTE
+    ? "its quote is too short to prove anything"
+    : undefined;
 }
 
 /** Only what is known, on one line each. */
@@ -70,7 +78,11 @@ function cleaned({ type, subject, attribute, value, text, quote, message, many, 
   };
 }
 
-const withSingleSpaces = (text: string): string => text.normalize("NFC").replace(/[\s\u0000-\u001f\u007f]+/g, " ").trim();
+const withSingleSpaces = (text: string): string =>
+  text
+    .normalize("NFC")
+    .replace(/[\s\u0000-\u001f\u007f]+/g, " ")
+    .trim();
 
 /** What is likelier an attack, or a secret that does not belong here, than a fact. A person decides. */
 function reasonForDoubt({ attribute, value, text }: Fact): string | undefined {

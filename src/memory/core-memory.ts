@@ -90,7 +90,12 @@ export class CoreMemory implements MemoryPort {
     if (next === from) return;
     if (batch.some(({ role }) => role === "user")) {
       const memories = await shelf.list();
-      const known = newest(memories).map(({ type, subject, attribute, value }) => ({ type, subject, attribute, value }));
+      const known = newest(memories).map(({ type, subject, attribute, value }) => ({
+        type,
+        subject,
+        attribute,
+        value,
+      }));
       const found = await extractor.extract({ messages: batch, known, signal }).catch(async (error: unknown) => {
         if (signal.aborted) throw error;
         throw (await position.failed(state.messages, from, next)) ? leftOut(error) : error;
@@ -126,11 +131,7 @@ export class CoreMemory implements MemoryPort {
     onDecision({ found, outcome, reason: verdict.reason });
   }
 
-  async #carryOut(
-    verdict: Verdict,
-    shelf: MemoryShelf,
-    context: RememberContext,
-  ): Promise<MemoryDecision["outcome"]> {
+  async #carryOut(verdict: Verdict, shelf: MemoryShelf, context: RememberContext): Promise<MemoryDecision["outcome"]> {
     if (verdict.decision === "refuse") return "refused";
     const provenance = this.#provenance(verdict.fact, verdict.message, context);
     if (verdict.decision === "store") return shelf.keep(verdict.fact, provenance);

@@ -50,7 +50,8 @@ export function extractable(
     if (message === undefined || !isSaid(message)) continue;
     const text = textOf(message).slice(0, LONGEST_MESSAGE);
     if (text.trim() === "") continue;
-    if (batch.length === MOST_MESSAGES || (left -= text.length) < 0) break;
+    left -= text.length;
+    if (batch.length === MOST_MESSAGES || left < 0) break;
     batch.push({ index: next, role: message.role, text, ...(message.id !== undefined && { id: message.id }) });
   }
   return { batch, next };

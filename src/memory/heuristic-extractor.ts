@@ -29,7 +29,9 @@ const NAME = "([\\p{Lu}][\\p{L}'’-]+(?: [\\p{Lu}][\\p{L}'’-]+){0,3})";
 const REST = "([^.!?;,]{2,80})";
 const I_AM = "(?:i am|i'm|i’m)";
 /** `i` would make every letter a capital one in NAME, so patterns with a name spell their cases out. */
-const rule = (source: string, flags = "iu"): RegExp => new RegExp(`^(?:(?:actually|by the way|well|so|ok|oh|no|and|also|correction|sorry|hi|hello|hey),? )*${source}$`, flags);
+const rule = (source: string, flags = "iu"): RegExp => new RegExp(`^${source}$`, flags);
+/** Words before a statement that change nothing about it. */
+const OPENERS = /^(?:(?:actually|by the way|well|so|ok|oh|no|and|also|correction|sorry|hi|hello|hey),? ){1,3}/i;
 
 const RULES: readonly Rule[] = [
   {
@@ -41,7 +43,10 @@ const RULES: readonly Rule[] = [
   {
     type: "user",
     attribute: "home",
-    pattern: rule(`(?:[Ii] (?:now )?live in|[Ii](?:'ve| have)? (?:just )?moved to|[Ii](?:'m| am) based in) (?:the )?${NAME}(?: now| last \\w+| this \\w+)?`, "u"),
+    pattern: rule(
+      `(?:[Ii] (?:now )?live in|[Ii](?:'ve| have)? (?:just )?moved to|[Ii](?:'m| am) based in) (?:the )?${NAME}(?: now| last \\w+| this \\w+)?`,
+      "u",
+    ),
     text: (value) => `The user lives in ${value}.`,
   },
   {
@@ -53,7 +58,9 @@ const RULES: readonly Rule[] = [
   {
     type: "user",
     attribute: "occupation",
-    pattern: rule(`(?:i work as (?:an? )?|my job is |${I_AM} (?:an?) )((?:\\w+ ){0,3}(?:engineer|developer|designer|teacher|nurse|doctor|lawyer|manager|student|researcher|writer|analyst|architect|accountant|electrician|consultant|scientist|journalist))`),
+    pattern: rule(
+      `(?:i work as (?:an? )?|my job is |${I_AM} (?:an?) )((?:\\w+ ){0,3}(?:engineer|developer|designer|teacher|nurse|doctor|lawyer|manager|student|researcher|writer|analyst|architect|accountant|electrician|consultant|scientist|journalist))`,
+    ),
     text: (value) => `The user works as ${value}.`,
   },
   {
@@ -85,7 +92,10 @@ const RULES: readonly Rule[] = [
   {
     type: "user",
     attribute: (match) => `${match[1]?.toLowerCase()}'s name`,
-    pattern: rule(`[Mm]y (wife|husband|partner|son|daughter|brother|sister|mother|father|dog|cat|boss)(?:'s name is| is called| is named) ${NAME}`, "u"),
+    pattern: rule(
+      `[Mm]y (wife|husband|partner|son|daughter|brother|sister|mother|father|dog|cat|boss)(?:'s name is| is called| is named) ${NAME}`,
+      "u",
+    ),
     text: (value, match) => `The user's ${match[1]?.toLowerCase()} is called ${value}.`,
   },
   {
@@ -106,27 +116,33 @@ const RULES: readonly Rule[] = [
     type: "project",
     subject: (match) => match[1] ?? "project",
     attribute: "deadline",
-    pattern: rule(`(?:the |our |my )?((?:[\\w-]+ ){0,2}(?:deadline|due date|launch)) (?:is|was moved to|has moved to|is now) (?:on )?${REST}`),
+    pattern: rule(
+      `(?:the |our |my )?((?:[\\w-]+ ){0,2}(?:deadline|due date|launch)) (?:is|was moved to|has moved to|is now) (?:on )?${REST}`,
+    ),
     text: (value, match) => `The ${match[1]} is ${value}.`,
   },
   {
     type: "reference",
     subject: (match) => match[1]?.toLowerCase() ?? "document",
     attribute: "place",
-    pattern: rule(`(?:the |our )((?:[\\w-]+ ){0,3}(?:runbook|docs|documentation|wiki|dashboard|repository|repo|spec|tracker)) (?:is|are|lives|live) (?:now )?(?:in|at|on|under) ${REST}`),
+    pattern: rule(
+      `(?:the |our )((?:[\\w-]+ ){0,3}(?:runbook|docs|documentation|wiki|dashboard|repository|repo|spec|tracker)) (?:is|are|lives|live) (?:now )?(?:in|at|on|under) ${REST}`,
+    ),
     text: (value, match) => `The ${match[1]} is found in ${value}.`,
   },
 ];
 
 /** Words that make a statement something else: a condition, a wish, a report, a joke. */
-const UNSURE = /\b(?:if|would|could|might|maybe|perhaps|suppose|imagine|pretend|hypothetically|used to|wish|almost|said|says|told|wrote|writes|quote)\b/i;
+const UNSURE =
+  /\b(?:if|would|could|might|maybe|perhaps|suppose|imagine|pretend|hypothetically|used to|wish|almost|said|says|told|wrote|writes|quote)\b/i;
 
 function factsIn({ index, text }: ExtractableMessage): readonly Fact[] {
   const found: Fact[] = [];
   for (const sentence of sentencesOf(text)) {
     if (UNSURE.test(sentence)) continue;
+    const statement = sentence.replace(OPENERS, "").replace(/[.!]+$/, "");
     for (const rule of RULES) {
-      const match = rule.pattern.exec(sentence.replace(/[.!]+$/, ""));
+      const match = rule.pattern.exec(statement);
       if (match === null) continue;
       found.push(factOf(rule, match, sentence, index));
       break;

@@ -96,7 +96,9 @@ export class MemoryShelf {
     const memories = known ?? (await this.list());
     const id = memoryId(fact);
     // The same words under another name: an extractor does not always call a thing the same.
-    const twin = memories.find((memory) => memory.id !== id && memory.status === "active" && isSameText(memory.text, fact.text));
+    const twin = memories.find(
+      (memory) => memory.id !== id && memory.status === "active" && isSameText(memory.text, fact.text),
+    );
     if (twin !== undefined && fact.ended !== true) {
       await this.#change(twin.id, (memory) => repeated(memory, provenance).memory ?? memory);
       return "repeated";
@@ -161,7 +163,11 @@ export class MemoryShelf {
     }
   }
 
-  async #relevant(query: string, limit: number, signal?: AbortSignal): Promise<readonly { memory: Memory; score: number }[]> {
+  async #relevant(
+    query: string,
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<readonly { memory: Memory; score: number }[]> {
     const { store } = this.#options;
     if (!store.capabilities.search) return byWords(await this.list(), query);
     const hits = await store.search<Memory>(this.#facts, {

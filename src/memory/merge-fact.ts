@@ -22,13 +22,9 @@ export interface Merged {
 const LONGEST_HISTORY = 20;
 
 /** What is known after a fact, pure: the write around it may be repeated. What a person decided counts whenever it was said. */
-export function mergeFact(
-  current: Memory | undefined,
-  fact: Fact,
-  provenance: Provenance,
-  isDecided = false,
-): Merged {
-  if (current === undefined) return fact.ended === true ? { outcome: "known", memory: undefined } : added(fact, provenance);
+export function mergeFact(current: Memory | undefined, fact: Fact, provenance: Provenance, isDecided = false): Merged {
+  if (current === undefined)
+    return fact.ended === true ? { outcome: "known", memory: undefined } : added(fact, provenance);
   if (!isDecided && isOlder(provenance, current)) return { outcome: "known", memory: current };
   const isSame = current.status === "active" && isSameText(current.value, fact.value);
   if (fact.ended === true) return ended(current, fact, provenance);
@@ -37,7 +33,16 @@ export function mergeFact(
   const { value, text, type } = fact;
   return {
     outcome: current.status === "active" ? "superseded" : "added",
-    memory: { ...seenNow(current, provenance), type, value, text, status: "active", validFrom: provenance.at, provenance, history },
+    memory: {
+      ...seenNow(current, provenance),
+      type,
+      value,
+      text,
+      status: "active",
+      validFrom: provenance.at,
+      provenance,
+      history,
+    },
   };
 }
 
@@ -71,7 +76,8 @@ export const repeated = (current: Memory, provenance: Provenance): Merged =>
 
 /** Only what is known to hold can end, and only if it is what the user says has ended. */
 function ended(current: Memory, fact: Fact, provenance: Provenance): Merged {
-  if (current.status === "ended" || !isSameText(current.value, fact.value)) return { outcome: "known", memory: current };
+  if (current.status === "ended" || !isSameText(current.value, fact.value))
+    return { outcome: "known", memory: current };
   const history = withPast(current, provenance.at);
   return { outcome: "ended", memory: { ...seenNow(current, provenance), status: "ended", history } };
 }

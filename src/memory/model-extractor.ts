@@ -2,7 +2,7 @@ import { StateError } from "../errors.ts";
 import { collectAnswer } from "../models/collect-answer.ts";
 import type { JsonSchema, Model } from "../models/model.ts";
 import { systemMessage, textOf, userMessage } from "../state/message.ts";
-import type { ExtractRequest, Extractor } from "./extractor.ts";
+import type { Extractor, ExtractRequest } from "./extractor.ts";
 import { MEMORY_TYPES } from "./memory.ts";
 
 /** Lets a model take facts out of a conversation: one call for each batch, and no further ones to compare or merge. */

@@ -16,9 +16,17 @@ export function worth(memory: Memory, now: number, halfLives: HalfLives): number
 
 export const lastTouched = ({ lastSeen, lastUsedAt }: Memory): number => Math.max(lastSeen.at, lastUsedAt);
 
+/** For a week a memory counts as if it had been used often: nothing that was just learnt makes room for the next thing. */
+const NEW_FOR = 7 * DAY;
+const WORTH_OF_NEW = 1.2;
+
 /** What to drop first: what no longer holds, then what counts least, then what was longest untouched. Never what is pinned. */
 export function firstToDrop(memories: readonly Memory[], now: number, halfLives: HalfLives): readonly Memory[] {
-  const rank = (memory: Memory): number => (memory.status === "ended" ? -1 : worth(memory, now, halfLives));
+  const rank = (memory: Memory): number => {
+    if (memory.status === "ended") return -1;
+    const value = worth(memory, now, halfLives);
+    return now - memory.validFrom < NEW_FOR ? Math.max(value, WORTH_OF_NEW) : value;
+  };
   return memories
     .filter(({ pinned }) => !pinned)
     .toSorted((a, b) => rank(a) - rank(b) || lastTouched(a) - lastTouched(b) || (a.id < b.id ? -1 : 1));

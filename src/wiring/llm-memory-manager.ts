@@ -3,6 +3,7 @@ import { StateError } from "../errors.ts";
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import { CoreMemory, type MemoryDecision } from "../memory/core-memory.ts";
 import type { ExtractFunction, Extractor } from "../memory/extractor.ts";
+import { MEMORY_TYPES } from "../memory/memory.ts";
 import { modelExtractor } from "../memory/model-extractor.ts";
 import { namespaceFor } from "../memory/namespace-of.ts";
 import { HALF_LIFE_DAYS, type HalfLives } from "../memory/worth.ts";
@@ -90,7 +91,9 @@ const nameOf = (model: string | Model | AiSdkModel): string =>
 function assertOptions(options: LLMMemoryManagerOptions): void {
   const where = "new LLMMemoryManager()";
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw new TypeError(`${where} takes an options object, not ${described(options)}. Write ${where.slice(0, -1)}{ store, model })`);
+    throw new TypeError(
+      `${where} takes an options object, not ${described(options)}. Write ${where.slice(0, -1)}{ store, model })`,
+    );
   }
   assertKnownOptions(where, options, OPTIONS);
   const { store, model, extract, maxMemories, retrieveLimit } = options;
@@ -99,6 +102,13 @@ function assertOptions(options: LLMMemoryManagerOptions): void {
   }
   if (model !== undefined && extract !== undefined) {
     throw new StateError("INVALID_ARGUMENT", `${where} takes a model or extract, not both`);
+  }
+  for (const [type, days] of Object.entries(options.halfLifeDays ?? {})) {
+    if (Object.hasOwn(HALF_LIFE_DAYS, type) && days > 0) continue;
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `${where}: halfLifeDays takes days greater than 0 for ${MEMORY_TYPES.join(", ")}`,
+    );
   }
   assertWithin(where, { maxMemories }, 5_000);
   assertWithin(where, { retrieveLimit }, 100);
