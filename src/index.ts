@@ -1,3 +1,20 @@
+export {
+  type AiSdkMemoryTools,
+  type AiSdkTool,
+  aiSdkMemoryTools,
+  type RememberInput,
+} from "./adapters/ai-sdk/memory-tools.ts";
+export {
+  type AnthropicMemory,
+  type AnthropicMemoryOptions,
+  anthropicMemory,
+  type MemoryCommand,
+} from "./adapters/anthropic/memory-files.ts";
+export {
+  type HistoryTransaction,
+  type OpenAIAgentsSession,
+  openAIAgentsSession,
+} from "./adapters/openai-agents/session.ts";
 export type { ResumeOptions, RunOptions } from "./agent/agent.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { AgentHooks } from "./agent/hooks.ts";

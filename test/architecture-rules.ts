@@ -33,7 +33,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   conversation: [...CONTRACTS, "agent"],
   memory: [...CONTRACTS, "agent"],
   session: CONTRACTS,
-  adapters: CONTRACTS,
+  adapters: [...CONTRACTS, "memory"],
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
   server: ABOVE_CONTRACTS,
   cli: [...ABOVE_CONTRACTS, "backends", "providers", "server", "testing", "wiring"],

@@ -16,6 +16,7 @@ import { recalledBlock, recalledIds } from "./recalled-block.ts";
 import type { HalfLives } from "./worth.ts";
 
 type Metadata = Readonly<Record<string, unknown>>;
+type Place = Pick<RememberContext, "threadId" | "checkpointId">;
 
 /** What became of each thing that an extractor found. */
 export interface MemoryDecision {
@@ -105,6 +106,15 @@ export class CoreMemory implements MemoryPort {
     await position.moveTo(state.messages, next);
   }
 
+  /** Puts one fact through the gate, as an extractor's facts are: for tools by which a model remembers by itself. */
+  async consider(
+    found: unknown,
+    messages: readonly ExtractableMessage[],
+    { metadata = {}, threadId }: { readonly metadata?: Metadata; readonly threadId?: string | undefined } = {},
+  ): Promise<MemoryDecision> {
+    return this.#decide(found, messages, this.of(metadata), { threadId, checkpointId: undefined });
+  }
+
   /** Why something is remembered. With a checkpointer, the message itself is looked up. */
   async explain(
     memoryId: string,
@@ -123,27 +133,29 @@ export class CoreMemory implements MemoryPort {
     found: unknown,
     batch: readonly ExtractableMessage[],
     shelf: MemoryShelf,
-    context: RememberContext,
-  ): Promise<void> {
+    place: Place,
+  ): Promise<MemoryDecision> {
     const { review, onDecision } = this.#options;
     const verdict = admit(found, batch, review);
-    const outcome = await this.#carryOut(verdict, shelf, context);
-    onDecision({ found, outcome, reason: verdict.reason });
+    const outcome = await this.#carryOut(verdict, shelf, place);
+    const decision = { found, outcome, reason: verdict.reason };
+    onDecision(decision);
+    return decision;
   }
 
-  async #carryOut(verdict: Verdict, shelf: MemoryShelf, context: RememberContext): Promise<MemoryDecision["outcome"]> {
+  async #carryOut(verdict: Verdict, shelf: MemoryShelf, place: Place): Promise<MemoryDecision["outcome"]> {
     if (verdict.decision === "refuse") return "refused";
-    const provenance = this.#provenance(verdict.fact, verdict.message, context);
+    const provenance = this.#provenance(verdict.fact, verdict.message, place);
     if (verdict.decision === "store") return shelf.keep(verdict.fact, provenance);
     await shelf.suggest(verdict.fact, provenance, verdict.reason);
     return "pending";
   }
 
-  #provenance({ quote }: Fact, message: ExtractableMessage, context: RememberContext): Provenance {
+  #provenance({ quote }: Fact, message: ExtractableMessage, place: Place): Provenance {
     const { index, id, role } = message;
     return {
-      threadId: context.threadId ?? null,
-      checkpointId: context.checkpointId ?? null,
+      threadId: place.threadId ?? null,
+      checkpointId: place.checkpointId ?? null,
       message: { index, role, ...(id !== undefined && { id }) },
       quote,
       extractor: this.#options.extractor.name,
