@@ -7,7 +7,11 @@ import {
   versionTable as postgresVersions,
 } from "../src/backends/postgres/parts.ts";
 import { tableNames as sqliteNames } from "../src/backends/sqlite/layout.ts";
-import { checkpoints as sqliteCheckpoints, versionTable as sqliteVersions } from "../src/backends/sqlite/parts.ts";
+import {
+  checkpoints as sqliteCheckpoints,
+  store as sqliteStore,
+  versionTable as sqliteVersions,
+} from "../src/backends/sqlite/parts.ts";
 import type { Part } from "../src/driver/migrations.ts";
 
 const FOLDER = new URL("golden/ddl/", import.meta.url);
@@ -17,6 +21,7 @@ const inPostgres = postgresNames("public", "holdfast_");
 
 const PARTS: readonly (readonly [name: string, part: Part])[] = [
   ["sqlite-checkpoints", sqliteCheckpoints(inSqlite)],
+  ["sqlite-store", sqliteStore(inSqlite)],
   ["postgres-checkpoints", postgresCheckpoints(inPostgres)],
   ["postgres-partitioned-checkpoints", postgresCheckpoints(inPostgres, 2)],
 ];

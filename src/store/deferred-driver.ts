@@ -1,3 +1,4 @@
+import type { Lease } from "../driver/connection.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { StoreDriver, StoreDriverCapabilities } from "./store-driver.ts";
@@ -23,13 +24,16 @@ export class DeferredStoreDriver implements FullStoreDriver {
   readonly name: string;
   connect?: () => Promise<void>;
   readonly #facts: StoreDriverFacts;
+  readonly #held: Lease<void> | undefined;
   readonly #loading: OpenOnce<FullStoreDriver>;
   #loaded: FullStoreDriver | undefined;
   #isConnected = false;
   #isClosed = false;
 
-  constructor(facts: StoreDriverFacts, load: () => Promise<FullStoreDriver>) {
+  /** `held` keeps a connection open that the driver may share with others, also while it is not loaded. It ends with `close`. */
+  constructor(facts: StoreDriverFacts, load: () => Promise<FullStoreDriver>, held?: Lease<void>) {
     this.name = facts.name;
+    this.#held = held;
     this.#facts = facts;
     this.#loading = new OpenOnce(async () => {
       const driver = await load();
@@ -75,7 +79,11 @@ export class DeferredStoreDriver implements FullStoreDriver {
   /** A driver that was never used is not loaded for it. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await (await this.#loading.opened())?.close();
+    try {
+      await (await this.#loading.opened())?.close();
+    } finally {
+      await this.#held?.release();
+    }
   }
 
   /** Without a turn of the event loop once the driver is there. */

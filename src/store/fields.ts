@@ -29,9 +29,15 @@ function projectMembers(members: { readonly [key: string]: JsonValue }): JsonVal
 const isUndefined = (value: JsonValue): boolean =>
   typeof value === "object" && value !== null && (value as { $?: unknown }).$ === "undefined";
 
-/** Stands before what was written otherwise, itself among it. */
-const ESCAPE = "\ue000";
-const UNSAFE = /[\u0000\ue000]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+/**
+ * U+0000 and halves of surrogate pairs, written with characters that stand in
+ * the same place of the order: behind U+0001, and behind U+E000.
+ */
+const UNSAFE = /[\u0000\u0001\ue000]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 export const safeText = (text: string): string =>
-  text.replaceAll(UNSAFE, (character) => ESCAPE + character.charCodeAt(0).toString(16).padStart(4, "0"));
+  text.replaceAll(UNSAFE, (character) => {
+    if (character === "\u0000") return "\u00010";
+    if (character === "\u0001" || character === "\ue000") return `${character}1`;
+    return `\ue0000${character.charCodeAt(0).toString(16)}`;
+  });

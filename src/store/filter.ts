@@ -22,7 +22,7 @@ export interface FieldFilter {
 
 /**
  * Which items are meant. A name is a field of the value, `"owner.id"` a field of a
- * field (a dot that belongs to a name is written `\\.`); `$metadata` holds a
+ * field (a dot that belongs to a name is written `\\.`, a `$` at its beginning `\\$`); `$metadata` holds a
  * filter on the metadata. Types are strict: `"9"` is not `9`.
  */
 export type StoreFilter = {
@@ -140,8 +140,8 @@ const not = (of: Condition): Condition => ({ op: "not", of });
 
 /** `a.b` is two names, `a\\.b` is one. */
 function pathOf(name: string, where: string): readonly string[] {
-  const names = [...name.matchAll(/(?:^|\.)((?:\\[.\\]|[^.])*)/gs)].map(([, one = ""]) =>
-    one.replaceAll(/\\([.\\])/g, "$1"),
+  const names = [...name.matchAll(/(?:^|\.)((?:\\[.$\\]|[^.])*)/gs)].map(([, one = ""]) =>
+    one.replaceAll(/\\([.$\\])/g, "$1"),
   );
   if (names.length > DEEPEST) throw invalid(`${where}: a path has at most ${DEEPEST} names`);
   return names;
@@ -163,7 +163,7 @@ function ordered(given: unknown, where: string): string | number {
 function unknown(where: string, name: string, known: readonly string[]): StateError {
   const nearest = nearestName(name, known);
   const hint = nearest === undefined ? `known: ${known.join(", ")}` : `did you mean ${nearest}?`;
-  return invalid(`${where}: there is no ${name}; ${hint}. A field whose name begins with $ cannot be filtered by`);
+  return invalid(`${where}: there is no ${name}; ${hint}. Write \\\\$ for a field whose own name begins with $`);
 }
 
 const invalid = (message: string): StateError => new StateError("INVALID_ARGUMENT", message, { path: "filter" });

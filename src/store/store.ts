@@ -1,3 +1,5 @@
+/** Long because it is the whole surface of what users hold: a short method for each feature, most of which live in files of their own. */
+
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { BaseStore } from "./base-store.ts";

@@ -178,5 +178,7 @@ function assertDistinct(changes: readonly PutChange[]): void {
   }
 }
 
-const nameOf = ({ namespace, key }: PutEntry): string =>
-  Array.isArray(namespace) && typeof key === "string" ? readableId({ namespace, key }) : "an item without a name";
+const nameOf = ({ namespace, key }: PutEntry): string => {
+  const isNamed = Array.isArray(namespace) && [...namespace, key].every((name) => typeof name === "string");
+  return isNamed ? readableId({ namespace, key }) : "an item without a name";
+};

@@ -13,30 +13,28 @@ import type {
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
-import { OpenOnce } from "../../driver/open-once.ts";
+import type { Lease } from "../../driver/connection.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { ask, type Bounds, type TextRow } from "./ask.ts";
+import type { TextRow } from "./ask.ts";
 import { appendValues, editingValues, hasEdits } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
-import { openListener, openPool, type PostgresPool, secretsOf } from "./connect.ts";
+import type { PostgresqlConnection } from "./connect.ts";
 import { isDeclined } from "./declined.ts";
-import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
 import { FACTS } from "./facts.ts";
 import { listThreads, queryMetadata, search } from "./finding.ts";
+import type { PostgresHandle } from "./handle.ts";
 import { type TableNames, tableNames } from "./layout.ts";
 import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
-import { prepareTables } from "./prepare-tables.ts";
+import { openListener } from "./open-client.ts";
+import { checkpoints } from "./parts.ts";
 import { toEntry, toRecord } from "./rows.ts";
 import { type RunStatement, type Statements, statements } from "./statements.ts";
 
 export interface PostgresLogOptions {
-  readonly source: { readonly dsn: string } | { readonly pool: PostgresPool };
+  readonly connection: PostgresqlConnection;
   readonly schema: string;
   readonly tablePrefix: string;
-  readonly maxConnections: number;
-  readonly connectTimeoutMs: number;
-  readonly statementTimeoutMs: number;
 }
 
 const SAVES_PER_SWEEP = 100;
@@ -52,28 +50,24 @@ const MAX_SEQ = 2 ** 31 - 1;
 export class PostgresLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
-  readonly #options: PostgresLogOptions;
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
-  readonly #bounds: Bounds;
+  readonly #handle: Lease<PostgresHandle>;
   #capabilities: LogCapabilities = FACTS.capabilities;
-  readonly #pool: OpenOnce<PostgresPool> = new OpenOnce(() => this.#connect());
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor(options: PostgresLogOptions) {
-    this.#options = options;
-    this.#names = tableNames(options.schema, options.tablePrefix);
+  constructor({ connection, schema, tablePrefix }: PostgresLogOptions) {
+    this.#handle = connection.lease((handle) => this.#prepare(handle));
+    this.#names = tableNames(schema, tablePrefix);
     this.#sql = statements(this.#names);
-    this.secrets = secretsOf(options.source);
-    const isReplicated = (): boolean => this.#capabilities.durability === "replicated";
-    this.#bounds = { ...options, isReplicated };
+    this.secrets = connection.secrets;
     const watcher = randomBytes(12).toString("hex");
     this.#listener = new ChangeListener({
       channel: this.#names.channel,
-      open: () => openListener(options.source, options),
+      open: () => openListener(connection.settings),
       register: (threadIds) => this.#ask("watch", threadIds, watcher, REGISTRATION_MS),
       unregister: (threadIds) => this.#unregister(threadIds, watcher),
     });
@@ -235,14 +229,11 @@ export class PostgresLog implements ThreadLog {
   async #close(): Promise<void> {
     await this.#listener.close();
     await this.#sweeping;
-    const pool = await this.#pool.opened();
-    pool?.removeListener("error", ignore);
-    if ("dsn" in this.#options.source) await pool?.end();
+    await this.#handle.release();
   }
 
   async #unregister(threadIds: readonly string[], watcher: string): Promise<unknown> {
-    const pool = await this.#pool.opened();
-    return pool && ask(pool, this.#bounds, this.#sql.unwatch, [threadIds, watcher]);
+    return (await this.#handle.opened())?.ask(this.#sql.unwatch, [threadIds, watcher]);
   }
 
   /** For functions that need nothing else of us. */
@@ -253,36 +244,23 @@ export class PostgresLog implements ThreadLog {
   }
 
   async #askText(text: string, values: readonly unknown[], signal?: AbortSignal): Promise<readonly TextRow[]> {
-    return ask(await this.#open(), this.#bounds, text, values, signal);
+    return (await this.#open()).ask(text, values, signal);
   }
 
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StateError("CLOSED", "the connections were closed");
   }
 
-  #open(): Promise<PostgresPool> {
+  #open(): Promise<PostgresHandle> {
     this.#assertOpen();
-    return this.#pool.get();
+    return this.#handle.get();
   }
 
-  async #connect(): Promise<PostgresPool> {
-    const { source } = this.#options;
-    const pool = "pool" in source ? source.pool : await openPool({ ...this.#options, dsn: source.dsn });
-    // The server ends idle connections when it restarts; without a listener that would end this process too.
-    pool.on("error", ignore);
-    try {
-      const [settings] = await ask(pool, this.#bounds, `SELECT ${SERVER_SETTINGS}`);
-      await prepareTables(pool, this.#names, this.#bounds);
-      this.#capabilities = { ...this.#capabilities, durability: durabilityOf(settings as unknown as ServerSettings) };
-      return pool;
-    } catch (error) {
-      pool.removeListener("error", ignore);
-      if ("dsn" in source) await pool.end();
-      throw error;
-    }
+  async #prepare(handle: PostgresHandle): Promise<PostgresHandle> {
+    await handle.prepare(this.#names, checkpoints(this.#names));
+    this.#capabilities = { ...this.#capabilities, durability: handle.durability };
+    return handle;
   }
 }
 
 const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
-
-const ignore = (): void => undefined;

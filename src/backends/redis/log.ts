@@ -10,16 +10,16 @@ import type {
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
+import type { Lease } from "../../driver/connection.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
-import { type ConnectOptions, portOf } from "./connect.ts";
+import type { RedisConnection } from "./connect.ts";
 import { FACTS } from "./facts.ts";
-import type { GivenClient } from "./given-client.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
-import { Link } from "./link.ts";
-import type { RedisPort, Send } from "./port.ts";
+import type { Link, ReachedServer } from "./link.ts";
+import type { Send } from "./port.ts";
 import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
-import { type RunScript, run } from "./run-script.ts";
+import type { RunScript } from "./run-script.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
 import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
@@ -27,9 +27,8 @@ import type { Script } from "./scripts/script.ts";
 import { ANNOUNCE, NOW } from "./scripts/thread-index.ts";
 import { forgetAbsent, walkThreads } from "./thread-walk.ts";
 
-export interface RedisLogOptions extends Omit<ConnectOptions, "given"> {
-  /** Handed in, instead of the place; stays open. */
-  readonly given: GivenClient | undefined;
+export interface RedisLogOptions {
+  readonly connection: RedisConnection;
   readonly prefix: string;
   /** How long a thread lives after its last append, unless that says otherwise. */
   readonly lifetimeMs: number | undefined;
@@ -43,20 +42,17 @@ export interface RedisLogOptions extends Omit<ConnectOptions, "given"> {
 export class RedisLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
-  readonly #options: RedisLogOptions;
+  readonly #lifetimeMs: number | undefined;
   readonly #keys: KeyNames;
   #capabilities: LogCapabilities = FACTS.capabilities;
-  readonly #link: Link;
+  readonly #link: Lease<Link>;
 
-  constructor(options: RedisLogOptions) {
-    this.#options = options;
-    const given = options.given && portOf(options.given, options);
-    this.#link = new Link({ ...options, given }, ({ durability }) => {
-      this.#capabilities = { ...this.#capabilities, durability };
-    });
-    this.#keys = keyNames(options.prefix);
-    const { password } = options.place;
-    this.secrets = password === undefined ? [] : [password];
+  constructor({ connection, prefix, lifetimeMs }: RedisLogOptions) {
+    // Nothing is prepared in the storage: what a thread needs is made with it.
+    this.#link = connection.lease(async (link) => link);
+    this.#keys = keyNames(prefix);
+    this.#lifetimeMs = lifetimeMs;
+    this.secrets = connection.secrets;
   }
 
   get capabilities(): LogCapabilities {
@@ -64,7 +60,7 @@ export class RedisLog implements ThreadLog {
   }
 
   async connect(): Promise<void> {
-    await this.#link.port();
+    await this.#server();
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -72,7 +68,7 @@ export class RedisLog implements ThreadLog {
     const creates = request.expected === 0;
     const reply = await this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
       const keys = [this.#keys.thread(threadId), ...(creates && createBefore === undefined ? [this.#keys.ids] : [])];
-      const { lifetimeMs } = this.#options;
+      const lifetimeMs = this.#lifetimeMs;
       return asReply(await run(APPEND, keys, appendArguments(request, { threadId, createBefore, lifetimeMs }))) ?? [];
     });
     const answer = asText(reply[0]);
@@ -141,9 +137,9 @@ export class RedisLog implements ThreadLog {
   }
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
-    const { run, port } = await this.#server();
+    const { run, port, link } = await this.#server();
     const scanners = async (): Promise<readonly Send[]> =>
-      (await port.primaries()).map((send) => (command) => this.#link.answer(port, send(command)));
+      (await port.primaries()).map((send) => (command) => link.answer(port, send(command)));
     return walkThreads({ run, scanners, keys: this.#keys, isCluster: port.isCluster }, options);
   }
 
@@ -157,7 +153,7 @@ export class RedisLog implements ThreadLog {
   }
 
   close(): Promise<void> {
-    return this.#link.close();
+    return this.#link.release();
   }
 
   async #tidy(run: RunScript, threadId: string): Promise<void> {
@@ -190,8 +186,11 @@ export class RedisLog implements ThreadLog {
     throw new StateError("UNAVAILABLE", `${clocks}, nothing was written`);
   }
 
-  async #server(): Promise<{ readonly run: RunScript; readonly port: RedisPort }> {
-    const port = await this.#link.port();
-    return { port, run: (script, keys, args = []) => this.#link.answer(port, run(port, script, keys, args)) };
+  async #server(): Promise<ReachedServer & { readonly link: Link }> {
+    const link = await this.#link.get();
+    const server = await link.server();
+    const { durability = this.#capabilities.durability } = link;
+    if (durability !== this.#capabilities.durability) this.#capabilities = { ...this.#capabilities, durability };
+    return { ...server, link };
   }
 }

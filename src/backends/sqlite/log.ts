@@ -10,13 +10,15 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
-import type { Durability } from "../../driver/durability.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify, isDeclined } from "./classify.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { SqliteConnection } from "./connect.ts";
+import { Connection } from "./connection.ts";
 import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
 import { factsOf } from "./options.ts";
+import { checkpoints } from "./parts.ts";
+import { prepareTables } from "./prepare-tables.ts";
 import {
   findThread,
   isProvenThread,
@@ -31,12 +33,13 @@ import {
   type ThreadHeadRow,
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
+import { prepareStatements, type Statements } from "./statements.ts";
 import { indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
-export interface SqliteLogOptions extends ConnectionOptions {
+export interface SqliteLogOptions {
+  readonly connection: SqliteConnection;
   readonly tablePrefix: string;
-  readonly durability: Durability;
 }
 
 /** How many threads one step of a walk over all of them reads. */
@@ -46,13 +49,17 @@ const THREADS_PER_STEP = 500;
 export class SqliteLog implements ThreadLog {
   readonly name = "sqlite";
   readonly capabilities: LogCapabilities;
-  readonly #connection: Connection;
+  readonly #connection: Connection<Statements>;
   /** Whoever indexed last knows best which words a record brought. */
   #wordsOf: WordsOf = wordsOfRecord;
 
-  constructor(options: SqliteLogOptions) {
-    this.#connection = new Connection(options, tableNames(options.tablePrefix));
-    this.capabilities = factsOf(options).capabilities;
+  constructor({ connection, tablePrefix }: SqliteLogOptions) {
+    const names = tableNames(tablePrefix);
+    this.#connection = new Connection(connection, async ({ database, isReadOnly }) => {
+      await prepareTables(database, names, isReadOnly, checkpoints(names));
+      return prepareStatements(database, names);
+    });
+    this.capabilities = factsOf(connection.durability).capabilities;
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {

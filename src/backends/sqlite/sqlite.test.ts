@@ -10,11 +10,13 @@ import { userMessage } from "../../state/message.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { configure, isAtLeast, openDatabase, type SqliteDatabase } from "./connect.ts";
+import type { SqliteDatabase } from "./connect.ts";
 import { sqliteCheckpointer, sqliteDdl } from "./index.ts";
 import { tableNames } from "./layout.ts";
 import { SqliteLog } from "./log.ts";
+import { configure, isAtLeast, openDatabase } from "./open-file.ts";
 import { sqliteLogOptions } from "./options.ts";
+import { checkpoints } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-"));
@@ -112,7 +114,8 @@ test("10.3: tables that are not there are not created in a file that can only be
   const database = await openDatabase(path);
   database.exec("CREATE TABLE own (id INTEGER)");
   const before = await readFile(path);
-  const failure = await failureOf(() => prepareTables(database, tableNames("holdfast_"), true));
+  const names = tableNames("holdfast_");
+  const failure = await failureOf(() => prepareTables(database, names, true, checkpoints(names)));
   expect(failure.code).toBe("PERMISSION_DENIED");
   expect(failure.message).toMatch(/^the tables of "checkpoints" are not there, .*sqliteDdl\(\)/);
   expect(failure.message).toContain(JSON.stringify(path));

@@ -4,11 +4,6 @@ import { ENTRY_COLUMNS, THREAD_COLUMNS } from "./rows.ts";
 
 /** Ids are made by `rowId` or `sqlRowId`: neither can leave its thread. */
 const STATEMENTS = {
-  begin: () => "BEGIN IMMEDIATE",
-  beginReading: () => "BEGIN DEFERRED",
-  commit: () => "COMMIT",
-  rollback: () => "ROLLBACK",
-
   thread: ({ threads }: TableNames) => `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_id = ?`,
 
   threadByNumber: ({ threads }: TableNames) =>
