@@ -84,6 +84,13 @@ export type { Durability } from "./driver/durability.ts";
 export type { Page } from "./driver/page.ts";
 export type { ThreadWarning } from "./driver/warnings.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "./errors.ts";
+export {
+  ConversationIndex,
+  type ConversationSearchOptions,
+  type FoundLine,
+  type SpokenLine,
+  spokenLines,
+} from "./memory/conversation-index.ts";
 export type { MemoryDecision } from "./memory/core-memory.ts";
 export type { Explanation } from "./memory/explain.ts";
 export type { ExtractableMessage, ExtractFunction, Extractor, ExtractRequest, KnownFact } from "./memory/extractor.ts";

@@ -63,7 +63,7 @@ describe("a conversation that is compacted", () => {
     expect(said(last)).toContain("Question 14.");
   });
 
-  test("asks for the summary once and uses it in every later process until the prompt is full again", async () => {
+  test("asks for the summary once and uses it in every later process until the prompt is full again (locus 39)", async () => {
     const model = chatting(["First.", "Second."]);
     const { store } = await talk(14, { model, conversation: compactingConversation(small) });
     expect(model.summaries).toHaveLength(1);
@@ -108,6 +108,17 @@ describe("a conversation that is compacted", () => {
     const block = textOf(model.prompts.at(-1)?.messages[0] as Message);
     expect(block).toContain('- "From now on, quote prices in francs."\n- "The account is CH-77."');
     expect(block).not.toContain("Is that fine?");
+  });
+
+  test("keeps the system prompt and every system message of the thread, at the start (locus 40)", async () => {
+    const model = chatting(["Brief."]);
+    const store = new MemoryStore();
+    const system = ["Rule one.", "Rule two."].map((content): Message => ({ role: "system", content }));
+    await store.open().save(AgentState.create({ messages: system }), "t");
+    await talk(14, { model, store, conversation: compactingConversation(small), systemPrompt: "Be brief." });
+    const [first, block] = model.prompts.at(-1)?.messages.map(textOf) ?? [];
+    expect(first).toBe("Be brief.\n\nRule one.\n\nRule two.");
+    expect(block).toContain("Brief.");
   });
 
   test("makes the summary from the log again after some compactions, not for ever from itself", async () => {

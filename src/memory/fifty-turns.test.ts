@@ -73,7 +73,7 @@ async function dialogue(
 const heldOf = (memories: readonly Memory[], attribute: string): readonly string[] =>
   memories.filter((memory) => memory.attribute === attribute && memory.status === "active").map(({ value }) => value);
 
-test("fifty turns leave each fact once; corrections win and keep what they corrected", async () => {
+test("fifty turns leave each fact once; corrections win and keep what they corrected (locus 40)", async () => {
   const { shelf } = await dialogue({});
   const memories = await shelf.list();
   expect(new Set(memories.map(({ text }) => text)).size).toBe(memories.length);
@@ -103,7 +103,7 @@ test("nothing that a tool said is stored or put up for review as the user's, wha
   expect(JSON.stringify(recalled)).not.toMatch(/hunter2|evil/i);
 });
 
-test("the cap holds after every turn, and what holds is kept before what no longer does", async () => {
+test("the cap holds after every turn, and what holds is kept before what no longer does (locus 40)", async () => {
   const sizes: number[] = [];
   const { shelf } = await dialogue({
     maxMemories: 6,
@@ -137,7 +137,7 @@ test("reading the whole thread again changes nothing", async () => {
   expect(await shelf.list()).toEqual(before);
 });
 
-test("a second session recalls the right five, right before its question, and stores no note in the thread", async () => {
+test("a second session recalls the right five, right before its question, and stores no note in the thread (locus 40)", async () => {
   const { memory, threads } = await dialogue({});
   const model = scriptedModel(["Ratatouille, then."]);
   const agent = agentOf({ model, checkpointer: threads.open(), memory });
