@@ -43,6 +43,7 @@ export {
 } from "./agent/tool.ts";
 export * from "./backends/factories.ts";
 export { openCheckpointer } from "./backends/open.ts";
+export { openStore } from "./backends/open-store.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {
   BaseCheckpointer,
@@ -141,5 +142,36 @@ export type {
   ToolExecution,
 } from "./state/state-fields.ts";
 export type { StateSchema } from "./state/state-schema.ts";
+export { BaseStore } from "./store/base-store.ts";
+export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "./store/capabilities.ts";
+export type { Embedder, EmbeddingModel, EmbedFunction } from "./store/embedder.ts";
+export type { FieldFilter, StoreFilter } from "./store/filter.ts";
+export {
+  anySegment,
+  type ClearOptions,
+  type EmbeddingSearchOptions,
+  type IndexedText,
+  type ItemRef,
+  type ListNamespacesOptions,
+  type ListOptions,
+  type NamespacePattern,
+  type PutEntry,
+  type PutOptions,
+  type PutResult,
+  type PutWithEmbeddingOptions,
+  type StoreHit,
+  type StoreItem,
+  type StorePageOptions,
+  type StoreSearchOptions,
+  type UpdateFunction,
+  type UpdateOptions,
+  type Vector,
+  type WriteOptions,
+} from "./store/items.ts";
+export { NamespacedStore } from "./store/namespaced-store.ts";
+export { Store } from "./store/store.ts";
+export type { StoreOptions } from "./store/store-access.ts";
+export { StoreContext, type StoreContextOptions } from "./store/store-context.ts";
+export type { Namespace, StoreDriver } from "./store/store-driver.ts";
 export { Agent, type AgentOptions } from "./wiring/agent.ts";
 export { LLMMemoryManager, type LLMMemoryManagerOptions } from "./wiring/llm-memory-manager.ts";

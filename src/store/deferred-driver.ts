@@ -50,6 +50,11 @@ export class DeferredStoreDriver implements FullStoreDriver {
     }
   }
 
+  /** The driver itself, for what only one backend has. */
+  driver(): Promise<FullStoreDriver> {
+    return this.#loading.get();
+  }
+
   get capabilities(): StoreDriverCapabilities {
     const isKnown = this.#isConnected || !this.#facts.connects;
     return (isKnown ? this.#loaded?.capabilities : undefined) ?? this.#facts.capabilities;

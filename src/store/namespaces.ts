@@ -87,6 +87,18 @@ export function rangeBelow(namespace: Namespace): readonly [from: string, before
   return [encoded, namespace.length === 0 ? undefined : encoded.slice(0, -1) + BEHIND];
 }
 
+/** The encoded ids of the items in a namespace, or also of those below it: from the first on and before the second; all without a second. */
+export function idRange(namespace: Namespace, recursive: boolean): readonly [from: string, before: string | undefined] {
+  if (recursive) return rangeBelow(namespace);
+  const encoded = encodeNamespace(namespace);
+  return [encoded + KEY, `${encoded}\u0002`];
+}
+
+export function decodeId(encoded: string): ItemId {
+  const at = encoded.indexOf(KEY);
+  return { namespace: decodeNamespace(encoded.slice(0, at)), key: encoded.slice(at + 1) };
+}
+
 /** By code points, as UTF-8 and the databases do; `<` goes by UTF-16, where emoji come before some letters. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;

@@ -93,3 +93,18 @@ export class StoreAccess {
     warnOfWeaker(this.driver, this.#wanted);
   }
 }
+
+const accesses = new WeakMap<object, StoreAccess>();
+
+/** The access of a new store. */
+export function openAccess(owner: object, driver: StoreDriver, options: StoreOptions): StoreAccess {
+  const access = new StoreAccess(driver, options);
+  accesses.set(owner, access);
+  return access;
+}
+
+/**
+ * What is inside a store, for those rooms of the package that put its driver to
+ * another use. Not exported from the package. `undefined` for one without a driver.
+ */
+export const accessOf = (store: object): StoreAccess | undefined => accesses.get(store);

@@ -31,7 +31,7 @@ import type {
 import { namespacesPage } from "./listing-namespaces.ts";
 import { assertKey, assertNamespace, readableId } from "./namespaces.ts";
 import { byVector, lacking, rankedPage, type SearchContext } from "./searching.ts";
-import { StoreAccess, type StoreOptions } from "./store-access.ts";
+import { openAccess, type StoreAccess, type StoreOptions } from "./store-access.ts";
 import {
   type ChangeResult,
   type ItemId,
@@ -71,7 +71,7 @@ export class Store extends BaseStore {
     const { embedder, index, textWeight } = options;
     if (embedder !== undefined) assertEmbedder(embedder);
     if (index !== undefined) assertPaths(index);
-    this.#access = new StoreAccess(driver, options);
+    this.#access = openAccess(this, driver, options);
     this.#dimension = new Dimension(this.#access, options.dimension);
     this.#context = {
       access: this.#access,

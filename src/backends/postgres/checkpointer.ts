@@ -3,17 +3,11 @@ import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { DeferredLog } from "../../checkpoint/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
-import { assertParameters } from "../../driver/url.ts";
-import {
-  assertDsn,
-  CONNECTION_OPTIONS,
-  connectionOf,
-  PostgresqlConnection,
-  type PostgresqlConnectionOptions,
-} from "./connect.ts";
+import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";
 import { FACTS } from "./facts.ts";
 import type { PostgresLogOptions } from "./log.ts";
 import { assertNames } from "./names.ts";
+import { parsePostgresUrl } from "./url.ts";
 
 export interface PostgresqlCheckpointerOptions extends CheckpointerOptions, PostgresqlConnectionOptions {
   /** What `postgresqlConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
@@ -48,25 +42,6 @@ export function postgresLogOptions(given: PostgresqlCheckpointerOptions): Postgr
   return { connection, schema, tablePrefix };
 }
 
-const OWN_PARAMETERS = ["schema", "tablePrefix"];
-/** Those that `pg` understands. */
-const CLIENT_PARAMETERS = [
-  ...["user", "password", "host", "port", "application_name", "client_encoding", "options", "connect_timeout"],
-  ...["sslmode", "sslcert", "sslkey", "sslrootcert", "sslnegotiation", "uselibpqcompat", "ssl"],
-];
-
 /** `postgres://user:password@host:5432/database`; `?schema=` and `tablePrefix=` are ours, the rest is the client's. */
-export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
-  assertDsn(url);
-  const [place = "", query = ""] = url.split("?");
-  const parameters = new URLSearchParams(query);
-  assertParameters(url, Object.fromEntries(parameters), [...OWN_PARAMETERS, ...CLIENT_PARAMETERS]);
-  const [schema, tablePrefix] = OWN_PARAMETERS.map((name) => parameters.get(name));
-  for (const name of OWN_PARAMETERS) parameters.delete(name);
-  return postgresqlCheckpointer({
-    ...options,
-    dsn: parameters.size === 0 ? place : `${place}?${parameters}`,
-    ...(schema != null && { schema }),
-    ...(tablePrefix != null && { tablePrefix }),
-  });
-}
+export const openUrl = (url: string, options: CheckpointerOptions = {}): Checkpointer =>
+  postgresqlCheckpointer({ ...options, ...parsePostgresUrl(url) });

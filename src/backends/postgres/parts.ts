@@ -7,6 +7,7 @@ import {
 } from "../../driver/migrations.ts";
 import { checkpointsV1, grantsV1 } from "./checkpoints-v1.ts";
 import type { TableNames } from "./layout.ts";
+import { storeGrantsV1, storeV1 } from "./store-v1.ts";
 
 /**
  * The tables of threads and their records. A new migration is a file of its own,
@@ -18,6 +19,9 @@ export const checkpoints = (names: TableNames, partitions = 0): Part => ({
   migrations: [checkpointsV1(names, partitions)],
 });
 
+/** The tables of items. */
+export const store = (names: TableNames): Part => ({ name: "store", migrations: [storeV1(names)] });
+
 export const versionTable = ({ version: table }: TableNames): VersionTable => ({
   create: `CREATE TABLE ${table} (part text PRIMARY KEY, version integer NOT NULL)`,
   write: (part, version) =>
@@ -28,7 +32,10 @@ export const versionTable = ({ version: table }: TableNames): VersionTable => ({
 export const createSchema = ({ schema }: TableNames): string => `CREATE SCHEMA IF NOT EXISTS ${schema}`;
 
 /** Everything that a deployment creates at once. */
-export const allParts = (names: TableNames, partitions = 0): readonly Part[] => [checkpoints(names, partitions)];
+export const allParts = (names: TableNames, partitions = 0): readonly Part[] => [
+  checkpoints(names, partitions),
+  store(names),
+];
 
 export interface DdlOptions {
   readonly role: string | undefined;
@@ -53,4 +60,5 @@ const grants = (names: TableNames, role: string): readonly string[] => [
   `GRANT USAGE ON SCHEMA ${names.schema} TO ${role}`,
   `GRANT SELECT ON ${names.version} TO ${role}`,
   ...grantsV1(names, role),
+  ...storeGrantsV1(names, role),
 ];

@@ -36,7 +36,7 @@ export const listingCases: readonly StoreCase[] = storeCasesOf("listing", [
         const some = await subject.list(["n"], { limit: 10, ...(cursor !== undefined && { cursor }) });
         seen.push(...keysOf(some));
         cursor = some.cursor;
-        await subject.put(["n"], `a-${seen.length}`, 1);
+        for (const more of ["a", "b", "c"]) await subject.put(["n"], `a-${seen.length}-${more}`, 1);
         await subject.delete(["n"], seen.at(-1) ?? "");
       } while (cursor !== undefined);
       assert.deepEqual(seen, keys);

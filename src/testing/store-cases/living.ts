@@ -80,7 +80,9 @@ export const livingCases: readonly StoreCase[] = storeCasesOf("instances", [
       await subject.put(NS, "k", 1);
       const restore = await outage?.();
       try {
-        for (const [name, call] of Object.entries(callsOf(subject))) await failureOf(call, `${name} in an outage`);
+        const calls = Object.entries(callsOf(subject));
+        // At once, because each may be repeated for some seconds before it is given up.
+        await Promise.all(calls.map(([name, call]) => failureOf(call, `${name} in an outage`)));
       } finally {
         await restore?.();
       }
