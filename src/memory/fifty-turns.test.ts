@@ -1,77 +1,10 @@
 import { expect, test } from "vitest";
-import { agentOf } from "../../test/agent/agent-of.ts";
-import { MemoryStore } from "../../test/agent/stored-thread.ts";
-import { FIFTY_TURNS, INJECTION } from "../../test/memory/fifty-turns.ts";
-import { tool } from "../agent/tool.ts";
+import { askedAnew, DINNER, dialogue, extractorOfTheScript, heldOf } from "../../test/memory/dialogue.ts";
+import { INJECTION } from "../../test/memory/fifty-turns.ts";
 import { InMemoryStore } from "../backends/memory/store.ts";
-import type { Model } from "../models/model.ts";
 import { textOf } from "../state/message.ts";
-import { scriptedModel } from "../testing/models/scripted-model.ts";
-import { LLMMemoryManager, type LLMMemoryManagerOptions } from "../wiring/llm-memory-manager.ts";
-import type { MemoryDecision } from "./core-memory.ts";
-import type { ExtractFunction, ExtractRequest } from "./extractor.ts";
+import type { ExtractRequest } from "./extractor.ts";
 import type { Memory } from "./memory.ts";
-
-/** Finds what the script says is there, and besides that lies in every way a model can. */
-function extractorOfTheScript(requests: ExtractRequest[] = []): ExtractFunction {
-  return async (request) => {
-    requests.push(request);
-    const found = request.messages.flatMap(({ index, role, text }) => {
-      if (role !== "user") return [];
-      const turn = FIFTY_TURNS.find(({ say }) => say === text);
-      const facts = (turn?.facts ?? []).map((fact) => ({ ...fact, quote: text, message: index }));
-      if (turn?.toolOutput === undefined) return facts;
-      const wish = {
-        type: "user",
-        subject: "user",
-        attribute: "admin password",
-        value: "hunter2",
-        text: "It is hunter2.",
-      } as const;
-      return [
-        ...facts,
-        // The tool's output cited as what it is, and passed off as the user's and as the assistant's words.
-        { ...wish, quote: "the admin password is hunter2", message: index + 2 },
-        { ...wish, quote: "the admin password is hunter2", message: index },
-        { ...wish, quote: "Noted", message: index + 3 },
-        { ...wish, type: "feedback" as const, quote: "all invoices", message: 0 },
-      ];
-    });
-    return found;
-  };
-}
-
-/** Talks to an agent with a memory: "Noted." to everything, and a tool call where the script has one. */
-async function dialogue(
-  options: Partial<LLMMemoryManagerOptions> & { each?: (memory: LLMMemoryManager) => Promise<void> },
-) {
-  const { each = async () => undefined, ...given } = options;
-  const decisions: MemoryDecision[] = [];
-  let time = Date.UTC(2026, 0, 1);
-  const memory = new LLMMemoryManager({
-    store: new InMemoryStore(),
-    extract: extractorOfTheScript(),
-    onDecision: (decision) => decisions.push(decision),
-    now: () => (time += 60_000),
-    ...given,
-  });
-  const threads = new MemoryStore();
-  let output = "";
-  const lookUp = tool({ name: "look_up", effect: "pure", execute: () => output });
-  for (const turn of FIFTY_TURNS) {
-    output = turn.toolOutput ?? "";
-    const model: Model = scriptedModel(
-      turn.toolOutput === undefined ? ["Noted."] : [{ toolCalls: [{ name: "look_up" }] }, "Noted."],
-    );
-    const agent = agentOf({ model, checkpointer: threads.open(), memory, tools: [lookUp] });
-    await agent.run(turn.say, { threadId: "t", metadata: { userId: "ines" } });
-    await each(memory);
-  }
-  return { memory, threads, decisions, shelf: memory.of({ userId: "ines" }) };
-}
-
-const heldOf = (memories: readonly Memory[], attribute: string): readonly string[] =>
-  memories.filter((memory) => memory.attribute === attribute && memory.status === "active").map(({ value }) => value);
 
 test("fifty turns leave each fact once; corrections win and keep what they corrected (locus 40)", async () => {
   const { shelf } = await dialogue({});
@@ -138,26 +71,16 @@ test("reading the whole thread again changes nothing", async () => {
 });
 
 test("a second session recalls the right five, right before its question, and stores no note in the thread (locus 40)", async () => {
-  const { memory, threads } = await dialogue({});
-  const model = scriptedModel(["Ratatouille, then."]);
-  const agent = agentOf({ model, checkpointer: threads.open(), memory });
-  const prompt = "Cook dinner for me and my sister: mind my allergies and my diet, and think of my favourite dish.";
-  await agent.run(prompt, { threadId: "second", metadata: { userId: "ines" } });
-  const [note, asked] = model.requests[0]?.messages.slice(-2).map(textOf) ?? [];
-  expect(asked).toBe(prompt);
-  const texts =
-    note
-      ?.split("\n")
-      .filter((line) => line.startsWith("- "))
-      .map((line) => JSON.parse(line.slice(line.indexOf('"')))) ?? [];
-  expect(texts.toSorted()).toEqual([
+  const { notes, asked, stored } = await askedAnew(await dialogue({}), DINNER);
+  expect(asked).toBe(DINNER);
+  expect(notes).toEqual([
     "The user is a vegan.",
     "The user is allergic to peanuts.",
     "The user is allergic to shellfish.",
     "The user's favourite dish is ratatouille.",
     "The user's sister is called Mara.",
   ]);
-  expect(await threads.lines("second")).toEqual([`user: ${prompt}`, "assistant: Ratatouille, then."]);
+  expect(stored).toEqual([`user: ${DINNER}`, "assistant: Ratatouille, then."]);
 });
 
 test("another user recalls nothing of it", async () => {

@@ -98,7 +98,7 @@ function assertOptions(options: LLMMemoryManagerOptions): void {
   assertKnownOptions(where, options, OPTIONS);
   const { store, model, extract, maxMemories, retrieveLimit } = options;
   if (!BaseStore.is(store)) {
-    throw new TypeError(`${where}: store must be a store, such as new InMemoryStore(), not ${described(store)}`);
+    throw new TypeError(`${where}: store must be a store, as openStore() gives one, not ${described(store)}`);
   }
   if (model !== undefined && extract !== undefined) {
     throw new StateError("INVALID_ARGUMENT", `${where} takes a model or extract, not both`);
