@@ -13,6 +13,7 @@ import { benchErasing } from "./erasing.ts";
 import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
+import { benchObjectStore } from "./object-store.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchServer } from "./servers.ts";
@@ -34,6 +35,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   redis: (plan) => benchServer("redis", plan),
   prompts: benchPromptCache,
   retrieval: benchRetrieval,
+  s3: ({ seed }) => benchObjectStore(seed),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
 
