@@ -158,6 +158,17 @@ describe("a conversation that is compacted", () => {
     expect(await overlayOf(store)).toMatchObject({ covers: 0 });
   });
 
+  test("tells how to read a result again that is kept beside the conversation", async () => {
+    const read = tool({ name: "read", effect: "pure", execute: () => LONG.repeat(40) });
+    const step: ScriptStep = { toolCalls: [{ id: "big", name: "read" }] };
+    const other: ScriptStep = { toolCalls: [{ name: "read" }] };
+    const model = scriptedModel([step, other, other, other, other, "Done."]);
+    const options = { tools: [read], toolLoopThreshold: 100, maxToolResultChars: 8000 };
+    await agentOf({ model, conversation: compactingConversation({ maxTokens: 2500 }), ...options }).run("Read.");
+    const [first] = model.requests.at(-1)?.messages.filter(({ role }) => role === "tool") ?? [];
+    expect(textOf(first as Message)).toContain('Read it again with read_result({"name": "big", "from": 0}).');
+  });
+
   test("cuts one huge turn between its steps, and goes on showing the message that began it", async () => {
     const note = tool({ name: "note", effect: "pure", execute: () => "ok" });
     const step: ScriptStep = { toolCalls: [{ name: "note", arguments: { text: LONG.repeat(3) } }] };

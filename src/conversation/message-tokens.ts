@@ -1,4 +1,4 @@
-import type { ModelTool } from "../models/model.ts";
+import type { JsonSchema, ModelTool } from "../models/model.ts";
 import type { ContentPart, Message } from "../state/message.ts";
 import type { TokenCounter } from "./estimate-tokens.ts";
 
@@ -12,6 +12,7 @@ const OTHER_FILE = 2_000;
 export class MessageTokens {
   readonly #count: TokenCounter;
   readonly #known = new WeakMap<Message, number>();
+  readonly #schemas = new WeakMap<JsonSchema, number>();
 
   constructor(count: TokenCounter) {
     this.#count = count;
@@ -34,8 +35,16 @@ export class MessageTokens {
   ofTools(tools: readonly ModelTool[]): number {
     let tokens = 0;
     for (const { name, description = "", inputSchema } of tools) {
-      tokens += PER_MESSAGE + this.#count(name) + this.#count(description) + this.#count(JSON.stringify(inputSchema));
+      tokens += PER_MESSAGE + this.#count(name) + this.#count(description) + this.#ofSchema(inputSchema);
     }
+    return tokens;
+  }
+
+  #ofSchema(schema: JsonSchema): number {
+    const known = this.#schemas.get(schema);
+    if (known !== undefined) return known;
+    const tokens = this.#count(JSON.stringify(schema));
+    this.#schemas.set(schema, tokens);
     return tokens;
   }
 

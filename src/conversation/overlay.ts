@@ -67,21 +67,21 @@ export function storedOverlay(stored: unknown): Overlay {
 /** One text for the first `count` messages. Empty for no messages. */
 export function fingerprint(messages: readonly Message[], count: number): string {
   if (count === 0) return "";
-  const hash = createHash("sha256");
+  const digests: string[] = [];
   for (let index = 0; index < count; index++) {
     const message = messages[index];
-    if (message !== undefined) hash.update(digestOf(message));
+    if (message !== undefined) digests.push(digestOf(message));
   }
-  return hash.digest("hex").slice(0, 32);
+  return createHash("sha256").update(digests.join("")).digest("hex").slice(0, 32);
 }
 
 /** Messages do not change, and an overlay is checked before every model call: each is looked at once. */
-const digests = new WeakMap<Message, string>();
+const known = new WeakMap<Message, string>();
 
 function digestOf(message: Message): string {
-  const known = digests.get(message);
-  if (known !== undefined) return known;
-  const digest = createHash("sha256").update(canonicalJson(message)).digest("base64");
-  digests.set(message, digest);
+  const before = known.get(message);
+  if (before !== undefined) return before;
+  const digest = createHash("sha256").update(canonicalJson(message)).digest("base64").slice(0, 24);
+  known.set(message, digest);
   return digest;
 }
