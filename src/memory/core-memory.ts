@@ -8,6 +8,7 @@ import type { Namespace } from "../store/store-driver.ts";
 import { admit, type Verdict } from "./admission.ts";
 import { type Explanation, resolveProvenance } from "./explain.ts";
 import { type ExtractableMessage, type Extractor, extractable } from "./extractor.ts";
+import { normalized } from "./identity.ts";
 import type { Fact, Memory, Provenance } from "./memory.ts";
 import { MemoryShelf } from "./memory-shelf.ts";
 import type { Outcome } from "./merge-fact.ts";
@@ -37,6 +38,9 @@ export interface CoreMemoryOptions {
   readonly onDecision: (decision: MemoryDecision) => void;
 }
 
+/** So much of a message is looked for. A page that was pasted is not a question, and embedding models read no more. */
+const LONGEST_QUERY = 2_000;
+
 /** As many of the known facts are shown to an extractor: those that were touched last. */
 const MOST_KNOWN = 60;
 
@@ -57,7 +61,7 @@ export class CoreMemory implements MemoryPort {
   /** One message for the model with the memories that its user's newest message needs; nothing where there are none. */
   async recall({ state, metadata, signal }: MemoryContext): Promise<readonly Message[]> {
     const asked = state.messages.findLast(({ role }) => role === "user");
-    const query = asked === undefined ? "" : textOf(asked).trim();
+    const query = asked === undefined ? "" : textOf(asked).trim().slice(0, LONGEST_QUERY);
     if (query === "") return [];
     const memories = await this.retrieve(query, { metadata, signal });
     return memories.length === 0 ? [] : [recalledBlock(memories)];
@@ -71,10 +75,11 @@ export class CoreMemory implements MemoryPort {
     const { retrieveLimit } = this.#options;
     const shelf = this.of(metadata);
     const [found, standing] = await Promise.all([shelf.search(query, retrieveLimit, signal), shelf.standing()]);
+    // By what they say: the same words under two names are one note.
     const chosen = new Map<string, Memory>();
-    const { pinned, feedback } = standing;
-    for (const memory of [...pinned, ...found, ...feedback]) {
-      if (chosen.size < retrieveLimit) chosen.set(memory.id, memory);
+    for (const memory of [...standing.pinned, ...found, ...standing.feedback]) {
+      const words = normalized(memory.text);
+      if (chosen.size < retrieveLimit && !chosen.has(words)) chosen.set(words, memory);
     }
     return [...chosen.values()];
   }

@@ -136,6 +136,20 @@ test("the same words under another name are the same memory", async () => {
   expect(await shelf.list()).toMatchObject([{ attribute: "home city", seen: 2 }]);
 });
 
+test("a correction wins also where its words are known under another name", async () => {
+  const facts = [
+    { ...home("Bern", 0), attribute: "residence" },
+    { ...home("Zurich", 1), attribute: "home city" },
+    { ...home("Bern", 2), attribute: "home city" },
+  ];
+  const { hear, shelf, memory } = memoryOf({
+    extract: async ({ messages }) => messages.map(({ index }) => facts[index]!),
+  });
+  await hear([userMessage("Bern"), userMessage("Zurich"), userMessage("Bern, after all")]);
+  expect((await shelf.list()).map(({ value }) => value)).toEqual(["Bern", "Bern"]);
+  expect(await memory.retrieve("Where does the user live?", { metadata })).toHaveLength(1);
+});
+
 test("where a later message has told something else, reading an earlier one again changes nothing", async () => {
   const { hear, shelf, store } = memoryOf();
   const messages = [userMessage("I live in Bern."), userMessage("I live in Basel.")];
@@ -216,6 +230,15 @@ describe("deciding", () => {
     expect(await shelf.forget(known!.id)).toBe(false);
     const left = await store.list(["memory"], { recursive: true });
     expect(JSON.stringify(left)).not.toMatch(/Bern|Basel|Rome/);
+  });
+
+  test("what is forgotten does not come back when the history is edited; what is said in its last turn counts", async () => {
+    const { hear, shelf } = memoryOf();
+    await hear([userMessage("I live in Bern."), assistantMessage("Nice.")]);
+    const [known] = await shelf.list();
+    await shelf.forget(known!.id);
+    await hear([userMessage("I live in Bern."), assistantMessage("Edited."), userMessage("My dog is called Bruno.")]);
+    expect(await shelf.list()).toMatchObject([{ value: "Bruno" }]);
   });
 
   test("where everything is pinned, nothing new is taken in, and approving says so", async () => {

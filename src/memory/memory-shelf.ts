@@ -87,23 +87,21 @@ export class MemoryShelf {
     if (!changed) throw notFound("memory", id);
   }
 
-  /** Stores a fact that was admitted. `known` saves a look at what is there. */
+  /** Stores a fact that was admitted. What a person decided counts whenever it was said. */
   async keep(
     fact: Fact,
     provenance: Provenance,
-    { known, isDecided = false }: { readonly known?: readonly Memory[]; readonly isDecided?: boolean } = {},
+    { isDecided = false }: { readonly isDecided?: boolean } = {},
   ): Promise<Outcome | "full"> {
-    const memories = known ?? (await this.list());
+    const memories = await this.list();
     const id = memoryId(fact);
+    const there = memories.find((memory) => memory.id === id);
     // The same words under another name: an extractor does not always call a thing the same.
-    const twin = memories.find(
-      (memory) => memory.id !== id && memory.status === "active" && isSameText(memory.text, fact.text),
-    );
-    if (twin !== undefined && fact.ended !== true) {
+    const twin = memories.find(({ status, text }) => status === "active" && isSameText(text, fact.text));
+    if (there === undefined && twin !== undefined && fact.ended !== true) {
       await this.#change(twin.id, (memory) => repeated(memory, provenance).memory ?? memory);
       return "repeated";
     }
-    const there = memories.find((memory) => memory.id === id);
     const expected = mergeFact(there, fact, provenance, isDecided);
     if (expected.outcome === "known") return "known";
     let outcome: Outcome = expected.outcome;

@@ -38,7 +38,8 @@ export class ReadingPosition {
     this.#version = item?.version ?? 0;
     if (item === undefined) return 0;
     const { count, last, failures } = item.value;
-    if (count > messages.length || digestAt(messages, count) !== last) return 0;
+    // The history was edited. Read from its beginning, it would bring back what somebody had forgotten on purpose.
+    if (count > messages.length || digestAt(messages, count) !== last) return startOfLastTurn(messages);
     this.#failures = failures;
     return count;
   }
@@ -65,6 +66,12 @@ export class ReadingPosition {
     }
   }
 }
+
+const startOfLastTurn = (messages: readonly Message[]): number =>
+  Math.max(
+    0,
+    messages.findLastIndex(({ role }) => role === "user"),
+  );
 
 function digestAt(messages: readonly Message[], count: number): string {
   const message = messages[count - 1];

@@ -1,4 +1,4 @@
-import type { CoreMemory } from "../../memory/core-memory.ts";
+import { CoreMemory } from "../../memory/core-memory.ts";
 import type { ExtractableMessage } from "../../memory/extractor.ts";
 import { MEMORY_TYPES } from "../../memory/memory.ts";
 import { isPlainObject } from "../../state/immutable.ts";
@@ -62,6 +62,9 @@ export function aiSdkMemoryTools({
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly threadId?: string;
 }): AiSdkMemoryTools {
+  if (!(memory instanceof CoreMemory)) {
+    throw new TypeError("aiSdkMemoryTools({ memory }): memory must be an LLMMemoryManager");
+  }
   return {
     remember: {
       description:
