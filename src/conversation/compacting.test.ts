@@ -6,7 +6,7 @@ import type { CoreAgentOptions } from "../agent/agent.ts";
 import { tool } from "../agent/tool.ts";
 import type { Model, ModelRequest } from "../models/model.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { type Message, textOf, userMessage } from "../state/message.ts";
+import { assistantMessage, type Message, textOf, userMessage } from "../state/message.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { compactingConversation } from "./compacting.ts";
 import type { Overlay } from "./overlay.ts";
@@ -97,6 +97,22 @@ describe("a conversation that is compacted", () => {
     expect(await overlayOf(store)).toMatchObject({ summary: "All of it." });
   });
 
+  test("leaves out of the summary what could not be summarised three times, and goes on behind it", async () => {
+    const asked: string[] = [];
+    const conversation = compactingConversation({
+      ...small,
+      summarize: async ({ messages }) => {
+        asked.push(textOf(messages[0] as Message).slice(0, 12));
+        if (messages.some((one) => textOf(one).startsWith("Question 1."))) throw new Error("refused");
+        return "What came later.";
+      },
+    });
+    const { store, warnings } = await talk(60, { model: chatting([]), conversation });
+    expect(asked.slice(0, 3)).toEqual(["Question 1. ", "Question 1. ", "Question 1. "]);
+    expect(warnings).toHaveLength(3);
+    expect(await overlayOf(store)).toMatchObject({ summary: "What came later.", failures: 0 });
+  });
+
   test("shows what the user asked to hold throughout in the user's own words, and messages that are pinned", async () => {
     const model = chatting(["Brief."]);
     const store = new MemoryStore();
@@ -119,6 +135,34 @@ describe("a conversation that is compacted", () => {
     const [first, block] = model.prompts.at(-1)?.messages.map(textOf) ?? [];
     expect(first).toBe("Be brief.\n\nRule one.\n\nRule two.");
     expect(block).toContain("Brief.");
+  });
+
+  test("reads a long thread that was never summarised part by part, and keeps what was written before a part failed", async () => {
+    const messages = Array.from({ length: 120 }, (_, index) => userMessage(`Question ${index + 1}. ${LONG}`));
+    const state = AgentState.create({ messages: messages.flatMap((one) => [one, assistantMessage(LONG)]) });
+    const asked: { previous: string; size: number }[] = [];
+    const warnings: unknown[] = [];
+    const conversation = compactingConversation({
+      ...small,
+      summarize: async ({ previous, messages: part }) => {
+        asked.push({ previous, size: part.length });
+        if (asked.length === 4) throw new Error("overloaded");
+        return `Part ${asked.length}.`;
+      },
+    });
+    const shape = async (overlay: unknown) =>
+      (await conversation.shape(
+        state.messages,
+        shapeContext({ state, overlay, warn: (one) => warnings.push(one) }),
+      )) as {
+        overlay: Overlay;
+      };
+    const { overlay } = await shape(undefined);
+    expect(asked.map(({ previous }) => previous)).toEqual(["", "Part 1.", "Part 2.", "Part 3."]);
+    expect(Math.max(...asked.map(({ size }) => size))).toBeLessThan(30);
+    expect(warnings).toHaveLength(1);
+    expect(overlay.summary).toBe("Part 3.");
+    expect(overlay.summarizes).toBeLessThan(overlay.covers);
   });
 
   test("makes the summary from the log again after some compactions, not for ever from itself", async () => {

@@ -11,6 +11,7 @@ import { type Measures, type Plan, planCompaction } from "./plan-compaction.ts";
 import { newestWithin, standingWords } from "./standing-words.ts";
 import { modelSummarizer, type Summarizer } from "./summarize.ts";
 import { shownUnder, summaryBlock } from "./summary-block.ts";
+import { type WrittenSummary, writeSummary } from "./write-summary.ts";
 
 export interface CompactingOptions {
   /** The most a prompt may have, in tokens. @default the model's window, else 128000 */
@@ -42,6 +43,9 @@ const OPTIONS: OptionKinds<CompactingOptions> = {
 const DEFAULT_WINDOW = 128_000;
 /** What the user's standing words may take of the prompt. */
 const STANDING_SHARE = 0.1;
+const MOST_FAILURES = 3;
+/** What a request for a summary may hold of the conversation: the rest is for the summaries, the old and the new. */
+const REQUEST_SHARE = 0.7;
 
 /**
  * Shows the model a long conversation as a summary and its newest part. The
@@ -118,43 +122,44 @@ class CompactingConversation implements ConversationPort {
     const room = (this.#limit(context) * STANDING_SHARE) / (known.ratio ?? 1);
     const standing = newestWithin(standingWords(messages.slice(0, covers)), room, (text) => this.#tokens.ofText(text));
     const cut = { ...next, covers, fingerprint: fingerprint(messages, covers), standing };
-    try {
-      const written = await this.#summary(messages, known, covers, context);
-      if (written === undefined) return { overlay: cut };
-      const { text, usage } = written;
-      const overlay = { ...cut, summary: text, summarizes: covers, model: context.model.id };
-      return { overlay, ...(usage !== undefined && { usage }) };
-    } catch (error) {
-      if (context.signal.aborted) throw error;
-      context.warn(error);
-      return { overlay: cut };
-    }
+    const { text, upTo, usage } = await this.#summary(messages, known, covers, context);
+    const isBehind = this.#options.summarize !== false && upTo < covers;
+    const author = upTo === known.summarizes ? known.model : context.model.id;
+    return {
+      overlay: { ...cut, summary: text, summarizes: upTo, failures: isBehind ? known.failures + 1 : 0, model: author },
+      ...(usage !== undefined && { usage }),
+    };
   }
 
+  /** Where it fails, the old one: what it lacks is in the next, because fewer messages are summarised than are covered. */
   async #summary(
     messages: readonly Message[],
     known: Overlay,
     covers: number,
     context: ShapeContext,
-  ): Promise<{ text: string; usage?: ModelUsage } | undefined> {
+  ): Promise<WrittenSummary> {
     const { summarize = "model", rebuildEvery = 5 } = this.#options;
-    if (summarize === false) return undefined;
+    // Something in there cannot be summarised. It must not keep all that follows out of the summary for ever.
+    const isGivenUp = known.failures >= MOST_FAILURES;
+    const before = { text: known.summary, upTo: isGivenUp ? known.covers : known.summarizes };
+    if (summarize === false) return { ...before, usage: undefined };
+    const ratio = known.ratio ?? 1;
     const maxTokens = this.#summaryTokens(context);
-    // A summary of summaries drifts. From time to time it is made anew from what was really said, if that fits.
-    const whole = this.#tokens.ofAll(messages.slice(0, covers)) * (known.ratio ?? 1);
-    const isRebuilt = (known.compactions + 1) % rebuildEvery === 0 && whole + maxTokens < this.#limit(context);
-    // Not from what is covered: where a summary failed, less is summarised than is covered.
-    const from = isRebuilt ? 0 : known.summarizes;
-    const write = typeof summarize === "function" ? summarize : modelSummarizer(context.model);
-    const given = await write({
-      previous: isRebuilt ? "" : known.summary,
-      messages: messages.slice(from, covers),
+    const writing = {
+      write: typeof summarize === "function" ? summarize : modelSummarizer(context.model),
+      tokens: this.#tokens,
+      perRequest: (this.#limit(context) * REQUEST_SHARE) / ratio,
       maxTokens,
       signal: context.signal,
-    });
-    const { text, usage } = typeof given === "string" ? { text: given, usage: undefined } : given;
-    assertUsable(text, this.#tokens.ofText(text), maxTokens);
-    return { text: text.trim(), ...(usage !== undefined && { usage }) };
+      warn: context.warn,
+    };
+    // A summary of summaries drifts. From time to time it is made anew from what was really said, if that fits.
+    const whole = this.#tokens.ofAll(messages.slice(0, covers));
+    if ((known.compactions + 1) % rebuildEvery === 0 && whole <= writing.perRequest) {
+      const rebuilt = await writeSummary(messages, { text: "", upTo: 0 }, covers, writing);
+      return rebuilt.upTo === 0 ? { ...before, usage: rebuilt.usage } : rebuilt;
+    }
+    return writeSummary(messages, before, covers, writing);
   }
 
   #limit({ contextWindow }: ShapeContext): number {
@@ -164,19 +169,6 @@ class CompactingConversation implements ConversationPort {
   #summaryTokens(context: ShapeContext): number {
     if (this.#options.summarize === false) return 0;
     return this.#options.maxSummaryTokens ?? Math.ceil(this.#limit(context) / 10);
-  }
-}
-
-/** An empty record would forget the past without a word; one that is far too long would bring the next compaction at once. */
-function assertUsable(text: unknown, tokens: number, maxTokens: number): void {
-  if (typeof text !== "string" || text.trim() === "") {
-    throw new StateError("MODEL_FAILED", "the summary of the conversation is empty; the last one goes on standing");
-  }
-  if (tokens > maxTokens * 2) {
-    throw new StateError(
-      "MODEL_FAILED",
-      `the summary of the conversation has about ${tokens} tokens, where ${maxTokens} were asked for; it is not used`,
-    );
   }
 }
 

@@ -19,6 +19,8 @@ export interface Overlay {
   readonly summary: string;
   /** So many messages are in the summary: fewer than are covered where the last one could not be made. */
   readonly summarizes: number;
+  /** How often in a row it could not be brought up to date. */
+  readonly failures: number;
   /** What the user wanted to hold throughout, in the user's own words. */
   readonly standing: readonly string[];
   /** Long results of tools before this message are shown as a note that they were left out. */
@@ -38,6 +40,7 @@ export const NO_OVERLAY: Overlay = {
   fingerprint: "",
   summary: "",
   summarizes: 0,
+  failures: 0,
   standing: [],
   clearedBefore: 0,
   compactions: 0,

@@ -29,15 +29,15 @@ export function retryingModel(model: Model, options: ModelRetryOptions = {}): Mo
 
 class RetryingModel implements Model {
   readonly id: string;
-  readonly contextWindow?: number;
   readonly #model: Model;
   readonly #options: ModelRetryOptions;
+  readonly contextWindow?: number;
 
   constructor(model: Model, options: ModelRetryOptions) {
     this.id = model.id;
-    if (model.contextWindow !== undefined) this.contextWindow = model.contextWindow;
     this.#model = model;
     this.#options = options;
+    if (model.contextWindow !== undefined) this.contextWindow = model.contextWindow;
   }
 
   async *stream(request: ModelRequest): AsyncGenerator<ModelPart, void, undefined> {
