@@ -75,16 +75,20 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
     return this.#ask((log) => log.append(threadId, request));
   }
 
-  readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#ask((log) => log.readTail(threadId));
+  readTail(...given: Parameters<ThreadLog["readTail"]>): Promise<LogChain | undefined> {
+    return this.#ask((log) => log.readTail(...given));
   }
 
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    return this.#ask((log) => log.readCheckpoint(threadId, checkpointId));
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#ask((log) => log.readCheckpoint(threadId, name));
   }
 
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    return this.#ask((log) => log.entry(threadId, checkpointId));
+  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    return this.#ask((log) => log.entry(threadId, name));
+  }
+
+  readRecords(...given: Parameters<ThreadLog["readRecords"]>): Promise<LogChain | undefined> {
+    return this.#ask((log) => log.readRecords(...given));
   }
 
   tail(threadId: string): Promise<ThreadTail | undefined> {

@@ -115,6 +115,27 @@ describe("10.2: one connection, many facets", () => {
     },
   );
 
+  test("it is told when the first lease is taken and when the last one was released, used or not", async () => {
+    const events: string[] = [];
+    let times = 0;
+    const shared = new SharedConnection({
+      open: async () => 1,
+      close: async () => void events.push("close"),
+      held: () => {
+        const time = ++times;
+        events.push(`held ${time}`);
+        return () => void events.push(`let go ${time}`);
+      },
+    });
+    const [used, unused] = [shared.lease(itself), shared.hold()];
+    await used.get();
+    await used.release();
+    expect(events).toEqual(["held 1"]);
+    await unused.release();
+    await shared.hold().release();
+    expect(events).toEqual(["held 1", "close", "let go 1", "held 2", "let go 2"]);
+  });
+
   test("a release waits for the opening that is under way, and closes what it opened", async () => {
     const source = counted();
     let open = (): void => undefined;

@@ -62,7 +62,8 @@ interface OpenSearchPlace {
 /** One client for everything that is kept in one cluster. It is made at the first use, and closed with the last who holds it. */
 export class OpensearchConnection extends SharedConnection<OpenSearchClient> {
   readonly requestTimeoutMs: number;
-  readonly secrets: readonly string[];
+  /** Where it cannot be printed. */
+  readonly #auth: OpenSearchAuth | undefined;
 
   constructor(source: OpenSearchPlace | { readonly client: OpenSearchClient }, requestTimeoutMs: number) {
     super(
@@ -71,7 +72,12 @@ export class OpensearchConnection extends SharedConnection<OpenSearchClient> {
         : { open: () => openClient(source), close: async (client) => void (await client.close()) },
     );
     this.requestTimeoutMs = requestTimeoutMs;
-    this.secrets = "client" in source ? [] : secretsOf(source.auth);
+    this.#auth = "client" in source ? undefined : source.auth;
+  }
+
+  /** Texts that no error may show. */
+  get secrets(): readonly string[] {
+    return secretsOf(this.#auth);
   }
 }
 
@@ -124,7 +130,6 @@ async function openClient({ nodes, auth, tls, requestTimeoutMs }: OpenSearchPlac
   });
 }
 
-/** Texts that no error may show. */
 function secretsOf(auth: OpenSearchAuth | undefined): readonly string[] {
   if (auth === undefined) return [];
   if ("token" in auth) return [auth.token];

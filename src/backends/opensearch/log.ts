@@ -1,7 +1,9 @@
 import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -19,7 +21,7 @@ import { copyThread } from "./copying.ts";
 import { entryOf } from "./documents.ts";
 import { FACTS } from "./facts.ts";
 import { findThreads, searchRecords } from "./finding.ts";
-import { findCheckpoint } from "./finding-checkpoints.ts";
+import { findNamed } from "./finding-names.ts";
 import { FloodStage } from "./flood-stage.ts";
 import { Footings } from "./footings.ts";
 import { type ThreadName, threadName } from "./layout.ts";
@@ -69,20 +71,30 @@ export class OpenSearchLog implements ThreadLog {
     );
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
+  async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
     return this.#reading(threadId, "whole", async (reader, { thread, revision }) => {
       const { generation, tail } = thread;
-      const records = await reader.range(tail.base, tail.seq);
+      const records = await reader.range(firstUnknown(generation, tail, newerThan), tail.seq);
       if (records === OVERTAKEN) return OVERTAKEN;
       this.#footings.put({ thread, revision, settled: isSettled(thread) });
       return { generation, tail: entryOf(tail), records };
     });
   }
 
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+  async readRecords(
+    threadId: string,
+    { before, limit }: { before?: number; limit: number },
+  ): Promise<LogChain | undefined> {
+    return this.#reading(threadId, "whole", async (reader, { thread: { generation, tail } }) => {
+      const records = await reader.newest((before ?? Number.POSITIVE_INFINITY) - 1, limit);
+      return records === OVERTAKEN ? OVERTAKEN : { generation, tail: entryOf(tail), records };
+    });
+  }
+
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
     const requests = await this.#open();
     return this.#reading(threadId, "whole", async (reader, located) => {
-      const entry = await findCheckpoint(requests, located, checkpointId);
+      const entry = await findNamed(requests, located, name);
       if (entry === undefined || entry === OVERTAKEN) return entry;
       const records = await reader.range(entry.base, entry.seq);
       if (records === OVERTAKEN) return OVERTAKEN;
@@ -90,9 +102,9 @@ export class OpenSearchLog implements ThreadLog {
     });
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
     const requests = await this.#open();
-    return this.#reading(threadId, "entries", (_, located) => findCheckpoint(requests, located, checkpointId));
+    return this.#reading(threadId, "entries", (_, located) => findNamed(requests, located, name));
   }
 
   async tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {

@@ -60,16 +60,24 @@ export interface ConnectionSettings {
 
 /** One pool for everything that is kept in one database. It is opened at the first use, and closed with the last who holds it. */
 export class PostgresqlConnection extends SharedConnection<PostgresHandle> {
-  readonly settings: ConnectionSettings;
-  readonly secrets: readonly string[];
+  /** Where it cannot be printed: it holds the password. */
+  readonly #settings: ConnectionSettings;
 
   constructor(settings: ConnectionSettings) {
     super({
       open: async () => (await import("./handle.ts")).PostgresHandle.open(settings),
       close: (handle) => handle.close(),
     });
-    this.settings = settings;
-    this.secrets = secretsOf(settings.source);
+    this.#settings = settings;
+  }
+
+  get settings(): ConnectionSettings {
+    return this.#settings;
+  }
+
+  /** Texts that no error may show. */
+  get secrets(): readonly string[] {
+    return secretsOf(this.#settings.source);
   }
 }
 
@@ -103,7 +111,7 @@ function sourceOf(taker: string, { dsn, pool }: PostgresqlConnectionOptions): Po
   return { dsn: dsn ?? "" };
 }
 
-/** Texts that no error may show: the password, as it is and as it stands in the URL. */
+/** The password, as it is and as it stands in the URL. */
 function secretsOf(source: PostgresSource): readonly string[] {
   if ("dsn" in source) {
     const given = /^[^:]+:\/\/[^:/?#]*:([^/?#]*)@/.exec(source.dsn)?.[1] ?? "";

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { Pool } from "pg";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { AT_ONCE_MS, endingOf } from "../../../test/ending.ts";
@@ -210,6 +211,13 @@ await describeWithService("postgres", (url) => {
     const { code, said: words, complaints, lingeredMs } = await endingOf("postgres", url, schema);
     expect({ code, words, complaints }).toEqual({ code: 0, words: ["loaded", "loaded"], complaints: [] });
     expect(lingeredMs).toBeLessThan(AT_ONCE_MS);
+  });
+
+  test("10.2: a connection shows no password to whoever prints it", () => {
+    const connection = postgresqlConnection({ dsn: "postgres://me:s3cret-word@db.example/agents" });
+    expect(connection.secrets).toContain("s3cret-word");
+    const printed = inspect(connection, { depth: 10, showHidden: true }) + JSON.stringify(connection);
+    expect(printed).not.toContain("s3cret-word");
   });
 
   test("10.2: options that belong to the connection are refused beside one, and so is what is no connection", () => {

@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -16,7 +18,7 @@ import type {
 import type { Lease } from "../../driver/connection.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
-import { appendValues, editingValues, hasEdits } from "./calls.ts";
+import { appendValues, editingValues, isOneRecord } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlConnection } from "./connect.ts";
@@ -84,7 +86,8 @@ export class PostgresLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     for (let round = 1; ; round++) {
-      const [row] = request.record.seq > MAX_SEQ ? [] : await this.#append(threadId, request);
+      const [row] =
+        request.record.seq + (request.more?.length ?? 0) > MAX_SEQ ? [] : await this.#append(threadId, request);
       if (row?.["appended"] === "t") return this.#appended(request);
       const outcome = await this.#refusal(threadId, request);
       if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
@@ -92,7 +95,7 @@ export class PostgresLog implements ThreadLog {
   }
 
   #append(threadId: string, request: AppendRequest): Promise<readonly TextRow[]> {
-    if (!hasEdits(request)) return this.#ask("append", ...appendValues({ threadId, request }));
+    if (isOneRecord(request)) return this.#ask("append", ...appendValues({ threadId, request }));
     return this.#ask("appendWithEdits", ...editingValues({ threadId, request }));
   }
 
@@ -124,27 +127,31 @@ export class PostgresLog implements ThreadLog {
     };
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
-    const rows = await this.#ask("readTail", threadId);
-    const tail = rows.at(-1);
-    return tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
-  }
-
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    const rows = await this.#ask("readCheckpoint", threadId, checkpointId);
-    const tail = rows.at(-1);
-    return (
-      tail && {
-        generation: tail["generation"] ?? "",
-        tail: toEntry(tail),
-        records: rows.slice(0, -1).map(toRecord),
-      }
+  async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    if (newerThan === undefined) {
+      const rows = await this.#ask("readTail", threadId);
+      return chainOf(rows.at(-1), rows);
+    }
+    const rows = await this.#ask("readNewer", threadId, newerThan.generation, newerThan.seq);
+    return chainOf(
+      rows.at(-1),
+      rows.filter((row) => row["body"] !== null),
     );
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    const [row] = await this.#ask("entry", threadId, checkpointId);
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    const rows = await this.#ask("readCheckpoint", threadId, name);
+    return chainOf(rows.at(-1), rows.slice(0, -1));
+  }
+
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const [row] = await this.#ask("entry", threadId, name);
     return row && toEntry(row);
+  }
+
+  async readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    const rows = await this.#ask("readRecords", threadId, positionIn(options.before), options.limit, MOST_BYTES_READ);
+    return chainOf(rows.at(-1), rows.slice(0, -1));
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {
@@ -156,8 +163,7 @@ export class PostgresLog implements ThreadLog {
   }
 
   async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    const before = Math.min(Math.max(options.before ?? MAX_SEQ, 0), MAX_SEQ);
-    return (await this.#ask("list", threadId, before, options.limit)).map(toEntry);
+    return (await this.#ask("list", threadId, positionIn(options.before), options.limit)).map(toEntry);
   }
 
   async remove(
@@ -262,5 +268,12 @@ export class PostgresLog implements ThreadLog {
     return handle;
   }
 }
+
+/** Of the row of the tail, and those of the records that were asked for. */
+const chainOf = (tail: TextRow | undefined, rows: readonly TextRow[]): LogChain | undefined =>
+  tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
+
+/** A position that a column can hold, so that a number from outside is compared and not refused. */
+const positionIn = (before: number = MAX_SEQ): number => Math.min(Math.max(before, 0), MAX_SEQ);
 
 const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };

@@ -53,7 +53,8 @@ export interface ConnectionSettings extends Waiting {
 
 /** One client for everything that is kept in one server or cluster. It connects at the first use, and is closed with the last who holds it. */
 export class RedisConnection extends SharedConnection<Link> {
-  readonly secrets: readonly string[];
+  /** Where it cannot be printed. */
+  readonly #password: string | undefined;
 
   constructor(settings: ConnectionSettings) {
     const { client, place } = settings;
@@ -68,7 +69,12 @@ export class RedisConnection extends SharedConnection<Link> {
       open: async () => (await import("./link.ts")).Link.over(settings, given),
       close: (link) => link.close(),
     });
-    this.secrets = place.password === undefined ? [] : [place.password];
+    this.#password = place.password;
+  }
+
+  /** Texts that no error may show. */
+  get secrets(): readonly string[] {
+    return this.#password === undefined ? [] : [this.#password];
   }
 }
 

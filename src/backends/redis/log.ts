@@ -1,7 +1,9 @@
 import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -22,7 +24,7 @@ import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./repli
 import type { RunScript } from "./run-script.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
-import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
+import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_RECORDS, READ_TAIL } from "./scripts/reading.ts";
 import type { Script } from "./scripts/script.ts";
 import { ANNOUNCE, NOW } from "./scripts/thread-index.ts";
 import { forgetAbsent, walkThreads } from "./thread-walk.ts";
@@ -33,6 +35,12 @@ export interface RedisLogOptions {
   /** How long a thread lives after its last append, unless that says otherwise. */
   readonly lifetimeMs: number | undefined;
 }
+
+type Range = { readonly before?: number; readonly limit: number };
+
+/** In digits, whatever the number: Lua reads no other. */
+const positionIn = (before: number = Number.MAX_SAFE_INTEGER): string =>
+  String(Math.min(before, Number.MAX_SAFE_INTEGER));
 
 /**
  * Threads in Redis or Valkey: one hash each, and one sorted set of their ids.
@@ -76,19 +84,26 @@ export class RedisLog implements ThreadLog {
     return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
-    const reply = await this.#read(READ_TAIL, threadId);
+  async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    const known = newerThan === undefined ? [] : [newerThan.generation, String(newerThan.seq)];
+    const reply = await this.#read(READ_TAIL, threadId, ...known);
     return reply && chainIn(reply);
   }
 
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    const reply = await this.#read(READ_CHECKPOINT, threadId, checkpointId);
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    const reply = await this.#read(READ_CHECKPOINT, threadId, name);
     return reply && chainIn(reply);
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    const reply = await this.#read(READ_ENTRY, threadId, checkpointId);
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const reply = await this.#read(READ_ENTRY, threadId, name);
     return reply && entryAt(reply, 0);
+  }
+
+  async readRecords(threadId: string, { before, limit }: Range): Promise<LogChain | undefined> {
+    const range = [positionIn(before), String(limit), String(MOST_BYTES_READ)];
+    const reply = await this.#read(READ_RECORDS, threadId, ...range);
+    return reply && chainIn(reply);
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {
@@ -98,9 +113,8 @@ export class RedisLog implements ThreadLog {
     return { generation: asText(reply[0]), entry: entryAt(reply, 1), ...(ttlMs >= 0 && { ttlMs }) };
   }
 
-  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    const before = Math.min(options.before ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-    const reply = await this.#read(LIST, threadId, String(before), String(options.limit));
+  async list(threadId: string, { before, limit }: Range): Promise<readonly LogEntry[]> {
+    const reply = await this.#read(LIST, threadId, positionIn(before), String(limit));
     return entriesIn(reply ?? []);
   }
 

@@ -5,7 +5,8 @@ import { assertOptions } from "../../driver/options.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
 import { CONNECTION_OPTIONS, type SqliteConnection, type SqliteConnectionOptions } from "./connect.ts";
-import { factsOf, sqliteLogOptions } from "./options.ts";
+import { factsOf } from "./facts.ts";
+import { sqliteLogOptions } from "./options.ts";
 
 export interface SqliteCheckpointerOptions extends CheckpointerOptions, SqliteConnectionOptions {
   /** What `sqliteConnection()` returned, instead of a `path` or a `database`: others may hold it too. */
