@@ -80,6 +80,16 @@ export function migrationsFrom(
   return found === undefined && changes.length > 0 ? [table.create, ...changes] : changes;
 }
 
+/** Those of the parts that a person named, or all; a name that is none is refused. */
+export function partsNamed(names: readonly string[] | undefined, parts: readonly Part[]): readonly Part[] {
+  if (names === undefined) return parts;
+  for (const name of names) {
+    if (parts.some((part) => part.name === name)) continue;
+    throw invalid(`there is no part ${JSON.stringify(name)}; known: ${parts.map((known) => known.name).join(", ")}`);
+  }
+  return parts.filter(({ name }) => names.includes(name));
+}
+
 /** Versions that a person wrote down: refused unless each names a part and a version that it had. */
 export function assertVersions(given: Versions, parts: readonly Part[]): void {
   for (const [name, version] of Object.entries(given)) {
