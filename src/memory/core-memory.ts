@@ -9,6 +9,7 @@ import { admit, type Verdict } from "./admission.ts";
 import { type Explanation, resolveProvenance } from "./explain.ts";
 import { type ExtractableMessage, type Extractor, extractable } from "./extractor.ts";
 import { normalized } from "./identity.ts";
+import type { InBackground } from "./in-background.ts";
 import type { Fact, Memory, Provenance } from "./memory.ts";
 import { MemoryShelf } from "./memory-shelf.ts";
 import type { Outcome } from "./merge-fact.ts";
@@ -36,6 +37,8 @@ export interface CoreMemoryOptions {
   readonly halfLives: HalfLives;
   readonly now: () => number;
   readonly onDecision: (decision: MemoryDecision) => void;
+  /** Where remembering goes on when nobody waits for it; absent where the run does. */
+  readonly background: InBackground | undefined;
 }
 
 /** So much of a message is looked for. A page that was pasted is not a question, and embedding models read no more. */
@@ -86,6 +89,17 @@ export class CoreMemory implements MemoryPort {
 
   /** Takes facts out of what was said since the last time. Called after the answer is saved; it may fail and lose nothing. */
   async remember(context: RememberContext): Promise<void> {
+    const { background } = this.#options;
+    if (background === undefined) return this.#remember(context);
+    background.start(context.threadId ?? "", () => this.#remember(context));
+  }
+
+  /** Resolves when nothing is being remembered any more. With `background`, wait for it before the process ends. */
+  async settled(): Promise<void> {
+    await this.#options.background?.settled();
+  }
+
+  async #remember(context: RememberContext): Promise<void> {
     const { store, extractor, namespaceOf } = this.#options;
     const { state, threadId, metadata, signal, recalled } = context;
     const shelf = this.of(metadata);

@@ -62,6 +62,47 @@ test("a memory that fails costs the agent's turn nothing", async () => {
   expect(await threads.lines()).toEqual(["user: I live in Bern.", "assistant: Hello."]);
 });
 
+describe("in the background", () => {
+  test("an answer does not wait; threads are read side by side, and each in its order", async () => {
+    const gates: Record<string, () => void> = {};
+    const order: string[] = [];
+    const extract = async ({ messages }: ExtractRequest) => {
+      const said = messages.at(-1)?.text ?? "";
+      await new Promise<void>((resolve) => {
+        gates[said] = resolve;
+      });
+      order.push(said);
+      return [];
+    };
+    const { hear, memory } = memoryOf({ extract, background: true });
+    await hear([userMessage("a1")], "a");
+    await hear([userMessage("a1"), userMessage("a2")], "a");
+    await hear([userMessage("b1")], "b");
+    const open = async (name: string) => {
+      await expect.poll(() => Object.keys(gates)).toContain(name);
+      gates[name]?.();
+    };
+    await expect.poll(() => Object.keys(gates).toSorted()).toEqual(["a1", "b1"]);
+    await open("b1");
+    await expect.poll(() => order).toEqual(["b1"]);
+    await open("a1");
+    await open("a2");
+    await memory.settled();
+    expect(order).toEqual(["b1", "a1", "a2"]);
+  });
+
+  test("a failure is heard, and what comes after it is remembered", async () => {
+    const failures: unknown[] = [];
+    const model = scriptedModel([new Error("overloaded"), JSON.stringify([home("Bern", 0)])]);
+    const { hear, memory, shelf } = memoryOf({ model, background: true, onError: (error) => failures.push(error) });
+    await hear([userMessage("I live in Bern.")]);
+    await hear([userMessage("I live in Bern."), assistantMessage("Nice.")]);
+    await memory.settled();
+    expect(failures).toMatchObject([{ message: "overloaded" }]);
+    expect(await shelf.list()).toMatchObject([{ value: "Bern" }]);
+  });
+});
+
 test("what was recalled, summaries and what the agent itself put in are never shown to the extractor", async () => {
   const requests: ExtractRequest[] = [];
   const extract = async (request: ExtractRequest) => {

@@ -1,8 +1,11 @@
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import { reasonOf } from "../internal/reason-of.ts";
+import { redact } from "../internal/redact.ts";
 import { CoreMemory, type MemoryDecision } from "../memory/core-memory.ts";
 import type { ExtractFunction, Extractor } from "../memory/extractor.ts";
+import { InBackground } from "../memory/in-background.ts";
 import { MEMORY_TYPES } from "../memory/memory.ts";
 import { modelExtractor } from "../memory/model-extractor.ts";
 import { namespaceFor } from "../memory/namespace-of.ts";
@@ -34,6 +37,10 @@ export interface LLMMemoryManagerOptions {
   readonly review?: boolean;
   /** After so many days without being said or used, a memory of the type counts half. @default { project: 90, reference: 180 } */
   readonly halfLifeDays?: Partial<HalfLives>;
+  /** An answer does not wait until it was read for memories; `await memory.settled()` before the process ends. @default false */
+  readonly background?: boolean;
+  /** Hears what fails in the background. @default a process warning */
+  readonly onError?: (error: unknown) => void;
   /** Hears what became of everything that was found, also of what was refused. */
   readonly onDecision?: (decision: MemoryDecision) => void;
   /** @default Date.now */
@@ -49,6 +56,8 @@ const OPTIONS: OptionKinds<LLMMemoryManagerOptions> = {
   retrieveLimit: "number",
   review: "boolean",
   halfLifeDays: "object",
+  background: "boolean",
+  onError: "function",
   onDecision: "function",
   now: "function",
 };
@@ -59,6 +68,7 @@ export class LLMMemoryManager extends CoreMemory {
     assertOptions(options);
     const { store, namespacePrefix = ["memory"], maxMemories = 200, retrieveLimit = 5, review = false } = options;
     const { halfLifeDays = {}, onDecision = () => undefined, now = Date.now } = options;
+    const { background = false, onError = warnOfFailure } = options;
     super({
       store,
       extractor: extractorOf(options),
@@ -69,9 +79,13 @@ export class LLMMemoryManager extends CoreMemory {
       halfLives: { ...HALF_LIFE_DAYS, ...halfLifeDays },
       now,
       onDecision,
+      background: background ? new InBackground(onError) : undefined,
     });
   }
 }
+
+const warnOfFailure = (error: unknown): void =>
+  process.emitWarning(`holdfast: what was said could not be read for memories: ${redact(reasonOf(error))}`);
 
 function extractorOf({ model, extract }: LLMMemoryManagerOptions): Extractor {
   if (typeof extract === "function") return { name: "function", extract };
