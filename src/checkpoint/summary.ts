@@ -20,6 +20,7 @@ export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary 
     messageCount: header.messageCount,
     bytes: header.bodyBytes,
     metadata: metadataOf(entry),
+    ...(header.standing !== undefined && { standing: header.standing }),
     ...(older?.checkpointId !== undefined && { parentId: older.checkpointId }),
   };
 }

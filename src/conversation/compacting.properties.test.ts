@@ -93,7 +93,7 @@ test("whatever is left out, what is shown is valid for every provider", async ()
         assertValidForGemini(sent);
       });
     }),
-    runs(150),
+    runs(80),
   );
 });
 
@@ -110,7 +110,7 @@ test("a call and its result are shown together or not at all; reasoning is shown
         for (const one of shown) if (one.role === "assistant") expect(stored).toContain(one);
       });
     }),
-    runs(150),
+    runs(80),
   );
 });
 
@@ -123,7 +123,7 @@ test("the newest message of the user's and every result that the model has not s
         for (const unseen of stored.slice(answered + 1)) expect(shown).toContain(unseen);
       });
     }),
-    runs(150),
+    runs(80),
   );
 });
 
@@ -136,6 +136,6 @@ test("while nothing is compacted, each prompt begins with the whole of the one b
         before = shown;
       });
     }),
-    runs(150),
+    runs(80),
   );
 });
