@@ -18,7 +18,7 @@ local function isLive(item, now) return item and (item.finish == 0 or item.finis
 local function eachWord(record, act)
   local _, at, _, _, _, _, value, metadata, valueFields, metadataFields = string.find(record, HEAD)
   local from = at + 1 + value + math.max(0, metadata) + valueFields + metadataFields
-  for word, weight in string.gmatch(string.sub(record, from), '(%S+) ([^\\n]+)\\n') do act(word, weight) end
+  for word, weight in string.gmatch(string.sub(record, from), '([^ ]+) ([^\\n]+)\\n') do act(word, weight) end
 end
 local function take(id, item)
   eachWord(item.record, function (word, weight) redis.call('ZREM', words, word .. '\\1' .. id .. '\\2' .. weight) end)
