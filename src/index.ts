@@ -1,14 +1,17 @@
-export type { ResumeOptions, RunOptions } from "./agent/agent.ts";
+export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
 export type { ConversationPort, MemoryContext, MemoryPort } from "./agent/ports.ts";
+export type { RecoverOptions, RecoverReport } from "./agent/recovering.ts";
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
 export { RunError } from "./agent/run-error.ts";
+export type { ResumeOptions, RunOptions } from "./agent/run-options.ts";
 export {
+  type PersonQuestion,
   type Tool,
   type ToolContext,
   type ToolEffect,
@@ -24,6 +27,7 @@ export {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type CopyOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -44,13 +48,16 @@ export {
 } from "./checkpoint/capabilities.ts";
 export { Checkpointer } from "./checkpoint/checkpointer.ts";
 export type { CheckpointerOptions } from "./checkpoint/context.ts";
+export type { InboxItem, InboxOptions } from "./checkpoint/inbox.ts";
 export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
+export type { CallSettlement } from "./checkpoint/settling-calls.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type { ThreadLog } from "./checkpoint/thread-log.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
+export type { Access } from "./driver/access.ts";
 export type { RetryPolicy } from "./driver/call.ts";
 export type { Durability } from "./driver/durability.ts";
 export type { Page } from "./driver/page.ts";
@@ -86,9 +93,12 @@ export {
   type ToolMessage,
   textOf,
   toolMessage,
+  type UnusualFinish,
   type UserMessage,
   userMessage,
 } from "./state/message.ts";
+export type { OpenCallsPolicy } from "./state/open-calls.ts";
+export type { Standing } from "./state/standing.ts";
 export type { StateDiff } from "./state/state-diff.ts";
 export type {
   Interrupt,

@@ -57,6 +57,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
   "src/checkpoint/lost-races.ts": "how long a call may lose against other writers",
+  "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/memory/store-driver.ts": "the default of the option `now`",

@@ -34,6 +34,10 @@ export interface RunContext {
   readonly limits: LimitGuard;
   readonly threadId: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** What the caller handed in for the tools. Never stored. */
+  readonly runtime: unknown;
+  /** Whether what waits is kept, so that somebody can answer later. */
+  readonly isKept: boolean;
   readonly signal: AbortSignal;
   readonly isDraining: () => boolean;
   /** What the model is saying and nobody has saved yet: an answer that fails half way is not lost without a trace. */

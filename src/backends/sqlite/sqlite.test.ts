@@ -85,7 +85,9 @@ test("10.3: tables that are not there are not created in a file that can only be
   database.exec("CREATE TABLE own (id INTEGER)");
   const before = await readFile(path);
   const names = tableNames("holdfast_");
-  const failure = await failureOf(() => prepareTables(database, names, true, checkpoints(names)));
+  const failure = await failureOf(() =>
+    prepareTables({ database, isReadOnly: true, access: "write" }, names, checkpoints(names)),
+  );
   expect(failure.code).toBe("PERMISSION_DENIED");
   expect(failure.message).toMatch(/^the tables of "checkpoints" are not there, .*sqliteDdl\(\)/);
   expect(failure.message).toContain(JSON.stringify(path));
