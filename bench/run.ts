@@ -14,6 +14,8 @@ import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
+import { benchPromptCache } from "./prompt-cache.ts";
+import { benchRetrieval } from "./retrieval.ts";
 import { benchServer } from "./servers.ts";
 import { benchStores } from "./stores.ts";
 import { renderTable } from "./table.ts";
@@ -32,6 +34,8 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),
+  prompts: benchPromptCache,
+  retrieval: benchRetrieval,
   s3: ({ seed }) => benchObjectStore(seed),
   stores: ({ seed }) => benchStores({ seed, sizes: values.sizes.split(",").map(Number), named: values.stores }),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),

@@ -23,6 +23,7 @@ import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
+import { Prompt } from "./prompt.ts";
 import {
   assertRecoverOptions,
   nothingToRecover,
@@ -31,7 +32,6 @@ import {
   type RecoverReport,
   recoverThreads,
 } from "./recovering.ts";
-import { HistoryRepair } from "./repair-history.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { RunError } from "./run-error.ts";
@@ -233,7 +233,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
-      history: new HistoryRepair(),
+      prompt: new Prompt(),
       emit,
     };
     const runId = randomUUID();
@@ -269,10 +269,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
 
   /** Everything that may fail without costing anything: the answer is saved. */
   async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
-    const { parts, session, emit, threadId, metadata, signal } = context;
+    const { parts, session, emit, threadId, metadata, signal, prompt } = context;
     await runAfter(parts.hooks, "afterRun", { state: session.state, stopReason }, emit);
     try {
-      await parts.memory.remember({ state: session.state, threadId, metadata, signal });
+      const { state, checkpointId } = session;
+      await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });
       parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });

@@ -1,3 +1,5 @@
+/** Long because a save is one loop, and every way out of it is told here. */
+
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
@@ -27,6 +29,7 @@ import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-
 import { adoptPosition, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord, type ThreadFacts } from "./record.ts";
 import { movedOn, tooLarge } from "./save-refusals.ts";
+import { assertAgents } from "./thread-kind.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
@@ -126,6 +129,7 @@ async function initialExpectation(
 }
 
 async function headEntry(context: CheckpointContext, threadId: string, tail: LogEntry): Promise<LogEntry | undefined> {
+  assertAgents(tail);
   if (tail.head === tail.seq) return tail;
   const [head] = await context.call({ operation: "save", threadId }, (log) => log.list(threadId, { limit: 1 }));
   return head;
@@ -176,6 +180,7 @@ function reconsider(
   { expectedHead }: SaveOptions,
 ): Expectation | undefined {
   const { tail, generation } = refusal;
+  if (tail !== undefined) assertAgents(tail);
   const sameThread = expected === undefined || generation === expected.generation;
   if (expectedHead === uncheckedHead)
     return tail && generation !== undefined ? fromTail(generation, tail, tail) : undefined;
