@@ -18,6 +18,7 @@ export type {
   ThreadLog,
   ThreadTail,
 } from "./checkpoint/thread-log.ts";
+export { type Access, noStoreHere } from "./driver/access.ts";
 export { type ConnectionSource, type Lease, SharedConnection } from "./driver/connection.ts";
 export type { Driver } from "./driver/driver.ts";
 export type { Durability } from "./driver/durability.ts";

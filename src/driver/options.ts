@@ -9,6 +9,7 @@ const SHARED: OptionKinds = {
   now: "function",
   durability: "string",
   redact: "function",
+  access: "string",
 };
 
 /** Options and their kinds. */

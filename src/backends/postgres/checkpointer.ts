@@ -4,7 +4,7 @@ import { DeferredLog } from "../../checkpoint/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";
-import { FACTS } from "./facts.ts";
+import { factsFor } from "./facts.ts";
 import type { PostgresLogOptions } from "./log.ts";
 import { assertNames } from "./names.ts";
 import { parsePostgresUrl } from "./url.ts";
@@ -12,7 +12,7 @@ import { parsePostgresUrl } from "./url.ts";
 export interface PostgresqlCheckpointerOptions extends CheckpointerOptions, PostgresqlConnectionOptions {
   /** What `postgresqlConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
   readonly connection?: PostgresqlConnection;
-  /** Where the tables are. Made on first use when it is not there. @default "public" */
+  /** Where the tables are. Made on first use when it is not there, unless `access` is "read". @default "public" */
   readonly schema?: string;
   /** What the names of the tables begin with. @default "holdfast_" */
   readonly tablePrefix?: string;
@@ -28,7 +28,9 @@ export function postgresqlCheckpointer(options: PostgresqlCheckpointerOptions): 
   });
   const checked = postgresLogOptions(options);
   const load = async () => new (await import("./log.ts")).PostgresLog(checked);
-  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.hold()), options);
+  const { connection } = checked;
+  const { access } = connection.settings;
+  return new Checkpointer(new DeferredLog(factsFor(access), load, connection.hold()), { ...options, access });
 }
 
 const TAKER = { factory: "postgresqlCheckpointer", opener: "postgresqlConnection" };

@@ -2,6 +2,7 @@ import {
   assertVersions,
   migrationsFrom,
   type Part,
+  partsNamed,
   type Versions,
   type VersionTable,
 } from "../../driver/migrations.ts";
@@ -38,6 +39,8 @@ export const allParts = (names: TableNames, partitions = 0): readonly Part[] => 
 ];
 
 export interface DdlOptions {
+  /** The names of the parts that are wanted. */
+  readonly parts: readonly string[] | undefined;
   readonly role: string | undefined;
   readonly partitions: number;
   /** The versions that are there. */
@@ -45,20 +48,25 @@ export interface DdlOptions {
 }
 
 /** Exactly what is executed, and the grants of a role: for reading, and for a deployment that does it itself. */
-export function ddl(names: TableNames, { role, partitions, from }: DdlOptions): readonly string[] {
-  const parts = allParts(names, partitions);
-  if (from !== undefined) assertVersions(from, parts);
+export function ddl(names: TableNames, { parts: wanted, role, partitions, from }: DdlOptions): readonly string[] {
+  const all = allParts(names, partitions);
+  if (from !== undefined) assertVersions(from, all);
+  const parts = partsNamed(wanted, all);
   const isSchemaThere = from !== undefined || names.schema === '"public"';
   return [
     ...(isSchemaThere ? [] : [createSchema(names)]),
     ...migrationsFrom(from, parts, versionTable(names)),
-    ...(role === undefined ? [] : grants(names, `"${role.replaceAll('"', '""')}"`)),
+    ...(role === undefined ? [] : grants(names, parts, `"${role.replaceAll('"', '""')}"`)),
   ];
 }
 
-const grants = (names: TableNames, role: string): readonly string[] => [
+const grants = (names: TableNames, parts: readonly Part[], role: string): readonly string[] => [
   `GRANT USAGE ON SCHEMA ${names.schema} TO ${role}`,
   `GRANT SELECT ON ${names.version} TO ${role}`,
-  ...grantsV1(names, role),
-  ...storeGrantsV1(names, role),
+  ...parts.flatMap(({ name }) => GRANTS[name]?.(names, role) ?? []),
 ];
+
+const GRANTS: Readonly<Record<string, (names: TableNames, role: string) => readonly string[]>> = {
+  checkpoints: grantsV1,
+  store: storeGrantsV1,
+};

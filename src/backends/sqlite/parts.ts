@@ -2,6 +2,7 @@ import {
   assertVersions,
   migrationsFrom,
   type Part,
+  partsNamed,
   type Versions,
   type VersionTable,
 } from "../../driver/migrations.ts";
@@ -28,8 +29,8 @@ export const versionTable = ({ schema }: TableNames): VersionTable => ({
 export const allParts = (names: TableNames): readonly Part[] => [checkpoints(names), store(names)];
 
 /** Exactly what is executed where the parts have the versions `from`: for reading, and for a deployment that does it itself. */
-export function ddl(names: TableNames, from?: Versions): readonly string[] {
+export function ddl(names: TableNames, wanted?: readonly string[], from?: Versions): readonly string[] {
   const parts = allParts(names);
   if (from !== undefined) assertVersions(from, parts);
-  return migrationsFrom(from, parts, versionTable(names));
+  return migrationsFrom(from, partsNamed(wanted, parts), versionTable(names));
 }

@@ -48,10 +48,10 @@ export class SqliteStoreDriver implements FullStoreDriver {
 
   constructor({ connection, tablePrefix, now }: SqliteStoreDriverOptions) {
     const names = tableNames(tablePrefix);
-    this.#connection = new Connection(connection, async ({ database, isReadOnly }) => {
-      assertOrderOfTexts(database);
-      await prepareTables(database, names, isReadOnly, store(names));
-      return prepareStoreStatements(database, names);
+    this.#connection = new Connection(connection, async (handle) => {
+      assertOrderOfTexts(handle.database);
+      await prepareTables(handle, names, store(names));
+      return prepareStoreStatements(handle.database, names);
     });
     this.capabilities = storeFacts(connection.durability).capabilities;
     this.#now = now;

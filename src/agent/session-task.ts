@@ -1,0 +1,18 @@
+import type { UserMessage } from "../state/message.ts";
+import type { Subjects } from "../state/subjects.ts";
+import type { StopReason } from "./events.ts";
+import type { RunContext } from "./run-context.ts";
+
+/** Tells the session that its task is done, where the run ended with an answer. The answer is saved: a failure is a warning. */
+export async function finishTask({ task, session, threadId, emit }: RunContext, stopReason: StopReason): Promise<void> {
+  if (task === undefined || !(stopReason === "complete" || stopReason === "terminal-tool")) return;
+  try {
+    await task.finished({ threadId, checkpointId: session.checkpointId, stopReason });
+  } catch (error) {
+    emit({ type: "warning", where: "session", error });
+  }
+}
+
+/** The same message, saying who it is about. */
+export const aboutSubject = (message: UserMessage, subject: Subjects | undefined): UserMessage =>
+  subject === undefined ? message : { ...message, metadata: { ...message.metadata, subject } };
