@@ -11,8 +11,9 @@ import { everyThread } from "./finding.ts";
 import { LostRaces } from "./lost-races.ts";
 import { decodeMetadata, encodeMetadata } from "./metadata.ts";
 import { wordsOf } from "./plan-record.ts";
-import { openRecord, sealRecord } from "./record.ts";
+import { openHeader, openRecord, sealRecord } from "./record.ts";
 import { isContent } from "./steps.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { LogRecord, ThreadTail } from "./thread-log.ts";
 
 /**
@@ -35,14 +36,18 @@ export interface FoundInThread extends Found {
 const RECORDS_PER_PAGE = 100;
 const OPERATION = "erase";
 
-/** Everything in any thread that is about those people. */
+/** Everything in any thread of an agent or a session that is about those people. Threads of graphs are only counted. */
 export async function* findInThreads(
   context: CheckpointContext,
   forgets: Forgets,
   warnings: Warnings,
+  onGraph: () => void,
 ): AsyncGenerator<readonly FoundInThread[], void, undefined> {
-  for await (const { threadId } of everyThread(context, OPERATION, "", warnings)) {
+  for await (const { threadId, head } of everyThread(context, OPERATION, "", warnings)) {
     const place = { operation: OPERATION, threadId };
+    const isGraph = await warnings.skipping(threadId, () => isGraphs(openHeader(head).thread));
+    if (isGraph) onGraph();
+    if (isGraph !== false) continue;
     const found = await warnings.skipping(threadId, () =>
       context.guard(place, () => findInThread(context, threadId, forgets)),
     );

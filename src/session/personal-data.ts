@@ -99,6 +99,7 @@ export class CorePersonalData {
     assertThreadId(userId);
     const counts = new Map<string, { place: Omit<InventoryPlace, "count">; count: number }>();
     const warnings = new Warnings();
+    const unread: Unreached[] = [];
     let total = 0;
     for (const target of await this.#targets()) {
       for await (const found of target.find((subject) => subject === userId, warnings)) {
@@ -109,9 +110,10 @@ export class CorePersonalData {
           total++;
         }
       }
+      unread.push(...target.unread());
     }
     const places = [...counts.values()].map(({ place, count }) => ({ ...place, count }));
-    return { total, places, unreached: unreachedIn(warnings.list) };
+    return { total, places, unreached: [...unreachedIn(warnings.list), ...unread] };
   }
 
   /** Everything about this person as lines of JSON; the first one describes the others. */
@@ -233,8 +235,8 @@ export class CorePersonalData {
         tally.add(places);
         if (places.length > 0) tally.records += await target.erase(places, forgets);
       }
-      const unreached = unreachedIn(warnings.list);
-      if (unreached.length > 0 && !acceptUnreached) throw unreachable(target.name, warnings.list);
+      if (warnings.count > 0 && !acceptUnreached) throw unreachable(target.name, warnings.list);
+      const unreached = [...unreachedIn(warnings.list), ...target.unread()];
       if (found === 0) {
         if (look === 1 && !scrubsAlways) return { place: tally.place, unreached };
         const { done, remains } = await target.scrub();

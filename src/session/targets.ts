@@ -11,6 +11,7 @@ import { subjectsIn } from "../state/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { StoreItem } from "../store/items.ts";
 import { accessOf } from "../store/store-access.ts";
+import type { Unreached } from "./receipts.ts";
 import { USER_ROOT } from "./user-store.ts";
 
 /** Something about a person, and where it is. */
@@ -36,6 +37,8 @@ export interface ErasureTarget {
   readonly holdsProcess: boolean;
   /** Page by page. What cannot be looked at is noted in `warnings`. */
   find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
+  /** What the last `find` did not look into, because nobody can tell whom it is about. */
+  unread(): readonly Unreached[];
   /** Erases what a page of `find` names; says how many records or items that were. */
   erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
   scrub(): Promise<ScrubReport>;
@@ -43,6 +46,7 @@ export interface ErasureTarget {
   setMark(mark: AppliedMark): Promise<void>;
 }
 
+const UNATTRIBUTED = "what a graph saves is not attributed to people; delete those of its threads that are about them";
 const MARK_THREAD = "holdfast:erasures";
 
 export function threadTarget(checkpointer: BaseCheckpointer, name: string): ErasureTarget {
@@ -54,11 +58,14 @@ export function threadTarget(checkpointer: BaseCheckpointer, name: string): Eras
       `${what}: records of it cannot be rewritten, so people cannot be erased from it`,
     );
   }
+  let graphs = 0;
   return {
     name,
     holdsProcess: true,
+    unread: () => (graphs === 0 ? [] : [{ where: `${name}: ${graphs} threads of graphs`, why: UNATTRIBUTED }]),
     async *find(forgets, warnings) {
-      for await (const found of findInThreads(context, forgets, warnings)) {
+      graphs = 0;
+      for await (const found of findInThreads(context, forgets, warnings, () => graphs++)) {
         yield found.map(({ kind, threadId, checkpointId, path, value }) => ({
           kind,
           where: threadId,
@@ -93,6 +100,7 @@ export function storeTarget(store: BaseStore, name: string): ErasureTarget {
   return {
     name,
     holdsProcess: false,
+    unread: () => [],
     async *find(forgets, warnings) {
       for await (const items of pages(store, warnings)) yield items.flatMap((item) => placesIn(item, forgets));
     },
@@ -133,10 +141,13 @@ async function* pages(store: BaseStore, warnings: Warnings): AsyncGenerator<read
   } while (cursor !== undefined);
 }
 
+/** Behind one of these segments of a namespace stands a person's id: so user data and memories lie. */
+const OWNING: ReadonlySet<string> = new Set([USER_ROOT, "users"]);
+
 /** The people that a whole item is about: it goes as a whole. */
 const ownersOf = ({ namespace, metadata }: StoreItem): readonly string[] => [
   ...subjectsIn(metadata["subject"]),
-  ...(namespace[0] === USER_ROOT ? namespace.slice(1, 2) : []),
+  ...namespace.filter((_, index) => OWNING.has(namespace[index - 1] ?? "")),
 ];
 
 function placesIn(item: StoreItem, forgets: Forgets): readonly PersonalPlace[] {

@@ -9,6 +9,8 @@ import { openDatabase } from "../../src/backends/sqlite/open-file.ts";
 import { BaseCheckpointer, uncheckedHead } from "../../src/checkpoint/base-checkpointer.ts";
 import { capabilities } from "../../src/checkpoint/capabilities.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
+import { heuristicExtractor } from "../../src/memory/heuristic-extractor.ts";
+import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { type ErasureReceipt, faultInReceipts } from "../../src/session/receipts.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
@@ -17,6 +19,7 @@ import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { Agent } from "../../src/wiring/agent.ts";
 import { AgentSession } from "../../src/wiring/agent-session.ts";
+import { LLMMemoryManager } from "../../src/wiring/llm-memory-manager.ts";
 import { PersonalData, type PersonalDataOptions } from "../../src/wiring/personal-data.ts";
 import { KEY } from "./people.ts";
 
@@ -96,6 +99,36 @@ describe("3: whom something is about", () => {
     for (const valid of [assertValidForOpenAI, assertValidForAnthropic]) valid(left?.messages ?? []);
     const more = new Agent({ model: scriptedModel(["Still here."]), tools: [lookUp], checkpointer });
     expect((await more.run("Are you?", { threadId: "t" })).text).toBe("Still here.");
+  });
+
+  test("3: memories, which lie under the user's id, go with the user", async () => {
+    const [checkpointer, store] = [new MemoryCheckpointer(), new InMemoryStore()];
+    const memory = new LLMMemoryManager({ store, extract: heuristicExtractor() });
+    const agent = new Agent({ model: scriptedModel(["Noted.", "Noted."]), checkpointer, memory });
+    for (const userId of ["ann", "bob"]) {
+      await agent.run(`I live in ${userId === "ann" ? "Annville" : "Bobtown"}.`, {
+        threadId: userId,
+        metadata: { userId },
+        subject: userId,
+      });
+    }
+    await memory.settled();
+    const texts = async () => JSON.stringify(await store.list([], { recursive: true }));
+    expect(await texts()).toContain("Annville");
+    await dataOn({ checkpointers: [checkpointer], stores: [store] }).eraseUser("ann");
+    expect(await texts()).not.toContain("Annville");
+    expect(await texts()).toContain("Bobtown");
+  });
+
+  test("3: threads of graphs are left alone, and the receipt says that nobody looked into them", async () => {
+    const checkpointer = new MemoryCheckpointer();
+    await checkpointer.save(AgentState.create().withMessage(userMessage("Ann", about("ann"))), "t");
+    const saver = saverOf(checkpointer);
+    await saver.put({ threadId: "g", checkpointId: "1", checkpointData: { note: "Ann" } });
+    const receipt = await dataOn({ checkpointers: [checkpointer] }).eraseUser("ann");
+    expect(receipt.verified).toBe(false);
+    expect(receipt.unreached[0]?.where).toBe("threads 1: 1 threads of graphs");
+    expect((await checkpointer.load("t"))?.messages[0]?.content).toBe(ERASED);
   });
 
   test("3: a subject that is only in a fork, or only in an old checkpoint, is found there", async () => {
