@@ -103,9 +103,8 @@ async function factsOf(context: CheckpointContext, threadId: string, forgets: Fo
       const body = bodyOf(record, []);
       const named = [...defaultsIn(body), ...subjectsIn(metadataIn(record)?.["subject"])];
       for (const subject of named) if (forgets(subject, createdAt)) subjects.add(subject);
-      const rule = ruleFor(record, { subjects: new Set(), calls, isConcerned }, forgets, false);
-      const sweep = new Sweep(rule);
-      sweptBody(body, sweep);
+      const sweep = new Sweep(ruleFor(record, { subjects: new Set(), calls, isConcerned }, forgets, false));
+      swept(record, sweep);
       isConcerned ||= sweep.found.length > 0;
       const gone = sweep.found.filter(({ kind }) => kind === "message").map(({ value }) => value as Message);
       const goneBefore = messagesIn(body).filter(({ metadata }) => metadata?.["erased"] === true);
@@ -143,7 +142,9 @@ async function rewrite(
   ruleOf: (record: LogRecord) => SweepRule,
 ): Promise<number> {
   let [count, before] = [0, Number.POSITIVE_INFINITY];
-  for (const plans = new LostRaces(context, OPERATION, threadId, MOST_PLANS); ; ) {
+  // As many for each page: a long thread takes longer than any race may.
+  let plans = new LostRaces(context, OPERATION, threadId, MOST_PLANS);
+  for (;;) {
     const found = await readPage(context, threadId, before);
     if (found === undefined) return count;
     const changed = found.records.flatMap((record) => {
@@ -161,6 +162,7 @@ async function rewrite(
     }
     count += changed.length;
     before = found.first;
+    plans = new LostRaces(context, OPERATION, threadId, MOST_PLANS);
   }
 }
 

@@ -27,6 +27,11 @@ export function assertCheckpointNs(ns: unknown): void {
 /** The owner of a lease is a name for people; it is kept with every record, so it is as short as an id. */
 export const assertOwner = (id: unknown): void => assertId(id, "owner of a lease");
 
+/** The id of a person, as the caller's program has it. */
+export const assertUserId = (id: unknown): void => assertId(id, "user id");
+export const assertSessionId = (id: unknown, maxBytes: number = MAX_ID_BYTES): void =>
+  assertId(id, "session id", maxBytes);
+
 export const isId = (id: unknown): boolean => faultInId(id, MAX_ID_BYTES) === undefined;
 
 function assertId(id: unknown, what: string, maxBytes: number = MAX_ID_BYTES): asserts id is string {

@@ -1,6 +1,6 @@
 import { type BaseCheckpointer, uncheckedHead } from "../checkpoint/base-checkpointer.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
-import { assertThreadId } from "../driver/ids.ts";
+import { assertSessionId, assertUserId, MAX_ID_BYTES } from "../driver/ids.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -55,9 +55,8 @@ export class CoreAgentSession {
   #isSession = false;
 
   constructor({ sessionId, userId, checkpointer }: CoreSessionOptions) {
-    assertThreadId(sessionId);
-    assertThreadId(threadOf(sessionId));
-    if (userId !== undefined) assertThreadId(userId);
+    assertSessionId(sessionId, MAX_ID_BYTES - SESSION_PREFIX.length);
+    if (userId !== undefined) assertUserId(userId);
     this.sessionId = sessionId;
     this.userId = userId;
     this.#checkpointer = checkpointer;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Forgets } from "../checkpoint/erasing.ts";
-import { assertThreadId } from "../driver/ids.ts";
+import { assertUserId } from "../driver/ids.ts";
 import { optionsOf } from "../driver/options.ts";
 import { Warnings } from "../driver/warnings.ts";
 import type { BaseStore } from "../store/base-store.ts";
@@ -96,7 +96,7 @@ export class CorePersonalData {
 
   /** Where something about this person is. */
   async inventory(userId: string): Promise<Inventory> {
-    assertThreadId(userId);
+    assertUserId(userId);
     const counts = new Map<string, { place: Omit<InventoryPlace, "count">; count: number }>();
     const warnings = new Warnings();
     const unread: Unreached[] = [];
@@ -118,14 +118,14 @@ export class CorePersonalData {
 
   /** Everything about this person as lines of JSON; the first one describes the others. */
   async *exportUser(userId: string): AsyncGenerator<string, void, undefined> {
-    assertThreadId(userId);
+    assertUserId(userId);
     yield* exportLines(await this.#targets(), userId);
   }
 
   eraseUser(userId: string, options: EraseOptions & { readonly dryRun: true }): Promise<ErasureReport>;
   eraseUser(userId: string, options?: EraseOptions): Promise<ErasureReceipt>;
   async eraseUser(userId: string, given?: EraseOptions): Promise<ErasureReport | ErasureReceipt> {
-    assertThreadId(userId);
+    assertUserId(userId);
     const options = checkedOptions(userId, given);
     const { dryRun = false, reason = null, process = "erase" } = options;
     if (dryRun) return this.#wouldErase(userId, process);

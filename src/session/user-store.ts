@@ -1,4 +1,4 @@
-import { assertThreadId } from "../driver/ids.ts";
+import { assertUserId } from "../driver/ids.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { assertKey } from "../store/namespaces.ts";
 import type { Namespace } from "../store/store-driver.ts";
@@ -63,6 +63,6 @@ export class CoreUserStore {
 }
 
 function namespaceOf(userId: string): Namespace {
-  assertThreadId(userId);
+  assertUserId(userId);
   return [USER_ROOT, userId];
 }

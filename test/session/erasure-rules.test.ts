@@ -101,6 +101,16 @@ describe("3: whom something is about", () => {
     expect((await more.run("Are you?", { threadId: "t" })).text).toBe("Still here.");
   });
 
+  test("3: what only the metadata of a checkpoint hold is found and erased", async () => {
+    const checkpointer = new MemoryCheckpointer();
+    const metadata = { caller: attributed("ann", "Ann"), open: true };
+    await checkpointer.save(AgentState.create(), "t", { metadata });
+    const data = dataOn({ checkpointers: [checkpointer] });
+    expect((await data.inventory("ann")).total).toBe(1);
+    await data.eraseUser("ann");
+    expect(await checkpointer.getMetadata("t")).toEqual({ caller: ofNobody(ERASED), open: true });
+  });
+
   test("3: memories, which lie under the user's id, go with the user", async () => {
     const [checkpointer, store] = [new MemoryCheckpointer(), new InMemoryStore()];
     const memory = new LLMMemoryManager({ store, extract: heuristicExtractor() });
