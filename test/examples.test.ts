@@ -237,7 +237,8 @@ describe("the demo", () => {
   });
 
   test("says where the state is, and what it says to try works there", PATIENCE, async () => {
-    expect(output).toMatch(`${join(folder, "agents.db")}: 10 checkpoints, 9 messages`);
+    // A result that comes quickly shares the save of the call.
+    expect(output).toMatch(new RegExp(`${join(folder, "agents.db")}: (8|9|10) checkpoints, 9 messages`));
     const program = "examples/demo/on-call.ts";
     const question = "What did I say about the deploy?";
     expect(output).toMatch(`npx tsx ${program} ask ${folder} "${question}"`);

@@ -1,8 +1,10 @@
+/** Long because the options of an agent and of its runs stand beside the class that takes them. */
+
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import type { Lease, LeaseOptions } from "../checkpoint/lease.ts";
+import type { LeaseOptions } from "../checkpoint/lease.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
@@ -15,20 +17,25 @@ import { assertTools } from "./assert-tools.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
+import { Inbox } from "./inbox.ts";
 import { answerInterrupt, pendingInterrupts } from "./interrupts.ts";
 import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
+import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS, type WhenBusy } from "./only-writer.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
+import { releaseAtExit } from "./release-at-exit.ts";
 import { HistoryRepair } from "./repair-history.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { lastText, RunError } from "./run-error.ts";
+import { sessionStorage } from "./session-storage.ts";
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
 import type { Tool } from "./tool.ts";
 import { changedTools, withToolList } from "./tool-list.ts";
 import { readResultTool } from "./tool-result.ts";
+import { leaveUnsettled, settleError, settleThread } from "./unsettled.ts";
 
 export interface CoreAgentOptions extends RunLimits {
   /** Resolved when the first run needs it. */
@@ -55,8 +62,17 @@ export interface CoreAgentOptions extends RunLimits {
   readonly outputSchema?: AnySchema;
   /** How often the model is asked again for an answer that does not fit. @default 2 */
   readonly maxOutputRepairs?: number;
-  /** Hold the thread's lease during each run, so that a second run waits or is refused at the start. @default false */
-  readonly lease?: boolean | LeaseOptions;
+  /**
+   * How a run holds its thread, so that no other run works on it at the same
+   * time: `ttlMs` after its last sign of life it counts as dead (15000), a second
+   * run waits `waitMs` for it (60000). `false` gives this up: two runs of one
+   * thread then work side by side until one of them gets `CONFLICT`. @default true
+   */
+  readonly lease?: boolean | Omit<LeaseOptions, "signal">;
+  /** What a run does whose thread another run has, unless it says so itself. @default "wait" */
+  readonly whenBusy?: WhenBusy;
+  /** How long a save that settles a call with effects is tried when the storage cannot be reached. @default 60000 */
+  readonly saveRetryMs?: number;
   /** @default Date.now */
   readonly now?: () => number;
 }
@@ -67,6 +83,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** Merged into the thread's metadata; tools see it as `context.metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>>;
+  /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or (in the same process) be heard by that run. */
+  readonly whenBusy?: WhenBusy;
 }
 
 export interface ResumeOptions extends RunOptions {
@@ -83,6 +101,7 @@ export class CoreAgent<Output = unknown> {
   readonly #active = new Set<Promise<void>>();
   #telemetry: Promise<Telemetry> | undefined;
   #draining = false;
+  #hasWarned = false;
 
   constructor(options: CoreAgentOptions) {
     this.#options = options;
@@ -112,7 +131,7 @@ export class CoreAgent<Output = unknown> {
     const answer: Opening["begin"] = async ({ session, parts }, adopt) => {
       const answered = await answerInterrupt(session.state, interruptId, response, parts.now());
       session.change(() => adopt(answered));
-      await session.save();
+      session.saveBeside();
     };
     return this.#start(options, { needsThread: true, begin: answer });
   }
@@ -121,6 +140,14 @@ export class CoreAgent<Output = unknown> {
   async drain(): Promise<void> {
     this.#draining = true;
     await Promise.allSettled(this.#active);
+  }
+
+  /**
+   * Writes down what a run could not save before it failed, once the storage is
+   * back. The next run of this process on that thread does so by itself.
+   */
+  async settle(error: RunError): Promise<void> {
+    await settleError(error);
   }
 
   #start(options: RunOptions, opening: Opening): Run<Output> {
@@ -146,45 +173,63 @@ export class CoreAgent<Output = unknown> {
     opening: Opening,
     emit: (event: RunEvent) => void,
   ): Promise<RunResult<Output>> {
-    const { threadId } = options;
-    const { checkpointer: open, lease } = this.#options;
+    const { threadId, signal } = options;
+    const { checkpointer: open, lease = true } = this.#options;
     if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
     const checkpointer = await open();
     assertCheckpointer(checkpointer, "Agent({ checkpointer })");
-    const execute = (held?: Lease): Promise<RunResult<Output>> =>
-      this.#execute(options, opening, emit, { checkpointer, threadId, ...(held !== undefined && { lease: held }) });
-    if (lease === undefined || lease === false) return execute();
-    const signal = options.signal === undefined ? {} : { signal: options.signal };
-    return checkpointer.withLease(threadId, execute, { ...signal, ...(lease === true ? {} : lease) });
+    await settleThread(checkpointer, threadId);
+    if (lease === false) {
+      const stored = await loadState(checkpointer, threadId);
+      return this.#execute(options, opening, emit, { checkpointer, threadId, stored });
+    }
+    const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
+    const whenBusy = options.whenBusy ?? this.#options.whenBusy ?? "wait";
+    const terms = {
+      whenBusy,
+      waitMs,
+      ttlMs,
+      owner,
+      signal,
+      emit,
+      messageId: undefined,
+      warn: () => this.#warnOfNoLease(emit),
+    };
+    return asOnlyWriter(checkpointer, threadId, terms, (place) => this.#execute(options, opening, emit, place));
+  }
+
+  #warnOfNoLease(emit: (event: RunEvent) => void): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const what = "this checkpointer has no leases: runs of one thread wait for one another in this process only";
+    emit({ type: "warning", where: "lease", error: new StateError("UNSUPPORTED", what, { capability: "lease" }) });
   }
 
   async #execute(
     options: RunOptions,
     opening: Opening,
-    emit: (event: RunEvent) => void,
-    place: { checkpointer: BaseCheckpointer; threadId: string; lease?: Lease } | undefined,
+    show: (event: RunEvent) => void,
+    place: Place | undefined,
   ): Promise<RunResult<Output>> {
-    const stored = place && (await loadState(place.checkpointer, place.threadId));
+    const stored = place?.stored;
     if (stored === undefined && opening.needsThread) throw nothingToResume(options.threadId);
-    const session = new ThreadSession(
-      stored ?? AgentState.create(),
-      place &&
-        (async (state) => {
-          const { checkpointer, threadId, lease } = place;
-          const saved = { metadata: state.metadata, ...(lease !== undefined && { lease }) };
-          const checkpointId = await checkpointer.save(state, threadId, saved);
-          emit({ type: "checkpoint-saved", checkpointId });
-          return checkpointId;
-        }),
-    );
+    const { saveRetryMs } = this.#fixed;
+    const session = new ThreadSession(stored ?? AgentState.create(), place && sessionStorage(place), {
+      emit: show,
+      saveRetryMs,
+    });
+    const emit = (event: RunEvent): void => session.emit(event);
     const parts = await this.#parts(session);
+    const signal = signalOf(session.lost, options.signal);
     const context: RunContext = {
       parts,
       session,
       limits: new LimitGuard(this.#options, parts.now),
       threadId: options.threadId,
       metadata: options.metadata ?? {},
-      signal: signalOf(place?.lease?.signal, options.signal),
+      signal,
+      modelSignal: signalOf(session.failed, signal),
+      inbox: new Inbox(),
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
@@ -193,11 +238,20 @@ export class CoreAgent<Output = unknown> {
     };
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
-    return parts.telemetry.span("run", { "holdfast.run": runId }, () => this.#toTheEnd(context, opening, options));
+    return parts.telemetry.span("run", { "holdfast.run": runId }, () =>
+      this.#toTheEnd(context, opening, options, place),
+    );
   }
 
-  async #toTheEnd(context: RunContext, opening: Opening, options: RunOptions): Promise<RunResult<Output>> {
+  async #toTheEnd(
+    context: RunContext,
+    opening: Opening,
+    options: RunOptions,
+    place: Place | undefined,
+  ): Promise<RunResult<Output>> {
     const { session, parts, emit } = context;
+    let ending: Ending;
+    const forget = place?.riding === undefined ? undefined : releaseAtExit(() => session.release());
     try {
       await parts.hooks.beforeRun?.({ state: session.state, threadId: options.threadId });
       const changed = changedTools(session.state, this.#tools);
@@ -207,23 +261,39 @@ export class CoreAgent<Output = unknown> {
         const listed = withToolList(state, this.#tools);
         return metadata === undefined ? listed : listed.withMetadata(metadata);
       });
-      const ending = await drive(context);
-      await session.save();
-      await this.#afterwards(context, ending);
-      emit({ type: "run-end", stopReason: ending.stopReason });
-      return resultOf<Output>(context, ending);
+      ending = await drive(context);
+      await session.finish();
     } catch (error) {
-      const failure = StateError.is(error) ? error : asFailure(error);
-      // What was said so far is kept, however seldom the agent saves; if saving is what failed, that is the failure.
-      await session.save().catch(() => undefined);
-      throw new RunError(failure, session.state, context.progress.spoken);
+      throw await this.#failed(context, error, place);
+    } finally {
+      forget?.();
     }
+    place?.turn?.end();
+    await this.#afterwards(context, ending);
+    emit({ type: "run-end", stopReason: ending.stopReason });
+    return resultOf<Output>(context, ending);
+  }
+
+  async #failed({ session, progress }: RunContext, error: unknown, place: Place | undefined): Promise<Error> {
+    const failure = StateError.is(error) ? error : asFailure(error);
+    if (place?.riding?.wasHeld === false && session.lost.aborted) {
+      await session.abandon();
+      session.forgetEvents();
+      return new Overtaken(failure);
+    }
+    // What was said so far is kept, however seldom the agent saves; if saving is what failed, that is the failure.
+    await session.leave();
+    const raised = new RunError(failure, session.state, progress.spoken);
+    if (place !== undefined && session.isUnsaved && !session.lost.aborted) {
+      leaveUnsettled(place.checkpointer, place.threadId, session, raised);
+    }
+    return raised;
   }
 
   /** Everything that may fail without costing anything: the answer is saved. */
   async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
     const { parts, session, emit, threadId, metadata, signal } = context;
-    await runAfter(parts.hooks, "afterRun", { state: session.state, stopReason }, emit);
+    await runAfter(context, "afterRun", { state: session.state, stopReason });
     try {
       await parts.memory.remember({ state: session.state, threadId, metadata, signal });
       parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });

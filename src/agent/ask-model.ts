@@ -25,6 +25,8 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   const { message, usage } = await parts.telemetry.span("model", { "holdfast.model": parts.model.id }, () =>
     collect(context, request),
   );
+  // An answer that was ended because a save failed is no answer; one that was complete by then is kept.
+  if (message.incomplete === true) session.throwIfFailed();
   limits.countUsage(usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
   const named = withUnusedIds(session.state, message);
@@ -35,14 +37,16 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
       ...usage,
     }),
   );
+  // An answer is saved by whoever judges it, calls together with their claims.
+  if (named.toolCalls === undefined) session.owe();
+  else if (mustSave(context, named)) session.saveBeside({ gathers: true });
   emit({ type: "message", message: named });
-  if (mustSave(context, named)) await session.save();
-  await runAfter(parts.hooks, "afterModel", { message: named, state: session.state }, emit);
+  await runAfter(context, "afterModel", { message: named, state: session.state });
   return named;
 }
 
 async function buildRequest(context: RunContext): Promise<ModelRequest> {
-  const { parts, session, signal, threadId, metadata, history } = context;
+  const { parts, session, modelSignal: signal, threadId, metadata, history } = context;
   const recalled = await parts.memory.recall({ state: session.state, threadId, metadata, signal });
   const shaped = await parts.conversation.shape(session.state.messages, { signal });
   const system = parts.systemPrompt === undefined ? [] : [systemMessage(parts.systemPrompt)];
@@ -68,14 +72,14 @@ async function collect(
 ): Promise<{ message: AssistantMessage; usage: ModelUsage }> {
   const collector = new AnswerCollector();
   try {
-    for await (const part of heeding(context.parts.model.stream(request), context.signal)) {
+    for await (const part of heeding(context.parts.model.stream(request), context.modelSignal)) {
       collector.add(part);
       if (part.type === "text-delta") context.emit({ type: "model-delta", kind: "text", text: part.text });
       if (part.type === "reasoning-delta") context.emit({ type: "model-delta", kind: "reasoning", text: part.text });
     }
   } catch (error) {
     context.progress.spoken = textOf({ role: "assistant", content: collector.answer.content });
-    if (!context.signal.aborted) throw StateError.is(error) ? error : modelFailure(error);
+    if (!context.modelSignal.aborted) throw StateError.is(error) ? error : modelFailure(error);
   }
   return { message: messageOf(collector.answer), usage: collector.answer.finish?.usage ?? NO_USAGE };
 }

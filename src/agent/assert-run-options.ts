@@ -2,7 +2,12 @@ import { assertKnownOptions, described, type OptionKinds } from "../internal/kno
 import type { ResumeOptions, RunOptions } from "./agent.ts";
 import type { AgentHooks } from "./hooks.ts";
 
-const RUN: OptionKinds<RunOptions> = { threadId: "string", signal: "object", metadata: "object" };
+const RUN: OptionKinds<RunOptions> = {
+  threadId: "string",
+  signal: "object",
+  metadata: "object",
+  whenBusy: "string",
+};
 const RESUME: OptionKinds<ResumeOptions> = { ...RUN, interruptId: "string", response: "anything" };
 
 export function assertRunOptions(options: RunOptions): void {
@@ -13,6 +18,7 @@ export function assertRunOptions(options: RunOptions): void {
   }
   assertKnownOptions("run()", options, RUN);
   assertSignal("run()", options.signal);
+  assertWhenBusy("run()", options.whenBusy);
 }
 
 export function assertResumeOptions(options: ResumeOptions): void {
@@ -25,6 +31,14 @@ export function assertResumeOptions(options: ResumeOptions): void {
     if (options[name] === undefined) throw new TypeError(`resume() needs ${name}. ${usage}`);
   }
   assertSignal("resume()", options.signal);
+  assertWhenBusy("resume()", options.whenBusy);
+}
+
+const WHEN_BUSY: ReadonlySet<unknown> = new Set(["wait", "reject", "enqueue", undefined]);
+
+export function assertWhenBusy(where: string, whenBusy: unknown): void {
+  if (WHEN_BUSY.has(whenBusy)) return;
+  throw new TypeError(`${where}: whenBusy must be "wait", "reject" or "enqueue", not ${described(whenBusy)}`);
 }
 
 function assertSignal(where: string, signal: unknown): void {

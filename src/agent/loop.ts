@@ -18,10 +18,11 @@ export interface Ending {
 export async function drive(context: RunContext): Promise<Ending> {
   const { parts, session, limits, emit } = context;
   for (;;) {
+    session.throwIfFailed();
     const stopped = await finishOpenCalls(context);
     if (stopped !== undefined) return { stopReason: stopped };
     if (limits.iterations > 0) {
-      await runAfter(parts.hooks, "afterIteration", { state: session.state, iteration: limits.iterations }, emit);
+      await runAfter(context, "afterIteration", { state: session.state, iteration: limits.iterations });
     }
     if (isAnswered(session.state)) {
       const ending = await judgeAnswer(context);
@@ -29,13 +30,23 @@ export async function drive(context: RunContext): Promise<Ending> {
     }
     const reached = await reasonToStop(context);
     if (reached !== undefined) return { stopReason: reached };
+    takeWordsAlong(context);
     const iteration = limits.countIteration();
     emit({ type: "iteration-start", iteration });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
     const message = await askModel(context);
+    session.throwIfFailed();
     if (context.signal.aborted) return { stopReason: "cancelled" };
     if (message === undefined || message.incomplete === true) return { stopReason: "incomplete" };
   }
+}
+
+/** What users said to this run since the model was asked the last time. */
+function takeWordsAlong({ inbox, session }: RunContext): void {
+  const said = inbox.take();
+  if (said.length === 0) return;
+  session.change((state) => said.reduce((before, message) => before.withMessage(message), state));
+  session.saveBeside();
 }
 
 async function reasonToStop(context: RunContext): Promise<StopReason | undefined> {
@@ -49,7 +60,10 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   const { session, limits, signal } = context;
   const calls = openCalls(session.state);
   if (calls.length > 0) limits.countCalls(calls.map(({ call }) => argumentsHash(call)).join());
+  // Begun by another run: whether that one is dead is known to whoever holds the thread.
+  if (calls.some(({ execution }) => execution.status === "started")) await session.hold();
   await inParallel(context, calls);
+  session.throwIfFailed();
   if (openCalls(session.state).length > 0) {
     if (pendingInterrupts(session.state).length > 0) return "interrupted";
     if (signal.aborted) return "cancelled";

@@ -15,7 +15,7 @@ export interface Opening {
   begin(context: RunContext, adopt: (state: AgentState) => AgentState): Promise<void>;
 }
 
-/** Settles what the last run left open, then adds the user's words and makes them durable before any model is asked. */
+/** Settles what the last run left open, then adds the user's words, which become durable while the model is asked. */
 export async function begin(
   context: RunContext,
   adopt: (state: AgentState) => AgentState,
@@ -24,7 +24,9 @@ export async function begin(
   const { session } = context;
   if (message === undefined) {
     session.change(adopt);
-    return session.save();
+    if (session.isUnsaved) session.saveBeside();
+    else if (!isAnswered(session.state) && !endedByTerminalTool(context)) session.hold().catch(() => undefined);
+    return;
   }
   const waiting = pendingInterrupts(session.state);
   const left = waiting.length > 0 ? "interrupted" : await finishOpenCalls(context);
@@ -37,7 +39,8 @@ export async function begin(
   }
   const isRepeated = isSaidAlready(context, message);
   session.change((state) => adopt(isRepeated ? state : state.withMessage(message).withUsage({ runs: 1 })));
-  await session.save();
+  if (session.isUnsaved) session.saveBeside();
+  else session.hold().catch(() => undefined);
 }
 
 /** The same words, and their turn is not over: somebody repeats a run that failed. */

@@ -6,7 +6,7 @@ import type { RunContext } from "./run-context.ts";
 /**
  * With an output schema: checks the answer and, while there are tries left, asks
  * again with what is wrong. The request is a message like any other, saved
- * before the model is asked, so that a crash in between changes nothing.
+ * while the model is asked, so that a crash in between changes nothing that anybody saw.
  */
 export async function judgeAnswer(context: RunContext): Promise<Ending | "ask again"> {
   const { parts, session } = context;
@@ -16,7 +16,7 @@ export async function judgeAnswer(context: RunContext): Promise<Ending | "ask ag
   if (repairsSoFar(context) >= parts.maxOutputRepairs) return { stopReason: "invalid-output" };
   const request = `That answer does not fit: ${faults.faults.join("; ")}. Answer again with nothing but JSON that fits this schema: ${JSON.stringify(parts.output.jsonSchema)}`;
   session.change((state) => state.withMessage(repairRequest(request)));
-  await session.save();
+  session.saveBeside();
   return "ask again";
 }
 

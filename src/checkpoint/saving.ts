@@ -209,7 +209,10 @@ async function planAppend(
       ? { planned: whole, edits: {} }
       : await freeName(context, threadId, options.checkpointId, state.fields, whole, asOf(builtOn, expected.tail));
   const seq = (expected?.tail ?? 0) + 1;
-  const lease = leaseAfterWrite(context, expected, options.lease);
+  // A new thread is named after its first write, so that a retry of that write finds its own thread; but a write id
+  // of the caller's may come again after the thread was deleted, and a generation must not.
+  const generation = expected?.generation ?? (options.writeId === undefined ? writeId : newId());
+  const lease = leaseAfterWrite(context, { generation, thread: expected?.thread }, options.lease);
   const edited = Object.keys(edits).length === 0 ? {} : { edits: (expected?.thread?.edits ?? 0) + 1 };
   const thread = { ...expected?.thread, ...edited, ...(lease !== undefined && { lease }) };
   const fields: RecordFields = {
@@ -234,9 +237,7 @@ async function planAppend(
     fields,
   });
   const request = {
-    // A new thread is named after its first write, so that a retry of that write finds its own thread; but a write id
-    // of the caller's may come again after the thread was deleted, and a generation must not.
-    generation: expected?.generation ?? (options.writeId === undefined ? writeId : newId()),
+    generation,
     expected: expected?.tail ?? 0,
     record,
     // Names that others moved meanwhile are not ours to move: the append is refused, and tells why.

@@ -82,6 +82,8 @@ describe("C4: an agent that is made wrongly says what to write instead", () => {
       hooks: { beforeRun: execute },
       maxOutputRepairs: 0,
       lease: { waitMs: 1 },
+      whenBusy: "wait",
+      saveRetryMs: 1,
       now: Date.now,
       maxIterations: 1,
       tokenBudget: 1,
@@ -255,7 +257,12 @@ describe("C4: a run that is started wrongly says what to write instead", () => {
   });
 
   test("every prompt that the types have is taken", async () => {
-    const options: Required<RunOptions> = { threadId: "t", signal: new AbortController().signal, metadata: { a: 1 } };
+    const options: Required<RunOptions> = {
+      threadId: "t",
+      signal: new AbortController().signal,
+      metadata: { a: 1 },
+      whenBusy: "wait",
+    };
     for (const prompt of ["hi", [{ type: "text", text: "hi" } as const], userMessage("hi")]) {
       expect((await agentWith({}).run(prompt, options)).text).toBe("hi");
     }

@@ -5,6 +5,7 @@ import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { StateError } from "../../src/errors.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";
+import { asProcessOfItsOwn } from "../agent/stored-thread.ts";
 import { ANSWER, LATER_ANSWER, LATER_PROMPT, PROMPT, partsOf, type Story, type World } from "./story.ts";
 
 /** What a process does that finds a thread which another one left behind. */
@@ -16,6 +17,8 @@ export interface Life {
   readonly world: World;
   readonly log: ThreadLog;
   readonly threadId: string;
+  /** Among processes that are all in this one, which of them it is and which are dead. Without it, it is this one. */
+  readonly process?: { readonly number: number; readonly dead: ReadonlySet<string> };
   /** Told of each checkpoint that the agent announced. */
   readonly onSaved?: (checkpointId: string) => void;
 }
@@ -27,6 +30,7 @@ export interface Life {
 export async function live(life: Life, back: Return): Promise<void> {
   const { threadId } = life;
   const checkpointer = new Checkpointer(life.log);
+  if (life.process !== undefined) asProcessOfItsOwn(checkpointer, life.process.dead, life.process.number - 1);
   const { model, ...parts } = partsOf(life.story, life.world);
   const agent = new CoreAgent({ ...parts, model: async () => model, checkpointer: async () => checkpointer });
   const state = await checkpointer.load(threadId);
@@ -59,7 +63,7 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
   try {
     // A signal of its own, so that runs that are never heard of again leave nothing behind on a shared one.
     const { signal } = new AbortController();
-    result = await followed(agent.run(prompt, { threadId: life.threadId, signal }), life);
+    result = await followed(agent.run(prompt, { threadId: life.threadId, signal }), life, prompt);
   } catch (error) {
     if (!StateError.is(error, "INTERRUPTED")) throw error;
     // Somebody must be asked first. Words that are new are said again after that; others are answered by then.
@@ -91,10 +95,16 @@ function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunR
   return followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
 }
 
-async function followed(run: ReturnType<CoreAgent["run"]>, { onSaved, world }: Life): Promise<RunResult> {
+async function followed(
+  run: ReturnType<CoreAgent["run"]>,
+  { onSaved, world: { told } }: Life,
+  prompt?: string,
+): Promise<RunResult> {
   for await (const event of run) {
     if (event.type === "checkpoint-saved") onSaved?.(event.checkpointId);
-    if (event.type === "interrupt") world.told.questions.add(event.interrupt.id);
+    if (event.type === "interrupt") told.questions.add(event.interrupt.id);
+    if (event.type === "message") told.messages.add(`${event.message.role}: ${textOf(event.message)}`);
+    if (prompt !== undefined && event.type === "model-delta") told.heard.add(prompt);
   }
   return run;
 }

@@ -35,25 +35,28 @@ export async function survive(store: Store, { story, back, cuts }: Scenario): Pr
   const opened: ThreadLog[] = [];
   const found: (AgentState | undefined)[] = [];
   const stoppedAt: string[] = [];
-  let reached: readonly string[] = [];
-  for (const cut of [...cuts, Number.POSITIVE_INFINITY]) {
+  const dead = new Set<string>();
+  for (const [index, cut] of [...cuts, Number.POSITIVE_INFINITY].entries()) {
     const fuse = new Fuse(cut);
     const driver = store.open();
     opened.push(driver);
     const log = stoppingLog(driver, fuse.point, (work) => fuse.storing(work));
     const peek = (): Promise<AgentState | undefined> => look(store, opened, threadId);
     const world = { point: fuse.point, effects, faults, told, peek };
-    const life = live({ story, world, log, threadId, onSaved: (id) => acked.push(id) }, back);
+    const life = live(
+      { story, world, log, threadId, process: { number: index + 1, dead }, onSaved: (id) => acked.push(id) },
+      back,
+    );
     const end = await Promise.race([life.then(() => "came to its end"), fuse.blown.then(() => "was cut off")]);
-    if (reached.length === 0) reached = fuse.reached;
     if (end === "came to its end") break;
+    dead.add(`process ${index + 1}`);
     stoppedAt.push(fuse.reached.at(-1) ?? "");
     const left = await look(store, opened, threadId);
     judgeTold(story, told, left);
     found.push(left);
   }
   const final = await look(store, opened, threadId);
-  judge({ story, back, effects: effects.all(), faults, found, final, reached });
+  judge({ story, back, effects: effects.all(), faults, found, final });
   await judgeAcknowledged(store, opened, threadId, acked);
   for (const log of opened) if (store.directory !== "") await log.close();
   return { stoppedAt };

@@ -1,0 +1,24 @@
+import type { Place } from "./only-writer.ts";
+import type { SessionStorage } from "./thread-session.ts";
+
+/** The thread of a run as its session sees it: each save carries the lease. */
+export function sessionStorage({ checkpointer, threadId, riding, lease }: Place): SessionStorage {
+  return {
+    save: async (state, ends) => {
+      const held = riding?.terms(ends) ?? lease;
+      const options = { metadata: state.metadata, ...(held !== undefined && { lease: held }) };
+      const checkpointId = await checkpointer.save(state, threadId, options);
+      riding?.saved(state);
+      return checkpointId;
+    },
+    ...(riding !== undefined && {
+      hold: {
+        get isHeld() {
+          return riding.isHeld;
+        },
+        renewEveryMs: riding.ttlMs / 3,
+        mark: (state, ends) => riding.mark(state, ends),
+      },
+    }),
+  };
+}
