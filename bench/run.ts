@@ -14,6 +14,7 @@ import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchServer } from "./servers.ts";
+import { benchSlowStore } from "./slow-store.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
@@ -28,6 +29,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
   files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
+  overlap: ({ rounds }) => benchSlowStore({ rounds: Math.min(rounds, 3) }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),

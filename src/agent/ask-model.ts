@@ -22,6 +22,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   const { parts, session, limits, emit } = context;
   const request = await buildRequest(context);
   await parts.hooks.beforeModel?.({ request });
+  if (parts.model.runsTools === true) await session.durable();
   const { message, usage } = await parts.telemetry.span("model", { "holdfast.model": parts.model.id }, () =>
     collect(context, request),
   );

@@ -29,11 +29,13 @@ export function retryingModel(model: Model, options: ModelRetryOptions = {}): Mo
 
 class RetryingModel implements Model {
   readonly id: string;
+  readonly runsTools: boolean;
   readonly #model: Model;
   readonly #options: ModelRetryOptions;
 
   constructor(model: Model, options: ModelRetryOptions) {
     this.id = model.id;
+    this.runsTools = model.runsTools === true;
     this.#model = model;
     this.#options = options;
   }
