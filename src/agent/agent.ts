@@ -19,6 +19,7 @@ import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
 import { Inbox } from "./inbox.ts";
 import { answerInterrupt, pendingInterrupts } from "./interrupts.ts";
+import { heardBy, joinRun } from "./joining.ts";
 import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS, type WhenBusy } from "./only-writer.ts";
@@ -85,9 +86,11 @@ export interface RunOptions {
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or (in the same process) be heard by that run. */
   readonly whenBusy?: WhenBusy;
+  /** Names what is said: the same id twice in a thread is answered once, and both get that answer. */
+  readonly messageId?: string;
 }
 
-export interface ResumeOptions extends RunOptions {
+export interface ResumeOptions extends Omit<RunOptions, "messageId"> {
   readonly threadId: string;
   readonly interruptId: string;
   readonly response: unknown;
@@ -119,9 +122,12 @@ export class CoreAgent<Output = unknown> {
    */
   run(prompt?: string | UserMessage["content"] | UserMessage, options: RunOptions = {}): Run<Output> {
     assertRunOptions(options);
-    const message = prompt === undefined ? undefined : asUserMessage(prompt);
-    const needsThread = message === undefined;
-    return this.#start(options, { needsThread, begin: (context, adopt) => begin(context, adopt, message) });
+    const message = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
+    return this.#start(options, {
+      needsThread: message === undefined,
+      ...(message !== undefined && { message }),
+      begin: (context, adopt) => begin(context, adopt, message),
+    });
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
@@ -132,6 +138,7 @@ export class CoreAgent<Output = unknown> {
       const answered = await answerInterrupt(session.state, interruptId, response, parts.now());
       session.change(() => adopt(answered));
       session.saveBeside();
+      return undefined;
     };
     return this.#start(options, { needsThread: true, begin: answer });
   }
@@ -185,6 +192,11 @@ export class CoreAgent<Output = unknown> {
     }
     const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
     const whenBusy = options.whenBusy ?? this.#options.whenBusy ?? "wait";
+    if (whenBusy === "enqueue" && opening.message !== undefined) {
+      const joined = await joinRun(checkpointer, threadId, opening.message, emit);
+      if (joined !== undefined) return joined as RunResult<Output>;
+    }
+    const messageId = opening.message?.id;
     const terms = {
       whenBusy,
       waitMs,
@@ -192,10 +204,14 @@ export class CoreAgent<Output = unknown> {
       owner,
       signal,
       emit,
-      messageId: undefined,
+      messageId,
       warn: () => this.#warnOfNoLease(emit),
     };
-    return asOnlyWriter(checkpointer, threadId, terms, (place) => this.#execute(options, opening, emit, place));
+    return asOnlyWriter(checkpointer, threadId, terms, (place) => {
+      const result = this.#execute(options, opening, heardBy(place.turn, emit), place);
+      if (place.turn !== undefined) place.turn.result = result;
+      return result;
+    });
   }
 
   #warnOfNoLease(emit: (event: RunEvent) => void): void {
@@ -236,6 +252,7 @@ export class CoreAgent<Output = unknown> {
       history: new HistoryRepair(),
       emit,
     };
+    if (place?.turn !== undefined) place.turn.inbox = context.inbox;
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
     return parts.telemetry.span("run", { "holdfast.run": runId }, () =>
@@ -257,16 +274,17 @@ export class CoreAgent<Output = unknown> {
       const changed = changedTools(session.state, this.#tools);
       if (changed !== undefined) emit({ type: "warning", where: "tools", error: new Error(changed) });
       const { metadata } = options;
-      await opening.begin(context, (state) => {
+      const ended = await opening.begin(context, (state) => {
         const listed = withToolList(state, this.#tools);
         return metadata === undefined ? listed : listed.withMetadata(metadata);
       });
-      ending = await drive(context);
+      ending = ended ?? (await drive(context));
       await session.finish();
     } catch (error) {
       throw await this.#failed(context, error, place);
     } finally {
       forget?.();
+      context.inbox.close();
     }
     place?.turn?.end();
     await this.#afterwards(context, ending);
@@ -327,9 +345,15 @@ function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): U
   return prompt as UserMessage;
 }
 
-function resultOf<Output>({ session, limits }: RunContext, { stopReason, output }: Ending): RunResult<Output> {
+function withId(message: UserMessage, id: string | undefined): UserMessage {
+  if (id === undefined || message.id === id) return message;
+  if (message.id === undefined) return { ...message, id };
+  throw new TypeError(`run() was given two ids for one message: messageId, and the message's own id`);
+}
+
+function resultOf<Output>({ session, limits }: RunContext, { stopReason, output, text }: Ending): RunResult<Output> {
   return {
-    text: lastText(session.state),
+    text: text ?? lastText(session.state),
     state: session.state,
     stopReason,
     usage: limits.usage,

@@ -7,8 +7,10 @@ const RUN: OptionKinds<RunOptions> = {
   signal: "object",
   metadata: "object",
   whenBusy: "string",
+  messageId: "string",
 };
-const RESUME: OptionKinds<ResumeOptions> = { ...RUN, interruptId: "string", response: "anything" };
+const { messageId: _, ...RESUMED } = RUN;
+const RESUME: OptionKinds<ResumeOptions> = { ...RESUMED, interruptId: "string", response: "anything" };
 
 export function assertRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {

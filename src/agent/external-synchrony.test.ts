@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { agentOf, eventsOf } from "../../test/agent/agent-of.ts";
 import { gate } from "../../test/agent/gate.ts";
 import { SlowLog } from "../../test/agent/slow-log.ts";
@@ -27,6 +27,12 @@ const working = (effect: ToolEffect, note: (what: string) => void) =>
       return "done";
     },
   });
+
+// What checks arguments is loaded with the first call; a claim that waits for that comes with a later write.
+beforeAll(async () => {
+  const tools = [working("pure", () => undefined)];
+  await agentOf({ model: scriptedModel([calls(1), "ready"]), tools }).run("warm up");
+});
 
 const calls = (count: number): ScriptStep => ({
   toolCalls: Array.from({ length: count }, (_, n) => ({ name: "work", arguments: { n } })),

@@ -12,6 +12,8 @@ import type { RunContext } from "./run-context.ts";
 export interface Ending {
   readonly stopReason: StopReason;
   readonly output?: unknown;
+  /** Where it is not the last that was said in the thread. */
+  readonly text?: string;
 }
 
 /** Runs the calls that are open, asks the model, and repeats until it asks for none. */
@@ -43,7 +45,8 @@ export async function drive(context: RunContext): Promise<Ending> {
 
 /** What users said to this run since the model was asked the last time. */
 function takeWordsAlong({ inbox, session }: RunContext): void {
-  const said = inbox.take();
+  const known = new Set(session.state.messages.flatMap(({ id }) => id ?? []));
+  const said = inbox.take().filter(({ id }) => id === undefined || !known.has(id));
   if (said.length === 0) return;
   session.change((state) => said.reduce((before, message) => before.withMessage(message), state));
   session.saveBeside();

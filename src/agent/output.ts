@@ -11,7 +11,8 @@ import type { RunContext } from "./run-context.ts";
 export async function judgeAnswer(context: RunContext): Promise<Ending | "ask again"> {
   const { parts, session } = context;
   if (parts.output === undefined) return { stopReason: "complete" };
-  const faults = await faultsIn(context);
+  const last = session.state.messages.at(-1);
+  const faults = await faultsIn(context, last === undefined ? "" : textOf(last));
   if ("output" in faults) return { stopReason: "complete", output: faults.output };
   if (repairsSoFar(context) >= parts.maxOutputRepairs) return { stopReason: "invalid-output" };
   const request = `That answer does not fit: ${faults.faults.join("; ")}. Answer again with nothing but JSON that fits this schema: ${JSON.stringify(parts.output.jsonSchema)}`;
@@ -20,12 +21,21 @@ export async function judgeAnswer(context: RunContext): Promise<Ending | "ask ag
   return "ask again";
 }
 
-async function faultsIn({ parts, session }: RunContext): Promise<{ output: unknown } | { faults: readonly string[] }> {
-  const last = session.state.messages.at(-1);
-  const text = last === undefined ? "" : withoutFence(textOf(last));
+/** The ending of a run that has nothing to do, because an earlier one gave this answer. */
+export async function answeredBefore(context: RunContext, text: string): Promise<Ending> {
+  if (context.parts.output === undefined) return { stopReason: "complete", text };
+  const faults = await faultsIn(context, text);
+  if ("output" in faults) return { stopReason: "complete", text, output: faults.output };
+  return { stopReason: "invalid-output", text };
+}
+
+async function faultsIn(
+  { parts }: RunContext,
+  text: string,
+): Promise<{ output: unknown } | { faults: readonly string[] }> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutFence(text));
   } catch (error) {
     return { faults: [`it is not JSON (${error instanceof Error ? error.message : String(error)})`] };
   }

@@ -16,9 +16,12 @@ export function sessionStorage({ checkpointer, threadId, riding, lease }: Place)
         get isHeld() {
           return riding.isHeld;
         },
-        renewEveryMs: riding.ttlMs / 3,
+        renewEveryMs: Math.min(riding.ttlMs / 3, LONGEST_TIMER_MS),
         mark: (state, ends) => riding.mark(state, ends),
       },
     }),
   };
 }
+
+/** A timer that is asked for more fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -2,6 +2,7 @@ import { assertOwner } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import type { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import { LONGEST_TTL_MS } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { liveLeases } from "./lease-holder.ts";
 import {
@@ -49,7 +50,7 @@ export class RidingLease {
     this.#threadId = threadId;
     this.owner = options.owner ?? context.holder.name;
     assertOwner(this.owner);
-    this.ttlMs = options.ttlMs;
+    this.ttlMs = Math.min(options.ttlMs, LONGEST_TTL_MS);
     liveLeases().set(this.id, new Promise((resolve) => (this.#ended = resolve)));
   }
 

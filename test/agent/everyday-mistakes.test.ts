@@ -262,6 +262,7 @@ describe("C4: a run that is started wrongly says what to write instead", () => {
       signal: new AbortController().signal,
       metadata: { a: 1 },
       whenBusy: "wait",
+      messageId: "m",
     };
     for (const prompt of ["hi", [{ type: "text", text: "hi" } as const], userMessage("hi")]) {
       expect((await agentWith({}).run(prompt, options)).text).toBe("hi");
