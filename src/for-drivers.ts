@@ -18,6 +18,7 @@ export type {
   ThreadLog,
   ThreadTail,
 } from "./checkpoint/thread-log.ts";
+export { type ConnectionSource, type Lease, SharedConnection } from "./driver/connection.ts";
 export type { Driver } from "./driver/driver.ts";
 export type { Durability } from "./driver/durability.ts";
 export { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "./driver/ids.ts";

@@ -156,7 +156,7 @@ function* inFolders(files: readonly SourceFile[]): Generator<string> {
   const paths = new Set(files.map(({ path }) => path));
   const backends = new Set([...paths].flatMap((path) => /^src\/backends\/[^/]+(?=\/)/.exec(path) ?? []));
   for (const folder of backends) {
-    for (const name of ["index.ts", "log.ts"]) {
+    for (const name of ["index.ts", "checkpointer.ts", "log.ts", "conformance.test.ts"]) {
       if (!paths.has(`${folder}/${name}`)) yield `${folder} has no ${name}`;
     }
   }

@@ -175,12 +175,13 @@ describe("in the names and sizes of files", () => {
     expect(faults("src/state/a.ts", `${reason}${lines(401)}`)).toHaveLength(1);
   });
 
-  test("a backend without a driver or a door is noticed", () => {
-    const index = { path: "src/backends/redis/index.ts", text: "" };
-    const log = { path: "src/backends/redis/log.ts", text: "" };
-    expect(violationsIn([index])).toEqual(["src/backends/redis has no log.ts"]);
-    expect(violationsIn([log])).toEqual(["src/backends/redis has no index.ts"]);
-    expect(violationsIn([index, log])).toEqual([]);
+  test("a backend without a driver, a door or a proof is noticed", () => {
+    const names = ["index.ts", "checkpointer.ts", "log.ts", "conformance.test.ts"];
+    const files = names.map((name) => ({ path: `src/backends/redis/${name}`, text: "" }));
+    for (const [index, name] of names.entries()) {
+      expect(violationsIn(files.toSpliced(index, 1))).toEqual([`src/backends/redis has no ${name}`]);
+    }
+    expect(violationsIn(files)).toEqual([]);
   });
 });
 

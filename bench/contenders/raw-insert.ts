@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { configure, openDatabase } from "../../src/backends/sqlite/connect.ts";
+import { configure, openDatabase } from "../../src/backends/sqlite/open-file.ts";
 import type { Contender } from "./contender.ts";
 
 /** The floor: one prepared INSERT of the message's JSON, with the very settings of our SQLite backend. No history, no conflicts. */

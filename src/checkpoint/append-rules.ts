@@ -1,23 +1,46 @@
+import { isId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
-import type { AppendRequest, LogEntry } from "./thread-log.ts";
+import type { AppendRequest, LogEntry, LogRecord } from "./thread-log.ts";
 
 /** About a hundred years: what a time to live is cut to, so that every storage can add it to its clock. */
 export const LONGEST_TTL_MS = 3_155_760_000_000;
+
+/** How many records one append brings at most, and how many names a record has beside its checkpoint id. */
+export const MOST_RECORDS = 256;
+export const MOST_NAMES = 16;
+
+/** Everything that an append brings, in the order of the positions. */
+export const recordsIn = ({ record, more = [] }: AppendRequest): readonly LogRecord[] =>
+  more.length === 0 ? [record] : [record, ...more];
+
+/** Under what a record is found. */
+export const namesOf = ({ checkpointId, names = [] }: LogEntry): readonly string[] =>
+  checkpointId === undefined ? names : [checkpointId, ...names];
+
+export const carries = (entry: LogEntry, name: string): boolean =>
+  entry.checkpointId === name || entry.names?.includes(name) === true;
 
 /**
  * Refuses an append whose numbers point outside the thread's own history. Every
  * driver asks this before it does anything, and the service asks it of what a
  * client sent: a number that reaches a key must not reach another thread's.
  */
-export function assertAppend({ expected, record, replace = [], drop = [], dropBelow, ttlMs }: AppendRequest): void {
+export function assertAppend(request: AppendRequest): void {
+  const { expected, record, more = [], replace = [], drop = [], dropBelow, ttlMs } = request;
   if (!isPosition(expected, 0)) throw outside("expected", expected, "a position, or 0 for no thread");
   if (record.seq !== expected + 1) throw outside("record.seq", record.seq, `expected + 1, which is ${expected + 1}`);
-  assertOwnPositions("record", record);
+  assertOwn("record", record);
+  if (more.length >= MOST_RECORDS) throw outside("more", `${more.length} records`, `fewer than ${MOST_RECORDS}`);
+  for (const [index, each] of more.entries()) {
+    const seq = expected + 2 + index;
+    if (each.seq !== seq) throw outside(`more[${index}].seq`, each.seq, `the position behind the one before, ${seq}`);
+    assertOwn(`more[${index}]`, each);
+  }
   const earlier = `a position from 1 to ${expected}`;
   const taken = new Set<number>();
   for (const each of replace) {
     if (!isPosition(each.seq, 1, expected)) throw outside("replace[].seq", each.seq, earlier);
-    assertOwnPositions("replace[]", each);
+    assertOwn("replace[]", each);
     taken.add(each.seq);
   }
   for (const seq of drop) {
@@ -36,11 +59,23 @@ export function assertAppend({ expected, record, replace = [], drop = [], dropBe
 }
 
 /** A record builds on itself or on what is older, and its head is a checkpoint: itself, or an older one. */
-function assertOwnPositions(what: string, { seq, base, head, checkpointId }: LogEntry): void {
+function assertOwn(what: string, { seq, base, head, checkpointId, names }: LogEntry): void {
   if (!isPosition(base, 1, seq)) throw outside(`${what}.base`, base, `a position from 1 to ${seq}`);
   const newest = checkpointId === undefined ? seq - 1 : seq;
   if (!isPosition(head, 0, newest)) throw outside(`${what}.head`, head, `a position from 0 to ${newest}`);
+  if (names !== undefined) assertNames(what, checkpointId, names);
 }
+
+function assertNames(what: string, checkpointId: string | undefined, names: readonly string[]): void {
+  const wanted = `1 to ${MOST_NAMES} different ids, none of them its checkpoint id`;
+  const different = new Set(names).add(checkpointId ?? "").size === names.length + 1;
+  const fit = names.length >= 1 && names.length <= MOST_NAMES && names.every(isId);
+  if (!fit || !different) throw outside(`${what}.names`, JSON.stringify(names).slice(0, 200), wanted);
+}
+
+/** What a driver says that was to replace a record and did not find it. */
+export const replacedNothing = (): StateError =>
+  new StateError("INVALID_ARGUMENT", "an append replaces a record that is not there");
 
 const isPosition = (value: unknown, least: number, most: number = Number.MAX_SAFE_INTEGER - 1): boolean =>
   Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;

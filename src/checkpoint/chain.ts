@@ -4,7 +4,7 @@ import { addedItems, applyDeltas, type StateDelta } from "../state/delta.ts";
 import { isPlainObject, own } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { EMPTY_FIELDS, type StateFields } from "../state/state-fields.ts";
-import { openHeader, openRecord, type RecordHeader } from "./record.ts";
+import { assertProven, openHeader, openRecord, type RecordHeader } from "./record.ts";
 import type { LogChain, LogRecord } from "./thread-log.ts";
 
 /** One checkpoint, rebuilt. */
@@ -94,9 +94,11 @@ function linksTo(chain: LogChain, seq: number): Link[] {
   const links: Link[] = [];
   for (const record of chain.records) {
     if (record.seq > seq) break;
-    const { kind } = openHeader(record);
-    if (kind === "base") links.length = 0;
-    if (kind === "base" || kind === "delta") links.push({ record, header: openRecord(record) });
+    const header = openHeader(record);
+    if (header.kind === "base") links.length = 0;
+    if (header.kind !== "base" && header.kind !== "delta") continue;
+    assertProven(record);
+    links.push({ record, header });
   }
   return links.at(-1)?.record.seq === seq ? links : [];
 }

@@ -42,13 +42,16 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
   declined?: NonNullable<ThreadLog["declined"]>;
   readonly #facts: DriverFacts;
   readonly #loading: OpenOnce<Log>;
+  readonly #lease: { release(): Promise<void> } | undefined;
   #loaded: Log | undefined;
   /** The same once what it offers is known here: its capabilities and its operations change in one step. */
   #known: Log | undefined;
   #isClosed = false;
 
-  constructor(facts: DriverFacts, load: () => Promise<Log>) {
+  /** `lease` keeps a connection open that the driver may share with others, also while it is not loaded. It ends with `close`. */
+  constructor(facts: DriverFacts, load: () => Promise<Log>, lease?: { release(): Promise<void> }) {
     this.name = facts.name;
+    this.#lease = lease;
     this.#facts = facts;
     this.#loading = new OpenOnce(() => this.#load(load));
     this.#offer(facts.offers);
@@ -72,16 +75,20 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
     return this.#ask((log) => log.append(threadId, request));
   }
 
-  readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#ask((log) => log.readTail(threadId));
+  readTail(...given: Parameters<ThreadLog["readTail"]>): Promise<LogChain | undefined> {
+    return this.#ask((log) => log.readTail(...given));
   }
 
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    return this.#ask((log) => log.readCheckpoint(threadId, checkpointId));
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#ask((log) => log.readCheckpoint(threadId, name));
   }
 
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    return this.#ask((log) => log.entry(threadId, checkpointId));
+  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    return this.#ask((log) => log.entry(threadId, name));
+  }
+
+  readRecords(...given: Parameters<ThreadLog["readRecords"]>): Promise<LogChain | undefined> {
+    return this.#ask((log) => log.readRecords(...given));
   }
 
   tail(threadId: string): Promise<ThreadTail | undefined> {
@@ -111,7 +118,11 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
   /** A driver that was never used is not loaded for it. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await (await this.#loading.opened())?.close();
+    try {
+      await (await this.#loading.opened())?.close();
+    } finally {
+      await this.#lease?.release();
+    }
   }
 
   /** Without a turn of the event loop once the driver is there. */

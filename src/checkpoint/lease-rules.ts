@@ -49,6 +49,8 @@ export async function leaseFault(
   known: KnownThread | undefined,
   held: Lease | undefined,
 ): Promise<string | undefined> {
+  const moved = known?.thread?.moved;
+  if (moved !== undefined) return `it was moved to ${moved.to}; load and save it there`;
   const current = leaseIn(known);
   if (held !== undefined && held.taking !== true) {
     if (isHeldBy(current, held)) return undefined;

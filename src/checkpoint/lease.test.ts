@@ -7,6 +7,7 @@ import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";
+import { sealMark } from "./record.ts";
 
 const START = Date.UTC(2026, 0, 1);
 let time: number;
@@ -144,4 +145,16 @@ test("a time to live that is no time is refused", async () => {
     const failure = await failureOf(() => checkpointer.withLease("t", async () => undefined, { ttlMs }));
     expect(failure).toMatchObject({ code: "INVALID_ARGUMENT" });
   }
+});
+
+test("a thread that was moved to another store is refused with where it is, and still loads", async () => {
+  await checkpointer.save(said("hello"), "t");
+  const moved = { to: "postgres://elsewhere/app", at: START };
+  const record = sealMark("edit", { seq: 2, writeId: "move", base: 1, head: 1 }, START, { moved });
+  await log.append("t", { generation: (await log.tail("t"))?.generation ?? "", expected: 1, record });
+  const loaded = await checkpointer.load("t");
+  expect(loaded?.messages).toHaveLength(1);
+  const failure = await failureOf(() => checkpointer.save(loaded!.withMessage(userMessage("more")), "t"));
+  expect(failure).toMatchObject({ code: "CONFLICT" });
+  expect(failure.message).toContain("it was moved to postgres://elsewhere/app");
 });

@@ -3,6 +3,7 @@ import { type ErrorCode, StateError } from "../errors.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -74,16 +75,23 @@ export class PrefixLog implements ThreadLog {
     return this.#opened().append(this.#inside(threadId), request);
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#opened().readTail(this.#inside(threadId));
+  async readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined> {
+    return this.#opened().readTail(this.#inside(threadId), options);
   }
 
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    return this.#opened().readCheckpoint(this.#inside(threadId), checkpointId);
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#opened().readCheckpoint(this.#inside(threadId), name);
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    return this.#opened().entry(this.#inside(threadId), checkpointId);
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    return this.#opened().entry(this.#inside(threadId), name);
+  }
+
+  async readRecords(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<LogChain | undefined> {
+    return this.#opened().readRecords(this.#inside(threadId), options);
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {

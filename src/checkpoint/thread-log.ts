@@ -29,10 +29,18 @@ export interface LogEntry {
   readonly writeId: string;
   /** No record below this position is needed to rebuild the state as of this record. */
   readonly base: number;
-  /** The newest checkpoint as of this record: its own `seq`, or an earlier one; 0 when there is none. */
+  /**
+   * The checkpoint that stands for the thread as of this record: its own `seq`, or that of an earlier record with a
+   * checkpoint id, which need not be the newest; 0 when there is none. Listings show it, queries look at its metadata.
+   */
   readonly head: number;
-  /** Present on records that are checkpoints. At most one record of a thread carries a given id. */
+  /** The first name of a record that is a checkpoint. Records with one are listed. */
   readonly checkpointId: string | undefined;
+  /**
+   * Further names under which the record is found; left out where there are none. Names and checkpoint ids are one
+   * set: several records may carry the same one, and whoever asks for it gets the newest of them.
+   */
+  readonly names?: readonly string[];
   /** Opaque text, a few hundred bytes. */
   readonly header: string;
   /** The caller's metadata as a JSON object, or nothing. A driver may index it. */
@@ -53,6 +61,8 @@ export interface AppendRequest {
   readonly expected: number;
   /** `record.seq` is `expected + 1`. */
   readonly record: LogRecord;
+  /** Records at the positions behind it: all are there, or none is. Their bodies and `record`'s together fit `maxRecordBytes`. */
+  readonly more?: readonly LogRecord[];
   /** Records to put in place of those with the same `seq`, all of them older than `record`; they are all there. */
   readonly replace?: readonly LogRecord[];
   /** Records to take out, older than `record`. */
@@ -83,6 +93,12 @@ export interface LogChain {
   readonly tail: LogEntry;
   /** In ascending order. */
   readonly records: readonly LogRecord[];
+}
+
+/** A place in a thread that a reader knows already. */
+export interface KnownPlace {
+  readonly generation: string;
+  readonly seq: number;
 }
 
 /** Where a thread ends at the moment. */
@@ -136,9 +152,9 @@ export interface ThreadLog extends Driver {
   readonly capabilities: LogCapabilities;
 
   /**
-   * Adds one record at `expected + 1`, or refuses.
+   * Adds the record at `expected + 1`, and `more` behind it, or refuses.
    *
-   * Must be atomic, together with `replace`, `drop` and `dropBelow`: after a
+   * Must be atomic, together with `more`, `replace`, `drop` and `dropBelow`: after a
    * crash at any moment all of it is visible to every reader, or none. When it
    * returned, it is as durable as `capabilities.durability` says. Refuses
    * (without throwing) when the tail is not `expected` or the generation is
@@ -148,22 +164,38 @@ export interface ThreadLog extends Driver {
    */
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome>;
 
-  /** The tail and every record from `tail.base` on, as of one moment; `undefined` when there is no such thread. */
-  readTail(threadId: string): Promise<LogChain | undefined>;
+  /**
+   * The tail and every record from `tail.base` on, as of one moment; `undefined`
+   * when there is no such thread. Whoever knows the thread up to `newerThan` is
+   * given only records above it, where that place is still in the thread: the
+   * same generation, and a tail that is not below it. Otherwise all of them, as without it.
+   */
+  readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined>;
 
   /**
-   * The record that carries `checkpointId` and every record from its `base` up
-   * to it; `undefined` when the thread or the checkpoint is not there.
+   * The newest record that carries `name`, as its checkpoint id or among its
+   * names, and every record from its `base` up to it; `undefined` when the thread
+   * or the name is not there.
    */
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined>;
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined>;
 
-  /** The entry that carries `checkpointId`, without its body. */
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined>;
+  /** The entry of the newest record that carries `name`, without its body. */
+  entry(threadId: string, name: string): Promise<LogEntry | undefined>;
+
+  /**
+   * The newest records below `before`, or of all, with their bodies: checkpoints
+   * and every other kind, as of one moment. At most `limit`, fewer where they are
+   * large, but one at least while there is one; so an empty list is the end.
+   */
+  readRecords(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<LogChain | undefined>;
 
   /** The tail without any body. */
   tail(threadId: string): Promise<ThreadTail | undefined>;
 
-  /** Entries that carry a checkpoint id, newest first, below `before` if given. Reads no bodies. */
+  /** Entries that carry a checkpoint id, newest first, below `before` if given; those above the head too. Reads no bodies. */
   list(threadId: string, options: { readonly before?: number; readonly limit: number }): Promise<readonly LogEntry[]>;
 
   /**

@@ -21,6 +21,8 @@ export const assertWriteId = (id: unknown): void => assertId(id, "write id");
 /** The owner of a lease is a name for people; it is kept with every record, so it is as short as an id. */
 export const assertOwner = (id: unknown): void => assertId(id, "owner of a lease");
 
+export const isId = (id: unknown): boolean => faultInId(id, MAX_ID_BYTES) === undefined;
+
 function assertId(id: unknown, what: string, maxBytes: number = MAX_ID_BYTES): asserts id is string {
   const fault = faultInId(id, maxBytes);
   if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `the ${what} ${fault}`);

@@ -3,17 +3,20 @@ import { described, unknownOption } from "../internal/known-options.ts";
 
 type Kind = "string" | "number" | "boolean" | "object" | "function";
 
-const SHARED: Readonly<Record<string, Kind>> = {
+const SHARED: OptionKinds = {
   stateSchema: "object",
   retry: "object",
   now: "function",
   durability: "string",
 };
 
-/** Refuses an option that does not exist: a misspelt one must not be ignored in silence. */
-export function assertOptions(factory: string, options: object, own: Readonly<Record<string, Kind>>): void {
+/** Options and their kinds. */
+export type OptionKinds = Readonly<Record<string, Kind>>;
+
+/** Refuses an option that does not exist: a misspelt one must not be ignored in silence. `shared` are those of every checkpointer. */
+export function assertOptions(factory: string, options: object, own: OptionKinds, shared: OptionKinds = SHARED): void {
   if (typeof options !== "object" || options === null) throw new TypeError(`${factory}() takes an options object`);
-  const known = { ...own, ...SHARED };
+  const known = { ...own, ...shared };
   for (const [name, value] of Object.entries(options)) {
     const kind = Object.hasOwn(known, name) ? known[name] : undefined;
     if (kind === undefined) throw unknownOption(`${factory}()`, name, Object.keys(known));

@@ -1,11 +1,14 @@
+import { namesOf, recordsIn } from "../checkpoint/append-rules.ts";
+import { openHeader } from "../checkpoint/record.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "../checkpoint/thread-log.ts";
 import { Recent } from "../internal/recent.ts";
 import { Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
 
 /** Where a thread stood at some moment, and what its newest record said. */
-interface KnownPlace extends Pick<LogEntry, "seq" | "base" | "head"> {
+interface Standpoint extends Pick<LogEntry, "seq" | "base" | "head"> {
   readonly generation: string;
+  readonly isGraph: boolean;
 }
 
 /** More than a save under a lease ever takes out. */
@@ -15,8 +18,9 @@ const MOST_REPLACED = 100;
 
 /**
  * Asks of an append what the checkpointer sees to by itself, and a hand-made
- * request need not: that no two records of a thread carry the same checkpoint
- * id, and that whoever may only write takes nothing out of the history.
+ * request need not: that whoever may only write takes nothing out of the
+ * history, and gives no checkpoint's name to another record. (In the thread of a
+ * graph that is how writes join their checkpoint, and nothing is lost by it.)
  *
  * What is looked up must still be so when the append is made. That holds if the
  * thread was at the place the append builds on before the lookup: everything
@@ -27,7 +31,7 @@ const MOST_REPLACED = 100;
 export class AppendGate {
   readonly #log: Pick<TenantLog, "tail" | "entry" | "list">;
   /** Places that threads were at: the last append through here saves the next one a question. */
-  readonly #places = new Recent<KnownPlace>(1000);
+  readonly #places = new Recent<Standpoint>(1000);
 
   constructor(log: Pick<TenantLog, "tail" | "entry" | "list">) {
     this.#log = log;
@@ -36,9 +40,12 @@ export class AppendGate {
   /** Throws what must not be; returns the outcome of an append that need not be tried. */
   async refusalOf(threadId: string, request: AppendRequest, mayDelete: boolean): Promise<AppendOutcome | undefined> {
     const { expected, generation } = request;
-    assertOwnNames(request);
-    if (!mayDelete) assertAdds(request);
-    if (expected === 0 || !needsLooking(request, mayDelete)) return undefined;
+    if ((request.replace ?? []).length > MOST_REPLACED) {
+      throw new Refusal("INVALID_ARGUMENT", `an append replaces at most ${MOST_REPLACED} records`);
+    }
+    if (mayDelete) return undefined;
+    assertAdds(request);
+    if (expected === 0) return undefined;
     let place = this.#places.get(threadId);
     if (place === undefined || !isAt(place, request)) {
       const found = await this.#place(threadId);
@@ -50,7 +57,7 @@ export class AppendGate {
       place = found.place;
       this.#places.set(threadId, place);
     }
-    const fault = await this.#faultIn(threadId, request, place, mayDelete);
+    const fault = await this.#faultIn(threadId, request, place);
     if (fault === undefined) return undefined;
     const now = await this.#place(threadId);
     if (now !== undefined && isAt(now.place, request)) throw fault;
@@ -58,85 +65,84 @@ export class AppendGate {
   }
 
   /** To be called after every append that was made. */
-  appended(threadId: string, { generation, record: { seq, base, head } }: AppendRequest): void {
-    this.#places.set(threadId, { generation, seq, base, head });
+  appended(threadId: string, request: AppendRequest): void {
+    const last = recordsIn(request).at(-1) ?? request.record;
+    this.#places.set(threadId, standpoint(request.generation, last));
   }
 
-  async #place(threadId: string): Promise<{ readonly place: KnownPlace; readonly entry: LogEntry } | undefined> {
+  async #place(threadId: string): Promise<{ readonly place: Standpoint; readonly entry: LogEntry } | undefined> {
     const tail = await this.#log.tail(threadId);
-    if (tail === undefined) return undefined;
-    const { seq, base, head } = tail.entry;
-    return { place: { generation: tail.generation, seq, base, head }, entry: tail.entry };
+    return tail && { place: standpoint(tail.generation, tail.entry), entry: tail.entry };
   }
 
-  async #faultIn(
-    threadId: string,
-    request: AppendRequest,
-    tail: KnownPlace,
-    mayDelete: boolean,
-  ): Promise<Refusal | undefined> {
-    if (!mayDelete) {
-      const { record, drop = [] } = request;
-      const movesHead = record.head !== tail.head || (record.head > 0 && record.base > tail.base);
-      if (record.checkpointId === undefined && movesHead)
-        return needsDelete("to change which checkpoint is the newest");
-      for (const seq of drop) {
-        const [found] = await this.#log.list(threadId, { before: seq + 1, limit: 1 });
-        if (found?.seq === seq) return needsDelete("to take checkpoints out");
-      }
+  async #faultIn(threadId: string, request: AppendRequest, tail: Standpoint): Promise<Refusal | undefined> {
+    let before: Pick<LogEntry, "head" | "base"> = tail;
+    for (const record of recordsIn(request)) {
+      const isOwn = record.head === record.seq;
+      const hidesHead = record.head !== before.head || (record.head > 0 && record.base > before.base);
+      if (!isOwn && hidesHead) return needsDelete("to change which checkpoint is the newest");
+      if (isGraph(record) !== tail.isGraph) return otherKind(tail);
+      before = record;
     }
-    for (const { seq, checkpointId } of written(request)) {
-      if (checkpointId === undefined) continue;
-      const found = await this.#log.entry(threadId, checkpointId);
-      if (found === undefined || found.seq === seq || found.seq > request.expected) continue;
-      if (!goes(found, request)) return taken(checkpointId, found.seq);
+    for (const seq of request.drop ?? []) {
+      const [found] = await this.#log.list(threadId, { before: seq + 1, limit: 1 });
+      if (found?.seq === seq) return needsDelete("to take checkpoints out");
+    }
+    return tail.isGraph ? undefined : this.#takenIn(threadId, request);
+  }
+
+  async #takenIn(threadId: string, request: AppendRequest): Promise<Refusal | undefined> {
+    const names = recordsIn(request).flatMap(namesOf);
+    if (new Set(names).size < names.length) return twice();
+    for (const name of names) {
+      const found = await this.#log.entry(threadId, name);
+      if (found !== undefined && found.seq <= request.expected) return taken(name, found.seq);
     }
     return undefined;
   }
 }
 
-const written = ({ record, replace = [] }: AppendRequest): readonly LogEntry[] => [record, ...replace];
+const standpoint = (generation: string, entry: LogEntry): Standpoint => {
+  const { seq, base, head } = entry;
+  return { generation, seq, base, head, isGraph: isGraph(entry) };
+};
 
-const isAt = (place: KnownPlace, { generation, expected }: AppendRequest): boolean =>
-  place.generation === generation && place.seq === expected;
-
-const needsLooking = (request: AppendRequest, mayDelete: boolean): boolean =>
-  written(request).some(({ checkpointId }) => checkpointId !== undefined) ||
-  (!mayDelete && (request.record.checkpointId === undefined || (request.drop ?? []).length > 0));
-
-/** Whether this append itself takes the record away, or gives it another id. */
-const goes = ({ seq, checkpointId }: LogEntry, { drop = [], dropBelow = 0, replace = [] }: AppendRequest): boolean =>
-  seq < dropBelow ||
-  drop.includes(seq) ||
-  replace.some((other) => other.seq === seq && other.checkpointId !== checkpointId);
-
-function assertOwnNames(request: AppendRequest): void {
-  if ((request.replace ?? []).length > MOST_REPLACED) {
-    throw new Refusal("INVALID_ARGUMENT", `an append replaces at most ${MOST_REPLACED} records`);
-  }
-  const ids = written(request).flatMap(({ checkpointId }) => checkpointId ?? []);
-  if (new Set(ids).size < ids.length) {
-    throw new Refusal("INVALID_ARGUMENT", "two records of an append carry the same checkpoint id");
+/** Of an entry whose header a stranger may have made. */
+function isGraph(entry: LogEntry): boolean {
+  try {
+    return openHeader(entry).thread?.kind === "graph";
+  } catch {
+    return false;
   }
 }
 
+const isAt = (place: Standpoint, { generation, expected }: AppendRequest): boolean =>
+  place.generation === generation && place.seq === expected;
+
 /** Whoever may only write may add, and tidy up after a lease; to take checkpoints out, now or at a set time, is to delete. */
-function assertAdds({ record, replace = [], drop = [], dropBelow, ttlMs }: AppendRequest): void {
+function assertAdds({ replace = [], drop = [], dropBelow, ttlMs }: AppendRequest): void {
   if (ttlMs !== undefined) throw needsDelete("to let a thread expire");
   if (replace.length > 0 || dropBelow !== undefined || drop.length > MARKS_AT_ONCE) {
     throw needsDelete("to take checkpoints out");
-  }
-  if (record.checkpointId !== undefined && record.head !== record.seq) {
-    throw needsDelete("to change which checkpoint is the newest");
   }
 }
 
 const needsDelete = (what: string): Refusal =>
   new Refusal("PERMISSION_DENIED", `${what}, the token needs the scope threads:delete`);
 
-const taken = (checkpointId: string, seq: number): Refusal =>
+const otherKind = ({ isGraph: isOfGraph }: Standpoint): Refusal =>
   new Refusal(
     "INVALID_ARGUMENT",
-    `record ${seq} of the thread carries the checkpoint id ${JSON.stringify(checkpointId)} already; drop it in the same append, or take another id`,
+    `the thread is ${isOfGraph ? "a graph's" : "an agent's"}, and takes no records of another kind`,
+    { status: 409 },
+  );
+
+const twice = (): Refusal =>
+  new Refusal("INVALID_ARGUMENT", "two records of an append carry the same name", { status: 409 });
+
+const taken = (name: string, seq: number): Refusal =>
+  new Refusal(
+    "INVALID_ARGUMENT",
+    `record ${seq} of the thread carries the name ${JSON.stringify(name)} already; take another one`,
     { status: 409 },
   );

@@ -1,6 +1,6 @@
-import { assertAppend } from "../checkpoint/append-rules.ts";
+import { assertAppend, recordsIn } from "../checkpoint/append-rules.ts";
 import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
-import type { AppendRequest, LogChain } from "../checkpoint/thread-log.ts";
+import type { AppendRequest, KnownPlace, LogChain } from "../checkpoint/thread-log.ts";
 import { assertCheckpointId, assertThreadId, assertWriteId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import { Fields } from "../wire/fields.ts";
@@ -71,21 +71,20 @@ export const OPERATE: Readonly<Record<Operation, Operate>> = {
     return jsonAnswer(foundTailJson(tail), 200, tag === undefined ? {} : { etag: tag });
   },
 
-  readTail: async ({ log, thread }) => chainAnswer(await log.readTail(thread)),
+  readTail: async ({ log, thread, query }) => chainAnswer(await log.readTail(thread, knownPlaceIn(query))),
+  readRecords: async ({ log, thread, query }) => chainAnswer(await log.readRecords(thread, rangeIn(query))),
   readCheckpoint: async ({ log, thread, checkpoint }) => chainAnswer(await log.readCheckpoint(thread, checkpoint)),
   entry: async ({ log, thread, checkpoint }) => jsonAnswer(foundEntryJson(await log.entry(thread, checkpoint))),
 
   list: async ({ log, thread, query }) => {
-    const before = query.has("before") ? countIn(query, "before") : undefined;
-    const options = { limit: limitOf(countIn(query, "limit")), ...(before !== undefined && { before }) };
-    return jsonAnswer(entriesJson(await log.list(thread, options)));
+    return jsonAnswer(entriesJson(await log.list(thread, rangeIn(query))));
   },
 
   append: async ({ log, thread, headers, preconditions, body, principal }) => {
     const request = decodeAppend(body);
     assertConsistent(request, preconditions, headers);
     const outcome = await log.append(thread, request, principal.scopes.has("threads:delete"));
-    const seq = outcome.appended ? request.record.seq : (outcome.tail?.seq ?? 0);
+    const seq = outcome.appended ? (recordsIn(request).at(-1)?.seq ?? 0) : (outcome.tail?.seq ?? 0);
     const generation = outcome.appended ? request.generation : outcome.generation;
     const tag = generation === undefined ? {} : { etag: entityTag({ generation, seq }) };
     return jsonAnswer(outcomeJson(outcome), outcome.appended ? 201 : 412, tag);
@@ -160,6 +159,18 @@ function assertJson(valueJson: string): void {
   }
 }
 
+function rangeIn(query: URLSearchParams): { readonly before?: number; readonly limit: number } {
+  const before = query.has("before") ? { before: countIn(query, "before") } : {};
+  return { limit: limitOf(countIn(query, "limit")), ...before };
+}
+
+function knownPlaceIn(query: URLSearchParams): KnownPlace | undefined {
+  const generation = query.get("generation");
+  if (generation !== null) return { generation, seq: countIn(query, "after") };
+  if (query.has("after")) throw new Refusal("INVALID_ARGUMENT", "after goes with generation");
+  return undefined;
+}
+
 function countIn(query: URLSearchParams, name: string): number {
   const text = query.get(name) ?? "";
   if (/^\d{1,15}$/.test(text)) return Number(text);
@@ -183,10 +194,10 @@ async function removeIf(log: TenantLog, thread: string, asked: Preconditions): P
 
 /** Before anything touches the log: what the library sees to on its own side, of what a stranger may have made by hand. */
 function assertConsistent(request: AppendRequest, asked: Preconditions, headers: Headers): void {
-  const { generation, expected, record, replace = [] } = request;
+  const { generation, expected, record, more = [], replace = [] } = request;
   asRefusal(() => assertAppend(request));
   asRefusal(() => assertWriteId(generation));
-  for (const { writeId, checkpointId, metadata } of [record, ...replace]) {
+  for (const { writeId, checkpointId, metadata } of [record, ...more, ...replace]) {
     asRefusal(() => assertWriteId(writeId));
     if (checkpointId !== undefined) asRefusal(() => assertCheckpointId(checkpointId));
     if (metadata !== undefined) assertMetadata(metadata);

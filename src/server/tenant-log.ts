@@ -1,9 +1,11 @@
+import { recordsIn } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { PrefixLog } from "../checkpoint/prefix-log.ts";
 import { catchUpIndex } from "../checkpoint/searching.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -25,6 +27,11 @@ import { Refusal } from "./refusal.ts";
 export interface PageQuery {
   readonly prefix: string;
   readonly cursor: string | undefined;
+  readonly limit: number;
+}
+
+interface Range {
+  readonly before?: number;
   readonly limit: number;
 }
 
@@ -92,9 +99,10 @@ export class TenantLog {
     return outcome;
   }
 
-  async #assertAcceptable({ record, replace = [], ttlMs }: AppendRequest): Promise<void> {
+  async #assertAcceptable(request: AppendRequest): Promise<void> {
+    const { replace = [], ttlMs } = request;
     const { log } = await this.capabilities();
-    for (const { seq, body } of [record, ...replace]) {
+    for (const { seq, body } of [...recordsIn(request), ...replace]) {
       if (body.byteLength <= log.maxRecordBytes) continue;
       throw new Refusal("TOO_LARGE", `record ${seq} is ${body.byteLength} bytes; at most ${log.maxRecordBytes}`);
     }
@@ -108,25 +116,30 @@ export class TenantLog {
     return this.#context.call(place, () => work(this.#part));
   }
 
-  readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#call({ operation: "readTail", threadId }, (log) => log.readTail(threadId));
+  readTail(threadId: string, newerThan: KnownPlace | undefined): Promise<LogChain | undefined> {
+    const options = newerThan === undefined ? {} : { newerThan };
+    return this.#call({ operation: "readTail", threadId }, (log) => log.readTail(threadId, options));
   }
 
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    const place = { operation: "readCheckpoint", threadId, checkpointId };
-    return this.#call(place, (log) => log.readCheckpoint(threadId, checkpointId));
+  readRecords(threadId: string, options: Range): Promise<LogChain | undefined> {
+    return this.#call({ operation: "readRecords", threadId }, (log) => log.readRecords(threadId, options));
   }
 
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    const place = { operation: "entry", threadId, checkpointId };
-    return this.#call(place, (log) => log.entry(threadId, checkpointId));
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    const place = { operation: "readCheckpoint", threadId, checkpointId: name };
+    return this.#call(place, (log) => log.readCheckpoint(threadId, name));
+  }
+
+  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const place = { operation: "entry", threadId, checkpointId: name };
+    return this.#call(place, (log) => log.entry(threadId, name));
   }
 
   tail(threadId: string): Promise<ThreadTail | undefined> {
     return this.#call({ operation: "tail", threadId }, (log) => log.tail(threadId));
   }
 
-  list(threadId: string, options: { readonly before?: number; readonly limit: number }): Promise<readonly LogEntry[]> {
+  list(threadId: string, options: Range): Promise<readonly LogEntry[]> {
     return this.#call({ operation: "list", threadId }, (log) => log.list(threadId, options));
   }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { decodeText, decodeValue, encodeText, encodeValue } from "./codec.ts";
+import { SealedValue } from "./sealed-value.ts";
 
 const roundTrip = (value: unknown): unknown => decodeText(encodeText(value, "value"), "value");
 const fromJson = (text: string): unknown => JSON.parse(text);
@@ -21,6 +22,7 @@ describe("each value that JSON lacks has its own stored form", () => {
     ["bytes", Uint8Array.of(0, 127, 128, 255), '{"$":"bytes","v":"AH+A/w=="}'],
     ["a Buffer", Buffer.from([0, 127, 128, 255]), '{"$":"buffer","v":"AH+A/w=="}'],
     ["an object with a $ key", { $: 1, b: 2 }, '{"$":"object","v":{"$":1,"b":2}}'],
+    ["a sealed value", new SealedValue("subject-7", "AAECAw=="), '{"$":"sealed","k":"subject-7","v":"AAECAw=="}'],
     ["an object without a prototype", Object.assign(Object.create(null), { a: 1 }), '{"$":"bare","v":{"a":1}}'],
   ];
   test.each(cases)("%s", (_, value, stored) => {
@@ -151,6 +153,8 @@ describe("text that is not ours", () => {
     '{"$":"set","v":{"length":1}}',
     '{"$":"object"}',
     '{"$":"object","v":[]}',
+    '{"$":"sealed","v":"AAECAw=="}',
+    '{"$":"sealed","k":"subject-7","v":"@@"}',
     '{"$":"bare","v":null}',
     '{"$":"bare","v":"x"}',
   ];

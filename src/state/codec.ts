@@ -2,6 +2,7 @@ import { StateError } from "../errors.ts";
 import { defineOwn, immutableCopy, MAX_DEPTH, own, ownBytes } from "./immutable.ts";
 import { pathTo } from "./path.ts";
 import { sealDate, sealMap, sealSet } from "./read-only.ts";
+import { SealedValue } from "./sealed-value.ts";
 
 /**
  * Lossless JSON. Values that JSON lacks travel as an object whose only marker
@@ -15,6 +16,7 @@ import { sealDate, sealMap, sealSet } from "./read-only.ts";
  *   {"$":"bytes","v":base64}         {"$":"buffer","v":base64}        (Uint8Array, Buffer)
  *   {"$":"object","v":{…}}           an object of the user's that has a "$" key
  *   {"$":"bare","v":{…}}             an object without a prototype
+ *   {"$":"sealed","k":key id,"v":base64}                             a value that only that key opens
  */
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
@@ -137,6 +139,7 @@ function encodeObject(value: object, met: Uint8Array[]): JsonValue {
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     return { [TAG]: Buffer.isBuffer(value) ? "buffer" : "bytes", v: bytes.toString("base64") };
   }
+  if (value instanceof SealedValue) return { [TAG]: "sealed", k: value.keyId, v: value.sealed };
   const plain = encodeProperties(value as Record<string, unknown>, met);
   if (Object.getPrototypeOf(value) === null) return { [TAG]: "bare", v: plain };
   return Object.hasOwn(value, TAG) ? { [TAG]: "object", v: plain } : plain;
@@ -188,7 +191,7 @@ function decodeProperties(record: Record<string, unknown>, source: Source, depth
 }
 
 function decodeTag(record: Record<string, unknown>, source: Source, depth: number): unknown {
-  const { [TAG]: tag, v } = record;
+  const { [TAG]: tag, k, v } = record;
   switch (tag) {
     case "undefined":
       return undefined;
@@ -220,6 +223,9 @@ function decodeTag(record: Record<string, unknown>, source: Source, depth: numbe
     case "bare":
       if (isPlain(v))
         return decodeProperties(Object.setPrototypeOf(v, null) as Record<string, unknown>, source, depth + 1);
+      break;
+    case "sealed":
+      if (typeof k === "string" && isBase64(v)) return own(new SealedValue(k, v));
       break;
     default:
       throw new StateError("INCOMPATIBLE", `${source.name} holds a value of the unknown kind ${JSON.stringify(tag)}`, {

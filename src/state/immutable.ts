@@ -2,6 +2,7 @@ import { types } from "node:util";
 import { StateError } from "../errors.ts";
 import { type Place, readablePath } from "./path.ts";
 import { sealDate, sealMap, sealSet } from "./read-only.ts";
+import { SealedValue } from "./sealed-value.ts";
 
 /**
  * The doorway into state. What passes it is a private, frozen copy made only of
@@ -193,6 +194,11 @@ function copyObject(value: object, place: Place, depth: number, passage: Passage
         items.push(copy(item, itemPlace, depth + 1, passage));
       }
       return own(sealSet(new Set(items)));
+    }
+    case SealedValue.prototype: {
+      const { keyId, sealed } = value as SealedValue;
+      spend(passage, sealed.length, place);
+      return own(new SealedValue(keyId, sealed));
     }
     case Uint8Array.prototype:
     case Buffer.prototype:

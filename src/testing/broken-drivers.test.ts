@@ -7,6 +7,7 @@ import { contentFaults } from "./broken-drivers/content-faults.ts";
 import { DeferredIndexLog } from "./broken-drivers/deferred-index-log.ts";
 import type { DriverFault } from "./broken-drivers/fault.ts";
 import { findingFaults } from "./broken-drivers/finding-faults.ts";
+import { namingFaults } from "./broken-drivers/naming-faults.ts";
 import { positionFaults } from "./broken-drivers/position-faults.ts";
 import { readingFaults } from "./broken-drivers/reading-faults.ts";
 import { ReferenceLog } from "./broken-drivers/reference-log.ts";
@@ -20,6 +21,7 @@ import type { ThreadLogCase } from "./thread-log-cases/thread-log-case.ts";
 const FAULTS: readonly DriverFault[] = [
   ...appendFaults,
   ...contentFaults,
+  ...namingFaults,
   ...positionFaults,
   ...readingFaults,
   ...threadFaults,

@@ -41,7 +41,17 @@ export const atCall =
   (call) =>
     call.number === number ? fault : undefined;
 
-type Method = "append" | "readTail" | "readCheckpoint" | "entry" | "tail" | "list" | "remove" | "copy" | "listThreads";
+type Method =
+  | "append"
+  | "readTail"
+  | "readCheckpoint"
+  | "readRecords"
+  | "entry"
+  | "tail"
+  | "list"
+  | "remove"
+  | "copy"
+  | "listThreads";
 
 /**
  * Any driver, with failures: for proofs of the form "fail the n-th call, for
@@ -55,6 +65,7 @@ export class FaultyLog implements ThreadLog {
   readonly append: ThreadLog["append"];
   readonly readTail: ThreadLog["readTail"];
   readonly readCheckpoint: ThreadLog["readCheckpoint"];
+  readonly readRecords: ThreadLog["readRecords"];
   readonly entry: ThreadLog["entry"];
   readonly tail: ThreadLog["tail"];
   readonly list: ThreadLog["list"];
@@ -67,6 +78,7 @@ export class FaultyLog implements ThreadLog {
   readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
   readonly now?: NonNullable<ThreadLog["now"]>;
   readonly connect?: NonNullable<ThreadLog["connect"]>;
+  readonly declined?: NonNullable<ThreadLog["declined"]>;
   readonly #log: ThreadLog;
   readonly #options: FaultyLogOptions;
 
@@ -77,6 +89,7 @@ export class FaultyLog implements ThreadLog {
     this.append = this.#through("append");
     this.readTail = this.#through("readTail");
     this.readCheckpoint = this.#through("readCheckpoint");
+    this.readRecords = this.#through("readRecords");
     this.entry = this.#through("entry");
     this.tail = this.#through("tail");
     this.list = this.#through("list");
@@ -84,7 +97,7 @@ export class FaultyLog implements ThreadLog {
     this.copy = this.#through("copy");
     this.listThreads = this.#through("listThreads");
     // What the driver lacks is lacking here too: the class above chooses its way by that.
-    const { search, catchUp, queryMetadata, subscribe, now, connect } = log;
+    const { search, catchUp, queryMetadata, subscribe, now, connect, declined } = log;
     if (search) this.search = (...args) => this.#meet("search", () => search.apply(log, args));
     if (catchUp) this.catchUp = (...args) => this.#meet("catchUp", () => catchUp.apply(log, args));
     if (queryMetadata)
@@ -92,6 +105,8 @@ export class FaultyLog implements ThreadLog {
     if (subscribe) this.subscribe = (...args) => subscribe.apply(log, args);
     if (now) this.now = () => this.#meet("now", () => now.apply(log));
     if (connect) this.connect = () => connect.apply(log);
+    // A fault of ours says nothing of what the storage did.
+    if (declined) this.declined = (error) => !(error instanceof InjectedFault) && declined.call(log, error);
   }
 
   get capabilities(): LogCapabilities {

@@ -16,12 +16,13 @@ import { type BodyReader, decodeFrame, encodeFrame } from "./frame.ts";
 import type { JsonLimits } from "./json-shape.ts";
 
 /** Fields that are `undefined` are left out: `JSON.stringify` does that. */
-const entryJson = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogEntry): LogEntry => ({
+const entryJson = ({ seq, writeId, base, head, checkpointId, names, header, metadata }: LogEntry): LogEntry => ({
   seq,
   writeId,
   base,
   head,
   checkpointId,
+  ...(names !== undefined && { names }),
   header,
   metadata,
 });
@@ -38,6 +39,7 @@ const readEntry = (fields: Fields): LogEntry => ({
   base: fields.count("base"),
   head: fields.count("head"),
   checkpointId: fields.optionalText("checkpointId"),
+  ...(fields.has("names") && { names: fields.texts("names") }),
   header: fields.text("header"),
   metadata: fields.optionalText("metadata"),
 });
@@ -48,19 +50,26 @@ const readRecord = (fields: Fields, bodies: BodyReader): LogRecord => ({
   body: bodies.next(fields.count("bytes")),
 });
 
-export function encodeAppend({ record, replace = [], ...rest }: AppendRequest): Uint8Array {
-  const head = { ...rest, record: recordJson(record), replace: replace.map(recordJson) };
+/** The bodies follow in the order of the fields: `record`, `more`, `replace`. */
+export function encodeAppend({ record, more = [], replace = [], ...rest }: AppendRequest): Uint8Array {
+  const behind = more.length === 0 ? {} : { more: more.map(recordJson) };
+  const head = { ...rest, record: recordJson(record), ...behind, replace: replace.map(recordJson) };
   return encodeFrame(
     head,
-    [record, ...replace].map(({ body }) => body),
+    [record, ...more, ...replace].map(({ body }) => body),
   );
 }
 
 /** More than any edit of a history names; a request of a stranger must not be a tree of millions. */
 const APPEND_SHAPE: JsonLimits = { depth: 4, values: 20_000 };
 
-const RECORD_FIELDS = ["seq", "writeId", "base", "head", "checkpointId", "header", "metadata", "words", "bytes"];
-const APPEND_FIELDS = ["generation", "expected", "record", "replace", "drop", "dropBelow", "ttlMs"];
+const RECORD_FIELDS = [
+  ...["seq", "writeId", "base", "head", "checkpointId", "names", "header", "metadata", "words", "bytes"],
+];
+const APPEND_FIELDS = ["generation", "expected", "record", "more", "replace", "drop", "dropBelow", "ttlMs"];
+
+const readRecords = (head: Fields, name: "more" | "replace", bodies: BodyReader): readonly LogRecord[] =>
+  head.objects(name).map((fields) => readRecord(fields.only(...RECORD_FIELDS), bodies));
 
 const readAppend = (head: Fields, bodies: BodyReader): AppendRequest => {
   head.only(...APPEND_FIELDS);
@@ -70,7 +79,8 @@ const readAppend = (head: Fields, bodies: BodyReader): AppendRequest => {
     generation: head.text("generation"),
     expected: head.count("expected"),
     record: readRecord(head.object("record").only(...RECORD_FIELDS), bodies),
-    replace: head.objects("replace").map((fields) => readRecord(fields.only(...RECORD_FIELDS), bodies)),
+    ...(head.has("more") && { more: readRecords(head, "more", bodies) }),
+    replace: readRecords(head, "replace", bodies),
     ...(head.has("drop") && { drop: head.counts("drop") }),
     ...(dropBelow !== undefined && { dropBelow }),
     ...(ttlMs !== undefined && { ttlMs }),

@@ -65,6 +65,7 @@ export type Operation =
   | "tail"
   | "remove"
   | "readTail"
+  | "readRecords"
   | "append"
   | "list"
   | "entry"
@@ -141,7 +142,21 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}/state",
     access: "threads:read",
-    means: "The newest record and every record it builds on",
+    means:
+      "The newest record and every record it builds on. Whoever knows the thread up to a place names it, and is given only what is newer where that place is still in the thread",
+    query: [
+      { name: "generation", means: "Of the place that is known", schema: "text" },
+      { name: "after", means: "Its position; goes with generation", schema: "position" },
+    ],
+    isTagged: true,
+    answers: [chain, absent],
+  },
+  readRecords: {
+    method: "GET",
+    path: "/v1/threads/{thread}/records",
+    access: "threads:read",
+    means: "The newest records with their bodies, whether or not they are checkpoints; fewer where they are large",
+    query: [{ name: "before", means: "Only those below this position", schema: "position" }, limit],
     isTagged: true,
     answers: [chain, absent],
   },
@@ -150,7 +165,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     path: "/v1/threads/{thread}/records",
     access: "threads:write",
     means:
-      "Adds one record at the place named by If-Match, or makes the thread. To take checkpoints out, or to let the thread expire, needs threads:delete too",
+      "Adds a record, or several, at the place named by If-Match, or makes the thread. To take checkpoints out, or to let the thread expire, needs threads:delete too",
     precondition: "required",
     request: { type: FRAME_TYPE, schema: "Append" },
     answers: [
@@ -170,14 +185,14 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}/checkpoints/{checkpoint}",
     access: "threads:read",
-    means: "One checkpoint without its body",
+    means: "The newest record with this name, without its body",
     answers: [json("FoundEntry", "Its entry"), absent],
   },
   readCheckpoint: {
     method: "GET",
     path: "/v1/threads/{thread}/checkpoints/{checkpoint}/state",
     access: "threads:read",
-    means: "One checkpoint and every record it builds on",
+    means: "The newest record with this name, and every record it builds on",
     isTagged: true,
     answers: [chain, absent],
   },

@@ -1,6 +1,6 @@
 /** JSON Schema of every message, for the description. The readers in messages.ts are what both ends go by. */
 
-import { LONGEST_TTL_MS } from "../checkpoint/append-rules.ts";
+import { LONGEST_TTL_MS, MOST_NAMES, MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import { MAX_ID_BYTES } from "../driver/ids.ts";
 import { MAX_PAGE_ITEMS, MAX_WORDS } from "./protocol.ts";
 
@@ -65,7 +65,8 @@ const metadata: Schema = {
   contentMediaType: "application/json",
   description: "A JSON object as text",
 };
-const entryExtras = { checkpointId: id, metadata };
+const names: Schema = { ...list(id), minItems: 1, maxItems: MOST_NAMES, uniqueItems: true };
+const entryExtras = { checkpointId: id, names, metadata };
 
 export type SchemaName =
   | "Status"
@@ -123,6 +124,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
         replace: { ...list(ref("Record")), maxItems: 100 },
       },
       {
+        more: { ...list(ref("Record")), maxItems: MOST_RECORDS - 1 },
         drop: list(position),
         dropBelow: position,
         ttlMs: { type: "number", exclusiveMinimum: 0, maximum: LONGEST_TTL_MS },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { encodeMetadata } from "../../src/checkpoint/metadata.ts";
-import type { AppendRequest, ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { AppendRequest, LogRecord, ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type ServeOptions } from "../../src/server/index.ts";
 import { grow, markAt, put, recordAt, requestFor } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { encodeAppend } from "../../src/wire/messages.ts";
@@ -72,7 +72,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
       const answer = await append(id, requestFor(recordAt(4, { checkpointId })));
       expect([answer.status, answer.body]).toEqual([
         409,
-        expect.stringMatching(/"INVALID_ARGUMENT".*carries the checkpoint id .* already/),
+        expect.stringMatching(/"INVALID_ARGUMENT".*carries the name .* already/),
       ]);
     }
     expect(await idsOf(id)).toEqual(["checkpoint-3", "checkpoint-2", "checkpoint-1"]);
@@ -87,13 +87,29 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     expect(await idsOf(id)).toEqual(["checkpoint-2", "checkpoint-3", "checkpoint-1"]);
   });
 
-  test("A5: two records of one append, or a replacement, give no id to a second record", async () => {
+  test("A5: whoever may only write gives no name to two records of one append, and moves no further name", async () => {
     const id = await thread();
-    const twice = requestFor(recordAt(4, { checkpointId: "x" }), { replace: [recordAt(2, { checkpointId: "x" })] });
-    expect((await append(id, twice, keeper.token)).status).toBe(400);
-    const renamed = requestFor(recordAt(4), { replace: [recordAt(2, { checkpointId: "checkpoint-1" })] });
-    expect((await append(id, renamed, keeper.token)).status).toBe(409);
+    const twice = requestFor(recordAt(4, { names: ["x"] }), { more: [recordAt(5, { checkpointId: "x" })] });
+    expect((await append(id, twice)).status).toBe(409);
+    expect((await append(id, requestFor(recordAt(4, { names: ["checkpoint-1"] })))).status).toBe(409);
+    const hidden = requestFor(recordAt(4), { more: [markAt(5, { head: 4, base: 5 })] });
+    expect((await append(id, hidden)).status).toBe(403);
     expect(await idsOf(id)).toEqual(["checkpoint-3", "checkpoint-2", "checkpoint-1"]);
+    const several = requestFor(recordAt(4, { names: ["x"] }), { more: [recordAt(5), markAt(6, { head: 5 })] });
+    expect((await append(id, several)).status).toBe(201);
+    expect(await place.log.entry(id, "x")).toMatchObject({ seq: 4 });
+  });
+
+  test("in the thread of a graph a name may be taken over, and no record of an agent comes into it", async () => {
+    const id = `graph ${++threads}`;
+    const header = JSON.stringify({ format: 1, kind: "base", thread: { kind: "graph" } });
+    const of = (seq: number, fields: Partial<LogRecord> = {}) => requestFor(recordAt(seq, { header, ...fields }));
+    expect((await append(id, of(1))).status).toBe(201);
+    expect((await append(id, of(2, { checkpointId: "checkpoint-1", head: 1 }))).status).toBe(201);
+    expect(await place.log.entry(id, "checkpoint-1")).toMatchObject({ seq: 2, head: 1 });
+    expect((await append(id, requestFor(recordAt(3)))).status).toBe(409);
+    const agents = await thread();
+    expect((await append(agents, of(4))).status).toBe(409);
   });
 
   test("A5: an append to a place that the thread has not reached is refused before it can be true", async () => {

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { FileCheckpointer } from "../../src/backends/file/index.ts";
 import { FileLog } from "../../src/backends/file/log.ts";
-import { openDatabase, type SqliteDatabase } from "../../src/backends/sqlite/connect.ts";
+import type { SqliteDatabase } from "../../src/backends/sqlite/connect.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import { SqliteLog } from "../../src/backends/sqlite/log.ts";
+import { openDatabase } from "../../src/backends/sqlite/open-file.ts";
 import { sqliteLogOptions } from "../../src/backends/sqlite/options.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { configure, openDatabase } from "../../src/backends/sqlite/connect.ts";
+import { configure, openDatabase } from "../../src/backends/sqlite/open-file.ts";
 import { type DiskBackend, databasePath, openOnDisk } from "./disk-backends.ts";
 import { type Life, lifeOf, replayed } from "./life.ts";
 import type { ProgramProcess, Programs } from "./programs.ts";

@@ -12,14 +12,11 @@ import {
   toolMessage,
   userMessage,
 } from "../../src/state/message.ts";
-import { type AnthropicBody, assertValidAnthropicBody } from "../../src/testing/models/wire-anthropic.ts";
-import { assertValidOpenAIChatBody, type OpenAIChatBody } from "../../src/testing/models/wire-openai-chat.ts";
-import {
-  assertValidOpenAIResponsesBody,
-  type OpenAIResponsesBody,
-} from "../../src/testing/models/wire-openai-responses.ts";
 import { runs } from "../property-seed.ts";
 import { LOOKUP } from "./conversation.ts";
+import { type AnthropicBody, assertValidAnthropicBody } from "./wire-anthropic.ts";
+import { assertValidOpenAIChatBody, type OpenAIChatBody } from "./wire-openai-chat.ts";
+import { assertValidOpenAIResponsesBody, type OpenAIResponsesBody } from "./wire-openai-responses.ts";
 
 /** Histories that keep the port's promise, with all that models and other providers may have left in them. */
 const words = fc.constantFrom("Yes.", "", "  ", "\n\n", "See \u{1f511}", "{}");

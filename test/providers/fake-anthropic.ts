@@ -1,9 +1,4 @@
 import {
-  type AnthropicBlock,
-  type AnthropicBody,
-  faultInAnthropicBody,
-} from "../../src/testing/models/wire-anthropic.ts";
-import {
   type FakeAnswer,
   type FakeBlock,
   type FakeDialect,
@@ -14,6 +9,7 @@ import {
   type RecordedRequest,
   startFakeProvider,
 } from "./fake-provider.ts";
+import { type AnthropicBlock, type AnthropicBody, faultInAnthropicBody } from "./wire-anthropic.ts";
 
 export const ANTHROPIC_KEY = "sk-ant-fake-0123456789abcdef";
 

@@ -1,10 +1,3 @@
-import { faultInOpenAIChatBody, type OpenAIChatBody } from "../../src/testing/models/wire-openai-chat.ts";
-import {
-  faultInOpenAIResponsesBody,
-  type OpenAIInputItem,
-  type OpenAIItemMemory,
-  type OpenAIResponsesBody,
-} from "../../src/testing/models/wire-openai-responses.ts";
 import {
   type FakeAnswer,
   type FakeDialect,
@@ -15,6 +8,13 @@ import {
   type RecordedRequest,
   startFakeProvider,
 } from "./fake-provider.ts";
+import { faultInOpenAIChatBody, type OpenAIChatBody } from "./wire-openai-chat.ts";
+import {
+  faultInOpenAIResponsesBody,
+  type OpenAIInputItem,
+  type OpenAIItemMemory,
+  type OpenAIResponsesBody,
+} from "./wire-openai-responses.ts";
 
 export const OPENAI_KEY = "sk-fake-0123456789abcdef";
 

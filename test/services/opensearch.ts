@@ -30,7 +30,7 @@ export async function startOpensearch(): Promise<TestServer> {
     program: "java",
     arguments: [
       // Few cores, short lives: what saves the start is worth more than what speeds up the long run.
-      ...["-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars],
+      ...["-Xms512m", "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars],
       "org.codelibs.opensearch.runner.OpenSearchRunner",
       ...["-numOfNode", "1", "-baseHttpPort", String(port - 1), "-clusterName", cluster],
       ...["-basePath", join(folder, "node"), "-confPath", settings],

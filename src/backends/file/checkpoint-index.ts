@@ -1,38 +1,50 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import { Recent } from "../../internal/recent.ts";
-import type { Snapshot } from "./snapshot.ts";
+import type { NamedPlace, Snapshot } from "./snapshot.ts";
 
-interface KnownIds {
+interface KnownNames {
   /** While it stands, no record was replaced or dropped: what was read once is still so. */
   readonly edition: string;
-  readonly byPosition: Map<number, string | undefined>;
+  readonly byFile: Map<number, readonly NamedPlace[]>;
 }
 
 /**
- * Which record carries which checkpoint id. The files are the truth; each is
- * asked once, so that looking up a name before every save costs what was added
- * since the last time.
+ * Which record carries which names. The files are the truth; each is asked
+ * once, so that looking up a name before every save costs what was added since
+ * the last time.
  */
 export class CheckpointIndex {
-  readonly #known = new Recent<KnownIds>(100);
+  readonly #known = new Recent<KnownNames>(100);
 
-  /** The position of the record that carries the id. */
-  async find(snapshot: Snapshot, checkpointId: string): Promise<number | undefined> {
-    const ids = this.#idsOf(snapshot);
-    const unknown = snapshot.loose.filter((seq) => !ids.has(seq) || snapshot.isReplaced(seq));
-    await inParallel(unknown, async (seq) => ids.set(seq, (await snapshot.entry(seq))?.checkpointId));
-    return snapshot.loose.findLast((seq) => ids.get(seq) === checkpointId) ?? snapshot.findFolded(checkpointId);
+  /** The position of the newest record that carries the name. */
+  async find(snapshot: Snapshot, name: string): Promise<number | undefined> {
+    const byFile = this.#namesOf(snapshot);
+    const unknown = snapshot.files.filter((file) => !byFile.has(file));
+    await inParallel(unknown, async (file) => byFile.set(file, (await snapshot.entriesAsWritten(file)).map(namesIn)));
+    for (const file of snapshot.files.toReversed()) {
+      const found = byFile.get(file)?.findLast((place) => snapshot.isNamed(place, name));
+      if (found !== undefined) return found.seq;
+    }
+    return snapshot.findFolded(name);
   }
 
-  #idsOf({ place, listing }: Snapshot): Map<number, string | undefined> {
+  #namesOf({ place, listing }: Snapshot): Map<number, readonly NamedPlace[]> {
     const known = this.#known.get(place.path);
     const isOfToday = known !== undefined && listing.editions.includes(known.edition);
-    const byPosition = new Map(isOfToday ? listing.loose.flatMap((seq) => entryOf(known.byPosition, seq)) : []);
+    const byFile = new Map(isOfToday ? listing.loose.flatMap((file) => placesIn(known.byFile, file)) : []);
     const [edition] = listing.editions;
-    if (edition !== undefined) this.#known.set(place.path, { edition, byPosition });
-    return byPosition;
+    if (edition !== undefined) this.#known.set(place.path, { edition, byFile });
+    return byFile;
   }
 }
 
-const entryOf = (ids: ReadonlyMap<number, string | undefined>, seq: number): [number, string | undefined][] =>
-  ids.has(seq) ? [[seq, ids.get(seq)]] : [];
+const namesIn = ({ seq, checkpointId, names }: NamedPlace): NamedPlace =>
+  names === undefined ? { seq, checkpointId } : { seq, checkpointId, names };
+
+function placesIn(
+  byFile: ReadonlyMap<number, readonly NamedPlace[]>,
+  file: number,
+): readonly (readonly [number, readonly NamedPlace[]])[] {
+  const places = byFile.get(file);
+  return places === undefined ? [] : [[file, places]];
+}

@@ -5,7 +5,7 @@ import { inParallel } from "../../internal/in-parallel.ts";
 import { ignoreIfGone } from "./classify.ts";
 import { replaceAt, syncDirectory } from "./durable-write.ts";
 import { type LogPlace, type Range, recordPath, segmentPath } from "./layout.ts";
-import { isThere, listLog } from "./listing.ts";
+import { foldedTo, isThere, listLog } from "./listing.ts";
 import { looseFiles, looseLines } from "./loose-lines.ts";
 import { type RecordEdits, renderRecord, type StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
@@ -15,7 +15,7 @@ import { renderLine } from "./segment-line.ts";
 import { untilSettled } from "./settling.ts";
 import { isDropped, type Snapshot, takeSnapshot, within } from "./snapshot.ts";
 import { changeEdition, renewStaging } from "./staging.ts";
-import { readRecord } from "./stored-record.ts";
+import { readEntry } from "./stored-record.ts";
 
 /** The edits of an append, if it makes any. */
 export function editsOf({ replace = [], drop = [], dropBelow = 0 }: AppendRequest): RecordEdits | undefined {
@@ -64,10 +64,11 @@ class Editing {
   async carryOut(): Promise<void> {
     const { place, listing } = this.#snapshot;
     // Where the beginning of the history goes, most of it is written anew: then all of it becomes one file.
-    if (this.#edits.dropBelow > 0) await this.#joinAll();
+    if (this.#edits.dropBelow > 0) await this.#join(1, listing.segments);
     else {
       for (const range of listing.segments) await this.#editSegment(range);
-      await this.#replaceLoose();
+      if (await this.#changesOneOfSeveral()) await this.#join(foldedTo(listing) + 1, []);
+      else await this.#replaceLoose();
     }
     const dropped = listing.loose.filter((seq) => isDropped(this.#edits, seq)).map((seq) => recordPath(place, seq));
     const covered = (await listLog(place.path)).covered.map((name) => join(place.path, name));
@@ -78,15 +79,28 @@ class Editing {
     await replaceAt(recordPath(place, this.#tail.record.seq), tail, this.#staging);
   }
 
-  async #joinAll(): Promise<void> {
-    const { listing } = this.#snapshot;
-    const range = { from: 1, to: this.#tail.record.seq - 1 };
-    await this.#writeSegment(range, this.#allLines(listing.segments));
+  /** Whether a record goes, or is replaced, that shares its file with others. */
+  async #changesOneOfSeveral(): Promise<boolean> {
+    const { place, listing } = this.#snapshot;
+    const changed = [...this.#edits.drop, ...this.#replaced.keys()];
+    for (const [index, file] of listing.loose.entries()) {
+      // Only up to the tail's own file, which edits do not concern.
+      const end = listing.loose[index + 1] ?? file;
+      const mayBe = end > file + 1 && changed.some((seq) => file <= seq && seq < end);
+      if (mayBe && (await readEntry(place, file, this.#tail)).upTo > file) return true;
+    }
+    return false;
+  }
+
+  /** Puts some segments and all files below the tail's into one segment, edited. It is on the disk before they go. */
+  async #join(from: number, segments: readonly Range[]): Promise<void> {
+    await this.#writeSegment({ from, to: this.#tail.record.seq - 1 }, this.#allLines(segments));
+    await syncDirectory(this.#snapshot.place.path);
   }
 
   async *#allLines(segments: readonly Range[]): AsyncGenerator<RawLines, void, undefined> {
-    const { place, loose } = this.#snapshot;
-    const older = loose.filter((seq) => seq < this.#tail.record.seq);
+    const { place, files } = this.#snapshot;
+    const older = files.filter((file) => file < this.#tail.record.seq);
     for (const [index, range] of segments.entries()) {
       const part = within(range, range, segments[index - 1]);
       const segment = await this.#open(range);
@@ -96,9 +110,7 @@ class Editing {
         await segment.close();
       }
     }
-    const read = async (seq: number): Promise<LogRecord> =>
-      this.#replaced.get(seq) ?? (await readRecord(place, seq, this.#tail)).record;
-    yield* looseLines(await looseFiles(place, older), read);
+    yield* looseLines(await looseFiles(place, older), (file) => this.#snapshot.recordsIn(file));
   }
 
   async #editSegment(range: Range): Promise<void> {
@@ -128,9 +140,9 @@ class Editing {
   }
 
   async #replaceLoose(): Promise<void> {
-    const { place, loose } = this.#snapshot;
-    for (const record of this.#edits.replace.filter(({ seq }) => loose.includes(seq))) {
-      const bytes = renderRecord({ ...this.#tail, record, edits: undefined });
+    const { place, files } = this.#snapshot;
+    for (const record of this.#edits.replace.filter(({ seq }) => files.includes(seq))) {
+      const bytes = renderRecord({ ...this.#tail, record, more: [], edits: undefined });
       await replaceAt(recordPath(place, record.seq), bytes, this.#staging);
     }
   }

@@ -7,6 +7,7 @@ import { createAt, syncDirectory } from "./durable-write.ts";
 import { type LogPlace, type Range, segmentPath } from "./layout.ts";
 import { foldedTo, listLog } from "./listing.ts";
 import { type LooseFile, looseFiles, looseLines } from "./loose-lines.ts";
+import { recordsOf } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
 import { Segment } from "./segment.ts";
 import { type RawLines, segmentText } from "./segment-file.ts";
@@ -24,10 +25,12 @@ export async function fold(root: RootDirectory, place: LogPlace): Promise<void> 
   const staging = await takeStaging(place);
   const snapshot = await takeSnapshot(root, place);
   if (snapshot.tail.removed || snapshot.pending !== undefined) return;
-  const newest = await looseFiles(place, snapshot.loose);
+  const newest = await looseFiles(place, snapshot.files);
   const newestBytes = newest.reduce((sum, { size }) => sum + size, 0);
   const joined = await segmentsToJoin(place, snapshot.listing.segments, newestBytes);
-  const isWorthIt = newest.length + joined.length > 1;
+  // Whoever asks for one of several records that share a file reads all of it; in a segment it is found alone.
+  const isShared = snapshot.tail.entry.seq > (newest.at(-1)?.seq ?? snapshot.tail.entry.seq);
+  const isWorthIt = newest.length + joined.length > 1 || isShared;
   if (isWorthIt) {
     await publish(root, snapshot, { joined, newest, staging }).catch(async (error: unknown) => {
       // A damaged segment stays as it is, and must not keep the newest records from being folded.
@@ -73,7 +76,7 @@ async function publish(
         await segment.close();
       }
     }
-    yield* looseLines(newest, async (seq) => (await readRecord(place, seq, tail)).record);
+    yield* looseLines(newest, async (file) => recordsOf(await readRecord(place, file, tail)));
   };
   // Where somebody else was faster, the same is there already.
   await createAt(segmentPath(place, range), segmentText({ threadId, generation, log, ...range }, lines()), staging);

@@ -1,5 +1,7 @@
 import { dirname } from "node:path";
-import type { AppendOutcome } from "../../checkpoint/thread-log.ts";
+import { replacedNothing } from "../../checkpoint/append-rules.ts";
+import type { AppendOutcome, LogEntry } from "../../checkpoint/thread-log.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
 import { createAt, syncDirectory } from "./durable-write.ts";
 import { finishEdits } from "./edits.ts";
 import { type LogPlace, recordPath } from "./layout.ts";
@@ -30,6 +32,8 @@ export interface Footing {
 export interface Expected {
   readonly generation: string;
   readonly expected: number;
+  /** Records that it believes to be there, too. */
+  readonly replace?: readonly LogEntry[];
 }
 
 export type Refusal = AppendOutcome & { readonly appended: false };
@@ -53,12 +57,15 @@ export async function findFooting(
     return AGAIN;
   }
   if (tail.generation !== request.generation || tail.entry.seq !== request.expected) return refusal(snapshot, request);
+  const { replace = [] } = request;
+  const replaced = await inParallel(replace, ({ seq }) => snapshot.entry(seq));
+  if (replaced.includes(undefined)) throw replacedNothing();
   await syncAbove(place);
   const { generation, entry } = tail;
   return { place, generation, tail: entry.seq, foldedTo: foldedTo(snapshot.listing), staging };
 }
 
-/** Adds a record behind the tail. False when somebody else was faster. To be synced by the caller. */
+/** Adds a record, and those appended with it, behind the tail. False when somebody else was faster. To be synced by the caller. */
 export function commit(
   { place, generation, staging }: Footing,
   stored: Omit<StoredRecord, "generation" | "log">,

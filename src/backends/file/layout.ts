@@ -9,7 +9,8 @@ import { join } from "node:path";
  *       3fa1c07be2d94a58/                  one life of that thread, its "log"; the name is random
  *         0000000001-0000004096.json       its history: a segment, 0600, one line of JSON for each record
  *         0000004097.json                  the newest records, one file each, until they are folded into the history
- *         0000004098.json                  the largest number is the tail, here or in the name of a segment
+ *         0000004098.json                  the largest number is the tail, here or in the name of a segment;
+ *                                          records that were appended together share the file of the first
  *         .staging-6b1f22c09d7e4a31/       files on their way to a name
  *         .edition-c3b0aa5918f2e6d7/       stands as long as no record is replaced or dropped
  *     .tmp-…/                              a thread that is being made: not there yet
@@ -20,7 +21,10 @@ import { join } from "node:path";
  * 1. Every file is written and synced in the staging directory and then gets its
  *    name by one link or rename: nobody ever sees a part of one, and any byte
  *    that is wrong is damage. A record is linked to its number. A link is made
- *    only where nothing is, so one writer wins.
+ *    only where nothing is, so one writer wins. Records that are appended
+ *    together are one file under the number of the first, so that one link
+ *    commits them all. Nobody can link to the numbers of the others: whoever sees
+ *    the first sees the last as the tail, and appends behind it.
  * 2. A staging directory is the proof of what its owner has seen. Whoever is
  *    about to take names away first moves every staging directory away. A writer
  *    that looked at the log before that has no file to link from, and looks
@@ -30,9 +34,10 @@ import { join } from "node:path";
  *    both. They are carried out afterwards, and again if that was interrupted,
  *    before anything else is appended or folded: only the tail can hold
  *    unfinished edits, and readers see through them. The tail is rewritten
- *    without them at the end. Before the first record is replaced or dropped,
- *    the edition is changed: a new one is made, and those before it are taken
- *    away. What a reader found while one edition stood belongs together.
+ *    without them at the end. Where they change one of several records that share
+ *    a file, all files below the tail's are joined to a segment. Before the first
+ *    record is replaced or dropped, the edition is changed: a new one is made, and
+ *    those before it are taken away. What a reader found while one edition stood belongs together.
  * 4. A thread appears and disappears by one rename. The name of its log is never
  *    used again, so that whoever is late finds nothing to write to.
  * 5. Folding changes no record: it says the same in fewer files. A segment with

@@ -1,11 +1,14 @@
 import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
+  LogRecord,
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
@@ -15,6 +18,7 @@ import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
 import { FACTS } from "./facts.ts";
 import { threadDirectoryName } from "./layout.ts";
+import { checkpointsBelow, recordsBelow } from "./reading-down.ts";
 import { removeThread, removeThreadAt } from "./removing.ts";
 import { RootDirectory } from "./root.ts";
 import { readThread, type Snapshot } from "./snapshot.ts";
@@ -51,19 +55,30 @@ export class FileLog implements ThreadLog {
     return this.#writer.append(threadId, request);
   }
 
-  readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#read(threadId, (snapshot) => chainTo(snapshot, snapshot.tail.entry));
-  }
-
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    return this.#read(threadId, async (snapshot) => {
-      const found = await this.#find(snapshot, checkpointId);
-      return found && chainTo(snapshot, found);
+  readTail(threadId: string, options: { readonly newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    return this.#read(threadId, (snapshot) => {
+      const { generation, entry } = snapshot.tail;
+      return chainOf(snapshot, snapshot.records(firstUnknown(generation, entry, options.newerThan), entry.seq));
     });
   }
 
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    return this.#read(threadId, (snapshot) => this.#find(snapshot, checkpointId));
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#read(threadId, async (snapshot) => {
+      const found = await this.#find(snapshot, name);
+      return found && chainOf(snapshot, snapshot.records(found.base, found.seq));
+    });
+  }
+
+  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    return this.#read(threadId, (snapshot) => this.#find(snapshot, name));
+  }
+
+  readRecords(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<LogChain | undefined> {
+    const { before = Number.POSITIVE_INFINITY, limit } = options;
+    return this.#read(threadId, (snapshot) => chainOf(snapshot, recordsBelow(snapshot, before, limit)));
   }
 
   tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {
@@ -75,7 +90,7 @@ export class FileLog implements ThreadLog {
     options: { readonly before?: number; readonly limit: number },
   ): Promise<readonly LogEntry[]> {
     const { before = Number.POSITIVE_INFINITY, limit } = options;
-    return (await this.#read(threadId, (snapshot) => snapshot.checkpoints(before, limit))) ?? [];
+    return (await this.#read(threadId, (snapshot) => checkpointsBelow(snapshot, before, limit))) ?? [];
   }
 
   async remove(
@@ -116,8 +131,8 @@ export class FileLog implements ThreadLog {
     return readThread(this.#root, threadDirectoryName(threadId), read);
   }
 
-  async #find(snapshot: Snapshot, checkpointId: string): Promise<LogEntry | undefined> {
-    const seq = await this.#index.find(snapshot, checkpointId);
+  async #find(snapshot: Snapshot, name: string): Promise<LogEntry | undefined> {
+    const seq = await this.#index.find(snapshot, name);
     return seq === undefined ? undefined : snapshot.entry(seq);
   }
 
@@ -132,7 +147,6 @@ export class FileLog implements ThreadLog {
   }
 }
 
-async function chainTo(snapshot: Snapshot, target: LogEntry): Promise<LogChain> {
-  const { generation, entry: tail } = snapshot.tail;
-  return { generation, tail, records: await snapshot.records(target.base, target.seq) };
+async function chainOf({ tail }: Snapshot, records: Promise<readonly LogRecord[]>): Promise<LogChain> {
+  return { generation: tail.generation, tail: tail.entry, records: await records };
 }

@@ -8,7 +8,7 @@ import { renderLine } from "./segment-line.ts";
 /** How much of them is in memory at a time, unless one alone is larger. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** A record with a file of its own, and how large that is. */
+/** A file of one record, or of several that were appended together, and how large it is. */
 export interface LooseFile {
   readonly seq: number;
   readonly size: number;
@@ -17,13 +17,13 @@ export interface LooseFile {
 export const looseFiles = (place: LogPlace, seqs: readonly number[]): Promise<readonly LooseFile[]> =>
   inParallel(seqs, async (seq) => ({ seq, size: (await stat(recordPath(place, seq))).size }));
 
-/** Records that have files of their own as lines of a segment, some at a time. */
+/** The records of such files as lines of a segment, some at a time. */
 export async function* looseLines(
   files: readonly LooseFile[],
-  read: (seq: number) => Promise<LogRecord>,
+  read: (seq: number) => Promise<readonly LogRecord[]>,
 ): AsyncGenerator<RawLines, void, undefined> {
   for (const batch of batchesOf(files)) {
-    yield rawLines(await inParallel(batch, async (seq) => renderLine(await read(seq))));
+    yield rawLines((await inParallel(batch, read)).flat().map(renderLine));
   }
 }
 

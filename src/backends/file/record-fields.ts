@@ -19,13 +19,14 @@ export interface Style {
 const LARGEST_OPEN_BODY = 1024 * 1024;
 
 export function entryFields(record: LogRecord, style: Style): Document {
-  const { seq, writeId, base, head, checkpointId, metadata, header } = record;
+  const { seq, writeId, base, head, checkpointId, names, metadata, header } = record;
   return {
     seq,
     writeId,
     base,
     head,
     ...(checkpointId !== undefined && { checkpointId }),
+    ...(names !== undefined && { names }),
     header: shown(header, style),
     ...(metadata !== undefined && { metadata: shown(metadata, style) }),
   };
@@ -69,9 +70,10 @@ export function parseObject(bytes: Buffer, location: string): Document {
 }
 
 /** Types are not looked at one by one: the checksum that follows proves that these are the values that were written. */
-export function entryFrom({ seq, writeId, base, head, checkpointId, metadata, header }: Document): LogEntry {
+export function entryFrom({ seq, writeId, base, head, checkpointId, names, metadata, header }: Document): LogEntry {
   const text = metadata === undefined ? undefined : textOf(metadata);
-  return { seq, writeId, base, head, checkpointId, metadata: text, header: textOf(header) } as LogEntry;
+  const further = names !== undefined && { names };
+  return { seq, writeId, base, head, checkpointId, ...further, metadata: text, header: textOf(header) } as LogEntry;
 }
 
 export function recordFrom(document: Document, entry: LogEntry): LogRecord {

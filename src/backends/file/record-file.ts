@@ -14,6 +14,7 @@ import {
 
 /**
  * The text of one record's file: indented JSON with the small parts first.
+ * Records that were appended with it, and its edits, travel in the same file.
  * Two checksums over the values, not over the text: one after the small parts,
  * so that listing need not read on, and one over all.
  */
@@ -34,6 +35,8 @@ export interface RecordOwner {
 
 export interface StoredEntry extends RecordOwner {
   readonly entry: LogEntry;
+  /** The last position in the file: that of the entry, or of the last record that was appended with it. */
+  readonly upTo: number;
   /** The record ends the thread: there is none any more. */
   readonly removed: boolean;
   /** The rest of the file holds edits. */
@@ -42,9 +45,17 @@ export interface StoredEntry extends RecordOwner {
 
 export interface StoredRecord extends RecordOwner {
   readonly record: LogRecord;
+  /** Records behind it that were appended with it. */
+  readonly more: readonly LogRecord[];
   readonly removed: boolean;
   readonly edits: RecordEdits | undefined;
 }
+
+/** Everything that a file holds, in the order of the positions. */
+export const recordsOf = ({ record, more }: Pick<StoredRecord, "record" | "more">): readonly LogRecord[] => [
+  record,
+  ...more,
+];
 
 const END_OF_ENTRY = '\n  "entryChecksum": "';
 
@@ -59,17 +70,19 @@ export function renderRecord(stored: StoredRecord): Uint8Array {
   return Buffer.from(`${text}\n`, "utf8");
 }
 
-const sizeOf = ({ record, edits }: StoredRecord): number =>
-  (edits?.replace ?? []).reduce((bytes, { body }) => bytes + body.byteLength, record.body.byteLength);
+const sizeOf = ({ record, more, edits }: StoredRecord): number =>
+  [record, ...more, ...(edits?.replace ?? [])].reduce((bytes, { body }) => bytes + body.byteLength, 0);
 
-/** The record in a whole file, proven to be what was written; `CORRUPT` naming `location` otherwise. */
+/** The records in a whole file, proven to be what was written; `CORRUPT` naming `location` otherwise. */
 export function parseRecord(bytes: Buffer, location: string): StoredRecord {
   const document = parseObject(bytes, location);
-  const { threadId, generation, log, entry, removed, editing } = openEntry(document, location);
+  const { threadId, generation, log, entry, upTo, removed, editing } = openEntry(document, location);
   const record = recordFrom(document, entry);
+  const more = upTo > entry.seq ? recordsFrom(document["more"]) : [];
   const edits = editing ? editsFrom(document) : undefined;
-  if (document["checksum"] !== checksumOfAll(document["entryChecksum"], record, edits)) throw damagedRecord(location);
-  return { threadId, generation, log, record, removed, edits };
+  const proven = document["checksum"] === checksumOfAll(document["entryChecksum"], { record, more, edits });
+  if (!proven) throw damagedRecord(location);
+  return { threadId, generation, log, record, more, removed, edits };
 }
 
 /** The small parts, from the beginning of a file; `undefined` when it takes more of the file to tell. */
@@ -82,30 +95,39 @@ export function parseEntry(bytes: Buffer, location: string): StoredEntry | undef
 }
 
 function documentOf(stored: StoredRecord, style: Style): Document {
-  const { threadId, generation, log, record, removed, edits } = stored;
-  const entryChecksum = checksumOfEntry({ ...stored, entry: record, editing: edits !== undefined });
+  const { threadId, generation, log, record, more, removed, edits } = stored;
+  const upTo = record.seq + more.length;
+  const entryChecksum = checksumOfEntry({ ...stored, entry: record, upTo, editing: edits !== undefined });
+  const recordFields = (other: LogRecord): Document => ({
+    ...entryFields(other, style),
+    ...bodyField(other.body, style),
+  });
   return {
     format: FILE_FORMAT,
     thread: threadId,
     generation,
     log,
     ...entryFields(record, style),
+    ...(more.length > 0 && { upTo }),
     ...(removed && { removed }),
     ...(edits !== undefined && { editing: true }),
     entryChecksum,
     ...bodyField(record.body, style),
+    ...(more.length > 0 && { more: more.map(recordFields) }),
     ...(edits !== undefined && {
-      replace: edits.replace.map((other) => ({ ...entryFields(other, style), ...bodyField(other.body, style) })),
+      replace: edits.replace.map(recordFields),
       drop: edits.drop,
       dropBelow: edits.dropBelow,
     }),
-    checksum: checksumOfAll(entryChecksum, record, edits),
+    checksum: checksumOfAll(entryChecksum, stored),
   };
 }
 
 function openEntry(document: Document, location: string): StoredEntry {
   const { thread, generation, log, removed = false, editing = false, format } = document;
-  const stored = { threadId: thread, generation, log, entry: entryFrom(document), removed, editing } as StoredEntry;
+  const entry = entryFrom(document);
+  const { upTo = entry.seq } = document;
+  const stored = { threadId: thread, generation, log, entry, upTo, removed, editing } as StoredEntry;
   const proven = document["entryChecksum"] === checksumOfEntry(stored);
   // Where everything else is proven to be of this format, another number is damage and not a newer version.
   if (!proven || format !== FILE_FORMAT) throw damagedRecord(location, { format: proven ? undefined : format });
@@ -113,7 +135,10 @@ function openEntry(document: Document, location: string): StoredEntry {
 }
 
 function editsFrom({ replace, drop, dropBelow }: Document): RecordEdits {
-  const documents = Array.isArray(replace) ? (replace as readonly Document[]) : [];
-  const records = documents.map((document) => recordFrom(document, entryFrom(document)));
-  return { replace: records, drop, dropBelow } as RecordEdits;
+  return { replace: recordsFrom(replace), drop, dropBelow } as RecordEdits;
+}
+
+function recordsFrom(documents: unknown): readonly LogRecord[] {
+  const given = Array.isArray(documents) ? (documents as readonly Document[]) : [];
+  return given.map((document) => recordFrom(document, entryFrom(document)));
 }

@@ -59,7 +59,7 @@ export function removeThreadAt(
 /** On a full disk the last record is a mark that needs no space; deleting must work there. */
 async function commitRemoval(footing: Footing, threadId: string, seq: number): Promise<boolean> {
   try {
-    return await commit(footing, { threadId, record: lastRecord(seq), removed: true, edits: undefined });
+    return await commit(footing, { threadId, record: lastRecord(seq), more: [], removed: true, edits: undefined });
   } catch (error) {
     if (classify(error) !== "STORAGE_FULL" || process.platform !== "linux") throw error;
     return createMarkAt(recordPath(footing.place, seq), REMOVAL_MARK, footing.staging);

@@ -13,11 +13,11 @@ import { type Line, type LineSize, restoredLine } from "./segment-line.ts";
  *   {"seq":2,…}
  *   ],"index":[
  *   [1,289,1024,"…"],
- *   [2,288,977,"…"]
+ *   [2,288,977,"…",["…","…"]]
  *   ],"checksum":"…","indexAt":2133}
  *
- * The index says of each record where its line is cut, and which checkpoint it
- * is: so that one is found, and many are listed, without reading the rest. The
+ * The index says of each record where its line is cut, and under which names
+ * it is found: so that one is found, and many are listed, without reading the rest. The
  * checksum is over the first line and the index; each record has its own.
  */
 
@@ -25,6 +25,7 @@ import { type Line, type LineSize, restoredLine } from "./segment-line.ts";
 export interface Row extends LineSize {
   readonly seq: number;
   readonly checkpointId: string | undefined;
+  readonly names?: readonly string[];
   /** Where its line begins. */
   readonly offset: number;
 }
@@ -81,7 +82,7 @@ export async function* segmentText(
     if (separator !== "") yield Buffer.from(separator);
     yield text;
     end += separator.length + text.byteLength;
-    rows.push(...some.map(({ seq, entryBytes, bytes, checkpointId }) => ({ seq, entryBytes, bytes, checkpointId })));
+    rows.push(...some.map(({ seq, entryBytes, bytes, ...line }) => ({ seq, entryBytes, bytes, ...namesIn(line) })));
   }
   yield Buffer.from(renderEnd(start, rows, end), "utf8");
 }
@@ -94,11 +95,17 @@ function renderEnd(head: string, rows: readonly RowWithoutPlace[], end: number):
 }
 
 function indexText(rows: readonly RowWithoutPlace[]): string {
-  const lines = rows.map(({ seq, entryBytes, bytes, checkpointId }) =>
-    JSON.stringify([seq, entryBytes, bytes, ...(checkpointId === undefined ? [] : [checkpointId])]),
-  );
+  const lines = rows.map(({ seq, entryBytes, bytes, checkpointId, names }) => {
+    const further = names === undefined ? [checkpointId] : [checkpointId ?? null, names];
+    return JSON.stringify([seq, entryBytes, bytes, ...further.filter((part) => part !== undefined)]);
+  });
   return `[\n${lines.join(SEPARATOR)}\n`;
 }
+
+type Named = Pick<Row, "checkpointId" | "names">;
+
+const namesIn = ({ checkpointId, names }: Named): Named =>
+  names === undefined ? { checkpointId } : { checkpointId, names };
 
 const checksumOf = (head: string, index: string | Buffer): string =>
   createHash("sha256").update(head).update(index).digest("base64url");
@@ -119,19 +126,22 @@ export function parseLastLine(end: Buffer, size: number): LastLine | undefined {
   return place.indexAt < place.indexEnd ? place : undefined;
 }
 
+type IndexLine = readonly [number, number, number, (string | null)?, (readonly string[])?];
+
 /** The rows of the index, and how long the first line must be for them; `undefined` when it is no index. */
 export function parseRows(
   text: Buffer,
   indexAt: number,
 ): { readonly rows: readonly Row[]; readonly headBytes: number } | undefined {
   try {
-    const values = JSON.parse(`${text.toString("utf8")}]`) as readonly (readonly [number, number, number, string?])[];
+    const values = JSON.parse(`${text.toString("utf8")}]`) as readonly IndexLine[];
     const all = values.reduce((sum, [, , bytes]) => sum + bytes + SEPARATOR.length, 0);
     const headBytes = indexAt - BEFORE_INDEX.length - all + (values.length > 0 ? 1 : 0);
     if (!(headBytes > 0 && headBytes < indexAt)) return undefined;
     let offset = headBytes;
-    const rows = values.map(([seq, entryBytes, bytes, checkpointId]) => {
-      const row = { seq, entryBytes, bytes, checkpointId, offset };
+    const rows = values.map(([seq, entryBytes, bytes, checkpointId, names]) => {
+      const named = { checkpointId: checkpointId ?? undefined, ...(names !== undefined && { names }) };
+      const row = { seq, entryBytes, bytes, ...named, offset };
       offset += bytes + SEPARATOR.length;
       return row;
     });
@@ -176,5 +186,5 @@ export function restoredText(bytes: Buffer, location: string): Buffer {
 
 const isDocument = (value: unknown): value is Document => typeof value === "object" && value !== null;
 
-const named = ({ seq, checkpointId }: Document): Pick<Row, "seq" | "checkpointId"> =>
-  ({ seq, checkpointId }) as Pick<Row, "seq" | "checkpointId">;
+const named = ({ seq, checkpointId, names }: Document): Pick<Row, "seq"> & Named =>
+  ({ seq, ...namesIn({ checkpointId, names } as Named) }) as Pick<Row, "seq"> & Named;

@@ -22,6 +22,7 @@ export interface LineSize {
 export interface Line extends LineSize {
   readonly seq: number;
   readonly checkpointId: string | undefined;
+  readonly names?: readonly string[];
   readonly text: Buffer;
 }
 
@@ -45,12 +46,13 @@ export function renderLine(record: LogRecord): Line {
     body,
     Buffer.from(`${BEFORE_CHECKSUM}${checksumOfBody(entryChecksum, body)}"}`),
   ]);
-  const { seq, checkpointId } = record;
-  return { seq, checkpointId, entryBytes: entry.byteLength, bytes: text.byteLength, text };
+  const { seq, checkpointId, names } = record;
+  const named = { checkpointId, ...(names !== undefined && { names }) };
+  return { seq, ...named, entryBytes: entry.byteLength, bytes: text.byteLength, text };
 }
 
 /** The same line from values that were read as JSON: what an editor did to its white space is undone. */
-export function restoredLine(value: Readonly<Record<string, unknown>>): Omit<Line, "checkpointId" | "seq"> {
+export function restoredLine(value: Readonly<Record<string, unknown>>): Omit<Line, "checkpointId" | "names" | "seq"> {
   const { entryChecksum, body, bodyText, bodyBase64, checksum, ...entry } = value;
   const end = { entryChecksum, body, bodyText, bodyBase64, checksum };
   const beginning = JSON.stringify(entry).slice(0, -1);
@@ -79,12 +81,13 @@ export function entryIn(text: Buffer, { seq, entryBytes, location }: KnownLine):
 
 /** A header that is the last part, and is shown as JSON, is cut out as it is: histories are long, and it is most of an entry. */
 function parseEntryText(text: string): LogEntry {
-  // Only numbers and strings come before it, and no quotation mark stands bare in a string.
+  // Only numbers, strings and a list of strings come before it, and no quotation mark stands bare in a string.
   const at = text.indexOf(BEFORE_OPEN_HEADER);
   if (at === -1 || text.includes(BEFORE_METADATA, at)) return entryFrom(JSON.parse(`${text}}`) as Document);
   const header = text.slice(at + BEFORE_OPEN_HEADER.length - 1);
-  const { seq, writeId, base, head, checkpointId } = JSON.parse(`${text.slice(0, at)}}`) as LogEntry;
-  return { seq, writeId, base, head, checkpointId, metadata: undefined, header };
+  const { seq, writeId, base, head, checkpointId, names } = JSON.parse(`${text.slice(0, at)}}`) as LogEntry;
+  const further = names !== undefined && { names };
+  return { seq, writeId, base, head, checkpointId, ...further, metadata: undefined, header };
 }
 
 const BEFORE_OPEN_HEADER = ',"header":{';

@@ -1,20 +1,20 @@
 import { readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { namesOf } from "../../checkpoint/append-rules.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
 import { isGone } from "./classify.ts";
 import { brokenLog } from "./damage.ts";
 import { type LogPlace, locationOf, type Range, REMOVAL_MARK, recordPath } from "./layout.ts";
 import { completeListing, isThere, type Listing, listLog, newestIn } from "./listing.ts";
 import { withoutBody } from "./record-fields.ts";
-import type { RecordEdits, StoredEntry, StoredRecord } from "./record-file.ts";
+import { type RecordEdits, recordsOf, type StoredEntry, type StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
 import { Segment } from "./segment.ts";
-import type { Row } from "./segment-file.ts";
 import type { SegmentIndexes } from "./segment-indexes.ts";
 import { AGAIN, untilSettled } from "./settling.ts";
-import { readEntry, readRecord } from "./stored-record.ts";
+import { readEntries, readEntry, readRecord } from "./stored-record.ts";
 import { findLog } from "./thread-directory.ts";
 
 /**
@@ -49,11 +49,13 @@ export async function takeSnapshot({ indexes }: RootDirectory, place: LogPlace):
   if (newest === 0) throw brokenLog(locationOf(place), "holds no record");
   if (newest !== listing.loose.at(-1)) {
     const tail = await foldedTail(place, listing, indexes);
-    return new Snapshot(place, { listing, tail, pending: undefined, indexes });
+    return new Snapshot(place, { listing, tail, newestEntries: [], pending: undefined, indexes });
   }
-  const tail = await readTailEntry(place, newest);
-  const pending = tail.editing ? await readRecord(place, newest) : undefined;
-  return new Snapshot(place, { listing, tail, pending: pending?.edits && pending, indexes });
+  const stored = await readTailEntry(place, newest);
+  const whole = stored.editing || stored.upTo > newest ? await readRecord(place, newest) : undefined;
+  const newestEntries = whole === undefined ? [stored.entry] : recordsOf(whole).map(withoutBody);
+  const tail = { ...stored, entry: newestEntries.at(-1) ?? stored.entry };
+  return new Snapshot(place, { listing, tail, newestEntries, pending: whole?.edits && whole, indexes });
 }
 
 /** Nothing is folded that ends the thread or has unfinished edits. */
@@ -64,7 +66,7 @@ async function foldedTail(place: LogPlace, { segments }: Listing, indexes: Segme
     const [entry] = row === undefined ? [] : await segment.entries([row]);
     if (entry === undefined) throw brokenLog(locationOf(place, range), "misses its last record");
     const { threadId, generation, log } = segment.index.head;
-    return { threadId, generation, log, entry, removed: false, editing: false };
+    return { threadId, generation, log, entry, upTo: entry.seq, removed: false, editing: false };
   });
 }
 
@@ -85,15 +87,20 @@ const isRemovalMark = (path: string): Promise<boolean> =>
 
 const removedTail = ({ log }: LogPlace, seq: number): StoredEntry => {
   const entry = { seq, writeId: "", base: seq, head: 0, checkpointId: undefined, header: "{}", metadata: undefined };
-  return { threadId: "", generation: "", log, entry, removed: true, editing: false };
+  return { threadId: "", generation: "", log, entry, upTo: seq, removed: true, editing: false };
 };
 
 interface Sight {
   readonly listing: Listing;
   readonly tail: StoredEntry;
+  /** The entries of the newest file; none where everything is folded. */
+  readonly newestEntries: readonly LogEntry[];
   readonly pending: StoredRecord | undefined;
   readonly indexes: SegmentIndexes;
 }
+
+/** Where a record stands, and under which names it is found. */
+export type NamedPlace = Pick<LogEntry, "seq" | "checkpointId" | "names">;
 
 /**
  * A log at one tail, seen through the edits that the tail may carry. Reading a
@@ -102,31 +109,49 @@ interface Sight {
  */
 export class Snapshot {
   readonly place: LogPlace;
+  /** Its entry is that of the newest record. */
   readonly tail: StoredEntry;
-  /** The tail with edits that were perhaps not carried out to the end. */
+  /** The newest file with edits that were perhaps not carried out to the end. */
   readonly pending: StoredRecord | undefined;
   readonly listing: Listing;
-  /** Positions of the records that count and have a file of their own, ascending. */
-  readonly loose: readonly number[];
+  /** The files of records that are not folded, by their first positions, ascending; without those of which nothing counts. */
+  readonly files: readonly number[];
+  readonly #newestEntries: readonly LogEntry[];
   readonly #replaced: ReadonlyMap<number, LogRecord>;
   readonly #indexes: SegmentIndexes;
 
-  constructor(place: LogPlace, { listing, tail, pending, indexes }: Sight) {
+  constructor(place: LogPlace, { listing, tail, newestEntries, pending, indexes }: Sight) {
     this.place = place;
     this.listing = listing;
     this.tail = tail;
     this.pending = pending;
+    this.#newestEntries = newestEntries;
     this.#indexes = indexes;
-    this.loose = listing.loose.filter((seq) => this.#counts(seq));
-    this.#replaced = new Map(pending?.edits?.replace.map((record) => [record.seq, record]));
+    const { loose } = listing;
+    const edits = pending?.edits;
+    this.files = loose.filter(
+      (file, index) => edits === undefined || !isAllDropped(edits, file, loose[index + 1] ?? tail.entry.seq + 1),
+    );
+    this.#replaced = new Map(edits?.replace.map((record) => [record.seq, record]));
   }
 
-  /** Whether the tail's edits put another record there. */
-  isReplaced(seq: number): boolean {
-    return this.#replaced.has(seq);
+  /** Whether the tail's edits leave a record at the position. */
+  counts(seq: number): boolean {
+    const edits = this.pending?.edits;
+    return edits === undefined || !isDropped(edits, seq);
   }
 
-  /** The entry of the newest checkpoint, if there is any. */
+  /** What stands at a position after the tail's edits. */
+  asEdited<Place extends { readonly seq: number }>(found: Place): Place | LogRecord {
+    return this.#replaced.get(found.seq) ?? found;
+  }
+
+  /** Whether the record at a place counts and is found under the name. */
+  isNamed(found: NamedPlace, name: string): boolean {
+    return this.counts(found.seq) && namesOf(this.asEdited(found) as LogEntry).includes(name);
+  }
+
+  /** The entry of the head checkpoint, if there is any. */
   async head(): Promise<LogEntry | undefined> {
     const { head } = this.tail.entry;
     if (head === 0) return undefined;
@@ -138,15 +163,33 @@ export class Snapshot {
   /** `undefined` when there is no record at that position. */
   async entry(seq: number): Promise<LogEntry | undefined> {
     if (seq === this.tail.entry.seq) return this.tail.entry;
+    if (!this.counts(seq)) return undefined;
     const replaced = this.#replaced.get(seq);
-    if (replaced !== undefined && this.#counts(seq)) return withoutBody(replaced);
-    if (this.loose.includes(seq)) return (await readEntry(this.place, seq, this.tail)).entry;
+    if (replaced !== undefined) return withoutBody(replaced);
     const range = this.listing.segments.find(({ from, to }) => from <= seq && seq <= to);
-    if (range === undefined || !this.#counts(seq)) return undefined;
-    return this.#use(range, async (segment) => {
+    if (range === undefined) return this.#looseEntry(seq);
+    return this.useSegment(range, async (segment) => {
       const row = segment.row(seq);
       return row && (await segment.entries([row]))[0];
     });
+  }
+
+  /** A file may hold the records behind its own. */
+  async #looseEntry(seq: number): Promise<LogEntry | undefined> {
+    const file = this.files.findLast((first) => first <= seq);
+    return file === undefined ? undefined : (await this.entriesAsWritten(file)).find((entry) => entry.seq === seq);
+  }
+
+  /** The entries of a file, whatever the tail's edits say of them. */
+  async entriesAsWritten(file: number): Promise<readonly LogEntry[]> {
+    if (file === this.#newestEntries[0]?.seq) return this.#newestEntries;
+    return readEntries(this.place, file, this.tail);
+  }
+
+  /** The records of a file that count. */
+  async recordsIn(file: number): Promise<readonly LogRecord[]> {
+    const records = recordsOf(await readRecord(this.place, file, this.tail));
+    return records.filter(({ seq }) => this.counts(seq)).map((record) => this.asEdited(record));
   }
 
   /** Every record from one position to another, both included. */
@@ -158,10 +201,7 @@ export class Snapshot {
 
   /** The same, some at a time. Every file is open before the first is read: however long that takes, folding does not disturb it. */
   async *eachRecord(wanted: Range): AsyncGenerator<readonly LogRecord[], void, undefined> {
-    const loose = await inParallel(
-      this.loose.filter((seq) => isIn(wanted, seq)),
-      async (seq) => this.#replaced.get(seq) ?? (await readRecord(this.place, seq, this.tail)).record,
-    );
+    const loose = (await inParallel(this.#filesWith(wanted), (file) => this.recordsIn(file))).flat();
     const opened: { readonly segment: Segment; readonly part: Range }[] = [];
     try {
       for (const [index, range] of this.listing.segments.entries()) {
@@ -169,62 +209,26 @@ export class Snapshot {
         if (part !== undefined) opened.push({ segment: await this.#open(range), part });
       }
       for (const { segment, part } of opened) {
-        const rows = segment.rows(part).filter(({ seq }) => this.#counts(seq));
-        for await (const some of segment.records(rows)) yield some.map((one) => this.#replaced.get(one.seq) ?? one);
+        const rows = segment.rows(part).filter(({ seq }) => this.counts(seq));
+        for await (const some of segment.records(rows)) yield some.map((one) => this.asEdited(one));
       }
     } finally {
       for (const { segment } of opened) await segment.close();
     }
-    yield loose;
+    yield loose.filter(({ seq }) => isIn(wanted, seq));
   }
 
-  /** Entries of checkpoints below a position, newest first. */
-  async checkpoints(before: number, limit: number): Promise<readonly LogEntry[]> {
-    const found: LogEntry[] = [];
-    const loose = this.loose.filter((seq) => seq < before);
-    while (loose.length > 0 && found.length < limit) {
-      const some = loose.splice(-Math.min(AT_ONCE, limit - found.length)).reverse();
-      const entries = await inParallel(some, (seq) => this.entry(seq));
-      found.push(
-        ...entries.filter((entry) => entry !== undefined).filter(({ checkpointId }) => checkpointId !== undefined),
-      );
-    }
-    for (const [index, range] of [...this.listing.segments.entries()].reverse()) {
-      const part = within({ from: 1, to: before - 1 }, range, this.listing.segments[index - 1]);
-      if (found.length >= limit || part === undefined) continue;
-      found.push(...(await this.#use(range, (segment) => this.#newestIn(segment, part, limit - found.length))));
-    }
-    return found;
+  /** Files that may hold something of a range: each may reach to where the next begins. */
+  #filesWith({ from, to }: Range): readonly number[] {
+    const end = this.tail.entry.seq + 1;
+    return this.files.filter((file, index) => file <= to && (this.files[index + 1] ?? end) > from);
   }
 
-  async #newestIn(segment: Segment, part: Range, limit: number): Promise<readonly LogEntry[]> {
-    const rows = segment.rows(part);
-    const named: Row[] = [];
-    // Backwards, and no further than needed: a history is long, and a page of it short.
-    for (let index = rows.length - 1; index >= 0 && named.length < limit; index--) {
-      const row = rows[index];
-      const isNamed = row !== undefined && (this.#replaced.get(row.seq) ?? row).checkpointId !== undefined;
-      if (isNamed && this.#counts(row.seq)) named.push(row);
-    }
-    const entries = await segment.entries(named.reverse());
-    return entries.map((entry) => this.#asEdited(entry)).reverse();
-  }
-
-  #asEdited(entry: LogEntry): LogEntry {
-    const replaced = this.#replaced.get(entry.seq);
-    return replaced === undefined ? entry : withoutBody(replaced);
-  }
-
-  /** The position of a checkpoint in the folded part of the history. */
-  async findFolded(checkpointId: string): Promise<number | undefined> {
-    for (const record of this.#replaced.values()) {
-      if (record.checkpointId === checkpointId && this.#counts(record.seq)) return record.seq;
-    }
+  /** The position of the newest record with that name in the folded part of the history. */
+  async findFolded(name: string): Promise<number | undefined> {
     for (const range of this.listing.segments.toReversed()) {
-      const row = await this.#use(range, async ({ index }) =>
-        index.rows.findLast(
-          ({ seq, checkpointId: id }) => id === checkpointId && this.#counts(seq) && !this.isReplaced(seq),
-        ),
+      const row = await this.useSegment(range, async ({ index }) =>
+        index.rows.findLast((one) => this.isNamed(one, name)),
       );
       if (row !== undefined) return row.seq;
     }
@@ -242,14 +246,8 @@ export class Snapshot {
     return Segment.open(this.place, range, { owner: this.tail, indexes: this.#indexes });
   }
 
-  async #use<T>(range: Range, use: (segment: Segment) => Promise<T>): Promise<T> {
+  async useSegment<T>(range: Range, use: (segment: Segment) => Promise<T>): Promise<T> {
     return Segment.use(this.place, range, { owner: this.tail, indexes: this.#indexes }, use);
-  }
-
-  /** Whether the tail's edits leave the position as it is. */
-  #counts(seq: number): boolean {
-    const edits = this.pending?.edits;
-    return edits === undefined || !isDropped(edits, seq);
   }
 }
 
@@ -263,3 +261,9 @@ export function within(wanted: Range, { from, to }: Range, before: Range | undef
 
 export const isDropped = ({ drop, dropBelow }: RecordEdits, seq: number): boolean =>
   seq < dropBelow || drop.includes(seq);
+
+/** Whether nothing is left of the positions from one to before another. */
+export function isAllDropped({ drop, dropBelow }: RecordEdits, from: number, end: number): boolean {
+  const first = Math.max(from, dropBelow);
+  return drop.filter((seq) => first <= seq && seq < end).length >= end - first;
+}

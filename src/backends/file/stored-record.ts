@@ -8,6 +8,7 @@ import {
   parseEntry,
   parseRecord,
   type RecordOwner,
+  recordsOf,
   type StoredEntry,
   type StoredRecord,
 } from "./record-file.ts";
@@ -26,10 +27,17 @@ export async function readEntry(place: LogPlace, seq: number, owner?: RecordOwne
   const stored = parseEntry(await readBeginning(recordPath(place, seq), ENTRY_BYTES), location);
   if (stored === undefined) {
     const whole = await readRecord(place, seq, owner);
-    return { ...whole, entry: withoutBody(whole.record), editing: whole.edits !== undefined };
+    const upTo = whole.record.seq + whole.more.length;
+    return { ...whole, entry: withoutBody(whole.record), upTo, editing: whole.edits !== undefined };
   }
   assertBelongs(place, seq, stored, owner);
   return stored;
+}
+
+/** The entries of all records in a file. Most hold one. */
+export async function readEntries(place: LogPlace, seq: number, owner?: RecordOwner): Promise<readonly LogEntry[]> {
+  const { entry, upTo } = await readEntry(place, seq, owner);
+  return upTo === seq ? [entry] : recordsOf(await readRecord(place, seq, owner)).map(withoutBody);
 }
 
 /** A sound file may still be one that was copied or renamed here. */

@@ -37,19 +37,25 @@ export class ThreadWriter {
 
   /** The first record comes into being together with the thread. */
   async #begin(threadId: string, request: AppendRequest): Promise<AppendOutcome | typeof AGAIN> {
-    const { generation, record } = request;
+    const { generation, record, more = [] } = request;
     const threadDirectory = threadDirectoryName(threadId);
     const snapshot = await openThread(this.#root, threadDirectory);
     if (snapshot !== undefined) return refusal(snapshot, request);
     const made = await publishThread(this.#root, threadDirectory, async (draft) => {
-      const stored = { threadId, generation, log: draft.log, record, removed: false, edits: undefined };
+      const stored = { threadId, generation, log: draft.log, record, more, removed: false, edits: undefined };
       await writeNewFile(recordPath(draft, record.seq), renderRecord(stored));
       return true;
     });
     if (made === undefined) return AGAIN;
-    const footing = { place: made, generation, tail: record.seq, foldedTo: 0, staging: made.staging };
+    const footing = {
+      place: made,
+      generation,
+      tail: more.at(-1)?.seq ?? record.seq,
+      foldedTo: 0,
+      staging: made.staging,
+    };
     this.#footings.set(threadDirectory, footing);
-    await this.#foldNowAndThen(footing);
+    await this.#foldNowAndThen(footing, 0);
     return { appended: true };
   }
 
@@ -57,9 +63,9 @@ export class ThreadWriter {
     const threadDirectory = threadDirectoryName(threadId);
     const footing = await this.#footingFor(threadDirectory, request);
     if (footing === AGAIN || "appended" in footing) return footing;
-    const { record } = request;
+    const { record, more = [] } = request;
     const edits = editsOf(request);
-    if (!(await commit(footing, { threadId, record, removed: false, edits }))) return AGAIN;
+    if (!(await commit(footing, { threadId, record, more, removed: false, edits }))) return AGAIN;
     try {
       await syncDirectory(footing.place.path);
     } catch (error) {
@@ -67,9 +73,10 @@ export class ThreadWriter {
       if (isGone(error)) return AGAIN;
       throw error;
     }
+    const next = { ...footing, tail: more.at(-1)?.seq ?? record.seq };
     if (edits !== undefined) await finishOwnEdits(this.#root, footing.place);
-    else this.#footings.set(threadDirectory, { ...footing, tail: record.seq });
-    await this.#foldNowAndThen({ ...footing, tail: record.seq });
+    else this.#footings.set(threadDirectory, next);
+    await this.#foldNowAndThen(next, footing.tail);
     return { appended: true };
   }
 
@@ -78,10 +85,11 @@ export class ThreadWriter {
     await inParallel(this.#written.values(), (place) => this.#fold(place));
   }
 
-  /** Whoever adds a record that makes the newest too many folds them. */
-  async #foldNowAndThen({ place, tail, foldedTo }: Footing): Promise<void> {
+  /** Whoever adds a record that makes the newest too many folds them. `before` was the tail. */
+  async #foldNowAndThen({ place, tail, foldedTo }: Footing, before: number): Promise<void> {
     this.#written.set(place.path, place);
-    if ((tail - foldedTo) % this.#foldEvery !== 0) return;
+    const [now, then] = [tail, before].map((seq) => Math.floor((seq - foldedTo) / this.#foldEvery));
+    if (now === then) return;
     // Its staging directory is about to go.
     this.#footings.delete(place.threadDirectory);
     await this.#fold(place);
@@ -96,7 +104,9 @@ export class ThreadWriter {
     const known = this.#footings.get(threadDirectory);
     // Used once: if it no longer carries, looking at the log says why.
     this.#footings.delete(threadDirectory);
-    if (known?.generation === request.generation && known.tail === request.expected) return known;
+    const isKnown = known?.generation === request.generation && known.tail === request.expected;
+    // Whether what is to be replaced is there takes a look at the log.
+    if (isKnown && (request.replace ?? []).length === 0) return known;
     return findFooting(this.#root, threadDirectory, request);
   }
 }

@@ -3,6 +3,7 @@ import { assertAppend } from "../../checkpoint/append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -74,17 +75,23 @@ export class HttpLog implements ThreadLog {
     return readOutcome(fieldsOf(await this.#ask("append", { ids: { thread: threadId }, headers, body })));
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
-    return chainIn(await this.#ask("readTail", { ids: { thread: threadId } }));
+  async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    const query = newerThan && { generation: newerThan.generation, after: newerThan.seq };
+    return chainIn(await this.#ask("readTail", { ids: { thread: threadId }, ...(query && { query }) }));
   }
 
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    return chainIn(await this.#ask("readCheckpoint", { ids: { thread: threadId, checkpoint: checkpointId } }));
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return chainIn(await this.#ask("readCheckpoint", { ids: { thread: threadId, checkpoint: name } }));
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    const answer = await this.#ask("entry", { ids: { thread: threadId, checkpoint: checkpointId } });
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const answer = await this.#ask("entry", { ids: { thread: threadId, checkpoint: name } });
     return readFoundEntry(fieldsOf(answer));
+  }
+
+  async readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    const { before, limit } = options;
+    return chainIn(await this.#ask("readRecords", { ids: { thread: threadId }, query: { before, limit } }));
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {

@@ -1,7 +1,9 @@
-import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { assertAppend, carries, recordsIn, replacedNothing } from "../../checkpoint/append-rules.ts";
+import { firstUnknown, newestWithin } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -41,7 +43,7 @@ export class MemoryLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     this.#assertOpen();
-    const { generation, expected, record } = request;
+    const { generation, expected } = request;
     const thread = this.#thread(threadId);
     const tail = thread?.records.at(-1);
     if ((tail?.seq ?? 0) !== expected || (thread !== undefined && thread.generation !== generation)) {
@@ -50,7 +52,7 @@ export class MemoryLog implements ThreadLog {
       return { appended: false, tail, generation: thread?.generation, occupant };
     }
     const records = edited(thread?.records ?? [], request);
-    records.push(copyOf(record));
+    records.push(...recordsIn(request).map(copyOf));
     const { ttlMs } = request;
     const expiresAt = ttlMs === undefined ? (thread?.expiresAt ?? Number.POSITIVE_INFINITY) : this.#now() + ttlMs;
     this.#threads.set(threadId, { generation, records, expiresAt });
@@ -58,22 +60,31 @@ export class MemoryLog implements ThreadLog {
     return { appended: true };
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
+  async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
     const thread = this.#thread(threadId);
     const tail = thread?.records.at(-1);
     if (thread === undefined || tail === undefined) return undefined;
-    return chainOf(thread, tail.base, tail);
+    return chainOf(thread, firstUnknown(thread.generation, tail, newerThan), tail);
   }
 
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
     const thread = this.#thread(threadId);
-    const target = thread?.records.find((record) => record.checkpointId === checkpointId);
+    const target = thread?.records.findLast((record) => carries(record, name));
     if (thread === undefined || target === undefined) return undefined;
     return chainOf(thread, target.base, target);
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    return this.#thread(threadId)?.records.find((record) => record.checkpointId === checkpointId);
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    return this.#thread(threadId)?.records.findLast((record) => carries(record, name));
+  }
+
+  async readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    const thread = this.#thread(threadId);
+    const tail = thread?.records.at(-1);
+    if (thread === undefined || tail === undefined) return undefined;
+    const { before = Number.POSITIVE_INFINITY, limit } = options;
+    const older = thread.records.filter(({ seq }) => seq < before);
+    return { generation: thread.generation, tail, records: newestWithin(older, limit).map(copyOf) };
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {
@@ -176,6 +187,8 @@ export class MemoryLog implements ThreadLog {
 function edited(records: LogRecord[], { replace = [], drop = [], dropBelow = 0 }: AppendRequest): LogRecord[] {
   if (replace.length === 0 && drop.length === 0 && dropBelow === 0) return records;
   const replacements = new Map(replace.map((record) => [record.seq, copyOf(record)]));
+  const found = records.filter(({ seq }) => replacements.has(seq)).length;
+  if (found < replacements.size) throw replacedNothing();
   return records
     .filter((record) => record.seq >= dropBelow && !drop.includes(record.seq))
     .map((record) => replacements.get(record.seq) ?? record);

@@ -1,4 +1,5 @@
-import type { AppendOutcome, AppendRequest, LogEntry } from "../../checkpoint/thread-log.ts";
+import { recordsIn } from "../../checkpoint/append-rules.ts";
+import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { type Edits, entryOf, type Leftover, type Thread } from "./documents.ts";
 import type { Footing, Footings } from "./footings.ts";
@@ -51,14 +52,16 @@ export class Appending {
 
   #first(leftovers: readonly Leftover[]): Thread {
     const { generation, record } = this.#request;
+    const { tail, before } = arriving(this.#request);
+    const head = [...before, tail].find(({ seq }) => seq === tail.head);
     return {
       ...this.#name,
       generation,
       life: newLife(),
       floor: record.seq,
-      tail: record,
-      headEntry: record.head === record.seq ? entryOf(record) : undefined,
-      edits: undefined,
+      tail,
+      headEntry: head && entryOf(head),
+      edits: before.length === 0 ? undefined : { from: record.seq, replace: before, drop: [] },
       leftovers,
     };
   }
@@ -101,23 +104,26 @@ export class Appending {
   }
 
   #next(thread: Thread, headEntry: LogEntry | undefined): Thread {
-    const { record, replace = [], drop = [], dropBelow = 0 } = this.#request;
+    const { replace = [], drop = [], dropBelow = 0 } = this.#request;
+    const { tail, before } = arriving(this.#request);
     const floor = Math.max(thread.floor, dropBelow);
     const dropped = drop.filter((seq) => seq >= floor);
-    const replaced = replace.filter(({ seq }) => seq >= floor && !dropped.includes(seq));
+    const replaced = [...replace.filter(({ seq }) => seq >= floor && !dropped.includes(seq)), ...before];
     const isPlain = floor === thread.floor && dropped.length === 0 && replaced.length === 0;
     const edits = isPlain ? undefined : { from: thread.floor, replace: replaced, drop: dropped };
-    return { ...thread, floor, tail: record, headEntry, edits, leftovers: [] };
+    return { ...thread, floor, tail, headEntry, edits, leftovers: [] };
   }
 
   /** The entry of what is the head checkpoint with this append. */
   async #headEntry(footing: Footing): Promise<LogEntry | undefined | typeof OVERTAKEN> {
-    const { record, replace = [] } = this.#request;
+    const { replace = [] } = this.#request;
     const { tail, headEntry } = footing.thread;
-    if (record.head === 0) return undefined;
-    const known = [record, ...replace, tail, headEntry].find((entry) => entry?.seq === record.head);
+    const arrived = recordsIn(this.#request);
+    const head = arrived.at(-1)?.head ?? 0;
+    if (head === 0) return undefined;
+    const known = [...arrived, ...replace, tail, headEntry].find((entry) => entry?.seq === head);
     if (known !== undefined) return entryOf(known);
-    const read = await new ThreadReader(this.#requests, footing).entries(record.head, record.head);
+    const read = await new ThreadReader(this.#requests, footing).entries(head, head);
     return read === OVERTAKEN ? OVERTAKEN : read.map(entryOf)[0];
   }
 
@@ -164,12 +170,18 @@ export class Appending {
   }
 }
 
+/** The records that an append brings: what becomes the tail, and what comes before it. */
+function arriving(request: AppendRequest): { readonly tail: LogRecord; readonly before: readonly LogRecord[] } {
+  const records = recordsIn(request);
+  return { tail: records.at(-1) ?? request.record, before: records.slice(0, -1) };
+}
+
 /** A lease takes out the one before it, at the tail, which is no checkpoint: that is not a deletion. */
-const takesOut = (
-  { record, replace = [], drop = [], dropBelow = 0 }: AppendRequest,
-  { floor, tail }: Thread,
-): boolean =>
-  record.checkpointId === undefined &&
-  (dropBelow > floor || replace.length > 0 || drop.some((seq) => seq !== tail.seq || tail.checkpointId !== undefined));
+const takesOut = (request: AppendRequest, { floor, tail }: Thread): boolean => {
+  const { replace = [], drop = [], dropBelow = 0 } = request;
+  if (recordsIn(request).some(({ checkpointId }) => checkpointId !== undefined)) return false;
+  const isTail = (seq: number): boolean => seq === tail.seq && tail.checkpointId === undefined;
+  return dropBelow > floor || replace.length > 0 || !drop.every(isTail);
+};
 
 const seqsOf = (edits: Edits | undefined): readonly number[] => edits?.replace.map(({ seq }) => seq) ?? [];

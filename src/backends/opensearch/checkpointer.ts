@@ -1,22 +1,17 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertAddress, assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
-import { type OpenSearchAuth, type OpenSearchClient, type OpenSearchTls, parseHost } from "./connect.ts";
+import { connectionOf, connectionOptions, OpensearchConnection, type OpensearchConnectionOptions } from "./connect.ts";
 import { FACTS } from "./facts.ts";
 import type { OpenSearchLogOptions } from "./log.ts";
 
-export interface OpensearchCheckpointerOptions extends CheckpointerOptions {
-  /** `https://host:9200`, one or several nodes of one cluster. Without a scheme, https. @default "https://localhost:9200" */
-  readonly hosts?: string | readonly string[];
-  /** A `Client` of `@opensearch-project/opensearch` of your own instead. It stays yours: `close()` leaves it open. */
-  readonly client?: OpenSearchClient;
-  /** A user's name and password, or a token. */
-  readonly auth?: OpenSearchAuth;
-  /** As `tls.connect()` takes them, for a CA of your own or a client certificate. */
-  readonly tls?: OpenSearchTls;
+export interface OpensearchCheckpointerOptions extends CheckpointerOptions, OpensearchConnectionOptions {
+  /** What `opensearchConnection()` returned, instead of `hosts` or a `client`: others may hold it too. */
+  readonly connection?: OpensearchConnection;
   /** An index or an alias. Where there is none, the index `<indexName>-1` is made, with this alias. @default "holdfast" */
   readonly indexName?: string;
   /** Several programs may share an index, which is kinder to a cluster than many small ones: each sees its own threads. @default "" */
@@ -29,34 +24,31 @@ export interface OpensearchCheckpointerOptions extends CheckpointerOptions {
   readonly replicas?: number;
   /** How many copies of a shard must be up before a write: 2 or more, or "all", makes it `replicated`. @default as the index says */
   readonly waitForActiveShards?: number | "all";
-  /** How long to wait for an answer. @default 30000 */
-  readonly requestTimeoutMs?: number;
 }
 
 /** Keeps threads in OpenSearch 2.7 or later. `npm install @opensearch-project/opensearch`. */
 export function opensearchCheckpointer(options: OpensearchCheckpointerOptions = {}): Checkpointer {
   assertOptions("opensearchCheckpointer", options, {
-    hosts: typeof options?.hosts === "string" ? "string" : "object",
-    client: "object",
-    auth: "object",
-    tls: "object",
+    ...connectionOptions(options),
+    connection: "object",
     indexName: "string",
     namespace: "string",
     createIndex: "boolean",
     shards: "number",
     replicas: "number",
     waitForActiveShards: options?.waitForActiveShards === "all" ? "string" : "number",
-    requestTimeoutMs: "number",
   });
   const checked = opensearchLogOptions(options);
   const load = async () => new (await import("./log.ts")).OpenSearchLog(checked);
-  return new Checkpointer(new DeferredLog(FACTS, load), options);
+  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.hold()), options);
 }
+
+const TAKER = { factory: "opensearchCheckpointer", opener: "opensearchConnection" };
 
 /** Everything a log needs, with the defaults filled in. */
 export function opensearchLogOptions(given: OpensearchCheckpointerOptions): OpenSearchLogOptions {
   const { indexName = "holdfast", createIndex = true, shards = 1, replicas = 1 } = given;
-  const { namespace = "", waitForActiveShards, requestTimeoutMs = 30_000 } = given;
+  const { namespace = "", waitForActiveShards } = given;
   if (namespace.includes("\0")) throw invalid("namespace must not hold U+0000");
   if (Buffer.byteLength(namespace) > 512) throw invalid("namespace must have at most 512 bytes");
   if (!/^[a-z0-9][a-z0-9._-]{0,199}$/.test(indexName)) {
@@ -67,35 +59,20 @@ export function opensearchLogOptions(given: OpensearchCheckpointerOptions): Open
   for (const [name, value, least] of [
     ["shards", shards, 1],
     ["replicas", replicas, 0],
-    ["requestTimeoutMs", requestTimeoutMs, 1],
     ["waitForActiveShards", waitForActiveShards === "all" ? 1 : (waitForActiveShards ?? 1), 1],
   ] as const) {
     if (!Number.isInteger(value) || value < least) throw invalid(`${name} must be a whole number from ${least} on`);
   }
+  const own = (options: OpensearchConnectionOptions): OpensearchConnection => connectionOf(TAKER.factory, options);
   return {
-    source: sourceOf(given, requestTimeoutMs),
+    connection: connectionFor(TAKER, given, OpensearchConnection, connectionOptions(given), own),
     index: indexName,
     namespace,
     createIndex,
     shards,
     replicas,
     waitForActiveShards: waitForActiveShards === undefined ? undefined : String(waitForActiveShards),
-    requestTimeoutMs,
   };
-}
-
-function sourceOf(given: OpensearchCheckpointerOptions, requestTimeoutMs: number): OpenSearchLogOptions["source"] {
-  const { hosts, client, auth, tls } = given;
-  if (client !== undefined) {
-    if (hosts !== undefined || auth !== undefined || tls !== undefined) {
-      throw invalid("takes hosts or a client, not both; a client has its own auth and tls");
-    }
-    return { client };
-  }
-  const parsed = [hosts ?? "https://localhost:9200"].flat().map(parseHost);
-  if (parsed.length === 0) throw invalid("hosts must name at least one");
-  const named = auth ?? parsed.find((host) => host.auth !== undefined)?.auth;
-  return { nodes: parsed.map(({ node }) => node), auth: named, tls, requestTimeoutMs };
 }
 
 const invalid = (fault: string): StateError => new StateError("INVALID_ARGUMENT", `opensearchCheckpointer(): ${fault}`);

@@ -1,3 +1,5 @@
+import { SharedConnection } from "../../driver/connection.ts";
+import { assertOptions, type OptionKinds } from "../../driver/options.ts";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 
@@ -27,7 +29,29 @@ export type OpenSearchAuth =
 /** As `tls.connect()` takes them: a CA of your own, a client certificate. */
 export type OpenSearchTls = Readonly<Record<string, unknown>>;
 
-export interface OpenSearchPlace {
+export interface OpensearchConnectionOptions {
+  /** `https://host:9200`, one or several nodes of one cluster. Without a scheme, https. @default "https://localhost:9200" */
+  readonly hosts?: string | readonly string[];
+  /** A `Client` of `@opensearch-project/opensearch` of your own instead. It stays yours: `close()` leaves it open. */
+  readonly client?: OpenSearchClient;
+  /** A user's name and password, or a token. */
+  readonly auth?: OpenSearchAuth;
+  /** As `tls.connect()` takes them, for a CA of your own or a client certificate. */
+  readonly tls?: OpenSearchTls;
+  /** How long to wait for an answer. @default 30000 */
+  readonly requestTimeoutMs?: number;
+}
+
+/** The options of a connection, each with its kind. */
+export const connectionOptions = (given: OpensearchConnectionOptions | undefined): OptionKinds => ({
+  hosts: typeof given?.hosts === "string" ? "string" : "object",
+  client: "object",
+  auth: "object",
+  tls: "object",
+  requestTimeoutMs: "number",
+});
+
+interface OpenSearchPlace {
   /** `https://host:9200`, without credentials. */
   readonly nodes: readonly string[];
   readonly auth: OpenSearchAuth | undefined;
@@ -35,11 +59,62 @@ export interface OpenSearchPlace {
   readonly requestTimeoutMs: number;
 }
 
+/** One client for everything that is kept in one cluster. It is made at the first use, and closed with the last who holds it. */
+export class OpensearchConnection extends SharedConnection<OpenSearchClient> {
+  readonly requestTimeoutMs: number;
+  /** Where it cannot be printed. */
+  readonly #auth: OpenSearchAuth | undefined;
+
+  constructor(source: OpenSearchPlace | { readonly client: OpenSearchClient }, requestTimeoutMs: number) {
+    super(
+      "client" in source
+        ? { open: async () => source.client, close: async () => undefined }
+        : { open: () => openClient(source), close: async (client) => void (await client.close()) },
+    );
+    this.requestTimeoutMs = requestTimeoutMs;
+    this.#auth = "client" in source ? undefined : source.auth;
+  }
+
+  /** Texts that no error may show. */
+  get secrets(): readonly string[] {
+    return secretsOf(this.#auth);
+  }
+}
+
+/**
+ * A client that several share, such as `opensearchCheckpointer({ connection })`.
+ * Each is closed by itself, and the last one closes the client.
+ */
+export function opensearchConnection(options: OpensearchConnectionOptions = {}): OpensearchConnection {
+  assertOptions("opensearchConnection", options, connectionOptions(options), {});
+  return connectionOf("opensearchConnection", options);
+}
+
+/** `taker` is who was given the options. */
+export function connectionOf(taker: string, given: OpensearchConnectionOptions): OpensearchConnection {
+  const { hosts, client, auth, tls, requestTimeoutMs = 30_000 } = given;
+  const invalid = (fault: string): StateError => new StateError("INVALID_ARGUMENT", `${taker}(): ${fault}`);
+  if (!Number.isInteger(requestTimeoutMs) || requestTimeoutMs < 1) {
+    throw invalid("requestTimeoutMs must be a whole number from 1 on");
+  }
+  if (client !== undefined) {
+    if (hosts !== undefined || auth !== undefined || tls !== undefined) {
+      throw invalid("takes hosts or a client, not both; a client has its own auth and tls");
+    }
+    return new OpensearchConnection({ client }, requestTimeoutMs);
+  }
+  const parsed = [hosts ?? "https://localhost:9200"].flat().map(parseHost);
+  if (parsed.length === 0) throw invalid("hosts must name at least one");
+  const named = auth ?? parsed.find((host) => host.auth !== undefined)?.auth;
+  const nodes = parsed.map(({ node }) => node);
+  return new OpensearchConnection({ nodes, auth: named, tls, requestTimeoutMs }, requestTimeoutMs);
+}
+
 interface ClientModule {
   readonly Client: new (options: object) => OpenSearchClient;
 }
 
-export async function openClient({ nodes, auth, tls, requestTimeoutMs }: OpenSearchPlace): Promise<OpenSearchClient> {
+async function openClient({ nodes, auth, tls, requestTimeoutMs }: OpenSearchPlace): Promise<OpenSearchClient> {
   // A variable, so that a type check does not need a package that not every user has.
   const name = "@opensearch-project/opensearch";
   const { Client } = await importPeer(name, "^3", () => import(name) as Promise<ClientModule>);
@@ -55,8 +130,7 @@ export async function openClient({ nodes, auth, tls, requestTimeoutMs }: OpenSea
   });
 }
 
-/** Texts that no error may show. */
-export function secretsOf(auth: OpenSearchAuth | undefined): readonly string[] {
+function secretsOf(auth: OpenSearchAuth | undefined): readonly string[] {
   if (auth === undefined) return [];
   if ("token" in auth) return [auth.token];
   const { username, password } = auth;
@@ -65,7 +139,7 @@ export function secretsOf(auth: OpenSearchAuth | undefined): readonly string[] {
 }
 
 /** A host as it was given: its address, and the credentials that were in it. */
-export function parseHost(host: string): { readonly node: string; readonly auth: OpenSearchAuth | undefined } {
+function parseHost(host: string): { readonly node: string; readonly auth: OpenSearchAuth | undefined } {
   const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(host) ? host : `https://${host}`;
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
     // The text itself is not repeated: what is not understood may hold a password anywhere.

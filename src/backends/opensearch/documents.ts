@@ -1,11 +1,15 @@
 import { isUtf8 } from "node:buffer";
+import { namesOf } from "../../checkpoint/append-rules.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { type ThreadName, threadName } from "./layout.ts";
 import { tagsOf } from "./metadata.ts";
 import { storedWords } from "./words.ts";
 
-/** Changes that an append made to records before it; `replace` and `drop` are those at or above the floor. */
+/**
+ * What an append did besides bringing the tail; `replace` and `drop` are at or above the floor. Records that it brought
+ * before the tail are in `replace` too: they come to their documents in the same way.
+ */
 export interface Edits {
   /** Records from here up to the floor are to be deleted. */
   readonly from: number;
@@ -66,21 +70,22 @@ export const STUB: Json = { kind: "stub" };
 export const goneSource = (leftovers: readonly Leftover[]): Json => ({ kind: "gone", log: { leftovers } });
 
 /** What a search finds a record by. One without words is not found. */
-const searchable = ({ namespace, threadId, life }: Place, { seq, checkpointId, words }: LogRecord): Json => ({
+const searchable = ({ namespace, threadId, life }: Place, record: LogRecord): Json => ({
   namespace,
   thread: threadId,
   life,
-  seq,
-  ...(checkpointId !== undefined && { checkpoint: checkpointId }),
-  words: storedWords(words),
+  seq: record.seq,
+  names: namesOf(record),
+  words: storedWords(record.words),
 });
 
-const storedEntry = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogEntry): Json => ({
+const storedEntry = ({ seq, writeId, base, head, checkpointId, names, header, metadata }: LogEntry): Json => ({
   seq,
   writeId,
   base,
   head,
   checkpointId,
+  names,
   header,
   metadata,
 });
@@ -136,6 +141,7 @@ export const toEntry = (record: Json): LogEntry => ({
   base: integer(record, "base"),
   head: integer(record, "head"),
   checkpointId: optional(record, "checkpointId"),
+  ...(record["names"] !== undefined && { names: list(record["names"]).map(String) }),
   header: text(record, "header"),
   metadata: optional(record, "metadata"),
 });

@@ -1,3 +1,11 @@
 export { type OpensearchCheckpointerOptions, opensearchCheckpointer } from "./checkpointer.ts";
-export type { OpenSearchAuth, OpenSearchClient, OpenSearchRequest, OpenSearchTls } from "./connect.ts";
+export {
+  type OpenSearchAuth,
+  type OpenSearchClient,
+  type OpenSearchRequest,
+  type OpenSearchTls,
+  type OpensearchConnection,
+  type OpensearchConnectionOptions,
+  opensearchConnection,
+} from "./connect.ts";
 export { opensearchIndex } from "./index-body.ts";

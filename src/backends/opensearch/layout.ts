@@ -28,7 +28,7 @@ import { createHash, randomBytes } from "node:crypto";
  *    first item writes has been accepted in the head document before, field by
  *    field, so it is hardly ever refused alone (where it is, the head is put
  *    back); and it is the same whoever writes it.
- * 3. Edits travel in the head document that commits them. They are carried out
+ * 3. Edits travel in the head document that commits them, and so do records that come together with the newest. They are carried out
  *    afterwards, and again if that was interrupted, before the next append
  *    replaces the head; readers see through them. Documents of records carry the
  *    position of the append that wrote them as their (external) version: an older
@@ -92,7 +92,7 @@ export const indexBody = ({ shards, replicas }: IndexShape): object => ({
       life: { type: "keyword" },
       // Of the record that is in the document.
       seq: { type: "long" },
-      checkpoint: { type: "keyword" },
+      names: { type: "keyword" },
       // Words come normalised; a space is all there is between them.
       words: { type: "text", analyzer: "whitespace", index_options: "freqs" },
       // Of the head checkpoint: whether there is one, and a hash for each member of its metadata.

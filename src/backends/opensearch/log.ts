@@ -1,7 +1,9 @@
 import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -10,16 +12,16 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
-import { OpenOnce } from "../../driver/open-once.ts";
-import { type ErrorCode, StateError } from "../../errors.ts";
+import type { Lease } from "../../driver/connection.ts";
+import type { ErrorCode } from "../../errors.ts";
 import { Appending } from "./appending.ts";
 import { classify } from "./classify.ts";
-import { type OpenSearchClient, type OpenSearchPlace, openClient, secretsOf } from "./connect.ts";
+import type { OpenSearchClient, OpensearchConnection } from "./connect.ts";
 import { copyThread } from "./copying.ts";
 import { entryOf } from "./documents.ts";
 import { FACTS } from "./facts.ts";
 import { findThreads, searchRecords } from "./finding.ts";
-import { findCheckpoint } from "./finding-checkpoints.ts";
+import { findNamed } from "./finding-names.ts";
 import { FloodStage } from "./flood-stage.ts";
 import { Footings } from "./footings.ts";
 import { type ThreadName, threadName } from "./layout.ts";
@@ -30,14 +32,8 @@ import { Requests } from "./requests.ts";
 import { isSettled } from "./settling.ts";
 
 export interface OpenSearchLogOptions extends IndexOptions {
+  readonly connection: OpensearchConnection;
   readonly namespace: string;
-  readonly source: OpenSearchPlace | { readonly client: OpenSearchClient };
-  readonly requestTimeoutMs: number;
-}
-
-interface Connection {
-  readonly client: OpenSearchClient;
-  readonly requests: Requests;
 }
 
 /** Threads in OpenSearch. layout.ts says how they lie there, and why that is safe. */
@@ -48,12 +44,12 @@ export class OpenSearchLog implements ThreadLog {
   readonly #footings = new Footings();
   readonly #floodStage = new FloodStage();
   #capabilities: LogCapabilities = FACTS.capabilities;
-  readonly #connection: OpenOnce<Connection> = new OpenOnce(() => this.#connect());
-  #closing: Promise<void> | undefined;
+  readonly #requests: Lease<Requests>;
 
   constructor(options: OpenSearchLogOptions) {
     this.#options = options;
-    this.secrets = "client" in options.source ? [] : secretsOf(options.source.auth);
+    this.#requests = options.connection.lease((client) => this.#prepare(client));
+    this.secrets = options.connection.secrets;
   }
 
   get capabilities(): LogCapabilities {
@@ -75,20 +71,30 @@ export class OpenSearchLog implements ThreadLog {
     );
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
+  async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
     return this.#reading(threadId, "whole", async (reader, { thread, revision }) => {
       const { generation, tail } = thread;
-      const records = await reader.range(tail.base, tail.seq);
+      const records = await reader.range(firstUnknown(generation, tail, newerThan), tail.seq);
       if (records === OVERTAKEN) return OVERTAKEN;
       this.#footings.put({ thread, revision, settled: isSettled(thread) });
       return { generation, tail: entryOf(tail), records };
     });
   }
 
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+  async readRecords(
+    threadId: string,
+    { before, limit }: { before?: number; limit: number },
+  ): Promise<LogChain | undefined> {
+    return this.#reading(threadId, "whole", async (reader, { thread: { generation, tail } }) => {
+      const records = await reader.newest((before ?? Number.POSITIVE_INFINITY) - 1, limit);
+      return records === OVERTAKEN ? OVERTAKEN : { generation, tail: entryOf(tail), records };
+    });
+  }
+
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
     const requests = await this.#open();
     return this.#reading(threadId, "whole", async (reader, located) => {
-      const entry = await findCheckpoint(requests, located, checkpointId);
+      const entry = await findNamed(requests, located, name);
       if (entry === undefined || entry === OVERTAKEN) return entry;
       const records = await reader.range(entry.base, entry.seq);
       if (records === OVERTAKEN) return OVERTAKEN;
@@ -96,9 +102,9 @@ export class OpenSearchLog implements ThreadLog {
     });
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
     const requests = await this.#open();
-    return this.#reading(threadId, "entries", (_, located) => findCheckpoint(requests, located, checkpointId));
+    return this.#reading(threadId, "entries", (_, located) => findNamed(requests, located, name));
   }
 
   async tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {
@@ -167,13 +173,7 @@ export class OpenSearchLog implements ThreadLog {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    const connection = await this.#connection.opened();
-    if (!("client" in this.#options.source)) await connection?.client.close();
+    return this.#requests.release();
   }
 
   /** `undefined` where there is no thread; again where it changed meanwhile. */
@@ -193,25 +193,19 @@ export class OpenSearchLog implements ThreadLog {
     return threadName(this.#options.namespace, threadId);
   }
 
-  async #open(): Promise<Requests> {
-    if (this.#closing !== undefined) throw new StateError("CLOSED", "the connection was closed");
-    return (await this.#connection.get()).requests;
+  #open(): Promise<Requests> {
+    return this.#requests.get();
   }
 
-  async #connect(): Promise<Connection> {
-    const { source } = this.#options;
-    const client = "client" in source ? source.client : await openClient(source);
-    try {
-      const facts = await prepareIndex(new Requests(client, this.#options, false), this.#options);
-      this.#capabilities = { ...this.#capabilities, durability: facts.durability };
-      const requests = new Requests(client, this.#options, facts.isAlias);
-      // Nobody's call fails because of what somebody else did not finish.
-      await finishRemovals(requests).catch(() => undefined);
-      return { client, requests };
-    } catch (error) {
-      if (!("client" in source)) await client.close();
-      throw error;
-    }
+  async #prepare(client: OpenSearchClient): Promise<Requests> {
+    const { requestTimeoutMs } = this.#options.connection;
+    const settings = { ...this.#options, requestTimeoutMs };
+    const facts = await prepareIndex(new Requests(client, settings, false), this.#options);
+    this.#capabilities = { ...this.#capabilities, durability: facts.durability };
+    const requests = new Requests(client, settings, facts.isAlias);
+    // Nobody's call fails because of what somebody else did not finish.
+    await finishRemovals(requests).catch(() => undefined);
+    return requests;
   }
 }
 

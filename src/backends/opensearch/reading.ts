@@ -1,3 +1,4 @@
+import { MOST_BYTES_READ, newestWithin } from "../../checkpoint/record-range.ts";
 import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/sleep.ts";
@@ -65,6 +66,22 @@ export class ThreadReader {
     return this.#at(this.#positions(from, to), []);
   }
 
+  /** As many of the newest up to `to` as are asked for and as `readRecords` hands over at once, in ascending order. */
+  async newest(to: number, limit: number): Promise<readonly LogRecord[] | typeof OVERTAKEN> {
+    const { floor, tail } = this.#thread;
+    let found: readonly LogRecord[] = [];
+    for (let last = Math.min(to, tail.seq); last >= floor && found.length < limit; ) {
+      const count = Math.min(limit - found.length, roomAfter(found));
+      if (count === 0) break;
+      const first = Math.max(last - count + 1, floor);
+      const read = await this.range(first, last);
+      if (read === OVERTAKEN) return OVERTAKEN;
+      found = [...read, ...found];
+      last = first - 1;
+    }
+    return newestWithin(found, limit);
+  }
+
   /** The same, without bodies. */
   async entries(from: number, to: number): Promise<readonly LogEntry[] | typeof OVERTAKEN> {
     return this.#at(this.#positions(from, to), WITHOUT_BODIES);
@@ -106,6 +123,16 @@ export class ThreadReader {
     return now?.revision.seqNo !== this.#revision.seqNo || now.revision.term !== this.#revision.term;
   }
 }
+
+/** How many records more fit, as large as the largest so far: one to begin with, since nothing tells its size. */
+function roomAfter(found: readonly LogRecord[]): number {
+  if (found.length === 0) return 1;
+  const sizes = found.map(({ body }) => body.byteLength);
+  const left = MOST_BYTES_READ - sizes.reduce((sum, size) => sum + size, 0);
+  return Math.max(Math.min(Math.floor(left / Math.max(...sizes, 1)), RECORDS_AT_ONCE), 0);
+}
+
+const RECORDS_AT_ONCE = 500;
 
 const recordIn = (document: Document | undefined): readonly LogRecord[] =>
   document === undefined || document.source["kind"] === "stub" ? [] : [toRecord(document.source)];

@@ -1,5 +1,5 @@
 import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
-import { storedWriteId } from "./rows.ts";
+import { storedNames, storedWriteId } from "./rows.ts";
 import { storedWords } from "./words.ts";
 
 /**
@@ -23,17 +23,18 @@ const APPEND: Parameters<Appending> = {
   head: ({ request }) => request.record.head,
   write_id: ({ request }) => storedWriteId(request.record),
   checkpoint_id: ({ request }) => request.record.checkpointId ?? null,
+  names: ({ request }) => storedNames(request.record),
   header: ({ request }) => request.record.header,
   metadata: ({ request }) => request.record.metadata ?? null,
   body: ({ request }) => request.record.body,
   ttl_ms: ({ request }) => request.ttlMs ?? null,
 };
 
-/** Records that are replaced travel as columns. */
+/** Records that are replaced, and those behind the first new one, travel as columns: their positions tell which is which. */
 const column =
   (value: (record: LogRecord) => unknown) =>
   ({ request }: Appending): unknown[] =>
-    (request.replace ?? []).map(value);
+    [...(request.replace ?? []), ...(request.more ?? [])].map(value);
 
 const APPEND_WITH_EDITS: Parameters<Appending> = {
   ...APPEND,
@@ -44,6 +45,7 @@ const APPEND_WITH_EDITS: Parameters<Appending> = {
   heads: column(({ head }) => head),
   write_ids: column(storedWriteId),
   checkpoint_ids: column(({ checkpointId }) => checkpointId ?? null),
+  name_lists: column(storedNames),
   headers: column(({ header }) => header),
   metadatas: column(({ metadata }) => metadata ?? null),
   bodies: column(({ body }) => Buffer.from(body.buffer, body.byteOffset, body.byteLength)),
@@ -90,5 +92,6 @@ export const appendValues = (appending: Appending): readonly unknown[] => values
 export const editingValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND_WITH_EDITS, appending);
 export const indexingValues = (indexing: Indexing): readonly unknown[] => valuesOf(INDEX_WORDS, indexing);
 
-export const hasEdits = ({ replace = [], drop = [], dropBelow }: AppendRequest): boolean =>
-  replace.length > 0 || drop.length > 0 || dropBelow !== undefined;
+/** Nearly all appends bring one record and change nothing else. */
+export const isOneRecord = ({ more = [], replace = [], drop = [], dropBelow }: AppendRequest): boolean =>
+  more.length === 0 && replace.length === 0 && drop.length === 0 && dropBelow === undefined;

@@ -1,66 +1,51 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";
-import { StateError } from "../../errors.ts";
-import { assertDsn, type PostgresPool } from "./connect.ts";
+import {
+  assertDsn,
+  CONNECTION_OPTIONS,
+  connectionOf,
+  PostgresqlConnection,
+  type PostgresqlConnectionOptions,
+} from "./connect.ts";
 import { FACTS } from "./facts.ts";
 import type { PostgresLogOptions } from "./log.ts";
 import { assertNames } from "./names.ts";
 
-export interface PostgresqlCheckpointerOptions extends CheckpointerOptions {
-  /** `postgres://user:password@host:5432/database`, with whatever else `pg` understands in it. */
-  readonly dsn?: string;
-  /** A `pg` pool of your own instead. It stays yours: its settings are left as they are, and `close()` leaves it open. */
-  readonly pool?: PostgresPool;
+export interface PostgresqlCheckpointerOptions extends CheckpointerOptions, PostgresqlConnectionOptions {
+  /** What `postgresqlConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
+  readonly connection?: PostgresqlConnection;
   /** Where the tables are. Made on first use when it is not there. @default "public" */
   readonly schema?: string;
   /** What the names of the tables begin with. @default "holdfast_" */
   readonly tablePrefix?: string;
-  /** How many connections a `dsn` may hold at once. @default 10 */
-  readonly maxConnections?: number;
-  /** How long to wait for a connection of a `dsn`. @default 10000 */
-  readonly connectTimeoutMs?: number;
-  /** How long to wait for the answer to one statement. @default 30000 */
-  readonly statementTimeoutMs?: number;
 }
 
 /** Keeps threads in PostgreSQL 13 or later. `npm install pg`. */
 export function postgresqlCheckpointer(options: PostgresqlCheckpointerOptions): Checkpointer {
   assertOptions("postgresqlCheckpointer", options, {
-    dsn: "string",
-    pool: "object",
+    ...CONNECTION_OPTIONS,
+    connection: "object",
     schema: "string",
     tablePrefix: "string",
-    maxConnections: "number",
-    connectTimeoutMs: "number",
-    statementTimeoutMs: "number",
   });
   const checked = postgresLogOptions(options);
   const load = async () => new (await import("./log.ts")).PostgresLog(checked);
-  return new Checkpointer(new DeferredLog(FACTS, load), options);
+  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.hold()), options);
 }
+
+const TAKER = { factory: "postgresqlCheckpointer", opener: "postgresqlConnection" };
 
 /** Everything a log needs, with the defaults filled in. */
 export function postgresLogOptions(given: PostgresqlCheckpointerOptions): PostgresLogOptions {
-  const { schema = "public", tablePrefix = "holdfast_", maxConnections = 10 } = given;
-  const { connectTimeoutMs = 10_000, statementTimeoutMs = 30_000 } = given;
-  for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, statementTimeoutMs })) {
-    if (Number.isInteger(value) && value > 0) continue;
-    throw new StateError("INVALID_ARGUMENT", `${name} must be a whole number greater than 0`);
-  }
+  const { schema = "public", tablePrefix = "holdfast_" } = given;
+  const own = (options: PostgresqlConnectionOptions): PostgresqlConnection => connectionOf(TAKER.factory, options);
+  const connection = connectionFor(TAKER, given, PostgresqlConnection, CONNECTION_OPTIONS, own);
   assertNames(schema, tablePrefix);
-  return { source: sourceOf(given), schema, tablePrefix, maxConnections, connectTimeoutMs, statementTimeoutMs };
-}
-
-function sourceOf({ dsn, pool }: PostgresqlCheckpointerOptions): PostgresLogOptions["source"] {
-  if ((dsn === undefined) === (pool === undefined)) {
-    throw new StateError("INVALID_ARGUMENT", "postgresqlCheckpointer() takes either a dsn or a pool");
-  }
-  if (pool !== undefined) return { pool };
-  assertDsn(dsn ?? "");
-  return { dsn: dsn ?? "" };
+  return { connection, schema, tablePrefix };
 }
 
 const OWN_PARAMETERS = ["schema", "tablePrefix"];

@@ -22,9 +22,9 @@ export const checkpointsV1 = (names: TableNames, partitions: number): readonly s
 
 /** What a role that only works with the tables is granted, and no more. */
 export function grantsV1(names: TableNames, role: string): readonly string[] {
-  const { threads, records, words, watchers, append, appendWithEdits, indexWords } = names;
+  const { threads, records, names: named, words, watchers, append, appendWithEdits, indexWords } = names;
   return [
-    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${threads}, ${records}, ${words}, ${watchers} TO ${role}`,
+    `GRANT SELECT, INSERT, UPDATE, DELETE ON ${threads}, ${records}, ${named}, ${words}, ${watchers} TO ${role}`,
     `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}) TO ${role}`,
   ];
 }
@@ -32,17 +32,17 @@ export function grantsV1(names: TableNames, role: string): readonly string[] {
 /** Callers name the parameters. `p_`, so that no parameter is taken for a column. */
 const RECORD = `
     p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
-    p_checkpoint_id text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision`;
+    p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision`;
 const EDITS = `
     p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
-    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[]`;
+    p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[]`;
 const INDEX = `
     p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]`;
 
 /** The parameters of a record, handed on. */
 const THE_RECORD = `
-        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body,
-        p_ttl_ms`;
+        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
+        p_body, p_ttl_ms`;
 
 /** Text of JSON that jsonb cannot hold: see metadata.ts. */
 const isUnindexable = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[89a-f])'`;
@@ -52,7 +52,6 @@ const unindexed = (text: string): string => `coalesce(${isUnindexable(text)}, fa
 /** Refuses the append, with all that was done for it. */
 const refuse = (reason: string): string =>
   `RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = '${reason}';`;
-const IS_TAKEN = "another record of the thread has this checkpoint id";
 
 /** A table as it is, or in so many parts by the hash of the thread id. */
 function table(name: string, columns: string, partitions: number, storage = ""): readonly string[] {
@@ -65,7 +64,7 @@ function table(name: string, columns: string, partitions: number, storage = ""):
 }
 
 function firstTables(names: TableNames, partitions: number): readonly string[] {
-  const { threads, records, words, watchers, prefix } = names;
+  const { threads, records, names: named, words, watchers, prefix } = names;
   return [
     ...table(
       threads,
@@ -96,6 +95,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
        head integer NOT NULL,
        write_id text,
        checkpoint_id text COLLATE "C",
+       names text,
        header text NOT NULL,
        metadata text,
        body bytea NOT NULL,
@@ -103,7 +103,17 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
      `,
       partitions,
     ),
-    `CREATE INDEX "${prefix}records_by_checkpoint" ON ${records} (thread_id, checkpoint_id) WHERE checkpoint_id IS NOT NULL`,
+    `CREATE INDEX "${prefix}records_by_checkpoint" ON ${records} (thread_id, checkpoint_id, seq) WHERE checkpoint_id IS NOT NULL`,
+    ...table(
+      named,
+      `
+       thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+       name text COLLATE "C" NOT NULL,
+       seq integer NOT NULL,
+       PRIMARY KEY (thread_id, name, seq)
+     `,
+      partitions,
+    ),
     ...table(
       words,
       `
@@ -124,7 +134,12 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
   ];
 }
 
-function createAppend({ append, threads, records, watchers, channel }: TableNames): string {
+/** Further names of records, which \`from\` gives as \`n (seq, names)\`. */
+const keepNames = (named: string, from: string): string =>
+  `INSERT INTO ${named} (thread_id, name, seq)
+        SELECT p_thread, each.name, n.seq FROM ${from}, jsonb_array_elements_text(n.names::jsonb) AS each (name);`;
+
+function createAppend({ append, threads, records, names, watchers, channel }: TableNames): string {
   return `CREATE FUNCTION ${append} (${RECORD}) RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       own_metadata text := CASE WHEN p_head = p_seq THEN p_metadata END;
@@ -141,19 +156,24 @@ function createAppend({ append, threads, records, watchers, channel }: TableName
         WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
           AND (expires_at IS NULL OR expires_at > now());
       ELSE
-        UPDATE ${threads} SET tail = p_seq, head = p_head,
-          expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', expires_at)
-        WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
-          AND (expires_at IS NULL OR expires_at > now());
+        -- A mark has nothing to index; what is more than a mark may, whichever checkpoint stands for the thread.
+        UPDATE ${threads} t SET tail = p_seq, head = p_head, stale = t.stale OR octet_length(p_body) > 2,
+          metadata = CASE WHEN t.head = p_head THEN t.metadata ELSE (SELECT ${jsonb("r.metadata")}
+            FROM ${records} r WHERE r.thread_id = p_thread AND r.seq = p_head) END,
+          unindexed = CASE WHEN t.head = p_head THEN t.unindexed ELSE coalesce((SELECT ${unindexed("r.metadata")}
+            FROM ${records} r WHERE r.thread_id = p_thread AND r.seq = p_head), false) END,
+          expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', t.expires_at)
+        WHERE t.thread_id = p_thread AND t.generation = p_generation AND t.tail = p_expected
+          AND (t.expires_at IS NULL OR t.expires_at > now());
       END IF;
       IF NOT FOUND THEN
         RETURN false;
       END IF;
-      IF p_expected > 0 AND EXISTS (SELECT FROM ${records} WHERE thread_id = p_thread AND checkpoint_id = p_checkpoint_id) THEN
-        ${refuse(IS_TAKEN)}
+      INSERT INTO ${records} (thread_id, seq, base, head, write_id, checkpoint_id, names, header, metadata, body)
+      VALUES (p_thread, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata, p_body);
+      IF p_names IS NOT NULL THEN
+        ${keepNames(names, "(SELECT p_seq AS seq, p_names AS names) n")}
       END IF;
-      INSERT INTO ${records} (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
-      VALUES (p_thread, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body);
       -- A notification makes commits wait for one another, so there is one only where somebody listens.
       IF EXISTS (SELECT FROM ${watchers} WHERE thread_id = p_thread AND until > now()) THEN
         PERFORM pg_notify('${channel}', p_thread);
@@ -162,47 +182,51 @@ function createAppend({ append, threads, records, watchers, channel }: TableName
     END $body$`;
 }
 
-/** Takes out and replaces first, so that what goes is out of the new record's way. */
+/** Takes out and replaces first. Of the records that come as columns, those up to p_expected replace others and the rest are new. */
 function createAppendWithEdits(names: TableNames): string {
-  const { append, appendWithEdits, threads, records, words } = names;
+  const { append, appendWithEdits, threads, records, names: named, words } = names;
   return `CREATE FUNCTION ${appendWithEdits} (${RECORD},${EDITS})
     RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       replaced integer;
+      to_replace integer := (SELECT count(*) FROM unnest(p_seqs) AS n (seq) WHERE n.seq <= p_expected);
+      last_seq integer := greatest(p_seq, (SELECT max(n.seq) FROM unnest(p_seqs) AS n (seq)));
+      last_head integer := coalesce((SELECT n.head FROM unnest(p_seqs, p_heads) AS n (seq, head) WHERE n.seq = last_seq), p_head);
     BEGIN
-      IF p_expected = 0 THEN
-        RETURN ${append} (${THE_RECORD});
-      END IF;
-      PERFORM FROM ${threads} WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
-        AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN false;
+      IF p_expected > 0 THEN
+        PERFORM FROM ${threads} WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
+          AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
+        IF NOT FOUND THEN
+          RETURN false;
+        END IF;
       END IF;
       DELETE FROM ${records} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped));
+      DELETE FROM ${named} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
       UPDATE ${records} r SET base = n.base, head = n.head, write_id = n.write_id, checkpoint_id = n.checkpoint_id,
-        header = n.header, metadata = n.metadata, body = n.body
-      FROM unnest(p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_headers, p_metadatas, p_bodies)
-        AS n (seq, base, head, write_id, checkpoint_id, header, metadata, body)
+        names = n.names, header = n.header, metadata = n.metadata, body = n.body
+      FROM unnest(p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_name_lists, p_headers, p_metadatas, p_bodies)
+        AS n (seq, base, head, write_id, checkpoint_id, names, header, metadata, body)
       WHERE r.thread_id = p_thread AND r.seq = n.seq;
       GET DIAGNOSTICS replaced = ROW_COUNT;
-      IF replaced < cardinality(p_seqs) THEN
+      IF replaced < to_replace THEN
         ${refuse("a record that is to be replaced is not there")}
-      END IF;
-      IF EXISTS (SELECT FROM unnest(p_seqs, p_checkpoint_ids) AS n (seq, checkpoint_id) JOIN ${records} r
-          ON r.thread_id = p_thread AND r.checkpoint_id = n.checkpoint_id AND r.seq <> n.seq) THEN
-        ${refuse(IS_TAKEN)}
       END IF;
       -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
       DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
       INSERT INTO ${words} (thread_id, seq, words)
       SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-      FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL;
+      FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       IF NOT ${append} (${THE_RECORD}) THEN
         RETURN false;
       END IF;
-      UPDATE ${threads} t SET metadata = ${jsonb("h.metadata")}, unindexed = ${unindexed("h.metadata")}
+      INSERT INTO ${records} (thread_id, seq, base, head, write_id, checkpoint_id, names, header, metadata, body)
+      SELECT p_thread, n.* FROM unnest(
+        p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_name_lists, p_headers, p_metadatas, p_bodies)
+        AS n (seq, base, head, write_id, checkpoint_id, names, header, metadata, body) WHERE n.seq > p_expected;
+      ${keepNames(named, "unnest(p_seqs, p_name_lists) AS n (seq, names)")}
+      UPDATE ${threads} t SET tail = last_seq, head = last_head, stale = t.stale OR last_seq > p_seq, metadata = ${jsonb("h.metadata")}, unindexed = ${unindexed("h.metadata")}
       FROM (SELECT max(r.metadata) AS metadata FROM ${records} r
-            WHERE r.thread_id = p_thread AND r.seq = p_head) h
+            WHERE r.thread_id = p_thread AND r.seq = last_head) h
       WHERE t.thread_id = p_thread;
       RETURN true;
     END $body$`;

@@ -1,6 +1,8 @@
+import { SharedConnection } from "../../driver/connection.ts";
+import { assertOptions } from "../../driver/options.ts";
 import { assertAddress } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
-import { importPeer } from "../../internal/import-peer.ts";
+import type { PostgresHandle } from "./handle.ts";
 
 /** The part of a `pg` pool that is used here. */
 export interface PostgresPool {
@@ -24,77 +26,106 @@ export interface PostgresQuery {
   types?: { getTypeParser(): (value: string) => string };
 }
 
-export interface PoolSettings {
-  readonly dsn: string;
+export type PostgresSource = { readonly dsn: string } | { readonly pool: PostgresPool };
+
+export interface PostgresqlConnectionOptions {
+  /** `postgres://user:password@host:5432/database`, with whatever else `pg` understands in it. */
+  readonly dsn?: string;
+  /** A `pg` pool of your own instead. It stays yours: its settings are left as they are, and `close()` leaves it open. */
+  readonly pool?: PostgresPool;
+  /** How many connections a `dsn` may hold at once. @default 10 */
+  readonly maxConnections?: number;
+  /** How long to wait for a connection of a `dsn`. @default 10000 */
+  readonly connectTimeoutMs?: number;
+  /** How long to wait for the answer to one statement. @default 30000 */
+  readonly statementTimeoutMs?: number;
+}
+
+/** The options of a connection, each with its kind. */
+export const CONNECTION_OPTIONS = {
+  dsn: "string",
+  pool: "object",
+  maxConnections: "number",
+  connectTimeoutMs: "number",
+  statementTimeoutMs: "number",
+} as const;
+
+/** The options, checked, with the defaults filled in. */
+export interface ConnectionSettings {
+  readonly source: PostgresSource;
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
 }
 
-/** What `pg` exports, as far as it is used. */
-interface PgModule {
-  readonly default: {
-    readonly Pool: new (options: object) => PostgresPool;
-    readonly Client: new (options: object) => ListeningClient;
-  };
+/** One pool for everything that is kept in one database. It is opened at the first use, and closed with the last who holds it. */
+export class PostgresqlConnection extends SharedConnection<PostgresHandle> {
+  /** Where it cannot be printed: it holds the password. */
+  readonly #settings: ConnectionSettings;
+
+  constructor(settings: ConnectionSettings) {
+    super({
+      open: async () => (await import("./handle.ts")).PostgresHandle.open(settings),
+      close: (handle) => handle.close(),
+    });
+    this.#settings = settings;
+  }
+
+  get settings(): ConnectionSettings {
+    return this.#settings;
+  }
+
+  /** Texts that no error may show. */
+  get secrets(): readonly string[] {
+    return secretsOf(this.#settings.source);
+  }
 }
 
-/** A connection of its own, for notifications. */
-export interface ListeningClient {
-  /** The server's process, as it, or what stands in between, said when the connection was made. */
-  readonly processID?: number | null;
-  connect(): Promise<unknown>;
-  query(text: string): Promise<{ readonly rows: readonly unknown[] }>;
-  on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
-  on(event: "error", listener: (error: Error) => void): unknown;
-  on(event: "end", listener: () => void): unknown;
-  end(): Promise<unknown>;
+/**
+ * A pool that several share, such as `postgresqlCheckpointer({ connection })`.
+ * Each is closed by itself, and the last one closes the pool.
+ */
+export function postgresqlConnection(options: PostgresqlConnectionOptions): PostgresqlConnection {
+  assertOptions("postgresqlConnection", options, CONNECTION_OPTIONS, {});
+  return connectionOf("postgresqlConnection", options);
 }
 
-async function loadPg(): Promise<PgModule["default"]> {
-  // A variable, so that a type check does not need a package that not every user has.
-  const name = "pg";
-  return (await importPeer(name, "^8.11", () => import(name) as Promise<PgModule>)).default;
+/** `taker` is who was given the options. */
+export function connectionOf(taker: string, given: PostgresqlConnectionOptions): PostgresqlConnection {
+  const { maxConnections = 10, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000 } = given;
+  for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, statementTimeoutMs })) {
+    if (Number.isInteger(value) && value > 0) continue;
+    throw new StateError("INVALID_ARGUMENT", `${name} must be a whole number greater than 0`);
+  }
+  const source = sourceOf(taker, given);
+  return new PostgresqlConnection({ source, maxConnections, connectTimeoutMs, statementTimeoutMs });
 }
 
-export async function openPool({ dsn, maxConnections, connectTimeoutMs }: PoolSettings): Promise<PostgresPool> {
-  const { Pool } = await loadPg();
-  return new Pool({
-    connectionString: dsn,
-    max: maxConnections,
-    connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-    // A program that is done may end, whether or not it closed us.
-    allowExitOnIdle: true,
-  });
+function sourceOf(taker: string, { dsn, pool }: PostgresqlConnectionOptions): PostgresSource {
+  if ((dsn === undefined) === (pool === undefined)) {
+    const also = taker === "postgresqlConnection" ? "" : ", or a connection";
+    throw new StateError("INVALID_ARGUMENT", `${taker}() takes either a dsn or a pool${also}`);
+  }
+  if (pool !== undefined) return { pool };
+  assertDsn(dsn ?? "");
+  return { dsn: dsn ?? "" };
 }
 
-/** A connection like those of the pool, but outside of it. */
-export async function openListener(
-  source: { readonly dsn: string } | { readonly pool: PostgresPool },
-  { connectTimeoutMs, statementTimeoutMs }: { readonly connectTimeoutMs: number; readonly statementTimeoutMs: number },
-): Promise<ListeningClient> {
-  const { Client } = await loadPg();
-  const like = "dsn" in source ? { connectionString: source.dsn } : optionsOf(source.pool);
-  if (like === undefined) throw new StateError("UNSUPPORTED", "this pool does not say how it connects");
-  const bounds = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: statementTimeoutMs };
-  return new Client({ ...like, ...bounds, keepAlive: true });
-}
-
-/** A pool keeps its password where spreading does not find it. */
-function optionsOf(pool: PostgresPool): Readonly<Record<string, unknown>> | undefined {
-  const { options } = pool as { options?: Readonly<Record<string, unknown>> };
-  return options && { ...options, password: options["password"] };
-}
-
-/** Texts that no error may show: the password, as it is and as it stands in the URL. */
-export function secretsOf(source: { readonly dsn: string } | { readonly pool: PostgresPool }): readonly string[] {
+/** The password, as it is and as it stands in the URL. */
+function secretsOf(source: PostgresSource): readonly string[] {
   if ("dsn" in source) {
     const given = /^[^:]+:\/\/[^:/?#]*:([^/?#]*)@/.exec(source.dsn)?.[1] ?? "";
     const named = new URLSearchParams(source.dsn.split("?")[1] ?? "").get("password") ?? "";
     return [...new Set([given, decoded(given), named])].filter((secret) => secret !== "");
   }
-  const password = optionsOf(source.pool)?.["password"];
+  const password = poolOptions(source.pool)?.["password"];
   return typeof password === "string" && password !== "" ? [password] : [];
+}
+
+/** A pool keeps its password where spreading does not find it. */
+export function poolOptions(pool: PostgresPool): Readonly<Record<string, unknown>> | undefined {
+  const { options } = pool as { options?: Readonly<Record<string, unknown>> };
+  return options && { ...options, password: options["password"] };
 }
 
 function decoded(text: string): string {

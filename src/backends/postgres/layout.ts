@@ -5,7 +5,7 @@ import { assertNames } from "./names.ts";
  * <schema>.<prefix>threads   one row a thread: the only row two writers meet on
  *   thread_id   text, bytewise           PRIMARY KEY
  *   generation  text
- *   tail, head  integer                  positions of the newest record and of the newest checkpoint
+ *   tail, head  integer                  positions of the newest record and of the checkpoint that stands for the thread
  *   metadata    jsonb                    of the head checkpoint, for queries; NULL where there is none
  *   unindexed   boolean                  it has some that jsonb cannot hold (\u0000, half a surrogate pair)
  *   indexed     integer                  up to which position the words are indexed: saves do not wait for that
@@ -15,8 +15,12 @@ import { assertNames } from "./names.ts";
  * <schema>.<prefix>records   one row a record; goes with its thread
  *   thread_id, seq                       PRIMARY KEY
  *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, header
+ *   names       text                     further names as a JSON list; NULL for nearly all
  *   metadata    text                     exactly as it was given
  *   body        bytea
+ *
+ * <schema>.<prefix>names     the further names of records, for finding them; goes with its thread
+ *   thread_id, name, seq                 PRIMARY KEY
  *
  * <schema>.<prefix>words     what search looks at; goes with its thread
  *   thread_id, seq                       PRIMARY KEY
@@ -38,6 +42,7 @@ export interface TableNames {
   readonly schema: string;
   readonly threads: string;
   readonly records: string;
+  readonly names: string;
   readonly words: string;
   readonly watchers: string;
   readonly version: string;
@@ -57,6 +62,7 @@ export function tableNames(schema: string, prefix: string): TableNames {
     schema: `"${schema}"`,
     threads: named("threads"),
     records: named("records"),
+    names: named("names"),
     words: named("words"),
     watchers: named("watchers"),
     version: named("schema"),

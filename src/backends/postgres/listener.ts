@@ -1,5 +1,5 @@
 import { sleep } from "../../internal/sleep.ts";
-import type { ListeningClient } from "./connect.ts";
+import type { ListeningClient } from "./open-client.ts";
 
 /** Registrations are renewed, and everybody is rung in case a notification was lost. */
 const HEARTBEAT_MS = 5_000;

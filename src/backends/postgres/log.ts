@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -13,30 +15,28 @@ import type {
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
-import { OpenOnce } from "../../driver/open-once.ts";
+import type { Lease } from "../../driver/connection.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { ask, type Bounds, type TextRow } from "./ask.ts";
-import { appendValues, editingValues, hasEdits } from "./calls.ts";
+import type { TextRow } from "./ask.ts";
+import { appendValues, editingValues, isOneRecord } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
-import { openListener, openPool, type PostgresPool, secretsOf } from "./connect.ts";
+import type { PostgresqlConnection } from "./connect.ts";
 import { isDeclined } from "./declined.ts";
-import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
 import { FACTS } from "./facts.ts";
 import { listThreads, queryMetadata, search } from "./finding.ts";
+import type { PostgresHandle } from "./handle.ts";
 import { type TableNames, tableNames } from "./layout.ts";
 import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
-import { prepareTables } from "./prepare-tables.ts";
+import { openListener } from "./open-client.ts";
+import { checkpoints } from "./parts.ts";
 import { toEntry, toRecord } from "./rows.ts";
 import { type RunStatement, type Statements, statements } from "./statements.ts";
 
 export interface PostgresLogOptions {
-  readonly source: { readonly dsn: string } | { readonly pool: PostgresPool };
+  readonly connection: PostgresqlConnection;
   readonly schema: string;
   readonly tablePrefix: string;
-  readonly maxConnections: number;
-  readonly connectTimeoutMs: number;
-  readonly statementTimeoutMs: number;
 }
 
 const SAVES_PER_SWEEP = 100;
@@ -52,28 +52,24 @@ const MAX_SEQ = 2 ** 31 - 1;
 export class PostgresLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
-  readonly #options: PostgresLogOptions;
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
-  readonly #bounds: Bounds;
+  readonly #handle: Lease<PostgresHandle>;
   #capabilities: LogCapabilities = FACTS.capabilities;
-  readonly #pool: OpenOnce<PostgresPool> = new OpenOnce(() => this.#connect());
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor(options: PostgresLogOptions) {
-    this.#options = options;
-    this.#names = tableNames(options.schema, options.tablePrefix);
+  constructor({ connection, schema, tablePrefix }: PostgresLogOptions) {
+    this.#handle = connection.lease((handle) => this.#prepare(handle));
+    this.#names = tableNames(schema, tablePrefix);
     this.#sql = statements(this.#names);
-    this.secrets = secretsOf(options.source);
-    const isReplicated = (): boolean => this.#capabilities.durability === "replicated";
-    this.#bounds = { ...options, isReplicated };
+    this.secrets = connection.secrets;
     const watcher = randomBytes(12).toString("hex");
     this.#listener = new ChangeListener({
       channel: this.#names.channel,
-      open: () => openListener(options.source, options),
+      open: () => openListener(connection.settings),
       register: (threadIds) => this.#ask("watch", threadIds, watcher, REGISTRATION_MS),
       unregister: (threadIds) => this.#unregister(threadIds, watcher),
     });
@@ -90,7 +86,8 @@ export class PostgresLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     for (let round = 1; ; round++) {
-      const [row] = request.record.seq > MAX_SEQ ? [] : await this.#append(threadId, request);
+      const [row] =
+        request.record.seq + (request.more?.length ?? 0) > MAX_SEQ ? [] : await this.#append(threadId, request);
       if (row?.["appended"] === "t") return this.#appended(request);
       const outcome = await this.#refusal(threadId, request);
       if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
@@ -98,7 +95,7 @@ export class PostgresLog implements ThreadLog {
   }
 
   #append(threadId: string, request: AppendRequest): Promise<readonly TextRow[]> {
-    if (!hasEdits(request)) return this.#ask("append", ...appendValues({ threadId, request }));
+    if (isOneRecord(request)) return this.#ask("append", ...appendValues({ threadId, request }));
     return this.#ask("appendWithEdits", ...editingValues({ threadId, request }));
   }
 
@@ -130,27 +127,31 @@ export class PostgresLog implements ThreadLog {
     };
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
-    const rows = await this.#ask("readTail", threadId);
-    const tail = rows.at(-1);
-    return tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
-  }
-
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    const rows = await this.#ask("readCheckpoint", threadId, checkpointId);
-    const tail = rows.at(-1);
-    return (
-      tail && {
-        generation: tail["generation"] ?? "",
-        tail: toEntry(tail),
-        records: rows.slice(0, -1).map(toRecord),
-      }
+  async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    if (newerThan === undefined) {
+      const rows = await this.#ask("readTail", threadId);
+      return chainOf(rows.at(-1), rows);
+    }
+    const rows = await this.#ask("readNewer", threadId, newerThan.generation, newerThan.seq);
+    return chainOf(
+      rows.at(-1),
+      rows.filter((row) => row["body"] !== null),
     );
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    const [row] = await this.#ask("entry", threadId, checkpointId);
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    const rows = await this.#ask("readCheckpoint", threadId, name);
+    return chainOf(rows.at(-1), rows.slice(0, -1));
+  }
+
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const [row] = await this.#ask("entry", threadId, name);
     return row && toEntry(row);
+  }
+
+  async readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    const rows = await this.#ask("readRecords", threadId, positionIn(options.before), options.limit, MOST_BYTES_READ);
+    return chainOf(rows.at(-1), rows.slice(0, -1));
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {
@@ -162,8 +163,7 @@ export class PostgresLog implements ThreadLog {
   }
 
   async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    const before = Math.min(Math.max(options.before ?? MAX_SEQ, 0), MAX_SEQ);
-    return (await this.#ask("list", threadId, before, options.limit)).map(toEntry);
+    return (await this.#ask("list", threadId, positionIn(options.before), options.limit)).map(toEntry);
   }
 
   async remove(
@@ -235,14 +235,11 @@ export class PostgresLog implements ThreadLog {
   async #close(): Promise<void> {
     await this.#listener.close();
     await this.#sweeping;
-    const pool = await this.#pool.opened();
-    pool?.removeListener("error", ignore);
-    if ("dsn" in this.#options.source) await pool?.end();
+    await this.#handle.release();
   }
 
   async #unregister(threadIds: readonly string[], watcher: string): Promise<unknown> {
-    const pool = await this.#pool.opened();
-    return pool && ask(pool, this.#bounds, this.#sql.unwatch, [threadIds, watcher]);
+    return (await this.#handle.opened())?.ask(this.#sql.unwatch, [threadIds, watcher]);
   }
 
   /** For functions that need nothing else of us. */
@@ -253,36 +250,30 @@ export class PostgresLog implements ThreadLog {
   }
 
   async #askText(text: string, values: readonly unknown[], signal?: AbortSignal): Promise<readonly TextRow[]> {
-    return ask(await this.#open(), this.#bounds, text, values, signal);
+    return (await this.#open()).ask(text, values, signal);
   }
 
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new StateError("CLOSED", "the connections were closed");
   }
 
-  #open(): Promise<PostgresPool> {
+  #open(): Promise<PostgresHandle> {
     this.#assertOpen();
-    return this.#pool.get();
+    return this.#handle.get();
   }
 
-  async #connect(): Promise<PostgresPool> {
-    const { source } = this.#options;
-    const pool = "pool" in source ? source.pool : await openPool({ ...this.#options, dsn: source.dsn });
-    // The server ends idle connections when it restarts; without a listener that would end this process too.
-    pool.on("error", ignore);
-    try {
-      const [settings] = await ask(pool, this.#bounds, `SELECT ${SERVER_SETTINGS}`);
-      await prepareTables(pool, this.#names, this.#bounds);
-      this.#capabilities = { ...this.#capabilities, durability: durabilityOf(settings as unknown as ServerSettings) };
-      return pool;
-    } catch (error) {
-      pool.removeListener("error", ignore);
-      if ("dsn" in source) await pool.end();
-      throw error;
-    }
+  async #prepare(handle: PostgresHandle): Promise<PostgresHandle> {
+    await handle.prepare(this.#names, checkpoints(this.#names));
+    this.#capabilities = { ...this.#capabilities, durability: handle.durability };
+    return handle;
   }
 }
 
-const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
+/** Of the row of the tail, and those of the records that were asked for. */
+const chainOf = (tail: TextRow | undefined, rows: readonly TextRow[]): LogChain | undefined =>
+  tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
 
-const ignore = (): void => undefined;
+/** A position that a column can hold, so that a number from outside is compared and not refused. */
+const positionIn = (before: number = MAX_SEQ): number => Math.min(Math.max(before, 0), MAX_SEQ);
+
+const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };

@@ -54,26 +54,4 @@ await describeWithService("postgres", (url) => {
     expect(await rows()).toEqual(before);
     await log.close();
   });
-
-  test("a checkpoint id that another remaining record carries is INVALID_ARGUMENT; one that goes is free", async () => {
-    const { log, rows } = await filled();
-    const before = await rows();
-    const taken = recordAt(4, { checkpointId: "checkpoint-2" });
-    const wrong = [
-      requestFor(taken),
-      requestFor(taken, { drop: [1] }),
-      requestFor(recordAt(4), { replace: [recordAt(3, { checkpointId: "checkpoint-2" })] }),
-      requestFor(recordAt(4), { replace: [recordAt(3, { checkpointId: "checkpoint-4" })] }),
-    ];
-    for (const [index, request] of wrong.entries()) {
-      const code = await log.append("t", request).catch((error: unknown) => log.classify(error));
-      expect(code, `request ${index}`).toBe("INVALID_ARGUMENT");
-    }
-    expect(await rows()).toEqual(before);
-    expect(await log.append("t", requestFor(taken, { drop: [2] }))).toEqual({ appended: true });
-    expect(await log.append("t", requestFor(recordAt(5, { checkpointId: "checkpoint-1" }), { dropBelow: 2 }))).toEqual({
-      appended: true,
-    });
-    await log.close();
-  });
 });

@@ -1,13 +1,13 @@
-import { knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
+import { knownVersions, type MigratedStore, migrate, type Part, type Versions } from "../../driver/migrations.ts";
 import { type Bounds, type Connection, onConnection } from "./ask.ts";
 import { classify } from "./classify.ts";
 import type { PostgresPool } from "./connect.ts";
 import type { TableNames } from "./layout.ts";
-import { allParts, checkpoints, createSchema, versionTable } from "./parts.ts";
+import { allParts, createSchema, versionTable } from "./parts.ts";
 
-/** Creates the tables of threads on first use, or brings older ones up to date. */
-export const prepareTables = (pool: PostgresPool, names: TableNames, bounds: Bounds): Promise<void> =>
-  migrate(migratedStore(pool, names, bounds), [checkpoints(names)]);
+/** Creates the tables of a part on first use, or brings older ones up to date. */
+export const prepareTables = (pool: PostgresPool, names: TableNames, bounds: Bounds, part: Part): Promise<void> =>
+  migrate(migratedStore(pool, names, bounds), [part]);
 
 export function migratedStore(pool: PostgresPool, names: TableNames, bounds: Bounds): MigratedStore {
   const connected = <T>(work: (connection: Connection) => Promise<T>): Promise<T> => onConnection(pool, bounds, work);

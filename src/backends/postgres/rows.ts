@@ -8,6 +8,7 @@ export const ENTRY_COLUMNS: readonly string[] = [
   "head",
   "write_id",
   "checkpoint_id",
+  "names",
   "header",
   "metadata",
 ];
@@ -20,6 +21,7 @@ export const toEntry = (row: TextRow): LogEntry => ({
   head: integer(row, "head"),
   writeId: row["write_id"] ?? row["checkpoint_id"] ?? "",
   checkpointId: row["checkpoint_id"] ?? undefined,
+  ...(typeof row["names"] === "string" && { names: JSON.parse(row["names"]) as string[] }),
   header: row["header"] ?? "",
   metadata: row["metadata"] ?? undefined,
 });
@@ -34,6 +36,8 @@ export const toThreadEntry = (row: TextRow): ThreadEntry => ({
 /** Most checkpoints are named by their write: the name is then kept once. */
 export const storedWriteId = ({ writeId, checkpointId }: LogEntry): string | null =>
   writeId === checkpointId ? null : writeId;
+
+export const storedNames = ({ names }: LogEntry): string | null => (names === undefined ? null : JSON.stringify(names));
 
 function integer(row: TextRow, column: string): number {
   const value = row[column];

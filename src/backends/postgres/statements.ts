@@ -11,6 +11,8 @@ export interface Statements {
   readonly appendWithEdits: string;
   readonly refusal: string;
   readonly readTail: string;
+  readonly readNewer: string;
+  readonly readRecords: string;
   readonly readCheckpoint: string;
   readonly entry: string;
   readonly tail: string;
@@ -35,14 +37,18 @@ export interface Statements {
 /** Runs one of them. */
 export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
 
-const COPIED = "seq, base, head, write_id, checkpoint_id, header, metadata, body";
+const COPIED = "seq, base, head, write_id, checkpoint_id, names, header, metadata, body";
 
 export function statements(names: TableNames): Statements {
-  const { threads, records, words, watchers, channel } = names;
+  const { threads, records, names: named, words, watchers, channel } = names;
   /** Tells those who watch the threads of `changed`. */
   const tell = (changed: string): string =>
     `(SELECT count(pg_notify('${channel}', c.thread_id)) FROM ${changed} c
         WHERE EXISTS (SELECT FROM ${watchers} w WHERE w.thread_id = c.thread_id AND w.until > now())) AS told`;
+  /** The position of the newest record of `t` with the name $2, be it the first or a further one. */
+  const newestNamed = `(SELECT max(found.seq) FROM (
+        SELECT max(c.seq) AS seq FROM ${records} c WHERE c.thread_id = t.thread_id AND c.checkpoint_id = $2
+        UNION ALL SELECT max(n.seq) FROM ${named} n WHERE n.thread_id = t.thread_id AND n.name = $2) found)`;
   /** The page is cut before heads are looked up, so that no plan looks up more of them. */
   const threadPage = (condition: string): string =>
     `SELECT t.thread_id, ${entryColumns("r")} FROM (
@@ -64,9 +70,31 @@ export function statements(names: TableNames): Statements {
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN last.base AND t.tail
       WHERE t.thread_id = $1 AND ${ALIVE} ORDER BY r.seq`,
 
+    // The tail comes in any case, without its body where that is known.
+    readNewer: `SELECT ${entryColumns("r")}, CASE WHEN r.seq > t.known THEN r.body END AS body, t.generation
+      FROM (SELECT *, CASE WHEN t.generation = $2 AND t.tail >= $3::bigint THEN $3::bigint ELSE 0 END AS known FROM ${threads} t
+        WHERE t.thread_id = $1 AND ${ALIVE}) t
+      LEFT JOIN ${records} last ON last.thread_id = t.thread_id AND last.seq = t.tail
+      LEFT JOIN ${records} r ON r.thread_id = t.thread_id
+        AND r.seq BETWEEN greatest(last.base, least(t.known + 1, t.tail)) AND t.tail
+      ORDER BY r.seq`,
+
+    // So many records, and no more bytes than that; but one record always. The tail comes last, without its body.
+    readRecords: `WITH t AS (SELECT t.thread_id, t.generation, t.tail FROM ${threads} t WHERE t.thread_id = $1 AND ${ALIVE}),
+      n AS (SELECT n.seq, n.bytes, sum(n.bytes) OVER (ORDER BY n.seq DESC) AS so_far FROM (
+        SELECT r.seq, octet_length(r.body) AS bytes FROM ${records} r
+        WHERE r.thread_id = $1 AND r.seq < $2 ORDER BY r.seq DESC LIMIT $3) n)
+      SELECT ${entryColumns("r")}, r.body, t.generation, 0 AS is_tail FROM t
+        JOIN n ON n.so_far <= $4::bigint OR n.so_far = n.bytes
+        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = n.seq
+      UNION ALL
+      SELECT ${entryColumns("r")}, NULL, t.generation, 1 FROM t
+        LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail
+      ORDER BY is_tail, seq`,
+
     readCheckpoint: `WITH target AS (
         SELECT t.thread_id, t.generation, t.tail, c.base, c.seq FROM ${threads} t
-          JOIN ${records} c ON c.thread_id = t.thread_id AND c.checkpoint_id = $2
+          JOIN ${records} c ON c.thread_id = t.thread_id AND c.seq = ${newestNamed}
         WHERE t.thread_id = $1 AND ${ALIVE})
       SELECT ${entryColumns("r")}, r.body, t.generation, 0 AS is_tail FROM target t
         JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN t.base AND t.seq
@@ -76,7 +104,7 @@ export function statements(names: TableNames): Statements {
       ORDER BY is_tail, seq`,
 
     entry: `SELECT ${entryColumns("r")} FROM ${threads} t
-        JOIN ${records} r ON r.thread_id = t.thread_id AND r.checkpoint_id = $2
+        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = ${newestNamed}
       WHERE t.thread_id = $1 AND ${ALIVE}`,
 
     tail: `SELECT ${entryColumns("r")}, t.generation,
@@ -104,7 +132,10 @@ export function statements(names: TableNames): Statements {
         ON CONFLICT (thread_id) DO NOTHING RETURNING thread_id),
       copied AS (
         INSERT INTO ${records} (thread_id, ${COPIED})
-        SELECT $2, ${COPIED} FROM ${records} WHERE thread_id = $1 AND EXISTS (SELECT FROM made))
+        SELECT $2, ${COPIED} FROM ${records} WHERE thread_id = $1 AND EXISTS (SELECT FROM made)),
+      named AS (
+        INSERT INTO ${named} (thread_id, name, seq)
+        SELECT $2, name, seq FROM ${named} WHERE thread_id = $1 AND EXISTS (SELECT FROM made))
       SELECT (SELECT count(*) FROM source) AS found, count(*) AS made, ${tell("made")} FROM made`,
 
     isExpired: `SELECT 1 AS expired FROM ${threads} t WHERE t.thread_id = $1 AND NOT ${ALIVE}`,

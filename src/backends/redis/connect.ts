@@ -1,86 +1,107 @@
-import type { Durability } from "../../driver/durability.ts";
+import { SharedConnection } from "../../driver/connection.ts";
+import { assertOptions } from "../../driver/options.ts";
+import { assertParameters } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
-import type { GivenClient } from "./given-client.ts";
-import { type IoredisClient, IoredisPort, ioredisPortOf, openIoredis, openIoredisCluster } from "./ioredis.ts";
-import {
-  type NodeRedisClient,
-  type NodeRedisCluster,
-  nodeRedisPortOf,
-  openNodeRedis,
-  openNodeRedisCluster,
-} from "./node-redis.ts";
-import { type RedisPort, type Send, type Waiting, within } from "./port.ts";
-import { durabilityOf, isClusterNode } from "./server-facts.ts";
-import type { Place } from "./url.ts";
+import { type GivenClient, givenClient, libraryOf } from "./given-client.ts";
+import type { IoredisClient } from "./ioredis.ts";
+import type { Link } from "./link.ts";
+import type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";
+import type { Waiting } from "./port.ts";
+import { type Place, parseUrl } from "./url.ts";
 
 /** A client of `ioredis` (`Redis`, `Cluster`) or of `redis` (`createClient`, `createCluster`). */
 export type RedisClient = IoredisClient | NodeRedisClient | NodeRedisCluster;
 
 export type RedisLibrary = "ioredis" | "redis";
 
-export interface ConnectOptions extends Waiting {
+export interface RedisConnectionOptions {
+  /**
+   * `redis://user:password@host:6379/0`, `rediss://` for TLS, `valkey://` and
+   * `valkeys://`. Any node of a cluster will do. @default "redis://127.0.0.1:6379"
+   */
+  readonly url?: string;
+  /**
+   * A client of your own instead: `Redis` or `Cluster` of `ioredis`,
+   * `createClient()` or `createCluster()` of `redis`. It stays yours: `close()`
+   * leaves it open.
+   */
+  readonly client?: RedisClient;
+  /** Which package opens the URL, where both are installed. @default the one that is, "ioredis" first */
+  readonly library?: RedisLibrary;
+  /** How long to wait for a connection, also for one that broke to come back. @default 2000 */
+  readonly connectTimeoutMs?: number;
+  /** How long to wait for an answer. @default 5000 */
+  readonly commandTimeoutMs?: number;
+}
+
+/** The options of a connection, each with its kind. */
+export const CONNECTION_OPTIONS = {
+  url: "string",
+  client: "object",
+  library: "string",
+  connectTimeoutMs: "number",
+  commandTimeoutMs: "number",
+} as const;
+
+/** The options, checked, with the defaults filled in. */
+export interface ConnectionSettings extends Waiting {
   readonly place: Place;
-  /** Over a client that was handed in, instead of the place. */
-  readonly given: RedisPort | undefined;
+  /** Handed in, instead of the place; stays open. */
+  readonly client: RedisClient | undefined;
   readonly library: RedisLibrary | undefined;
 }
 
-/** A server that answers, and what it says of itself. */
-export interface Connection {
-  readonly port: RedisPort;
-  readonly durability: Durability;
-}
+/** One client for everything that is kept in one server or cluster. It connects at the first use, and is closed with the last who holds it. */
+export class RedisConnection extends SharedConnection<Link> {
+  /** Where it cannot be printed. */
+  readonly #password: string | undefined;
 
-/** The first contact: finds out what the server is, and what it promises. */
-export async function connect(options: ConnectOptions): Promise<Connection> {
-  const port = options.given ?? (await openPlace(options));
-  try {
-    await port.ready();
-    const send: Send = (command) => within(options.commandTimeoutMs, port.send(undefined, command));
-    if (!port.isCluster && (await isClusterNode(send))) return await asCluster(port, options);
-    return { port, durability: await durabilityOf(await port.primaries(), options.commandTimeoutMs) };
-  } catch (error) {
-    if (options.given === undefined) await port.close();
-    throw error;
-  }
-}
-
-/** Commands for a key must go to the node that has it, which a plain connection cannot do. */
-async function asCluster(port: RedisPort, options: ConnectOptions): Promise<Connection> {
-  if (options.given !== undefined) {
-    const what = "this server is a node of a cluster and the client that was handed in is a plain one";
-    throw new StateError("INVALID_ARGUMENT", `${what}; hand in a cluster client (Cluster, createCluster), or the URL`);
-  }
-  await port.close();
-  const open = port instanceof IoredisPort ? openIoredisCluster : openNodeRedisCluster;
-  const cluster = await open(options.place, options);
-  try {
-    await cluster.ready();
-    return { port: cluster, durability: await durabilityOf(await cluster.primaries(), options.commandTimeoutMs) };
-  } catch (error) {
-    await cluster.close();
-    throw error;
-  }
-}
-
-export function portOf(given: GivenClient, waiting: Waiting): RedisPort {
-  if (given.library === "ioredis") return ioredisPortOf(given.client, waiting, given.listening);
-  return nodeRedisPortOf(given.client, waiting, given.listening);
-}
-
-async function openPlace({ place, library, ...waiting }: ConnectOptions): Promise<RedisPort> {
-  if (library === "redis") return openNodeRedis(place, waiting);
-  try {
-    return await openIoredis(place, waiting);
-  } catch (error) {
-    if (library === "ioredis" || !StateError.is(error, "MISSING_DEPENDENCY")) throw error;
-    return openNodeRedis(place, waiting).catch((other: unknown) => {
-      throw StateError.is(other, "MISSING_DEPENDENCY") ? neither(error) : other;
+  constructor(settings: ConnectionSettings) {
+    const { client, place } = settings;
+    let given: GivenClient | undefined;
+    super({
+      // A client that was handed in is listened to from then on: an error that nobody listens to ends the process.
+      held: () => {
+        const listened = client && givenClient(client);
+        given = listened;
+        return () => listened?.listening.stop();
+      },
+      open: async () => (await import("./link.ts")).Link.over(settings, given),
+      close: (link) => link.close(),
     });
+    this.#password = place.password;
+  }
+
+  /** Texts that no error may show. */
+  get secrets(): readonly string[] {
+    return this.#password === undefined ? [] : [this.#password];
   }
 }
 
-const neither = (cause: unknown): StateError =>
-  new StateError("MISSING_DEPENDENCY", "a Redis client is needed here: npm install ioredis, or npm install redis", {
-    cause,
-  });
+/**
+ * A client that several share, such as `redisCheckpointer({ connection })`.
+ * Each is closed by itself, and the last one closes the client.
+ */
+export function redisConnection(options: RedisConnectionOptions = {}): RedisConnection {
+  const factory = "redisConnection";
+  assertOptions(factory, options, CONNECTION_OPTIONS, {});
+  const { url } = options;
+  if (url !== undefined) assertParameters(url, parseUrl(url).parameters, []);
+  return connectionOf(factory, options);
+}
+
+/** `taker` is who was given the options. */
+export function connectionOf(taker: string, options: RedisConnectionOptions): RedisConnection {
+  const { url = "redis://127.0.0.1:6379", client, library } = options;
+  const { connectTimeoutMs = 2000, commandTimeoutMs = 5000 } = options;
+  const invalid = (fault: string): StateError => new StateError("INVALID_ARGUMENT", `${taker}(): ${fault}`);
+  if (client !== undefined && options.url !== undefined) throw invalid("takes a url or a client, not both");
+  if (library !== undefined && library !== "ioredis" && library !== "redis") {
+    throw invalid('library must be "ioredis" or "redis"');
+  }
+  for (const [name, value] of Object.entries({ connectTimeoutMs, commandTimeoutMs })) {
+    if (!(Number.isFinite(value) && value > 0)) throw invalid(`${name} must be a number greater than 0`);
+  }
+  if (client !== undefined) libraryOf(client);
+  return new RedisConnection({ place: parseUrl(url).place, client, library, connectTimeoutMs, commandTimeoutMs });
+}

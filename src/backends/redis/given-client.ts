@@ -4,15 +4,22 @@ import type { IoredisClient } from "./ioredis.ts";
 import { Listening } from "./listening.ts";
 import type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";
 
-/** A client that was handed in, listened to from that moment on. */
-export type GivenClient = { readonly listening: Listening } & (
+type LibrarysClient =
   | { readonly library: "ioredis"; readonly client: IoredisClient }
-  | { readonly library: "redis"; readonly client: NodeRedisClient | NodeRedisCluster }
-);
+  | { readonly library: "redis"; readonly client: NodeRedisClient | NodeRedisCluster };
+
+/** A client that was handed in, listened to from that moment on. */
+export type GivenClient = LibrarysClient & { readonly listening: Listening };
 
 export function givenClient(client: RedisClient): GivenClient {
-  if (isIoredis(client)) return { library: "ioredis", client, listening: new Listening(client) };
-  if (isNodeRedis(client)) return { library: "redis", client, listening: new Listening(client) };
+  const known = libraryOf(client);
+  return { ...known, listening: new Listening(client) };
+}
+
+/** Which library's it is; refuses what is known to neither. */
+export function libraryOf(client: RedisClient): LibrarysClient {
+  if (isIoredis(client)) return { library: "ioredis", client };
+  if (isNodeRedis(client)) return { library: "redis", client };
   const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis 5 or later";
   throw new StateError("INVALID_ARGUMENT", `the client that was handed in is none of those known here: ${known}`);
 }

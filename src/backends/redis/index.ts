@@ -1,4 +1,10 @@
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./checkpointer.ts";
-export type { RedisClient, RedisLibrary } from "./connect.ts";
+export {
+  type RedisClient,
+  type RedisConnection,
+  type RedisConnectionOptions,
+  type RedisLibrary,
+  redisConnection,
+} from "./connect.ts";
 export type { IoredisClient, IoredisCluster, IoredisRedis } from "./ioredis.ts";
 export type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";

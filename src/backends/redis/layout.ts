@@ -4,10 +4,11 @@ import { StateError } from "../../errors.ts";
 /**
  * <prefix>t:{<id>}          hash   one thread. One key, so that it expires, is evicted and is deleted whole
  *   thread                    "<format> <tail> <base> <head> <first> <generation>": the newest position, where its
- *                             state begins, the newest checkpoint, the oldest position; what two writers meet on
+ *                             state begins, the head, the oldest position; what two writers meet on
  *   e:<seq>                   a record without its body (below)
  *   b:<seq>                   its body, as bytes
- *   c:<checkpoint id>         the position that carries it
+ *   c:<name>                  the newest position that carries it, as its checkpoint id or as a further name
+ *   n:<seq>\n<name>           the position before that one with the same name, where there is one
  *
  * <prefix>{index}:ids       sorted set   the id of every thread, all with one score: walked in the order of their bytes
  * <prefix>{index}:new       sorted set   in a cluster: who was announced lately, by time (ms)
@@ -15,8 +16,8 @@ import { StateError } from "../../errors.ts";
  * <id> is percent-encoded: it holds no brace and no colon, so two ids, or two prefixes, never meet in one key, and the
  * braces are the only hash tag: a cluster keeps what is in them in one slot.
  *
- * e:<seq>  "<base> <head> <length of header>\n<checkpoint id or nothing>\n<write id, or nothing when it is the
- *          checkpoint id>\n<header><metadata>". Ids hold no line breaks.
+ * e:<seq>  "<base> <head> <length of header>[ <number of further names>]\n<checkpoint id or nothing>\n<write id, or
+ *          nothing when it is the checkpoint id>\n[<name>\n …]<header><metadata>". Ids hold no line breaks.
  *
  * The index. A thread that exists is in it; an id in it may have no thread any more (it expired) and is then skipped
  * and taken out by whoever lists. On one server the script that creates a thread enters it, and the script that takes
@@ -87,25 +88,31 @@ function decoded(text: string): string | undefined {
   }
 }
 
-export function encodeEntry({ base, head, checkpointId = "", writeId, header, metadata = "" }: LogRecord): string {
+export function encodeEntry(record: LogRecord): string {
+  const { base, head, checkpointId = "", names = [], writeId, header, metadata = "" } = record;
   const ownWriteId = writeId === checkpointId ? "" : writeId;
-  return `${base} ${head} ${header.length}\n${checkpointId}\n${ownWriteId}\n${header}${metadata}`;
+  const count = names.length === 0 ? "" : ` ${names.length}`;
+  const lines = [`${base} ${head} ${header.length}${count}`, checkpointId, ownWriteId, ...names, ""];
+  return `${lines.join("\n")}${header}${metadata}`;
 }
 
-const ENTRY = /^(\d+) (\d+) (\d+)\n([^\n]*)\n([^\n]*)\n/;
+const ENTRY = /^(\d+) (\d+) (\d+)(?: (\d+))?\n([^\n]*)\n([^\n]*)\n/;
 
 export function decodeEntry(seq: number, text: string): LogEntry {
   const match = ENTRY.exec(text);
   if (match === null) throw new StateError("CORRUPT", `the entry of record ${seq} cannot be read`);
-  const [start, base, head, length, checkpointId = "", writeId = ""] = match;
-  const headerEnd = start.length + Number(length);
+  const [start, base, head, length, count = "0", checkpointId = "", writeId = ""] = match;
+  const names = text.slice(start.length).split("\n", Number(count));
+  const headerStart = names.reduce((end, name) => end + name.length + 1, start.length);
+  const headerEnd = headerStart + Number(length);
   return {
     seq,
     base: Number(base),
     head: Number(head),
     checkpointId: checkpointId === "" ? undefined : checkpointId,
+    ...(names.length > 0 && { names }),
     writeId: writeId === "" ? checkpointId : writeId,
-    header: text.slice(start.length, headerEnd),
+    header: text.slice(headerStart, headerEnd),
     metadata: headerEnd < text.length ? text.slice(headerEnd) : undefined,
   };
 }

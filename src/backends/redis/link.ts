@@ -1,8 +1,18 @@
+import type { Durability } from "../../driver/durability.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
-import { type Connection, type ConnectOptions, connect } from "./connect.ts";
+import type { ConnectionSettings } from "./connect.ts";
+import type { GivenClient } from "./given-client.ts";
+import { type ConnectOptions, connect, portOf } from "./open-port.ts";
 import { type RedisPort, within } from "./port.ts";
+import { type RunScript, run } from "./run-script.ts";
+
+/** A connection that can be sent to now, and how a script is run over it. */
+export interface ReachedServer {
+  readonly port: RedisPort;
+  readonly run: RunScript;
+}
 
 /**
  * The connection that calls go over, and the next one when it is of no use any
@@ -14,7 +24,6 @@ import { type RedisPort, within } from "./port.ts";
  */
 export class Link {
   readonly #options: ConnectOptions;
-  readonly #onContact: (contact: Connection) => void;
   readonly #connection: OpenOnce<RedisPort> = new OpenOnce(() => this.#connect());
   /** The one in use. */
   #current: RedisPort | undefined;
@@ -23,11 +32,25 @@ export class Link {
   /** Cluster clients of which one node fell silent: calls to the others may end. */
   readonly #retired = new Map<RedisPort, NodeJS.Timeout>();
   #closed = false;
+  #durability: Durability | undefined;
 
-  /** `onContact` hears once what the server says of itself. */
-  constructor(options: ConnectOptions, onContact: (contact: Connection) => void) {
+  private constructor(options: ConnectOptions) {
     this.#options = options;
-    this.#onContact = onContact;
+  }
+
+  /** Connects to nothing yet. */
+  static over(settings: ConnectionSettings, given: GivenClient | undefined): Link {
+    return new Link({ ...settings, given: given && portOf(given, settings) });
+  }
+
+  /** What the server said at the first contact; `undefined` before that. */
+  get durability(): Durability | undefined {
+    return this.#durability;
+  }
+
+  async server(): Promise<ReachedServer> {
+    const port = await this.port();
+    return { port, run: (script, keys, args = []) => this.answer(port, run(port, script, keys, args)) };
   }
 
   /** One that can be sent to now. */
@@ -73,9 +96,9 @@ export class Link {
   async #reach(): Promise<RedisPort> {
     if (this.#last !== undefined) return this.#succeed(this.#last);
     try {
-      const contact = await connect(this.#options);
-      this.#onContact(contact);
-      return contact.port;
+      const { port, durability } = await connect(this.#options);
+      this.#durability = durability;
+      return port;
     } catch (error) {
       // A client that was handed in and hangs before it ever answered is left alone, too.
       if (isTimeout(error) && this.#options.given !== undefined) this.#last = this.#options.given;

@@ -1,7 +1,9 @@
 import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -10,30 +12,35 @@ import type {
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
+import type { Lease } from "../../driver/connection.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
-import { type ConnectOptions, portOf } from "./connect.ts";
+import type { RedisConnection } from "./connect.ts";
 import { FACTS } from "./facts.ts";
-import type { GivenClient } from "./given-client.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
-import { Link } from "./link.ts";
-import type { RedisPort, Send } from "./port.ts";
+import type { Link, ReachedServer } from "./link.ts";
+import type { Send } from "./port.ts";
 import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
-import { type RunScript, run } from "./run-script.ts";
+import type { RunScript } from "./run-script.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
-import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_TAIL } from "./scripts/reading.ts";
+import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_RECORDS, READ_TAIL } from "./scripts/reading.ts";
 import type { Script } from "./scripts/script.ts";
 import { ANNOUNCE, NOW } from "./scripts/thread-index.ts";
 import { forgetAbsent, walkThreads } from "./thread-walk.ts";
 
-export interface RedisLogOptions extends Omit<ConnectOptions, "given"> {
-  /** Handed in, instead of the place; stays open. */
-  readonly given: GivenClient | undefined;
+export interface RedisLogOptions {
+  readonly connection: RedisConnection;
   readonly prefix: string;
   /** How long a thread lives after its last append, unless that says otherwise. */
   readonly lifetimeMs: number | undefined;
 }
+
+type Range = { readonly before?: number; readonly limit: number };
+
+/** In digits, whatever the number: Lua reads no other. */
+const positionIn = (before: number = Number.MAX_SAFE_INTEGER): string =>
+  String(Math.min(before, Number.MAX_SAFE_INTEGER));
 
 /**
  * Threads in Redis or Valkey: one hash each, and one sorted set of their ids.
@@ -43,20 +50,17 @@ export interface RedisLogOptions extends Omit<ConnectOptions, "given"> {
 export class RedisLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
-  readonly #options: RedisLogOptions;
+  readonly #lifetimeMs: number | undefined;
   readonly #keys: KeyNames;
   #capabilities: LogCapabilities = FACTS.capabilities;
-  readonly #link: Link;
+  readonly #link: Lease<Link>;
 
-  constructor(options: RedisLogOptions) {
-    this.#options = options;
-    const given = options.given && portOf(options.given, options);
-    this.#link = new Link({ ...options, given }, ({ durability }) => {
-      this.#capabilities = { ...this.#capabilities, durability };
-    });
-    this.#keys = keyNames(options.prefix);
-    const { password } = options.place;
-    this.secrets = password === undefined ? [] : [password];
+  constructor({ connection, prefix, lifetimeMs }: RedisLogOptions) {
+    // Nothing is prepared in the storage: what a thread needs is made with it.
+    this.#link = connection.lease(async (link) => link);
+    this.#keys = keyNames(prefix);
+    this.#lifetimeMs = lifetimeMs;
+    this.secrets = connection.secrets;
   }
 
   get capabilities(): LogCapabilities {
@@ -64,7 +68,7 @@ export class RedisLog implements ThreadLog {
   }
 
   async connect(): Promise<void> {
-    await this.#link.port();
+    await this.#server();
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
@@ -72,7 +76,7 @@ export class RedisLog implements ThreadLog {
     const creates = request.expected === 0;
     const reply = await this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
       const keys = [this.#keys.thread(threadId), ...(creates && createBefore === undefined ? [this.#keys.ids] : [])];
-      const { lifetimeMs } = this.#options;
+      const lifetimeMs = this.#lifetimeMs;
       return asReply(await run(APPEND, keys, appendArguments(request, { threadId, createBefore, lifetimeMs }))) ?? [];
     });
     const answer = asText(reply[0]);
@@ -80,19 +84,26 @@ export class RedisLog implements ThreadLog {
     return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
-    const reply = await this.#read(READ_TAIL, threadId);
+  async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    const known = newerThan === undefined ? [] : [newerThan.generation, String(newerThan.seq)];
+    const reply = await this.#read(READ_TAIL, threadId, ...known);
     return reply && chainIn(reply);
   }
 
-  async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
-    const reply = await this.#read(READ_CHECKPOINT, threadId, checkpointId);
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    const reply = await this.#read(READ_CHECKPOINT, threadId, name);
     return reply && chainIn(reply);
   }
 
-  async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    const reply = await this.#read(READ_ENTRY, threadId, checkpointId);
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const reply = await this.#read(READ_ENTRY, threadId, name);
     return reply && entryAt(reply, 0);
+  }
+
+  async readRecords(threadId: string, { before, limit }: Range): Promise<LogChain | undefined> {
+    const range = [positionIn(before), String(limit), String(MOST_BYTES_READ)];
+    const reply = await this.#read(READ_RECORDS, threadId, ...range);
+    return reply && chainIn(reply);
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {
@@ -102,9 +113,8 @@ export class RedisLog implements ThreadLog {
     return { generation: asText(reply[0]), entry: entryAt(reply, 1), ...(ttlMs >= 0 && { ttlMs }) };
   }
 
-  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    const before = Math.min(options.before ?? Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-    const reply = await this.#read(LIST, threadId, String(before), String(options.limit));
+  async list(threadId: string, { before, limit }: Range): Promise<readonly LogEntry[]> {
+    const reply = await this.#read(LIST, threadId, positionIn(before), String(limit));
     return entriesIn(reply ?? []);
   }
 
@@ -141,9 +151,9 @@ export class RedisLog implements ThreadLog {
   }
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
-    const { run, port } = await this.#server();
+    const { run, port, link } = await this.#server();
     const scanners = async (): Promise<readonly Send[]> =>
-      (await port.primaries()).map((send) => (command) => this.#link.answer(port, send(command)));
+      (await port.primaries()).map((send) => (command) => link.answer(port, send(command)));
     return walkThreads({ run, scanners, keys: this.#keys, isCluster: port.isCluster }, options);
   }
 
@@ -157,7 +167,7 @@ export class RedisLog implements ThreadLog {
   }
 
   close(): Promise<void> {
-    return this.#link.close();
+    return this.#link.release();
   }
 
   async #tidy(run: RunScript, threadId: string): Promise<void> {
@@ -190,8 +200,11 @@ export class RedisLog implements ThreadLog {
     throw new StateError("UNAVAILABLE", `${clocks}, nothing was written`);
   }
 
-  async #server(): Promise<{ readonly run: RunScript; readonly port: RedisPort }> {
-    const port = await this.#link.port();
-    return { port, run: (script, keys, args = []) => this.#link.answer(port, run(port, script, keys, args)) };
+  async #server(): Promise<ReachedServer & { readonly link: Link }> {
+    const link = await this.#link.get();
+    const server = await link.server();
+    const { durability = this.#capabilities.durability } = link;
+    if (durability !== this.#capabilities.durability) this.#capabilities = { ...this.#capabilities, durability };
+    return { ...server, link };
   }
 }

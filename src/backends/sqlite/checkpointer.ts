@@ -4,45 +4,24 @@ import { DeferredLog } from "../../checkpoint/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
-import type { SqliteDatabase } from "./connect.ts";
-import { factsOf, sqliteLogOptions } from "./options.ts";
+import { CONNECTION_OPTIONS, type SqliteConnection, type SqliteConnectionOptions } from "./connect.ts";
+import { factsOf } from "./facts.ts";
+import { sqliteLogOptions } from "./options.ts";
 
-export interface SqliteCheckpointerOptions extends CheckpointerOptions {
-  /**
-   * The database file; made when it is not there, its folder is not.
-   * `":memory:"` keeps everything in this process. @default "holdfast.db"
-   */
-  readonly path?: string;
-  /**
-   * A connection of your own (`node:sqlite` or `better-sqlite3`), instead of a
-   * path. It stays yours: its journal, sync and `secure_delete` settings are left as they are,
-   * `capabilities.durability` says what they give, and `close()` leaves it open.
-   */
-  readonly database?: SqliteDatabase;
+export interface SqliteCheckpointerOptions extends CheckpointerOptions, SqliteConnectionOptions {
+  /** What `sqliteConnection()` returned, instead of a `path` or a `database`: others may hold it too. */
+  readonly connection?: SqliteConnection;
   /** What the names of the tables begin with. @default "holdfast_" */
   readonly tablePrefix?: string;
-  /** How long to wait while another process writes. @default 10000 */
-  readonly busyTimeoutMs?: number;
-  /**
-   * Overwrites what is deleted, in the file and in its write-ahead log, so that
-   * nothing readable of it is left. A connection of your own keeps its setting.
-   * @default true
-   */
-  readonly secureDelete?: boolean;
 }
 
 /** Keeps threads in one SQLite file. Nothing to install on Node 22 and later; `npm install better-sqlite3@12` on Node 20. */
 export function sqliteCheckpointer(options: SqliteCheckpointerOptions = {}): Checkpointer {
-  assertOptions("sqliteCheckpointer", options, {
-    path: "string",
-    database: "object",
-    tablePrefix: "string",
-    busyTimeoutMs: "number",
-    secureDelete: "boolean",
-  });
+  assertOptions("sqliteCheckpointer", options, { ...CONNECTION_OPTIONS, connection: "object", tablePrefix: "string" });
   const checked = sqliteLogOptions(options);
+  const { connection } = checked;
   const load = async () => new (await import("./log.ts")).SqliteLog(checked);
-  return new Checkpointer(new DeferredLog(factsOf(checked), load), options);
+  return new Checkpointer(new DeferredLog(factsOf(connection.durability), load, connection.hold()), options);
 }
 
 /** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */

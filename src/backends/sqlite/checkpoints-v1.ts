@@ -4,7 +4,7 @@ import type { TableNames } from "./layout.ts";
  * Version 1 of the part `checkpoints`. Frozen text: it is not edited, and calls
  * nothing that may change. What comes after it is a version of its own.
  */
-export const checkpointsV1 = ({ threads, records, words, terms, indexed }: TableNames): readonly string[] => [
+export const checkpointsV1 = ({ threads, records, names, words, terms, indexed }: TableNames): readonly string[] => [
   `CREATE TABLE ${threads} (
   thread_no INTEGER PRIMARY KEY,
   thread_id TEXT NOT NULL UNIQUE,
@@ -21,12 +21,15 @@ export const checkpointsV1 = ({ threads, records, words, terms, indexed }: Table
   head INTEGER NOT NULL,
   write_id TEXT,
   checkpoint_id TEXT,
+  names TEXT,
   header TEXT NOT NULL,
   metadata TEXT,
   sum INTEGER NOT NULL,
   body BLOB NOT NULL
 ) STRICT`,
   `CREATE INDEX ${records}_by_checkpoint ON ${records} (checkpoint_id) WHERE checkpoint_id IS NOT NULL`,
+  `CREATE TABLE ${names} (id INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, name)) STRICT, WITHOUT ROWID`,
+  `CREATE INDEX ${names}_by_name ON ${names} (name, id)`,
   `CREATE VIRTUAL TABLE ${words} USING fts5 (
   words, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '_'"
 )`,

@@ -1,10 +1,7 @@
-import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs";
-import { dirname } from "node:path";
-import { pathToFileURL } from "node:url";
-import { StateError } from "../../errors.ts";
-import { importPeer } from "../../internal/import-peer.ts";
-import { isCannotOpen, openingFailure } from "./classify.ts";
-import { isInMemory } from "./options.ts";
+import { SharedConnection } from "../../driver/connection.ts";
+import type { Durability } from "../../driver/durability.ts";
+import { assertOptions } from "../../driver/options.ts";
+import type { SqliteHandle } from "./handle.ts";
 
 /** The part of a SQLite connection that is used here. `node:sqlite` and `better-sqlite3` both have this shape. */
 export interface SqliteDatabase {
@@ -21,139 +18,86 @@ export interface SqliteStatement {
 
 export type SqliteValue = string | number | null | Uint8Array;
 
-export interface OpenedFile {
-  readonly database: SqliteDatabase;
-  /** The file lies where this process cannot write. */
-  readonly isReadOnly: boolean;
+export interface SqliteConnectionOptions {
+  /**
+   * The database file. It is created when it is missing; its folder is not.
+   * `":memory:"` keeps everything in this process. @default "holdfast.db"
+   */
+  readonly path?: string;
+  /**
+   * A connection of your own (`node:sqlite` or `better-sqlite3`), instead of a
+   * path. It stays yours: its journal, sync and `secure_delete` settings are left as they are,
+   * `capabilities.durability` says what they give, and `close()` leaves it open.
+   */
+  readonly database?: SqliteDatabase;
+  /** How long to wait while another process writes. @default 10000 */
+  readonly busyTimeoutMs?: number;
+  /**
+   * Overwrites what is deleted, in the file and in its write-ahead log, so that
+   * nothing readable of it is left. A connection of your own keeps its setting.
+   * @default true
+   */
+  readonly secureDelete?: boolean;
 }
 
-/** Opens the file with what this Node has: its own SQLite, else the package. */
-export async function openDatabase(path: string): Promise<SqliteDatabase> {
-  return (await openFile(path)).database;
+/** The options of a connection, each with its kind. */
+export const CONNECTION_OPTIONS = {
+  path: "string",
+  database: "object",
+  busyTimeoutMs: "number",
+  secureDelete: "boolean",
+} as const;
+
+/** The options with the defaults filled in. */
+export interface ConnectionSettings {
+  readonly path: string;
+  /** A connection of the caller's, which stays the caller's. */
+  readonly database: SqliteDatabase | undefined;
+  readonly busyTimeoutMs: number;
+  readonly secureDelete: boolean;
 }
 
-/** As `openDatabase`; a file that is there and cannot be written is opened for reading. */
-export async function openFile(path: string): Promise<OpenedFile> {
-  if (!isInMemory(path) && !existsSync(dirname(path))) {
-    throw new StateError("INVALID_ARGUMENT", `the folder of ${JSON.stringify(path)} does not exist; create it first`);
-  }
-  const open = (await builtIn()) ?? (await fromPackage());
-  const refused = isInMemory(path) ? undefined : makePrivateFile(path);
-  try {
-    if (refused === undefined) return { database: open.forWriting(path), isReadOnly: false };
-    if (!existsSync(path)) throw refused;
-    return { database: openReadOnly(open, path, refused), isReadOnly: true };
-  } catch (error) {
-    throw openingFailure(path, error);
-  }
-}
+/** One open database for everything that is kept in it. It is opened at the first use, and closed with the last who holds it. */
+export class SqliteConnection extends SharedConnection<SqliteHandle> {
+  readonly settings: ConnectionSettings;
+  readonly durability: Durability;
 
-/** Conversations are nobody else's business: a new file is its owner's alone, and SQLite gives its companions the same mode. */
-function makePrivateFile(path: string): unknown {
-  try {
-    closeSync(openSync(path, "a", 0o600));
-    return undefined;
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code === "EROFS" || code === "EACCES" || code === "EPERM") return error;
-    throw openingFailure(path, error);
+  constructor(settings: ConnectionSettings) {
+    super({
+      open: async () => (await import("./handle.ts")).openHandle(settings),
+      close: async (handle) => handle.close(),
+    });
+    const { database, path } = settings;
+    this.settings = settings;
+    this.durability = database === undefined ? durabilityOf(path) : durabilityOfConnection(database);
   }
 }
 
 /**
- * A database in WAL mode needs its companions even for reading. Where they are
- * missing and the whole mount is read-only, nobody writes: then it is read as it
- * lies there.
+ * An open database that several share, such as `sqliteCheckpointer({ connection })`.
+ * Each is closed by itself, and the last one closes the database.
  */
-function openReadOnly(open: Opener, path: string, refused: unknown): SqliteDatabase {
-  const database = open.forReading(path);
-  try {
-    database.prepare("SELECT 1 FROM sqlite_master LIMIT 1").get();
-    return database;
-  } catch (error) {
-    database.close();
-    const isReadOnlyMount = (refused as { code?: unknown }).code === "EROFS";
-    if (!isReadOnlyMount || !isCannotOpen(error)) throw error;
-    return open.unchanging(path);
-  }
+export function sqliteConnection(options: SqliteConnectionOptions = {}): SqliteConnection {
+  assertOptions("sqliteConnection", options, CONNECTION_OPTIONS, {});
+  return connectionOf(options);
 }
 
-interface Opener {
-  forWriting(path: string): SqliteDatabase;
-  forReading(path: string): SqliteDatabase;
-  /** For a file that nobody writes. */
-  unchanging(path: string): SqliteDatabase;
+export function connectionOf(given: SqliteConnectionOptions): SqliteConnection {
+  const { path = "holdfast.db", database, busyTimeoutMs = 10_000, secureDelete = true } = given;
+  return new SqliteConnection({ path, database, busyTimeoutMs, secureDelete });
 }
 
-async function builtIn(): Promise<Opener | undefined> {
-  if (process.getBuiltinModule?.("node:sqlite") === undefined) return undefined;
-  const { DatabaseSync } = await import("node:sqlite");
-  const open = (path: string | URL, options: { readOnly: boolean }): SqliteDatabase =>
-    new DatabaseSync(path, options) as unknown as SqliteDatabase;
-  return {
-    forWriting: (path) => open(path, { readOnly: false }),
-    forReading: (path) => open(path, { readOnly: true }),
-    unchanging: (path) => open(new URL(`${pathToFileURL(path).href}?immutable=1`), { readOnly: true }),
+const durabilityOf = (path: string): Durability => (isInMemory(path) ? "memory" : "fsync");
+
+/** SQLite keeps these in this process: one in memory, one in a temporary file. */
+export const isInMemory = (path: string): boolean => path === ":memory:" || path === "";
+
+/** What a handed-in connection's own settings give: FULL (2) and EXTRA (3) sync each commit. */
+function durabilityOfConnection(database: SqliteDatabase): Durability {
+  const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as {
+    file: string | null;
   };
-}
-
-async function fromPackage(): Promise<Opener> {
-  // A variable, so that a type check does not need a package that most users do not have.
-  const name = "better-sqlite3";
-  const { default: Database } = await importPeer(name, "^12.8", () => import(name) as Promise<BetterSqlite>);
-  return {
-    forWriting: (path) => new Database(path),
-    forReading: (path) => new Database(path, { readonly: true }),
-    unchanging: (path) => new Database(copyInMemory(path), { readonly: true }),
-  };
-}
-
-interface BetterSqlite {
-  readonly default: new (path: string | Uint8Array, options?: { readonly readonly: boolean }) => SqliteDatabase;
-}
-
-const MOST_BYTES_IN_MEMORY = 1024 ** 3;
-
-/** This package takes no `immutable=1`, but it takes the bytes. Two of them say that there is a write-ahead log; there is none. */
-function copyInMemory(path: string): Uint8Array {
-  if (statSync(path).size > MOST_BYTES_IN_MEMORY) {
-    throw new StateError(
-      "PERMISSION_DENIED",
-      `${JSON.stringify(path)} lies on a read-only mount and is too large to be read with better-sqlite3; Node 22.13 and later read it in place`,
-      { location: path },
-    );
-  }
-  const bytes = readFileSync(path);
-  bytes.fill(1, 18, 20);
-  return bytes;
-}
-
-/** Two connections that write at once could corrupt a WAL file before this version: https://sqlite.org/wal.html#walresetbug */
-const SAFE_WAL_VERSION = [3, 51, 3] as const;
-
-/** SQLite waits for a lock by blocking the whole process, so it may for a moment only; the rest is waited for outside. */
-const BUSY_TIMEOUT_MS = 5;
-
-/**
- * Makes every commit reach the disk before it returns. WAL where that is safe;
- * the older rollback journal, slower but sound, where SQLite still has the bug.
- */
-export function configure(database: SqliteDatabase, { secureDelete = true }: { secureDelete?: boolean } = {}): void {
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  const { version } = database.prepare("SELECT sqlite_version() AS version").get() as { version: string };
-  const mode = isAtLeast(version, SAFE_WAL_VERSION) ? "WAL" : "DELETE";
-  database.exec(`PRAGMA journal_mode = ${mode}`);
-  database.exec("PRAGMA synchronous = FULL");
-  // What is deleted is overwritten with zeros, so that nothing of it stays in the file.
-  if (secureDelete) database.exec("PRAGMA secure_delete = ON");
-  if (process.platform === "darwin") database.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
-}
-
-export function isAtLeast(version: string, wanted: readonly number[]): boolean {
-  const parts = version.split(".").map(Number);
-  for (const [index, part] of wanted.entries()) {
-    const actual = parts[index] ?? 0;
-    if (actual !== part) return actual > part;
-  }
-  return true;
+  if (file === "" || file === null) return "memory";
+  const { synchronous } = database.prepare("PRAGMA synchronous").get() as { synchronous: number };
+  return synchronous >= 2 ? "fsync" : "os";
 }

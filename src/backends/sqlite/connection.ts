@@ -1,64 +1,49 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { OpenOnce } from "../../driver/open-once.ts";
-import { StateError } from "../../errors.ts";
+import type { Lease } from "../../driver/connection.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./classify.ts";
-import { configure, openFile, type SqliteDatabase } from "./connect.ts";
-import { Erasure } from "./erasure.ts";
-import type { TableNames } from "./layout.ts";
-import { prepareTables } from "./prepare-tables.ts";
-import { prepareStatements, type Statements } from "./statements.ts";
+import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
+import type { SqliteHandle } from "./handle.ts";
 
-export interface ConnectionOptions {
-  readonly path: string;
-  /** A connection of the caller's, which stays the caller's. */
-  readonly database?: SqliteDatabase;
-  readonly busyTimeoutMs: number;
-  readonly secureDelete: boolean;
-}
-
-interface Opened {
-  readonly database: SqliteDatabase;
+interface Opened<Statements> {
+  readonly handle: SqliteHandle;
   readonly statements: Statements;
-  readonly erasure: Erasure | undefined;
-  readonly isReadOnly: boolean;
 }
 
 /** For so long a caller may go from call to call before timers and sockets get their turn. */
 const LONGEST_TURN_MS = 5;
 
 /**
- * One connection and its transactions. SQLite works while the process waits, so
+ * The transactions of one facet, over a connection that others may hold too.
+ * `prepare` brings the facet's tables up to date and prepares its statements. SQLite works while the process waits, so
  * every call is as short as it can be, and between calls the event loop turns:
  * a loop of many calls must not keep a timer from firing. Where another process
  * holds the lock, a call is tried again without blocking this one.
  */
-export class Connection {
-  readonly #options: ConnectionOptions;
-  readonly #names: TableNames;
-  readonly #opened: OpenOnce<Opened> = new OpenOnce(() => this.#connect());
-  #closed = false;
+export class Connection<Statements> {
+  readonly #settings: ConnectionSettings;
+  readonly #opened: Lease<Opened<Statements>>;
   #turnBegan = 0;
 
-  constructor(options: ConnectionOptions, names: TableNames) {
-    this.#options = options;
-    this.#names = names;
+  constructor(shared: SqliteConnection, prepare: (handle: SqliteHandle) => Promise<Statements>) {
+    this.#settings = shared.settings;
+    this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
   }
 
   /** All that `work` reads is as of one moment. */
   read<T>(work: (statements: Statements) => T): Promise<T> {
-    return this.#untilFree(({ statements }) => {
-      if (!beginReading(statements)) return work(statements);
-      return inTransaction(statements, () => work(statements));
+    return this.#untilFree(({ handle, statements }) => {
+      if (!beginReading(handle)) return work(statements);
+      return inTransaction(handle, () => work(statements));
     });
   }
 
   /** All that `work` does is done, or nothing. */
   async write<T>(work: (statements: Statements) => T): Promise<T> {
     try {
-      return await this.#untilFree(({ statements }) => {
-        statements.begin.run();
-        return inTransaction(statements, () => work(statements));
+      return await this.#untilFree(({ handle, statements }) => {
+        handle.transaction.begin.run();
+        return inTransaction(handle, () => work(statements));
       });
     } catch (error) {
       throw writingFailure(error);
@@ -67,27 +52,23 @@ export class Connection {
 
   /** After a write that took something away: what is left of it in the write-ahead log goes, too. */
   async erased(): Promise<void> {
-    (await this.#open()).erasure?.request();
+    (await this.#opened.get()).handle.erasure?.request();
   }
 
   async isReadOnly(): Promise<boolean> {
-    return (await this.#open()).isReadOnly;
+    return (await this.#opened.get()).handle.isReadOnly;
   }
 
-  async close(): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
-    const opened = await this.#opened.opened();
-    opened?.erasure?.finish();
-    if (this.#options.database === undefined) opened?.database.close();
+  close(): Promise<void> {
+    return this.#opened.release();
   }
 
-  async #untilFree<T>(attempt: (opened: Opened) => T): Promise<T> {
-    const deadline = performance.now() + this.#options.busyTimeoutMs;
+  async #untilFree<T>(attempt: (opened: Opened<Statements>) => T): Promise<T> {
+    const deadline = performance.now() + this.#settings.busyTimeoutMs;
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
       await this.#takeTurn();
       try {
-        return attempt(await this.#open());
+        return attempt(await this.#opened.get());
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error;
         await sleep(Math.random() * pause);
@@ -101,33 +82,20 @@ export class Connection {
     this.#turnBegan = performance.now();
   }
 
-  #open(): Promise<Opened> {
-    if (this.#closed) throw new StateError("CLOSED", "the database was closed");
-    return this.#opened.get();
-  }
-
-  async #connect(): Promise<Opened> {
-    const { path, database: given, secureDelete } = this.#options;
-    const { database, isReadOnly } =
-      given === undefined ? await openFile(path) : { database: given, isReadOnly: false };
+  async #prepared(preparing: Promise<Statements>): Promise<Statements> {
     try {
-      if (given === undefined && !isReadOnly) configure(database, { secureDelete });
-      await prepareTables(database, this.#names, isReadOnly);
-      const erases = given === undefined && !isReadOnly && secureDelete;
-      const statements = prepareStatements(database, this.#names);
-      return { database, statements, erasure: erases ? new Erasure(database) : undefined, isReadOnly };
+      return await preparing;
     } catch (error) {
-      if (given !== undefined) throw error;
-      database.close();
-      throw openingFailure(path, error);
+      const { path, database: given } = this.#settings;
+      throw given === undefined ? openingFailure(path, error) : error;
     }
   }
 }
 
 /** False in a transaction of the connection's owner, which holds one moment still already. */
-function beginReading(statements: Statements): boolean {
+function beginReading({ transaction }: SqliteHandle): boolean {
   try {
-    statements.beginReading.run();
+    transaction.beginReading.run();
     return true;
   } catch (error) {
     if (isInsideTransaction(error)) return false;
@@ -135,21 +103,21 @@ function beginReading(statements: Statements): boolean {
   }
 }
 
-function inTransaction<T>(statements: Statements, work: () => T): T {
+function inTransaction<T>(handle: SqliteHandle, work: () => T): T {
   try {
     const result = work();
-    statements.commit.run();
+    handle.transaction.commit.run();
     return result;
   } catch (error) {
-    rollback(statements);
+    rollback(handle);
     throw error;
   }
 }
 
 /** SQLite has undone it itself after some errors; then there is nothing left to roll back. */
-function rollback({ rollback: undo }: Statements): void {
+function rollback({ transaction }: SqliteHandle): void {
   try {
-    undo.run();
+    transaction.rollback.run();
   } catch {
     // The error that matters is the one that brought us here.
   }

@@ -4,8 +4,9 @@ import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { openDatabase, type SqliteDatabase } from "./connect.ts";
+import type { SqliteDatabase } from "./connect.ts";
 import { sqliteCheckpointer } from "./index.ts";
+import { openDatabase } from "./open-file.ts";
 
 let database: SqliteDatabase;
 let checkpointer: Checkpointer;

@@ -6,8 +6,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { openDatabase } from "./connect.ts";
 import { sqliteCheckpointer } from "./index.ts";
+import { openDatabase } from "./open-file.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-erasing-"));
 afterAll(() => rm(folder, { recursive: true }));

@@ -1,3 +1,10 @@
 export { type SqliteCheckpointerOptions, sqliteCheckpointer } from "./checkpointer.ts";
-export type { SqliteDatabase, SqliteStatement, SqliteValue } from "./connect.ts";
+export {
+  type SqliteConnection,
+  type SqliteConnectionOptions,
+  type SqliteDatabase,
+  type SqliteStatement,
+  type SqliteValue,
+  sqliteConnection,
+} from "./connect.ts";
 export { type SqliteDdlOptions, sqliteDdl } from "./ddl.ts";

@@ -25,13 +25,16 @@ interface EntryColumns {
   readonly head: number;
   readonly write_id: string | null;
   readonly checkpoint_id: string | null;
+  readonly names: string | null;
   readonly header: string;
   readonly metadata: string | null;
 }
 
 /** Of the position and not of the row's id, so that a copy keeps its sums. */
 export const sumOfEntry = (seq: number, row: EntryColumns): number =>
-  crc32(JSON.stringify([seq, row.base, row.head, row.write_id, row.checkpoint_id, row.header, row.metadata]));
+  crc32(
+    JSON.stringify([seq, row.base, row.head, row.write_id, row.checkpoint_id, row.names, row.header, row.metadata]),
+  );
 
 export const sumOfWords = (words: string): number => crc32(words);
 

@@ -6,15 +6,17 @@ import { assertTablePrefix } from "./options.ts";
  *   thread_no  INTEGER PRIMARY KEY
  *   thread_id  TEXT UNIQUE
  *   generation TEXT
- *   tail, head INTEGER              positions of the newest record and of the newest checkpoint
+ *   tail, head INTEGER              positions of the newest record and of the checkpoint that stands for the thread
  *   indexed    INTEGER              up to which position the words are indexed: saves do not wait for that
  *   sum        INTEGER              proves the row: integrity.ts
  *
  * <prefix>records   one row a record, clustered by thread and position
  *   id         INTEGER PRIMARY KEY  = thread_no * 2^26 + seq: one range is one thread, without a second index
- *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, header, metadata
+ *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, names (a JSON list, or NULL), header, metadata
  *   sum        INTEGER              proves all of these, so that listing needs no body for it
  *   body       BLOB                 last, so that listing does not read it
+ *
+ * <prefix>names     id, name: the further names of records, for finding them. Few records have any
  *
  * <prefix>words     FTS5, rowid = records.id. Contentless: it holds the index and no copy of the text. It is told
  *                   the words of what it has to forget, and then really forgets them (`secure-delete`)
@@ -49,6 +51,7 @@ export const sqlRowId = (threadNo: string, seq: string): string =>
 export interface TableNames {
   readonly threads: string;
   readonly records: string;
+  readonly names: string;
   readonly words: string;
   readonly terms: string;
   readonly indexed: string;
@@ -60,6 +63,7 @@ export function tableNames(prefix: string): TableNames {
   return {
     threads: `${prefix}threads`,
     records: `${prefix}records`,
+    names: `${prefix}names`,
     words: `${prefix}words`,
     terms: `${prefix}terms`,
     indexed: `${prefix}indexed`,

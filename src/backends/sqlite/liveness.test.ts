@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
-import { openDatabase, type SqliteDatabase } from "./connect.ts";
+import type { SqliteDatabase } from "./connect.ts";
 import { sqliteCheckpointer } from "./index.ts";
 import { SqliteLog } from "./log.ts";
+import { openDatabase } from "./open-file.ts";
 import { sqliteLogOptions } from "./options.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-liveness-"));

@@ -1,7 +1,9 @@
-import { assertAppend } from "../../checkpoint/append-rules.ts";
+import { assertAppend, recordsIn } from "../../checkpoint/append-rules.ts";
+import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -10,20 +12,24 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
-import type { Durability } from "../../driver/durability.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { classify, isDeclined } from "./classify.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
+import type { SqliteConnection } from "./connect.ts";
+import { Connection } from "./connection.ts";
+import { factsOf } from "./facts.ts";
 import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
-import { factsOf } from "./options.ts";
+import { checkpoints } from "./parts.ts";
+import { prepareTables } from "./prepare-tables.ts";
 import {
   findThread,
   isProvenThread,
   listed,
   pageOf,
+  positionBelow,
   provenEntry,
   rangeOf,
+  readBackwards,
   readNamed,
   readRecords,
   readThread,
@@ -31,12 +37,13 @@ import {
   type ThreadHeadRow,
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
-import { indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
+import { prepareStatements, type Statements } from "./statements.ts";
+import { cannotIndex, indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
-export interface SqliteLogOptions extends ConnectionOptions {
+export interface SqliteLogOptions {
+  readonly connection: SqliteConnection;
   readonly tablePrefix: string;
-  readonly durability: Durability;
 }
 
 /** How many threads one step of a walk over all of them reads. */
@@ -46,19 +53,24 @@ const THREADS_PER_STEP = 500;
 export class SqliteLog implements ThreadLog {
   readonly name = "sqlite";
   readonly capabilities: LogCapabilities;
-  readonly #connection: Connection;
+  readonly #connection: Connection<Statements>;
   /** Whoever indexed last knows best which words a record brought. */
   #wordsOf: WordsOf = wordsOfRecord;
 
-  constructor(options: SqliteLogOptions) {
-    this.#connection = new Connection(options, tableNames(options.tablePrefix));
-    this.capabilities = factsOf(options).capabilities;
+  constructor({ connection, tablePrefix }: SqliteLogOptions) {
+    const names = tableNames(tablePrefix);
+    this.#connection = new Connection(connection, async ({ database, isReadOnly }) => {
+      await prepareTables(database, names, isReadOnly, checkpoints(names));
+      return prepareStatements(database, names);
+    });
+    this.capabilities = factsOf(connection.durability).capabilities;
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
-    const { record, generation, expected } = request;
-    const { seq: tail, head } = record;
+    const { generation, expected } = request;
+    const records = recordsIn(request);
+    const { seq: tail, head } = records.at(-1) ?? request.record;
     if (tail >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
     const { outcome, erases } = await this.#connection.write((statements) => {
       const found = findThread(statements, threadId);
@@ -70,37 +82,48 @@ export class SqliteLog implements ThreadLog {
           : advance(statements, { ...found, tail, head });
       if (next === undefined) return { outcome: refusal(statements, found, request), erases: false };
       const edited = edit(statements, next, request, this.#wordsOf);
-      insert(statements, next.thread_no, record);
+      for (const record of records) insert(statements, next.thread_no, record);
       return { outcome: { appended: true } as const, erases: edited };
     });
     if (erases) await this.#connection.erased();
     return outcome;
   }
 
-  readTail(threadId: string): Promise<LogChain | undefined> {
+  readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
     return this.#connection.read((statements) => {
       const found = readThread(statements, threadId);
       if (found === undefined) return undefined;
       const { thread, tail } = found;
-      const records = readRecords(statements, thread.thread_no, tail.base, tail.seq);
+      const first = firstUnknown(thread.generation, tail, newerThan);
+      const records = first > tail.seq ? [] : readRecords(statements, thread.thread_no, first, tail.seq);
       return { generation: thread.generation, tail, records };
     });
   }
 
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+  readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    const last = positionBelow(options.before);
     return this.#connection.read((statements) => {
       const found = readThread(statements, threadId);
-      const entry = found && readNamed(statements, found.thread.thread_no, checkpointId);
+      if (found === undefined) return undefined;
+      const records = last < 1 ? [] : readBackwards(statements, found.thread.thread_no, last, options.limit);
+      return { generation: found.thread.generation, tail: found.tail, records };
+    });
+  }
+
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#connection.read((statements) => {
+      const found = readThread(statements, threadId);
+      const entry = found && readNamed(statements, found.thread.thread_no, name);
       if (found === undefined || entry === undefined) return undefined;
       const records = readRecords(statements, found.thread.thread_no, entry.base, entry.seq);
       return { generation: found.thread.generation, tail: found.tail, records };
     });
   }
 
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
     return this.#connection.read((statements) => {
       const found = readThread(statements, threadId);
-      return found && readNamed(statements, found.thread.thread_no, checkpointId);
+      return found && readNamed(statements, found.thread.thread_no, name);
     });
   }
 
@@ -112,11 +135,11 @@ export class SqliteLog implements ThreadLog {
   }
 
   list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    const before = Math.min(Math.trunc(options.before ?? ROWS_PER_THREAD), ROWS_PER_THREAD);
+    const last = positionBelow(options.before);
     return this.#connection.read((statements) => {
       const found = readThread(statements, threadId);
-      if (found === undefined || !(before > 1)) return [];
-      const range = rangeOf(found.thread.thread_no, before - 1);
+      if (found === undefined || last < 1) return [];
+      const range = rangeOf(found.thread.thread_no, last);
       return (statements.list.all(...range, options.limit) as EntryRow[]).map(toEntry);
     });
   }
@@ -162,6 +185,7 @@ export class SqliteLog implements ThreadLog {
       const made = createThread(statements, target, { generation, tail, head });
       if (made === undefined) return "target exists";
       statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
+      statements.copyNames.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
       return "copied";
     });
   }
@@ -274,9 +298,3 @@ export class SqliteLog implements ThreadLog {
 
 const tooManyRecords = (threadId: string): StateError =>
   new StateError("TOO_LARGE", `a thread takes at most ${ROWS_PER_THREAD - 1} records`, { threadId });
-
-const cannotIndex = (): StateError =>
-  new StateError(
-    "PERMISSION_DENIED",
-    "some messages are not indexed yet, and the database cannot be written: search once where it can be",
-  );

@@ -8,8 +8,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { openDatabase } from "./connect.ts";
 import { sqliteCheckpointer } from "./index.ts";
+import { openDatabase } from "./open-file.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-opening-"));
 afterAll(() => rm(folder, { recursive: true }));

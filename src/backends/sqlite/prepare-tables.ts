@@ -1,12 +1,16 @@
-import { knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
+import { knownVersions, type MigratedStore, migrate, type Part, type Versions } from "../../driver/migrations.ts";
 import { classify } from "./classify.ts";
 import type { SqliteDatabase } from "./connect.ts";
 import type { TableNames } from "./layout.ts";
-import { allParts, checkpoints, versionTable } from "./parts.ts";
+import { allParts, versionTable } from "./parts.ts";
 
-/** Creates the tables of threads on first use, or brings older ones up to date. */
-export const prepareTables = (database: SqliteDatabase, names: TableNames, isReadOnly: boolean): Promise<void> =>
-  migrate(migratedStore(database, names, isReadOnly), [checkpoints(names)]);
+/** Creates the tables of a part on first use, or brings older ones up to date. */
+export const prepareTables = (
+  database: SqliteDatabase,
+  names: TableNames,
+  isReadOnly: boolean,
+  part: Part,
+): Promise<void> => migrate(migratedStore(database, names, isReadOnly), [part]);
 
 export function migratedStore(database: SqliteDatabase, names: TableNames, isReadOnly: boolean): MigratedStore {
   return {

@@ -1,3 +1,4 @@
+import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type { LogEntry, LogPage, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { damagedThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
@@ -41,6 +42,10 @@ export function readThread(statements: Statements, threadId: string): ProvenThre
   return { thread, tail };
 }
 
+/** The last position below `before` that a thread may have; 0 where there is none. */
+export const positionBelow = (before: number = ROWS_PER_THREAD): number =>
+  before > 1 ? Math.min(Math.ceil(before), ROWS_PER_THREAD) - 1 : 0;
+
 /** The keys that a thread may have. */
 export const rangeOf = (threadNo: number, last: number = ROWS_PER_THREAD - 1): [first: number, last: number] => [
   rowId(threadNo, 1),
@@ -50,8 +55,22 @@ export const rangeOf = (threadNo: number, last: number = ROWS_PER_THREAD - 1): [
 export const readRecords = (statements: Statements, threadNo: number, first: number, last: number): LogRecord[] =>
   (statements.range.all(rowId(threadNo, first), rowId(threadNo, last)) as RecordRow[]).map(toRecord);
 
-export function readNamed(statements: Statements, threadNo: number, checkpointId: string): LogEntry | undefined {
-  const row = statements.named.get(checkpointId, ...rangeOf(threadNo)) as EntryRow | undefined;
+/** The newest records of the thread up to `last`, in ascending order. */
+export function readBackwards(statements: Statements, threadNo: number, last: number, limit: number): LogRecord[] {
+  const range = rangeOf(threadNo, last);
+  const sizes = statements.newestSizes.all(...range, limit) as { id: number; length: number }[];
+  let bytes = 0;
+  const fitting = sizes.filter(({ length }, index) => {
+    bytes += length;
+    return index === 0 || bytes <= MOST_BYTES_READ;
+  });
+  const oldest = fitting.at(-1)?.id;
+  return oldest === undefined ? [] : (statements.range.all(oldest, range[1]) as RecordRow[]).map(toRecord);
+}
+
+export function readNamed(statements: Statements, threadNo: number, name: string): LogEntry | undefined {
+  const range = rangeOf(threadNo);
+  const row = statements.named.get(name, ...range, name, ...range) as EntryRow | undefined;
   return row && toEntry(row);
 }
 

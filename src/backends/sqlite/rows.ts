@@ -19,6 +19,7 @@ export interface EntryRow {
   readonly head: number;
   readonly write_id: string | null;
   readonly checkpoint_id: string | null;
+  readonly names: string | null;
   readonly header: string;
   readonly metadata: string | null;
   readonly sum: number;
@@ -44,6 +45,7 @@ export const ENTRY_COLUMNS: readonly string[] = [
   "head",
   "write_id",
   "checkpoint_id",
+  "names",
   "header",
   "metadata",
   "sum",
@@ -61,6 +63,7 @@ export function toEntry(row: EntryRow): LogEntry {
     head: row.head,
     writeId: row.write_id ?? row.checkpoint_id ?? "",
     checkpointId: row.checkpoint_id ?? undefined,
+    ...(row.names !== null && { names: JSON.parse(row.names) as string[] }),
     header: row.header,
     metadata: row.metadata ?? undefined,
   };

@@ -2,50 +2,21 @@ import { existsSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
-import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { manualClock } from "../../testing/manual-clock.ts";
-import { testCheckpointer } from "../../testing/test-checkpointer.ts";
-import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { configure, isAtLeast, openDatabase, type SqliteDatabase } from "./connect.ts";
+import type { SqliteDatabase } from "./connect.ts";
 import { sqliteCheckpointer, sqliteDdl } from "./index.ts";
 import { tableNames } from "./layout.ts";
-import { SqliteLog } from "./log.ts";
-import { sqliteLogOptions } from "./options.ts";
+import { configure, isAtLeast, openDatabase } from "./open-file.ts";
+import { checkpoints } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-"));
 afterAll(() => rm(folder, { recursive: true }));
 let files = 0;
 const freshPath = (): string => join(folder, `${++files}.db`);
-
-describe("sqlite", () => {
-  testThreadLog({
-    name: "sqlite",
-    test,
-    afterAll,
-    create: async () => {
-      const path = freshPath();
-      const open = (): SqliteLog => new SqliteLog(sqliteLogOptions({ path }));
-      return { subject: open(), reopen: async () => open() };
-    },
-  });
-
-  testCheckpointer({
-    name: "sqlite",
-    test,
-    afterAll,
-    create: async () => {
-      const path = freshPath();
-      const clock = manualClock();
-      const open = (): Checkpointer => sqliteCheckpointer({ path, now: clock.now });
-      return { subject: open(), reopen: async () => open(), clock };
-    },
-  });
-});
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
@@ -112,7 +83,8 @@ test("10.3: tables that are not there are not created in a file that can only be
   const database = await openDatabase(path);
   database.exec("CREATE TABLE own (id INTEGER)");
   const before = await readFile(path);
-  const failure = await failureOf(() => prepareTables(database, tableNames("holdfast_"), true));
+  const names = tableNames("holdfast_");
+  const failure = await failureOf(() => prepareTables(database, names, true, checkpoints(names)));
   expect(failure.code).toBe("PERMISSION_DENIED");
   expect(failure.message).toMatch(/^the tables of "checkpoints" are not there, .*sqliteDdl\(\)/);
   expect(failure.message).toContain(JSON.stringify(path));

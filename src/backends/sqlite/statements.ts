@@ -4,11 +4,6 @@ import { ENTRY_COLUMNS, THREAD_COLUMNS } from "./rows.ts";
 
 /** Ids are made by `rowId` or `sqlRowId`: neither can leave its thread. */
 const STATEMENTS = {
-  begin: () => "BEGIN IMMEDIATE",
-  beginReading: () => "BEGIN DEFERRED",
-  commit: () => "COMMIT",
-  rollback: () => "ROLLBACK",
-
   thread: ({ threads }: TableNames) => `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_id = ?`,
 
   threadByNumber: ({ threads }: TableNames) =>
@@ -24,13 +19,20 @@ const STATEMENTS = {
   forget: ({ threads }: TableNames) => `DELETE FROM ${threads} WHERE thread_no = ?`,
 
   insert: ({ records }: TableNames) =>
-    `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 
   replace: ({ records }: TableNames) =>
-    `UPDATE ${records} SET base = ?, head = ?, write_id = ?, checkpoint_id = ?, header = ?, metadata = ?, sum = ?, body = ?
+    `UPDATE ${records} SET base = ?, head = ?, write_id = ?, checkpoint_id = ?, names = ?, header = ?, metadata = ?, sum = ?, body = ?
      WHERE id = ?`,
 
   drop: ({ records }: TableNames) => `DELETE FROM ${records} WHERE id BETWEEN ? AND ?`,
+
+  name: ({ names }: TableNames) => `INSERT INTO ${names} (id, name) VALUES (?, ?)`,
+
+  unname: ({ names }: TableNames) => `DELETE FROM ${names} WHERE id BETWEEN ? AND ?`,
+
+  copyNames: ({ names }: TableNames) =>
+    `INSERT INTO ${names} (id, name) SELECT id - ? + ?, name FROM ${names} WHERE id BETWEEN ? AND ?`,
 
   /** A mark's body is "{}". */
   anyContent: ({ records }: TableNames) =>
@@ -46,11 +48,17 @@ const STATEMENTS = {
 
   at: ({ records }: TableNames) => `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id = ?`,
 
+  newestSizes: ({ records }: TableNames) =>
+    `SELECT id, length(body) AS length FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?`,
+
   range: ({ records }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")}, body FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id`,
 
-  named: ({ records }: TableNames) =>
-    `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE checkpoint_id = ? AND id BETWEEN ? AND ?`,
+  /** The newest record with that name, be it the first or a further one. */
+  named: ({ records, names }: TableNames) =>
+    `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id = MAX(
+       COALESCE((SELECT MAX(id) FROM ${records} WHERE checkpoint_id = ? AND id BETWEEN ? AND ?), 0),
+       COALESCE((SELECT MAX(id) FROM ${names} WHERE name = ? AND id BETWEEN ? AND ?), 0))`,
 
   list: ({ records }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records}

@@ -1,6 +1,7 @@
 import { newMessagesOf } from "../../checkpoint/chain.ts";
 import { wordsOf as wordsOfMessages } from "../../checkpoint/plan-record.ts";
 import type { LogRecord } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
 import { sumOfThread, sumOfWords } from "./integrity.ts";
 import { rowId } from "./layout.ts";
 import { provenThread, type RecordRow, seqOf, type ThreadRow, toRecord } from "./rows.ts";
@@ -98,3 +99,10 @@ function wordsIn(row: RecordRow, wordsOf: WordsOf): string | undefined {
     return undefined;
   }
 }
+
+/** What a search says that may not write and lacks some of the words. */
+export const cannotIndex = (): StateError =>
+  new StateError(
+    "PERMISSION_DENIED",
+    "some messages are not indexed yet, and the database cannot be written: search once where it can be",
+  );

@@ -1,5 +1,5 @@
+import { replacedNothing } from "../../checkpoint/append-rules.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
-import { StateError } from "../../errors.ts";
 import { damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
 import { rangeOf } from "./read-rows.ts";
@@ -54,12 +54,14 @@ export function edit(
     const id = rowId(threadNo, record.seq);
     forgetWords(statements, id, id, wordsOf);
     const columns = columnsOf(record);
-    const { base, head, write_id, checkpoint_id, header, metadata } = columns;
+    const { base, head, write_id, checkpoint_id, names, header, metadata } = columns;
     const sum = sumOfEntry(record.seq, columns);
     const { changes } = statements.replace.run(
-      ...([base, head, write_id, checkpoint_id, header, metadata, sum, record.body, id] as const),
+      ...([base, head, write_id, checkpoint_id, names, header, metadata, sum, record.body, id] as const),
     );
-    if (Number(changes) === 0) throw nothingToReplace(record.seq);
+    if (Number(changes) === 0) throw replacedNothing();
+    statements.unname.run(id, id);
+    nameRow(statements, id, record);
     if (record.words !== undefined && record.seq <= indexed) addWords(statements, id, record.words);
     erases = true;
   }
@@ -70,10 +72,15 @@ export function edit(
 
 export function insert(statements: Statements, threadNo: number, record: LogRecord): void {
   const columns = columnsOf(record);
-  const { base, head, write_id, checkpoint_id, header, metadata } = columns;
+  const { base, head, write_id, checkpoint_id, names, header, metadata } = columns;
   const sum = sumOfEntry(record.seq, columns);
   const id = rowId(threadNo, record.seq);
-  statements.insert.run(id, base, head, write_id, checkpoint_id, header, metadata, sum, record.body);
+  statements.insert.run(id, base, head, write_id, checkpoint_id, names, header, metadata, sum, record.body);
+  nameRow(statements, id, record);
+}
+
+function nameRow(statements: Statements, id: number, { names = [] }: LogRecord): void {
+  for (const name of names) statements.name.run(id, name);
 }
 
 /** Says whether there was more among them than marks of leases and deletions, which hold nothing that was said. */
@@ -87,6 +94,7 @@ export function dropRange(
   const range = [rowId(threadNo, first), rowId(threadNo, last)] as const;
   const erases = statements.anyContent.get(...range) !== undefined;
   forgetWords(statements, ...range, wordsOf);
+  statements.unname.run(...range);
   statements.drop.run(...range);
   return erases;
 }
@@ -94,22 +102,21 @@ export function dropRange(
 export function dropThread(statements: Statements, threadNo: number, wordsOf: WordsOf): void {
   const range = rangeOf(threadNo);
   forgetWords(statements, ...range, wordsOf);
+  statements.unname.run(...range);
   statements.drop.run(...range);
   statements.forget.run(threadNo);
 }
 
 function columnsOf(record: LogRecord): Omit<EntryRow, "id" | "sum"> {
-  const { base, head, writeId, checkpointId, header, metadata } = record;
+  const { base, head, writeId, checkpointId, names, header, metadata } = record;
   return {
     base,
     head,
     // Most checkpoints are named by their write: the name is then kept once.
     write_id: writeId === checkpointId ? null : writeId,
     checkpoint_id: checkpointId ?? null,
+    names: names === undefined ? null : JSON.stringify(names),
     header,
     metadata: metadata ?? null,
   };
 }
-
-const nothingToReplace = (seq: number): StateError =>
-  new StateError("INVALID_ARGUMENT", `replace[].seq of an append must be a record that is there; ${seq} is not`);

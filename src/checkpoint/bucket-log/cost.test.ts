@@ -50,6 +50,28 @@ describe("what a thread on an object store costs", () => {
     expect(gets).toBeLessThanOrEqual(2);
   });
 
+  test("whoever knows most of a long thread is sent only the pages that hold something newer", async () => {
+    const bucket = await grown(1501);
+    const whole = await coldly(bucket, (log) => log.readTail("t"));
+    for (const [count, most] of [
+      [0, 1],
+      [1, 1],
+      [50, whole.gets - 1],
+    ] as const) {
+      const newerThan = { generation: "g", seq: 1501 - count };
+      const { answer, gets } = await coldly(bucket, (log) => log.readTail("t", { newerThan }));
+      expect(answer?.records).toHaveLength(count);
+      expect(gets, `GETs for ${count} records`).toBeLessThanOrEqual(most);
+    }
+  });
+
+  test("a page of the newest records is read with one GET beside the document", async () => {
+    const bucket = await grown(1501);
+    const { answer, gets } = await coldly(bucket, (log) => log.readRecords("t", { limit: 10 }));
+    expect(answer?.records.map(({ seq }) => seq)).toEqual(Array.from({ length: 10 }, (_, index) => 1492 + index));
+    expect(gets).toBeLessThanOrEqual(2);
+  });
+
   test("a long thread lies in few objects, and what was merged is deleted", async () => {
     expect((await grown(1500)).objects.size).toBeLessThanOrEqual(6);
   });

@@ -11,8 +11,9 @@ import { StateError } from "../../errors.ts";
  *                                            0000000070-51be….body the body of record 70, which is large
  *
  * A document holds the newest records, small bodies included: a save writes one
- * object, and a load of a short thread reads one. After sixteen they go to a
- * page, which the document lists; and pages that have become many are merged
+ * object, however many records it brings, and a load of a short thread reads
+ * one. Once there are sixteen, the next save moves them to a page, which the
+ * document lists; and pages that have become many are merged
  * (`merging.ts`), so that a long thread is a few objects as well, all of which
  * a load reads at once.
  *

@@ -6,6 +6,7 @@ import { assertAppend } from "../append-rules.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -71,19 +72,27 @@ export class BucketLog implements ThreadLog {
     return append(store, threadId, request);
   }
 
-  readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#read(threadId, (reader) => reader.chainTo(reader.tail));
+  readTail(threadId: string, options: { readonly newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    return this.#read(threadId, (reader) => reader.chainSince(options.newerThan));
   }
 
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
     return this.#read(threadId, async (reader) => {
-      const found = await reader.find(checkpointId);
+      const found = await reader.find(name);
       return found && reader.chainTo(found);
     });
   }
 
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
-    return this.#read(threadId, (reader) => reader.find(checkpointId));
+  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    return this.#read(threadId, (reader) => reader.find(name));
+  }
+
+  readRecords(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<LogChain | undefined> {
+    const { before = Number.POSITIVE_INFINITY, limit } = options;
+    return this.#read(threadId, (reader) => reader.newest(before, limit));
   }
 
   tail(threadId: string): Promise<{ readonly generation: string; readonly entry: LogEntry } | undefined> {

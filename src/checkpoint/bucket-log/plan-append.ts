@@ -1,3 +1,5 @@
+import { inParallel } from "../../internal/in-parallel.ts";
+import { recordsIn, replacedNothing } from "../append-rules.ts";
 import type { AppendRequest, LogRecord } from "../thread-log.ts";
 import { bodyName, INLINE_BODY_BYTES, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
 import { pagesToMerge } from "./merging.ts";
@@ -14,18 +16,21 @@ export interface PlannedAppend {
 
 // Bodies are copied where they stay in memory for the next append: nobody outside may hold bytes that are kept here.
 
-/** The first record lies in the document whatever its size: nothing may lie in a life before a document speaks of it. */
-export const planFirst = ({ generation, record }: AppendRequest): StoredThread => ({
+/** The first records lie in the document whatever their size: nothing may lie in a life before a document speaks of it. */
+export const planFirst = (request: AppendRequest): StoredThread => ({
   life: newRandomName(),
-  generation,
+  generation: request.generation,
   floor: 1,
   swept: 1,
   pages: [],
-  recent: [{ entry: entryOf(record), body: { inline: Buffer.from(record.body) } }],
+  recent: recordsIn(request).map((record) => ({
+    entry: entryOf(record),
+    body: { inline: Buffer.from(record.body) },
+  })),
   toDelete: [],
 });
 
-/** The thread with one more record and the request's edits, once `thread` is settled. Writes nothing. */
+/** The thread with the request's records and the request's edits, once `thread` is settled. Writes nothing. */
 export async function planAppend(
   store: ThreadStore,
   life: Life,
@@ -39,7 +44,7 @@ class AppendPlan {
   readonly #life: Life;
   readonly #reader: ThreadReader;
   readonly #thread: StoredThread;
-  readonly #record: LogRecord;
+  readonly #records: readonly LogRecord[];
   readonly #floor: number;
   readonly #drop: ReadonlySet<number>;
   readonly #replace: ReadonlyMap<number, LogRecord>;
@@ -49,11 +54,11 @@ class AppendPlan {
   readonly #unwritten = new Map<StoredPage, PagePart>();
 
   constructor(life: Life, reader: ThreadReader, thread: StoredThread, request: AppendRequest) {
-    const { record, drop = [], replace = [], dropBelow = 0 } = request;
+    const { drop = [], replace = [], dropBelow = 0 } = request;
     this.#life = life;
     this.#reader = reader;
     this.#thread = thread;
-    this.#record = record;
+    this.#records = recordsIn(request);
     this.#floor = Math.max(thread.floor, dropBelow);
     this.#drop = new Set(drop);
     this.#replace = new Map(replace.map((other) => [other.seq, other]));
@@ -61,6 +66,7 @@ class AppendPlan {
 
   async make(): Promise<PlannedAppend> {
     const { pages: before, recent: held } = this.#thread;
+    await this.#assertReplacedAreThere();
     const kept = before.filter(({ last }) => last >= this.#floor);
     let pages = (await this.#edited(kept)).filter((page) => page !== undefined);
     let recent = this.#editedRecords(held).map((record) => this.#pushedOut(record));
@@ -78,10 +84,20 @@ class AppendPlan {
       // Which large bodies lie below the floor is known only to pages that go as a whole: a sweep finds them.
       swept: kept.length < before.length ? this.#thread.swept : this.#floor,
       pages,
-      recent: [...recent, this.#stored(this.#record)],
+      recent: [...recent, ...this.#records.map((record) => this.#stored(record))],
       toDelete: this.#toDelete,
     };
     return { parts: this.#parts, next };
+  }
+
+  async #assertReplacedAreThere(): Promise<void> {
+    const wanted = [...this.#replace.keys()];
+    if (wanted.length === 0) return;
+    const { pages, recent } = this.#thread;
+    const needed = pages.filter(({ first, last }) => wanted.some((seq) => seq >= first && seq <= last));
+    const onPages = await inParallel(needed, (page) => this.#reader.onPage(page));
+    const there = new Set([...onPages.flat(), ...recent].map(({ entry }) => entry.seq));
+    if (!wanted.every((seq) => there.has(seq))) throw replacedNothing();
   }
 
   async #edited(pages: readonly StoredPage[]): Promise<readonly (StoredPage | undefined)[]> {
@@ -152,7 +168,7 @@ class AppendPlan {
     return { entry, body: { inline: undefined, suffix, bytes: body.byteLength } };
   }
 
-  /** A first record may lie in the document with a large body; it must not be written again at every save. */
+  /** The first records may lie in the document with large bodies; they must not be written again at every save. */
   #pushedOut(record: StoredRecord): StoredRecord {
     const { entry, body } = record;
     if (body.inline === undefined || body.inline.byteLength <= INLINE_BODY_BYTES) return record;

@@ -42,17 +42,22 @@ export type StoredBody =
   | { readonly inline: Uint8Array }
   | { readonly inline: undefined; readonly suffix: string; readonly bytes: number };
 
+/** How many bytes that is, wherever they are. */
+export const bodyBytes = ({ body }: StoredRecord): number =>
+  body.inline === undefined ? body.bytes : body.inline.byteLength;
+
 export interface StoredRecord {
   readonly entry: LogEntry;
   readonly body: StoredBody;
 }
 
-export const entryOf = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogRecord): LogEntry => ({
+export const entryOf = ({ seq, writeId, base, head, checkpointId, names, header, metadata }: LogRecord): LogEntry => ({
   seq,
   writeId,
   base,
   head,
   checkpointId,
+  ...(names !== undefined && { names: [...names] }),
   header,
   metadata,
 });

@@ -1,6 +1,8 @@
 import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
-import type { LogChain, LogEntry, LogRecord } from "../thread-log.ts";
-import type { StoredRecord } from "./stored-object.ts";
+import { carries } from "../append-rules.ts";
+import { firstUnknown, MOST_BYTES_READ } from "../record-range.ts";
+import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../thread-log.ts";
+import { bodyBytes, type StoredRecord } from "./stored-object.ts";
 import { type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
 import type { Life, ThreadStore } from "./thread-store.ts";
 
@@ -44,14 +46,38 @@ export class ThreadReader {
     return this.#store.readBody(this.#life, record);
   }
 
-  /** The chain that ends at `target`: all its pages at once, then all its large bodies at once. */
-  async chainTo(target: LogEntry): Promise<LogChain> {
-    const { base, seq } = target;
+  /** The chain that ends at `target`. */
+  chainTo({ base, seq }: LogEntry): Promise<LogChain> {
+    return this.#chain(base, seq);
+  }
+
+  /** The chain that ends at the tail, as far as it is newer than a place. Pages that hold only older records are not read. */
+  chainSince(newerThan: KnownPlace | undefined): Promise<LogChain> {
+    return this.#chain(firstUnknown(this.generation, this.tail, newerThan), this.tail.seq);
+  }
+
+  /** All its pages at once, then all its large bodies at once. */
+  async #chain(from: number, to: number): Promise<LogChain> {
     const { pages, recent } = this.#thread;
-    const needed = pages.filter(({ first, last }) => last >= base && first <= seq);
+    const needed = pages.filter(({ first, last }) => last >= from && first <= to);
     const stored = [...(await inParallel(needed, (page) => this.onPage(page))).flat(), ...recent];
-    const wanted = stored.filter(({ entry }) => entry.seq >= base && entry.seq <= seq);
-    const records = await inParallel(wanted, async (record): Promise<LogRecord> => {
+    return this.#withBodies(stored.filter(({ entry }) => entry.seq >= from && entry.seq <= to));
+  }
+
+  /** The newest records below `before`, as many as `readRecords` hands over at once. */
+  async newest(before: number, limit: number): Promise<LogChain> {
+    const found: StoredRecord[] = [];
+    let bytes = 0;
+    for await (const record of this.#storedDown(before, { records: limit, bytes: MOST_BYTES_READ })) {
+      bytes += bodyBytes(record);
+      if (found.length === limit || (bytes > MOST_BYTES_READ && found.length > 0)) break;
+      found.push(record);
+    }
+    return this.#withBodies(found.reverse());
+  }
+
+  async #withBodies(stored: readonly StoredRecord[]): Promise<LogChain> {
+    const records = await inParallel(stored, async (record): Promise<LogRecord> => {
       // A copy: nobody outside may hold bytes that are kept here.
       const body = new Uint8Array(await this.bodyOf(record));
       return { ...record.entry, body, words: undefined };
@@ -61,30 +87,45 @@ export class ThreadReader {
 
   /** Entries that carry a checkpoint id, newest first, below `before`. Reads about as many pages ahead as `wanted` needs. */
   async *checkpointsDown(before: number, wanted: number): AsyncGenerator<LogEntry, void, undefined> {
+    const ahead = { records: wanted, bytes: Number.POSITIVE_INFINITY };
+    for await (const { entry } of this.#storedDown(before, ahead)) if (entry.checkpointId !== undefined) yield entry;
+  }
+
+  /** The newest record that carries the name. */
+  async find(name: string): Promise<LogEntry | undefined> {
+    const ahead = { records: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
+    for await (const { entry } of this.#storedDown(Number.POSITIVE_INFINITY, ahead)) {
+      if (carries(entry, name)) return entry;
+    }
+    return undefined;
+  }
+
+  /** Every record below `before`, newest first. Reads pages ahead until they hold as much as `ahead` says. */
+  async *#storedDown(before: number, ahead: Ahead): AsyncGenerator<StoredRecord, void, undefined> {
     const { pages, recent } = this.#thread;
-    yield* checkpointsIn(recent, before);
+    yield* below(recent, before);
     const left = pages.filter(({ first }) => first < before);
     while (left.length > 0) {
       const some: StoredPage[] = [];
-      for (let records = 0; records < wanted && some.length < AT_ONCE; ) {
+      let [records, bytes] = [0, 0];
+      do {
         const page = left.pop();
         if (page === undefined) break;
         some.unshift(page);
         records += page.records;
-      }
-      yield* checkpointsIn((await inParallel(some, (page) => this.onPage(page))).flat(), before);
+        bytes += page.bytes;
+      } while (records < ahead.records && bytes < ahead.bytes && some.length < AT_ONCE);
+      yield* below((await inParallel(some, (page) => this.onPage(page))).flat(), before);
     }
-  }
-
-  async find(checkpointId: string): Promise<LogEntry | undefined> {
-    const all = this.checkpointsDown(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
-    for await (const entry of all) if (entry.checkpointId === checkpointId) return entry;
-    return undefined;
   }
 }
 
-function* checkpointsIn(ascending: readonly StoredRecord[], before: number): Generator<LogEntry, void, undefined> {
-  for (const { entry } of ascending.toReversed()) {
-    if (entry.checkpointId !== undefined && entry.seq < before) yield entry;
-  }
+/** How much is read at once. */
+interface Ahead {
+  readonly records: number;
+  readonly bytes: number;
+}
+
+function* below(ascending: readonly StoredRecord[], before: number): Generator<StoredRecord, void, undefined> {
+  for (const record of ascending.toReversed()) if (record.entry.seq < before) yield record;
 }

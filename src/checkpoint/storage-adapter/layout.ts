@@ -17,6 +17,8 @@ import { createHash } from "node:crypto";
  * 2. Everything else is written at most once: under one key there is never but
  *    one content, whoever writes it and however often. What an append pushes
  *    out of the document is written to its own key before the document changes.
+ *    What several records of one append bring with them stays in the document
+ *    until it is written to its own keys, and counts from the start.
  *    Nobody can put an old value over a new one, not even after a long sleep.
  * 3. What a change makes superfluous is named in the document until it is gone.
  *    An interrupted change is completed by the next one, from what is written.

@@ -1,9 +1,11 @@
 import type { Durability } from "../../driver/durability.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { assertAppend } from "../append-rules.ts";
+import { firstUnknown } from "../record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -18,7 +20,7 @@ import type { DictStorage } from "./dict-storage.ts";
 import { Documents } from "./documents.ts";
 import { removeThread } from "./removing.ts";
 import { sweepOrphans } from "./sweeping.ts";
-import { entryOf, type StoredEntry, type StoredThread } from "./thread-document.ts";
+import { entryOf, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { walkThreads } from "./thread-walk.ts";
 
@@ -56,28 +58,35 @@ export class DictLog implements ThreadLog {
     return this.#change(threadId, (documents) => append(documents, threadId, request));
   }
 
-  readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#read(threadId, async (reader, { generation, tail }) => ({
-      generation,
-      tail: entryOf(tail),
-      records: await reader.records(await reader.entriesFrom(tail.base)),
-    }));
+  readTail(threadId: string, options: { readonly newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    return this.#read(threadId, async (reader, { generation, tail }) => {
+      const from = firstUnknown(generation, entryOf(tail), options.newerThan);
+      return { generation, tail: entryOf(tail), records: await reader.records(await reader.entriesFrom(from)) };
+    });
   }
 
-  readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
     return this.#read(threadId, async (reader, { generation, tail }) => {
-      const target = await findCheckpoint(reader, checkpointId);
+      const target = await reader.find(name);
       if (target === undefined) return undefined;
       const entries = (await reader.entriesFrom(target.base)).filter(({ seq }) => seq <= target.seq);
       return { generation, tail: entryOf(tail), records: await reader.records(entries) };
     });
   }
 
-  entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
+  entry(threadId: string, name: string): Promise<LogEntry | undefined> {
     return this.#read(threadId, async (reader) => {
-      const found = await findCheckpoint(reader, checkpointId);
+      const found = await reader.find(name);
       return found && entryOf(found);
     });
+  }
+
+  readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    return this.#read(threadId, async (reader, { generation, tail }) => ({
+      generation,
+      tail: entryOf(tail),
+      records: await reader.newest(options.before, options.limit),
+    }));
   }
 
   tail(threadId: string): Promise<{ generation: string; entry: LogEntry } | undefined> {
@@ -151,11 +160,6 @@ export class DictLog implements ThreadLog {
   #assertOpen(): void {
     if (this.#closed) throw new StateError("CLOSED", "the storage was closed");
   }
-}
-
-async function findCheckpoint(reader: ThreadReader, checkpointId: string): Promise<StoredEntry | undefined> {
-  for await (const entry of reader.entriesDown()) if (entry.checkpointId === checkpointId) return entry;
-  return undefined;
 }
 
 const cannotList = (): StateError =>

@@ -1,7 +1,8 @@
 import { newId } from "../../driver/new-id.ts";
+import { replacedNothing } from "../append-rules.ts";
 import type { AppendRequest, LogRecord } from "../thread-log.ts";
 import type { Documents } from "./documents.ts";
-import { bodyKey, lastOfPage, pageKey, pageOf } from "./layout.ts";
+import { bodyKey, lastOfPage, type Placing, pageKey, pageOf } from "./layout.ts";
 import {
   bodyPart,
   type PageContent,
@@ -20,29 +21,20 @@ export interface PlannedAppend {
   readonly next: StoredThread;
 }
 
-export const planFirst = ({ generation, record }: AppendRequest): PlannedAppend => ({
-  pushedOut: [],
-  next: {
-    incarnation: newId(),
-    generation,
-    tail: storedEntry(record),
-    tailBody: storedBody(record.body),
-    recent: [],
-    floor: 1,
-    swept: 1,
-    editedPages: [],
-    toWrite: [],
-    toDelete: [],
-  },
-});
+export function planFirst(request: AppendRequest): PlannedAppend {
+  const placing = { incarnation: newId(), editedPages: [] };
+  const { toWrite, ...newest } = addRecords(placing, [], request);
+  const { generation } = request;
+  return { pushedOut: [], next: { ...placing, generation, ...newest, floor: 1, swept: 1, toWrite, toDelete: [] } };
+}
 
-/** The thread with one more record and the request's edits, once `thread` is settled. Writes nothing. */
+/** The thread with the request's records and its edits, once `thread` is settled. Writes nothing. */
 export async function planAppend(
   documents: Documents,
   thread: StoredThread,
   request: AppendRequest,
 ): Promise<PlannedAppend> {
-  const { record, drop = [], dropBelow = 0 } = request;
+  const { drop = [], dropBelow = 0 } = request;
   const { tail, tailBody } = thread;
   const onPage = [...thread.recent, tail];
   const isFull = lastOfPage(pageOf(tail.seq)) === tail.seq;
@@ -50,12 +42,14 @@ export async function planAppend(
   const settled = settledThread(thread);
   const floor = Math.max(thread.floor, dropBelow);
   const edits = new Edits(settled, request, floor);
-  const recent = isFull ? [] : edits.apply(onPage);
   const reader = new ThreadReader(documents, thread);
+  await assertReplacedAreThere(reader, request);
+  const kept = isFull ? [] : edits.apply(onPage);
   for (const page of edits.touchedPages(isFull ? pageOf(tail.seq) : pageOf(tail.seq) - 1)) {
     const isNew = isFull && page === fullPage.page;
     edits.applyToPage(page, isNew ? onPage : await reader.entriesOn(page));
   }
+  const { toWrite, ...newest } = addRecords(settled, kept, request);
   return {
     pushedOut: [
       ...(drop.includes(tail.seq) || tail.seq < floor ? [] : [bodyPart(thread, tail, tailBody)]),
@@ -63,15 +57,44 @@ export async function planAppend(
     ],
     next: {
       ...settled,
-      tail: storedEntry(record),
-      tailBody: storedBody(record.body),
-      recent,
+      ...newest,
       floor,
       editedPages: edits.editedPages(),
-      toWrite: edits.toWrite,
+      toWrite: [...edits.toWrite, ...toWrite],
       toDelete: edits.toDelete,
     },
   };
+}
+
+async function assertReplacedAreThere(reader: ThreadReader, { replace = [] }: AppendRequest): Promise<void> {
+  for (const { seq } of replace) if ((await reader.entryAt(seq)) === undefined) throw replacedNothing();
+}
+
+/**
+ * Puts records behind those on a page that is not full. The last of them is the
+ * tail. The bodies of the others, and pages that they fill, are in the document
+ * until it is written: before that nobody else may see them, and each lies in
+ * one place and no other.
+ */
+function addRecords(
+  placing: Placing,
+  onPage: readonly StoredEntry[],
+  { record, more = [] }: AppendRequest,
+): Pick<StoredThread, "tail" | "tailBody" | "recent" | "toWrite"> {
+  const toWrite: Part[] = [];
+  let [recent, tail] = [[...onPage], record];
+  for (const next of more) {
+    const entry = storedEntry(tail);
+    const page = pageOf(entry.seq);
+    recent.push(entry);
+    toWrite.push(bodyPart(placing, entry, storedBody(tail.body)));
+    if (lastOfPage(page) === entry.seq) {
+      toWrite.push({ key: pageKey(placing, page), content: { page, entries: recent } });
+      recent = [];
+    }
+    tail = next;
+  }
+  return { tail: storedEntry(tail), tailBody: storedBody(tail.body), recent, toWrite };
 }
 
 /** `replace`, `drop` and `dropBelow` of one append. What goes, and what comes instead, is noted for later. */

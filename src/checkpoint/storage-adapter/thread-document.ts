@@ -51,6 +51,7 @@ export interface StoredEntry extends Placed {
   readonly base: number;
   readonly head: number;
   readonly checkpointId?: string;
+  readonly names?: readonly string[];
   readonly header: string;
   readonly metadata?: string;
 }
@@ -75,7 +76,7 @@ export interface Part {
 }
 
 export function storedEntry(record: LogEntry, version?: number): StoredEntry {
-  const { seq, writeId, base, head, checkpointId, header, metadata } = record;
+  const { seq, writeId, base, head, checkpointId, names, header, metadata } = record;
   return {
     seq,
     ...(version !== undefined && { version }),
@@ -83,17 +84,28 @@ export function storedEntry(record: LogEntry, version?: number): StoredEntry {
     base,
     head,
     ...(checkpointId !== undefined && { checkpointId }),
+    ...(names !== undefined && { names: [...names] }),
     header,
     ...(metadata !== undefined && { metadata }),
   };
 }
 
-export const entryOf = ({ seq, writeId, base, head, checkpointId, header, metadata }: StoredEntry): LogEntry => ({
+export const entryOf = ({
   seq,
   writeId,
   base,
   head,
   checkpointId,
+  names,
+  header,
+  metadata,
+}: StoredEntry): LogEntry => ({
+  seq,
+  writeId,
+  base,
+  head,
+  checkpointId,
+  ...(names !== undefined && { names }),
   header,
   metadata,
 });

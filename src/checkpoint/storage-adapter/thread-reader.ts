@@ -1,9 +1,12 @@
 import { inParallel } from "../../internal/in-parallel.ts";
+import { carries } from "../append-rules.ts";
+import { MOST_BYTES_READ, newestWithin } from "../record-range.ts";
 import type { LogRecord } from "../thread-log.ts";
 import { type Documents, MissingPart } from "./documents.ts";
 import { bodyKey, pageKey, pageOf } from "./layout.ts";
 import {
   type BodyContent,
+  entryOf,
   type PageContent,
   recordOf,
   type StoredBody,
@@ -54,6 +57,31 @@ export class ThreadReader {
 
   records(entries: readonly StoredEntry[]): Promise<LogRecord[]> {
     return inParallel(entries, async (entry) => recordOf(entry, await this.bodyOf(entry)));
+  }
+
+  /** The newest record that carries the name. */
+  async find(name: string): Promise<StoredEntry | undefined> {
+    for await (const entry of this.entriesDown()) if (carries(entryOf(entry), name)) return entry;
+    return undefined;
+  }
+
+  /** The newest records below `before`, as many as `readRecords` hands over at once. Only a body itself says how large it is. */
+  async newest(before: number | undefined, limit: number): Promise<readonly LogRecord[]> {
+    const found: LogRecord[] = [];
+    let [waiting, bytes]: [StoredEntry[], number] = [[], 0];
+    const readWaiting = async (): Promise<void> => {
+      const records = await this.records(waiting);
+      waiting = [];
+      for (const record of records) bytes += record.body.byteLength;
+      found.unshift(...records.reverse());
+    };
+    for await (const entry of this.entriesDown(before)) {
+      if (found.length + waiting.length >= limit || bytes > MOST_BYTES_READ) break;
+      // As many at once as were small enough before, up to a few.
+      if (waiting.push(entry) > Math.min(found.length, 15)) await readWaiting();
+    }
+    await readWaiting();
+    return newestWithin(found, limit);
   }
 
   /** Those of a full page, as far as they are not dropped. */

@@ -1,6 +1,7 @@
 import type {
   AppendOutcome,
   AppendRequest,
+  KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
@@ -52,8 +53,8 @@ export class ReferenceLog implements ThreadLog {
     return this.#reach().append(threadId, request);
   }
 
-  async readTail(threadId: string): Promise<LogChain | undefined> {
-    return this.#reach().readTail(threadId);
+  async readTail(threadId: string, options?: { newerThan?: KnownPlace }): Promise<LogChain | undefined> {
+    return this.#reach().readTail(threadId, options);
   }
 
   async readCheckpoint(threadId: string, checkpointId: string): Promise<LogChain | undefined> {
@@ -62,6 +63,10 @@ export class ReferenceLog implements ThreadLog {
 
   async entry(threadId: string, checkpointId: string): Promise<LogEntry | undefined> {
     return this.#reach().entry(threadId, checkpointId);
+  }
+
+  async readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    return this.#reach().readRecords(threadId, options);
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {

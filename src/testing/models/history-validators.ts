@@ -4,7 +4,7 @@ import type { AssistantMessage, Message } from "../../state/message.ts";
 /**
  * The rules by which providers refuse a whole conversation, applied to messages
  * in our format. What passes here is accepted by the provider once an adapter has
- * translated it; `wire-*.ts` has the same rules for what goes over the wire.
+ * translated it; the fakes of providers in the tests have the same rules for what goes over the wire.
  */
 export function assertValidForOpenAI(messages: readonly Message[]): void {
   assertNoFault("OpenAI", messages, [faultInOrder, faultInContent, faultInPairs, faultInNames]);

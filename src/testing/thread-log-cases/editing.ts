@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { StateError } from "../../errors.ts";
+import { failureOf } from "../expect-failure.ts";
 import {
   assertEntries,
   assertEntry,
@@ -67,6 +69,21 @@ export const editingCases: readonly ThreadLogCase[] = threadLogCasesOf("edit", [
       const replacement = recordAt(3, { base: 3, header: "anew", body: Buffer.from("anew") });
       await put(subject, "t", recordAt(7), { dropBelow: 3, drop: [5], replace: [replacement] });
       await assertThread(subject, "t", [replacement, recordAt(4), recordAt(6), recordAt(7)], "the thread");
+    },
+  },
+  {
+    name: "replacing a record that is not there is refused, and nothing is written",
+    run: async ({ subject }) => {
+      await grow(subject, "t", 3);
+      await put(subject, "t", recordAt(4), { drop: [2] });
+      const kept = [recordAt(1), recordAt(3), recordAt(4)];
+      const lost = requestFor(recordAt(5), { replace: [recordAt(3, { header: "anew" }), recordAt(2)] });
+      const failure = await failureOf(() => subject.append("t", lost), "a replacement of a dropped record");
+      const code = StateError.is(failure) ? failure.code : subject.classify(failure);
+      assert.equal(code, "INVALID_ARGUMENT", "a replacement of a dropped record");
+      await assertThread(subject, "t", kept, "the thread");
+      const late = requestFor(recordAt(4, { writeId: "late" }), { replace: [recordAt(2)] });
+      if (subject.capabilities.conditionalAppend) refused(await subject.append("t", late), "a late append");
     },
   },
   {

@@ -65,12 +65,13 @@ export function refused(outcome: AppendOutcome, what: string): AppendOutcome & {
 }
 
 /** The parts of a record that listing shows. A driver may hand out more; that is not looked at. */
-const entryOf = ({ seq, writeId, base, head, checkpointId, header, metadata }: LogEntry): LogEntry => ({
+const entryOf = ({ seq, writeId, base, head, checkpointId, names, header, metadata }: LogEntry): LogEntry => ({
   seq,
   writeId,
   base,
   head,
   checkpointId,
+  ...(names !== undefined && { names }),
   header,
   metadata,
 });
@@ -107,6 +108,7 @@ export async function assertThread(
 export async function assertAbsent(log: ThreadLog, threadId: string, what: string): Promise<void> {
   assert.equal(await log.readTail(threadId), undefined, `${what}: readTail`);
   assert.equal(await log.tail(threadId), undefined, `${what}: tail`);
+  assert.equal(await log.readRecords(threadId, { limit: 9 }), undefined, `${what}: readRecords`);
   assert.equal(await log.entry(threadId, "checkpoint-1"), undefined, `${what}: entry`);
   assert.equal(await log.readCheckpoint(threadId, "checkpoint-1"), undefined, `${what}: readCheckpoint`);
   assert.deepEqual(await log.list(threadId, { limit: 10 }), [], `${what}: list`);

@@ -1,6 +1,7 @@
 import type { ThreadLog } from "../../checkpoint/thread-log.ts";
 import type { ConformanceSuite } from "../conformance-case.ts";
 import { appendingCases } from "./appending.ts";
+import { batchCases } from "./batches.ts";
 import { contentCases } from "./contents.ts";
 import { copyingCases } from "./copying.ts";
 import { editingCases } from "./editing.ts";
@@ -9,9 +10,11 @@ import { isolationCases } from "./isolation.ts";
 import { livingCases } from "./living.ts";
 import { longThreadCases } from "./long-threads.ts";
 import { metadataQueryCases } from "./metadata-query.ts";
+import { namingCases } from "./naming.ts";
 import { positionCases } from "./positions.ts";
 import { racingCases } from "./racing.ts";
 import { readingCases } from "./reading.ts";
+import { partialReadingCases } from "./reading-parts.ts";
 import { removingCases } from "./removing.ts";
 import { searchingCases } from "./searching.ts";
 import { subscribingCases } from "./subscribing.ts";
@@ -21,8 +24,11 @@ import { logOffers, type ThreadLogCase, type ThreadLogNeed } from "./thread-log-
 /** Every duty that `ThreadLog` states, for drivers. */
 export const threadLogCases: readonly ThreadLogCase[] = [
   ...appendingCases,
+  ...batchCases,
+  ...namingCases,
   ...contentCases,
   ...readingCases,
+  ...partialReadingCases,
   ...editingCases,
   ...removingCases,
   ...copyingCases,

@@ -25,13 +25,21 @@ CREATE TABLE "public"."holdfast_records" (
        head integer NOT NULL,
        write_id text,
        checkpoint_id text COLLATE "C",
+       names text,
        header text NOT NULL,
        metadata text,
        body bytea NOT NULL,
        PRIMARY KEY (thread_id, seq)
      );
 
-CREATE INDEX "holdfast_records_by_checkpoint" ON "public"."holdfast_records" (thread_id, checkpoint_id) WHERE checkpoint_id IS NOT NULL;
+CREATE INDEX "holdfast_records_by_checkpoint" ON "public"."holdfast_records" (thread_id, checkpoint_id, seq) WHERE checkpoint_id IS NOT NULL;
+
+CREATE TABLE "public"."holdfast_names" (
+       thread_id text COLLATE "C" NOT NULL REFERENCES "public"."holdfast_threads" ON DELETE CASCADE,
+       name text COLLATE "C" NOT NULL,
+       seq integer NOT NULL,
+       PRIMARY KEY (thread_id, name, seq)
+     );
 
 CREATE TABLE "public"."holdfast_words" (
        thread_id text COLLATE "C" NOT NULL REFERENCES "public"."holdfast_threads" ON DELETE CASCADE,
@@ -51,7 +59,7 @@ CREATE TABLE "public"."holdfast_watchers" (
 
 CREATE FUNCTION "public"."holdfast_append" (
     p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
-    p_checkpoint_id text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision) RETURNS boolean LANGUAGE plpgsql AS $body$
+    p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision) RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       own_metadata text := CASE WHEN p_head = p_seq THEN p_metadata END;
     BEGIN
@@ -67,19 +75,25 @@ CREATE FUNCTION "public"."holdfast_append" (
         WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
           AND (expires_at IS NULL OR expires_at > now());
       ELSE
-        UPDATE "public"."holdfast_threads" SET tail = p_seq, head = p_head,
-          expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', expires_at)
-        WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
-          AND (expires_at IS NULL OR expires_at > now());
+        -- A mark has nothing to index; what is more than a mark may, whichever checkpoint stands for the thread.
+        UPDATE "public"."holdfast_threads" t SET tail = p_seq, head = p_head, stale = t.stale OR octet_length(p_body) > 2,
+          metadata = CASE WHEN t.head = p_head THEN t.metadata ELSE (SELECT CASE WHEN r.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE r.metadata::jsonb END
+            FROM "public"."holdfast_records" r WHERE r.thread_id = p_thread AND r.seq = p_head) END,
+          unindexed = CASE WHEN t.head = p_head THEN t.unindexed ELSE coalesce((SELECT coalesce(r.metadata ~* E'\\\\u(0000|d[89a-f])', false)
+            FROM "public"."holdfast_records" r WHERE r.thread_id = p_thread AND r.seq = p_head), false) END,
+          expires_at = coalesce(now() + p_ttl_ms * interval '1 millisecond', t.expires_at)
+        WHERE t.thread_id = p_thread AND t.generation = p_generation AND t.tail = p_expected
+          AND (t.expires_at IS NULL OR t.expires_at > now());
       END IF;
       IF NOT FOUND THEN
         RETURN false;
       END IF;
-      IF p_expected > 0 AND EXISTS (SELECT FROM "public"."holdfast_records" WHERE thread_id = p_thread AND checkpoint_id = p_checkpoint_id) THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'another record of the thread has this checkpoint id';
+      INSERT INTO "public"."holdfast_records" (thread_id, seq, base, head, write_id, checkpoint_id, names, header, metadata, body)
+      VALUES (p_thread, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata, p_body);
+      IF p_names IS NOT NULL THEN
+        INSERT INTO "public"."holdfast_names" (thread_id, name, seq)
+        SELECT p_thread, each.name, n.seq FROM (SELECT p_seq AS seq, p_names AS names) n, jsonb_array_elements_text(n.names::jsonb) AS each (name);
       END IF;
-      INSERT INTO "public"."holdfast_records" (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
-      VALUES (p_thread, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body);
       -- A notification makes commits wait for one another, so there is one only where somebody listens.
       IF EXISTS (SELECT FROM "public"."holdfast_watchers" WHERE thread_id = p_thread AND until > now()) THEN
         PERFORM pg_notify('holdfast_cc5521ea18a9fcd9b30570d68abf7e06', p_thread);
@@ -89,50 +103,53 @@ CREATE FUNCTION "public"."holdfast_append" (
 
 CREATE FUNCTION "public"."holdfast_append_with_edits" (
     p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
-    p_checkpoint_id text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision,
+    p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision,
     p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
-    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[])
+    p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[])
     RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       replaced integer;
+      to_replace integer := (SELECT count(*) FROM unnest(p_seqs) AS n (seq) WHERE n.seq <= p_expected);
+      last_seq integer := greatest(p_seq, (SELECT max(n.seq) FROM unnest(p_seqs) AS n (seq)));
+      last_head integer := coalesce((SELECT n.head FROM unnest(p_seqs, p_heads) AS n (seq, head) WHERE n.seq = last_seq), p_head);
     BEGIN
-      IF p_expected = 0 THEN
-        RETURN "public"."holdfast_append" (
-        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body,
-        p_ttl_ms);
-      END IF;
-      PERFORM FROM "public"."holdfast_threads" WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
-        AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
-      IF NOT FOUND THEN
-        RETURN false;
+      IF p_expected > 0 THEN
+        PERFORM FROM "public"."holdfast_threads" WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
+          AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
+        IF NOT FOUND THEN
+          RETURN false;
+        END IF;
       END IF;
       DELETE FROM "public"."holdfast_records" WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped));
+      DELETE FROM "public"."holdfast_names" WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
       UPDATE "public"."holdfast_records" r SET base = n.base, head = n.head, write_id = n.write_id, checkpoint_id = n.checkpoint_id,
-        header = n.header, metadata = n.metadata, body = n.body
-      FROM unnest(p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_headers, p_metadatas, p_bodies)
-        AS n (seq, base, head, write_id, checkpoint_id, header, metadata, body)
+        names = n.names, header = n.header, metadata = n.metadata, body = n.body
+      FROM unnest(p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_name_lists, p_headers, p_metadatas, p_bodies)
+        AS n (seq, base, head, write_id, checkpoint_id, names, header, metadata, body)
       WHERE r.thread_id = p_thread AND r.seq = n.seq;
       GET DIAGNOSTICS replaced = ROW_COUNT;
-      IF replaced < cardinality(p_seqs) THEN
+      IF replaced < to_replace THEN
         RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'a record that is to be replaced is not there';
-      END IF;
-      IF EXISTS (SELECT FROM unnest(p_seqs, p_checkpoint_ids) AS n (seq, checkpoint_id) JOIN "public"."holdfast_records" r
-          ON r.thread_id = p_thread AND r.checkpoint_id = n.checkpoint_id AND r.seq <> n.seq) THEN
-        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'another record of the thread has this checkpoint id';
       END IF;
       -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
       DELETE FROM "public"."holdfast_words" WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
       INSERT INTO "public"."holdfast_words" (thread_id, seq, words)
       SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-      FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL;
+      FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       IF NOT "public"."holdfast_append" (
-        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_header, p_metadata, p_body,
-        p_ttl_ms) THEN
+        p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
+        p_body, p_ttl_ms) THEN
         RETURN false;
       END IF;
-      UPDATE "public"."holdfast_threads" t SET metadata = CASE WHEN h.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE h.metadata::jsonb END, unindexed = coalesce(h.metadata ~* E'\\\\u(0000|d[89a-f])', false)
+      INSERT INTO "public"."holdfast_records" (thread_id, seq, base, head, write_id, checkpoint_id, names, header, metadata, body)
+      SELECT p_thread, n.* FROM unnest(
+        p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_name_lists, p_headers, p_metadatas, p_bodies)
+        AS n (seq, base, head, write_id, checkpoint_id, names, header, metadata, body) WHERE n.seq > p_expected;
+      INSERT INTO "public"."holdfast_names" (thread_id, name, seq)
+        SELECT p_thread, each.name, n.seq FROM unnest(p_seqs, p_name_lists) AS n (seq, names), jsonb_array_elements_text(n.names::jsonb) AS each (name);
+      UPDATE "public"."holdfast_threads" t SET tail = last_seq, head = last_head, stale = t.stale OR last_seq > p_seq, metadata = CASE WHEN h.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE h.metadata::jsonb END, unindexed = coalesce(h.metadata ~* E'\\\\u(0000|d[89a-f])', false)
       FROM (SELECT max(r.metadata) AS metadata FROM "public"."holdfast_records" r
-            WHERE r.thread_id = p_thread AND r.seq = p_head) h
+            WHERE r.thread_id = p_thread AND r.seq = last_head) h
       WHERE t.thread_id = p_thread;
       RETURN true;
     END $body$;

@@ -16,6 +16,7 @@ CREATE TABLE holdfast_records (
   head INTEGER NOT NULL,
   write_id TEXT,
   checkpoint_id TEXT,
+  names TEXT,
   header TEXT NOT NULL,
   metadata TEXT,
   sum INTEGER NOT NULL,
@@ -23,6 +24,10 @@ CREATE TABLE holdfast_records (
 ) STRICT;
 
 CREATE INDEX holdfast_records_by_checkpoint ON holdfast_records (checkpoint_id) WHERE checkpoint_id IS NOT NULL;
+
+CREATE TABLE holdfast_names (id INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, name)) STRICT, WITHOUT ROWID;
+
+CREATE INDEX holdfast_names_by_name ON holdfast_names (name, id);
 
 CREATE VIRTUAL TABLE holdfast_words USING fts5 (
   words, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '_'"

@@ -1,8 +1,62 @@
+import { namesOf, recordsIn } from "../../../checkpoint/append-rules.ts";
 import type { AppendRequest, LogRecord } from "../../../checkpoint/thread-log.ts";
 import { encodeEntry } from "../layout.ts";
 import type { Argument } from "../port.ts";
 import { type Script, script } from "./script.ts";
 import { ENTER_ID } from "./thread-index.ts";
+
+/**
+ * The newest record of a name is in c:<name>, and in n:<position of a record>\n<name> is the one before it with that name.
+ * Positions below the thread's first are gone, so a link to one leads nowhere: what is taken out from below needs no mending.
+ */
+const NAMING = `
+local function before(name, position)
+  local older = redis.call('HGET', key, 'n:' .. position .. '\\n' .. name)
+  if older and tonumber(older) >= keepFrom then return older end
+end
+local function setBefore(name, position, older)
+  if older then redis.call('HSET', key, 'n:' .. position .. '\\n' .. name, older)
+  else redis.call('HDEL', key, 'n:' .. position .. '\\n' .. name) end
+end
+-- The record with that name that comes right after the position, and the one it leads to; nothing when all are older.
+local function around(name, position)
+  local newer, older = nil, redis.call('HGET', key, 'c:' .. name)
+  while older and tonumber(older) > position do newer, older = older, before(name, older) end
+  if older and tonumber(older) < keepFrom then older = nil end
+  return newer, older
+end
+local function link(name, position)
+  local newer, older = around(name, position)
+  if older then setBefore(name, position, older) end
+  if newer then setBefore(name, newer, position) else redis.call('HSET', key, 'c:' .. name, position) end
+end
+local function unlink(name, position)
+  local newer, found = around(name, position)
+  if not found or tonumber(found) ~= position then
+    if not newer then redis.call('HDEL', key, 'c:' .. name) end
+    return redis.call('HDEL', key, 'n:' .. position .. '\\n' .. name)
+  end
+  local older = before(name, position)
+  setBefore(name, position, nil)
+  if newer then setBefore(name, newer, older)
+  elseif older then redis.call('HSET', key, 'c:' .. name, older)
+  else redis.call('HDEL', key, 'c:' .. name) end
+end
+local function unname(position)
+  local entry = redis.call('HGET', key, 'e:' .. position)
+  if not entry then return end
+  local count, checkpoint, rest = string.match(entry, '^%d+ %d+ %d+ ?(%d*)\\n([^\\n]*)\\n[^\\n]*\\n(.*)$')
+  if checkpoint and checkpoint ~= '' then unlink(checkpoint, position) end
+  for name in string.gmatch(rest or '', '([^\\n]*)\\n') do
+    if (tonumber(count) or 0) <= 0 then break end
+    count = count - 1
+    unlink(name, position)
+  end
+end
+local function drop(position)
+  unname(position)
+  redis.call('HDEL', key, 'e:' .. position, 'b:' .. position)
+end`;
 
 /**
  * KEYS  the thread, and the index of ids when this creates the thread and both are on one server
@@ -21,12 +75,20 @@ if thread and (thread.tail ~= expected or thread.generation ~= generation) then
   return {'refused', thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail), occupant}
 end
 
-local entry, body, base, head, checkpoint = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
-local threadId, createBefore, lifetime = ARGV[8], ARGV[9], ARGV[10]
-local dropBelow, replaced = tonumber(ARGV[11]), tonumber(ARGV[12])
-local firstReplacement = 13
-local firstDrop = firstReplacement + replaced * 4
+local base, head, threadId, createBefore, lifetime = ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local dropBelow, added, replaced = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 if not thread and createBefore ~= '' and milliseconds() > tonumber(createBefore) then return {'late'} end
+
+-- Of each record its position, entry and body, how many names it has, and the names.
+local records, at = {}, 11
+for index = 1, added + replaced do
+  local record = {position = tonumber(ARGV[at]), entry = ARGV[at + 1], body = ARGV[at + 2], names = {}}
+  local names = tonumber(ARGV[at + 3])
+  for name = 1, names do record.names[name] = ARGV[at + 3 + name] end
+  records[index] = record
+  at = at + 4 + names
+end
+local firstDrop = at
 
 -- A right that is missing must be found out before the first write: a script that fails is not undone.
 local function mustBeAllowed(...)
@@ -42,55 +104,25 @@ if forbidden then return forbidden end
 local seq = expected + 1
 local first = thread and thread.first or seq
 local keepFrom = math.max(first, math.min(dropBelow, seq))
-
-local leaving = {}
-for at = firstDrop, #ARGV do leaving[ARGV[at]] = true end
-for at = firstReplacement, firstDrop - 1, 4 do
-  local position = ARGV[at]
+for index = added + 1, added + replaced do
+  local position = records[index].position
   if not redis.call('HGET', key, 'e:' .. position) then
     return {'invalid', 'replace names position ' .. position .. ', where no record is'}
   end
-  leaving[position] = true
 end
-local carried = {}
-local function takes(id)
-  local position = id ~= '' and redis.call('HGET', key, 'c:' .. id)
-  local isTaken = position and not leaving[position] and tonumber(position) >= keepFrom
-  if carried[id] or isTaken then return {'invalid', 'another record of the thread carries the checkpoint id ' .. id} end
-  if id ~= '' then carried[id] = true end
-end
-local twice = takes(checkpoint)
-for at = firstReplacement, firstDrop - 1, 4 do twice = twice or takes(ARGV[at + 3]) end
-if twice then return twice end
 
 -- The first write is one that a full server refuses.
 if KEYS[2] then enterId(KEYS[2], threadId, true) end
-local line = threadLine({tail = seq, base = base, head = head, first = keepFrom, generation = generation})
-if checkpoint == '' then
-  redis.call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body)
-else
-  redis.call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body, 'c:' .. checkpoint, seq)
-end
-
-local function forgetCheckpoint(position, text)
-  local id = text and string.match(text, '^[^\\n]*\\n([^\\n]*)')
-  if id and id ~= '' and redis.call('HGET', key, 'c:' .. id) == tostring(position) then
-    redis.call('HDEL', key, 'c:' .. id)
-  end
-end
-local function drop(position)
-  forgetCheckpoint(position, redis.call('HGET', key, 'e:' .. position))
-  redis.call('HDEL', key, 'e:' .. position, 'b:' .. position)
-end
-
-for at = firstReplacement, firstDrop - 1, 4 do
-  local position, id = ARGV[at], ARGV[at + 3]
-  forgetCheckpoint(position, redis.call('HGET', key, 'e:' .. position))
-  redis.call('HSET', key, 'e:' .. position, ARGV[at + 1], 'b:' .. position, ARGV[at + 2])
-  if id ~= '' then redis.call('HSET', key, 'c:' .. id, position) end
-end
-for at = firstDrop, #ARGV do drop(ARGV[at]) end
+redis.call('HSET', key, 'thread',
+  threadLine({tail = expected + added, base = base, head = head, first = keepFrom, generation = generation}))
+${NAMING}
 for position = first, keepFrom - 1 do drop(position) end
+for at = firstDrop, #ARGV do drop(tonumber(ARGV[at])) end
+for index = added + 1, added + replaced do unname(records[index].position) end
+for _, record in ipairs(records) do
+  redis.call('HSET', key, 'e:' .. record.position, record.entry, 'b:' .. record.position, record.body)
+  for _, name in ipairs(record.names) do link(name, record.position) end
+end
 
 if lifetime ~= '' then redis.call('PEXPIRE', key, lifetime) end
 return {'appended'}
@@ -105,25 +137,30 @@ export interface AppendTerms {
 }
 
 export function appendArguments(request: AppendRequest, terms: AppendTerms): readonly Argument[] {
-  const { generation, expected, record, replace = [], drop = [], dropBelow = 0, ttlMs } = request;
+  const { generation, expected, replace = [], drop = [], dropBelow = 0, ttlMs } = request;
   const { threadId, createBefore = "", lifetimeMs = "" } = terms;
+  const added = recordsIn(request);
+  const { base, head } = added.at(-1) ?? request.record;
   return [
     generation,
     String(expected),
-    encodeEntry(record),
-    bytesOf(record),
-    String(record.base),
-    String(record.head),
-    record.checkpointId ?? "",
+    String(base),
+    String(head),
     threadId,
     String(createBefore),
     // Redis takes whole milliseconds.
     ttlMs === undefined ? String(lifetimeMs) : String(Math.ceil(ttlMs)),
     String(dropBelow),
+    String(added.length),
     String(replace.length),
-    ...replace.flatMap((other) => [String(other.seq), encodeEntry(other), bytesOf(other), other.checkpointId ?? ""]),
+    ...[...added, ...replace].flatMap(recordArguments),
     ...drop.map(String),
   ];
+}
+
+function recordArguments(record: LogRecord): readonly Argument[] {
+  const names = namesOf(record);
+  return [String(record.seq), encodeEntry(record), bytesOf(record), String(names.length), ...names];
 }
 
 const bytesOf = ({ body }: LogRecord): Buffer => Buffer.from(body.buffer, body.byteOffset, body.byteLength);

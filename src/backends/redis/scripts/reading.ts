@@ -36,7 +36,30 @@ if not thread then return outOfStep() or false end
 `;
 
 export const READ_TAIL: Script = script(`${CHAIN}${THREAD_OR_NIL}
-return chain(key, thread, thread.base, thread.tail)
+local from = thread.base
+if ARGV[1] == thread.generation and tonumber(ARGV[2]) <= thread.tail then from = math.max(from, tonumber(ARGV[2]) + 1) end
+return chain(key, thread, from, thread.tail)
+`);
+
+/** As many of the newest records below a position as are asked for, and no more bytes than that; but one record always. */
+export const READ_RECORDS: Script = script(`${THREAD_OR_NIL}
+local limit, most = tonumber(ARGV[2]), tonumber(ARGV[3])
+local position = math.min(tonumber(ARGV[1]) - 1, thread.tail)
+local found, bytes = {}, 0
+while position >= thread.first and #found < limit do
+  local record = redis.call('HMGET', key, 'e:' .. position, 'b:' .. position)
+  if record[1] then
+    bytes = bytes + #(record[2] or '')
+    if bytes > most and #found > 0 then break end
+    found[#found + 1] = {tostring(position), record[1], record[2] or ''}
+  end
+  position = position - 1
+end
+local reply = {thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail)}
+for at = #found, 1, -1 do
+  for part = 1, 3 do reply[#reply + 1] = found[at][part] end
+end
+return reply
 `);
 
 export const READ_CHECKPOINT: Script = script(`${CHAIN}${THREAD_OR_NIL}
@@ -47,7 +70,7 @@ if not entry then return redis.error_reply('NOTHREAD ' .. key) end
 return chain(key, thread, tonumber(string.match(entry, '^%d+')), tonumber(position))
 `);
 
-/** {position, entry} of a checkpoint, or nil. */
+/** {position, entry} of the newest record with a name, or nil. */
 export const READ_ENTRY: Script = script(`${THREAD_OR_NIL}
 local position = redis.call('HGET', key, 'c:' .. ARGV[1])
 if not position then return outOfStep() or false end
@@ -90,7 +113,7 @@ return heads
 export const LIST: Script = script(`${THREAD_OR_NIL}
 local before, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
 local reply, found = {}, 0
-local position = math.min(before - 1, thread.head)
+local position = math.min(before - 1, thread.tail)
 while position >= thread.first and found < limit do
   local wanted = math.max(16, math.min(limit - found, ${POSITIONS_AT_ONCE}))
   local stop = math.max(thread.first, position - wanted + 1)

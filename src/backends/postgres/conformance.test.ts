@@ -2,8 +2,11 @@ import { afterAll, test } from "vitest";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
+import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
+import { postgresqlCheckpointer } from "./index.ts";
 import { PostgresLog } from "./log.ts";
 
 await describeWithService("postgres", (url) => {
@@ -18,6 +21,19 @@ await describeWithService("postgres", (url) => {
       const { url: dsn, ...rest } = await behindProxy(url);
       const options = postgresLogOptions({ dsn, schema, tablePrefix: prefix() });
       const open = (): PostgresLog => new PostgresLog(options);
+      return { subject: open(), reopen: async () => open(), ...rest };
+    },
+  });
+
+  // No clock: what has expired is for the server's to say, and that cannot be moved.
+  testCheckpointer({
+    name: "postgres",
+    test,
+    afterAll,
+    create: async () => {
+      const { url: dsn, ...rest } = await behindProxy(url);
+      const options = { dsn, schema, tablePrefix: prefix() };
+      const open = (): Checkpointer => postgresqlCheckpointer(options);
       return { subject: open(), reopen: async () => open(), ...rest };
     },
   });

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, test, vi } from "vitest";
 import { bucketOfTests, type TestBucket } from "../../../test/oci-stand-in/test-bucket.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
+import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
+import { OCIBucketBackend } from "./index.ts";
 
 // Thousands of requests in one case, each of them signed.
 vi.setConfig({ testTimeout: 240_000 });
@@ -20,5 +23,20 @@ testThreadLog({
     const cleanup = () => bucket.clear(options.prefix);
     const outage = bucket.outage === undefined ? {} : { outage: bucket.outage };
     return { subject: bucket.openLog(options), reopen: async () => bucket.openLog(options), cleanup, ...outage };
+  },
+});
+
+testCheckpointer({
+  name: "oci",
+  test,
+  afterAll,
+  create: async () => {
+    const place = bucket.emptyPlace();
+    const clock = manualClock();
+    const retry = { attempts: 2, baseDelayMs: 1 };
+    const open = () => new OCIBucketBackend({ ...place, now: clock.now, retry });
+    const cleanup = () => bucket.clear(place.prefix);
+    const outage = bucket.outage === undefined ? {} : { outage: bucket.outage };
+    return { subject: open(), reopen: async () => open(), clock, cleanup, ...outage };
   },
 });

@@ -1,10 +1,10 @@
 import { afterAll, describe, test } from "vitest";
-import { MemoryLog } from "../../src/backends/memory/log.ts";
-import { manualClock } from "../../src/testing/manual-clock.ts";
-import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
-import { testThreadLog } from "../../src/testing/test-thread-log.ts";
-import { logOn, servedBehindProxy } from "./behind-proxy.ts";
-import { served } from "./served.ts";
+import { logOn, servedBehindProxy } from "../../../test/http/behind-proxy.ts";
+import { served } from "../../../test/http/served.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
+import { testCheckpointer } from "../../testing/test-checkpointer.ts";
+import { testThreadLog } from "../../testing/test-thread-log.ts";
+import { MemoryLog } from "../memory/log.ts";
 
 const retry = { attempts: 4, baseDelayMs: 1 };
 

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { assistantMessage, type Message, systemMessage, toolMessage, userMessage } from "../../state/message.ts";
-import { assertValidForAnthropic, assertValidForGemini, assertValidForOpenAI } from "./history-validators.ts";
+import { assistantMessage, type Message, systemMessage, toolMessage, userMessage } from "../../src/state/message.ts";
+import {
+  assertValidForAnthropic,
+  assertValidForGemini,
+  assertValidForOpenAI,
+} from "../../src/testing/models/history-validators.ts";
 import { assertValidAnthropicBody } from "./wire-anthropic.ts";
 import { assertValidOpenAIChatBody } from "./wire-openai-chat.ts";
 import { assertValidOpenAIResponsesBody } from "./wire-openai-responses.ts";

@@ -1,0 +1,74 @@
+import type { Durability } from "../../driver/durability.ts";
+import type { Part } from "../../driver/migrations.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
+import { ask, type Bounds, type TextRow } from "./ask.ts";
+import type { ConnectionSettings, PostgresPool } from "./connect.ts";
+import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
+import type { TableNames } from "./layout.ts";
+import { openPool } from "./open-client.ts";
+import { prepareTables } from "./prepare-tables.ts";
+
+interface Contact {
+  readonly pool: PostgresPool;
+  readonly isOurs: boolean;
+  readonly bounds: Bounds;
+  readonly durability: Durability;
+}
+
+/** A pool whose server answered: what every facet works with. */
+export class PostgresHandle {
+  /** What the server's settings give. */
+  readonly durability: Durability;
+  readonly #contact: Contact;
+  readonly #prepared = new Map<string, OpenOnce<void>>();
+
+  private constructor(contact: Contact) {
+    this.#contact = contact;
+    this.durability = contact.durability;
+  }
+
+  /** The first contact: finds out what the server promises. */
+  static async open(settings: ConnectionSettings): Promise<PostgresHandle> {
+    const { source } = settings;
+    const isOurs = "dsn" in source;
+    const pool = isOurs ? await openPool({ ...settings, dsn: source.dsn }) : source.pool;
+    // The server ends idle connections when it restarts; without a listener that would end this process too.
+    pool.on("error", ignore);
+    let durability: Durability | undefined;
+    const bounds: Bounds = { ...settings, isReplicated: () => durability === "replicated" };
+    try {
+      const [found] = await ask(pool, bounds, `SELECT ${SERVER_SETTINGS}`);
+      durability = durabilityOf(found as unknown as ServerSettings);
+      return new PostgresHandle({ pool, isOurs, bounds, durability });
+    } catch (error) {
+      await letGo(pool, isOurs);
+      throw error;
+    }
+  }
+
+  /** One statement, on any connection of the pool. */
+  ask(text: string, values: readonly unknown[] = [], signal?: AbortSignal): Promise<readonly TextRow[]> {
+    return ask(this.#contact.pool, this.#contact.bounds, text, values, signal);
+  }
+
+  /** Creates the tables of a part, or brings older ones up to date: once, for all who work with it here. */
+  prepare(names: TableNames, part: Part): Promise<void> {
+    const key = `${names.version} ${part.name}`;
+    const known = this.#prepared.get(key);
+    const { pool, bounds } = this.#contact;
+    const preparing = known ?? new OpenOnce(() => prepareTables(pool, names, bounds, part));
+    this.#prepared.set(key, preparing);
+    return preparing.get();
+  }
+
+  close(): Promise<void> {
+    return letGo(this.#contact.pool, this.#contact.isOurs);
+  }
+}
+
+async function letGo(pool: PostgresPool, isOurs: boolean): Promise<void> {
+  pool.removeListener("error", ignore);
+  if (isOurs) await pool.end();
+}
+
+const ignore = (): void => undefined;

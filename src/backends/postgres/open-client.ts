@@ -1,0 +1,60 @@
+import { StateError } from "../../errors.ts";
+import { importPeer } from "../../internal/import-peer.ts";
+import { type ConnectionSettings, type PostgresPool, poolOptions } from "./connect.ts";
+
+export interface PoolSettings {
+  readonly dsn: string;
+  readonly maxConnections: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** What `pg` exports, as far as it is used. */
+interface PgModule {
+  readonly default: {
+    readonly Pool: new (options: object) => PostgresPool;
+    readonly Client: new (options: object) => ListeningClient;
+  };
+}
+
+/** A connection of its own, for notifications. */
+export interface ListeningClient {
+  /** The server's process, as it, or what stands in between, said when the connection was made. */
+  readonly processID?: number | null;
+  connect(): Promise<unknown>;
+  query(text: string): Promise<{ readonly rows: readonly unknown[] }>;
+  on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  end(): Promise<unknown>;
+}
+
+async function loadPg(): Promise<PgModule["default"]> {
+  // A variable, so that a type check does not need a package that not every user has.
+  const name = "pg";
+  return (await importPeer(name, "^8.11", () => import(name) as Promise<PgModule>)).default;
+}
+
+export async function openPool({ dsn, maxConnections, connectTimeoutMs }: PoolSettings): Promise<PostgresPool> {
+  const { Pool } = await loadPg();
+  return new Pool({
+    connectionString: dsn,
+    max: maxConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    keepAlive: true,
+    // A program that is done may end, whether or not it closed us.
+    allowExitOnIdle: true,
+  });
+}
+
+/** A connection like those of the pool, but outside of it. */
+export async function openListener({
+  source,
+  connectTimeoutMs,
+  statementTimeoutMs,
+}: ConnectionSettings): Promise<ListeningClient> {
+  const { Client } = await loadPg();
+  const like = "dsn" in source ? { connectionString: source.dsn } : poolOptions(source.pool);
+  if (like === undefined) throw new StateError("UNSUPPORTED", "this pool does not say how it connects");
+  const bounds = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: statementTimeoutMs };
+  return new Client({ ...like, ...bounds, keepAlive: true });
+}
