@@ -278,6 +278,7 @@ export class CoreAgent<Output = unknown> {
         const listed = withToolList(state, this.#tools);
         return metadata === undefined ? listed : listed.withMetadata(metadata);
       });
+      if (place?.isRepeated === true) await session.durable();
       ending = ended ?? (await drive(context));
       await session.finish();
     } catch (error) {

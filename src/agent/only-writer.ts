@@ -2,6 +2,7 @@ import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
 import type { Lease } from "../checkpoint/lease.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
+import { positionOf } from "../checkpoint/position.ts";
 import { type CurrentHolder, holderAt, holderNow, RidingLease } from "../checkpoint/riding-lease.ts";
 import type { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
@@ -39,7 +40,12 @@ export interface Place {
   /** Held around the run, by a checkpointer that has leases of its own making. */
   readonly lease?: Lease;
   readonly turn?: Turn;
+  /** An attempt before this one was overtaken: this one asks no model before it has the thread. */
+  readonly isRepeated?: boolean;
 }
+
+/** So often is an attempt repeated that was refused although nobody has been here since. */
+const MOST_REFUSALS = 3;
 
 /** The first save of a run was refused because another run was faster: nothing of it was seen, and it begins again. */
 export class Overtaken extends Error {
@@ -102,6 +108,7 @@ async function ridingOnSaves<T>(
   const context = contextOf(checkpointer);
   if (context === undefined) throw new TypeError("a checkpointer without a log has no leases that ride on saves");
   const deadline = performance.now() + terms.waitMs;
+  const overtaken: (string | undefined)[] = [];
   for (;;) {
     const [stored] = await Promise.all([loadState(checkpointer, threadId), context.clock.ready()]);
     if (!checkpointer.capabilities.lease) {
@@ -116,10 +123,13 @@ async function ridingOnSaves<T>(
     }
     const riding = new RidingLease(context, threadId, terms);
     try {
-      return await work({ checkpointer, threadId, stored, riding, turn });
+      return await work({ checkpointer, threadId, stored, riding, turn, isRepeated: overtaken.length > 0 });
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
-      if (performance.now() >= deadline) throw error.failure;
+      const head = stored && positionOf(context, stored, threadId)?.checkpointId;
+      const refusals = overtaken.filter((other) => other === head).length;
+      if (performance.now() >= deadline || refusals >= MOST_REFUSALS) throw error.failure;
+      overtaken.push(head);
       await sleep(Math.random() * 20, terms.signal);
     } finally {
       riding.end();
