@@ -17,18 +17,27 @@ export function placeOf(state: AgentState, { id, content }: UserMessage): number
   throw new StateError("INVALID_ARGUMENT", `${which}; a new message needs an id of its own`);
 }
 
-const isUsers = (message: Message): boolean => message.role === "user" && !isRepairRequest(message);
+/**
+ * The answer to the message at this place; `undefined` where there is none yet.
+ * Words that a run took along, and a turn that was cut short before the user went
+ * on, have no answer of their own: it is the next one. `endsTurn` knows tools
+ * that end a turn without one.
+ */
+export function answerTo(
+  { messages }: AgentState,
+  place: number,
+  endsTurn: (message: Message) => boolean,
+): string | undefined {
+  for (const [index, message] of messages.entries()) {
+    if (index <= place || message.role !== "assistant") continue;
+    if (endsTurn(message)) return textOf(message);
+    const next = messages[index + 1];
+    const isFinal = (message.toolCalls ?? []).length === 0 && message.incomplete !== true;
+    if (isFinal && (next === undefined || !isRepairRequest(next))) return textOf(message);
+  }
+  return undefined;
+}
 
 /** Whether the user has said nothing since: then its turn is the thread's last, and a run goes on with it. */
 export const isLastTurn = ({ messages }: AgentState, place: number): boolean =>
-  !messages.slice(place + 1).some(isUsers);
-
-/** The answer to an earlier message. Words that a run took along while it was under way have no answer of their own: it is the next one. */
-export function answerTo({ messages }: AgentState, place: number): string {
-  let last: Message | undefined;
-  for (const message of messages.slice(place + 1)) {
-    if (isUsers(message) && last !== undefined) break;
-    if (message.role === "assistant") last = message;
-  }
-  return last === undefined ? "" : textOf(last);
-}
+  !messages.slice(place + 1).some((message) => message.role === "user" && !isRepairRequest(message));

@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import type { Message } from "../state/message.ts";
 import { askModel } from "./ask-model.ts";
 import type { StopReason } from "./events.ts";
 import { runAfter } from "./hooks.ts";
@@ -88,14 +89,18 @@ async function inParallel(context: RunContext, calls: readonly LedgerCall[]): Pr
 }
 
 /** Looks at the state and not at what this run did, so that it holds for a run that was resumed; a later message of the user's ends it. */
-export function endedByTerminalTool({ session, parts }: RunContext): boolean {
-  const { messages, toolExecutions } = session.state;
-  const last = messages.findLast((message) => message.role !== "tool");
-  if (last?.role !== "assistant") return false;
-  return (last.toolCalls ?? []).some(
+export function endedByTerminalTool(context: RunContext): boolean {
+  const last = context.session.state.messages.findLast((message) => message.role !== "tool");
+  return last !== undefined && isEndedBy(context, last);
+}
+
+/** Whether a call of this message ended its turn. */
+export function isEndedBy({ session, parts }: RunContext, message: Message): boolean {
+  if (message.role !== "assistant") return false;
+  return (message.toolCalls ?? []).some(
     (call) =>
       parts.tools.get(call.name)?.terminal === true &&
-      toolExecutions.some((entry) => entry.toolCallId === call.id && entry.status === "succeeded"),
+      session.state.toolExecutions.some((entry) => entry.toolCallId === call.id && entry.status === "succeeded"),
   );
 }
 

@@ -4,7 +4,7 @@ import { encodeText } from "../state/codec.ts";
 import type { UserMessage } from "../state/message.ts";
 import { answerTo, isLastTurn, placeOf } from "./answered-before.ts";
 import { pendingInterrupts } from "./interrupts.ts";
-import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered } from "./loop.ts";
+import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered, isEndedBy } from "./loop.ts";
 import { answeredBefore } from "./output.ts";
 import { isRepairRequest } from "./repair-request.ts";
 import type { RunContext } from "./run-context.ts";
@@ -30,7 +30,10 @@ export async function begin(
 ): Promise<Ending | undefined> {
   const { session } = context;
   const place = message === undefined ? -1 : placeOf(session.state, message);
-  if (place >= 0 && !isLastTurn(session.state, place)) return answeredBefore(context, answerTo(session.state, place));
+  if (place >= 0 && !isLastTurn(session.state, place)) {
+    const answer = answerTo(session.state, place, (said) => isEndedBy(context, said));
+    if (answer !== undefined) return answeredBefore(context, answer);
+  }
   if (message === undefined || place >= 0) {
     session.change(adopt);
     if (session.isUnsaved) session.saveBeside();

@@ -19,6 +19,8 @@ export interface Life {
   readonly threadId: string;
   /** Among processes that are all in this one, which of them it is and which are dead. Without it, it is this one. */
   readonly process?: { readonly number: number; readonly dead: ReadonlySet<string> };
+  /** Prompts have ids: needed where the answer to one may arrive while it is said again. */
+  readonly hasIds?: boolean;
   /** Told of each checkpoint that the agent announced. */
   readonly onSaved?: (checkpointId: string) => void;
 }
@@ -63,7 +65,8 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
   try {
     // A signal of its own, so that runs that are never heard of again leave nothing behind on a shared one.
     const { signal } = new AbortController();
-    result = await followed(agent.run(prompt, { threadId: life.threadId, signal }), life, prompt);
+    const id = life.hasIds === true && prompt !== undefined ? { messageId: prompt } : {};
+    result = await followed(agent.run(prompt, { threadId: life.threadId, signal, ...id }), life, prompt);
   } catch (error) {
     if (!StateError.is(error, "INTERRUPTED")) throw error;
     // Somebody must be asked first. Words that are new are said again after that; others are answered by then.
