@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repairHistory } from "../../src/agent/repair-history.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { openHeader } from "../../src/checkpoint/record.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { agentOf } from "../agent/agent-of.ts";
@@ -132,5 +133,19 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
     const { state, effects } = await look(threadId);
     expect(effects.map(({ n }) => n)).toEqual([1, 2]);
     expect(state.toolExecutions.map(({ status }) => status)).toEqual(["unknown", "succeeded"]);
+  });
+
+  test("one that is asked to end gives back what it holds, so that nobody has to wait for its lease", async () => {
+    const [threadId, story] = ["asked to end", { kind: "atMostOnce", tools: 1, every: 1 } as const];
+    const first = start(threadId, story, PROMPT, "tool acted");
+    await first.hasSaid(1);
+    first.signal("SIGTERM");
+    expect(await first.ended()).toMatchObject({ signal: "SIGTERM" });
+    const log = store.open();
+    const lease = openHeader((await log.tail(threadId))!.entry).thread?.lease;
+    await log.close();
+    expect(lease).toMatchObject({ expiresAt: 0, epoch: 1 });
+    const { state } = await look(threadId);
+    expect(state.toolExecutions.map(({ status }) => status)).toEqual(["started"]);
   });
 });
