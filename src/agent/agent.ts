@@ -281,6 +281,7 @@ export class CoreAgent<Output = unknown> {
       if (place?.isRepeated === true) await session.durable();
       ending = ended ?? (await drive(context));
       await session.finish();
+      session.throwIfFailed();
     } catch (error) {
       throw await this.#failed(context, error, place);
     } finally {

@@ -6,6 +6,7 @@ import { openHeader, sealMark } from "../checkpoint/record.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
+import { tool } from "./tool.ts";
 
 test("11.1: a run that is overtaken again and again asks its model once too often and no more", async () => {
   const store = new MemoryStore();
@@ -43,4 +44,26 @@ test("11.1: a run that nobody overtakes and that is refused all the same says wh
   const failure = await failureOf(() => agentOf({ model, checkpointer }).run("go", { threadId: "t" }));
   expect(failure).toMatchObject({ code: "CONFLICT", message: expect.stringContaining("it was moved to elsewhere") });
   expect(model.requests.length).toBeLessThanOrEqual(1);
+});
+
+test("11.1: a run that has nothing to do and is overtaken while it looks begins again, too", async () => {
+  const store = new MemoryStore();
+  const pay = tool({ name: "pay", needsApproval: true, execute: () => "paid" });
+  const model = scriptedModel([{ toolCalls: [{ name: "pay", id: "c" }] }]);
+  await agentOf({ model, checkpointer: store.open(), tools: [pay] }).run("go", { threadId: "t" });
+  const append = store.log.append.bind(store.log);
+  store.log.append = async (threadId, request) => {
+    store.log.append = append;
+    const other = store.open();
+    await other.save((await other.load("t"))!.withMetadata({ by: "a script" }), "t");
+    return append(threadId, request);
+  };
+  let ended = 0;
+  const hooks = { afterRun: () => void ended++ };
+  const looks = agentOf({ model: scriptedModel([]), checkpointer: store.open(), tools: [pay], hooks });
+  expect(await looks.run(undefined, { threadId: "t" })).toMatchObject({
+    stopReason: "interrupted",
+    state: { metadata: { by: "a script" } },
+  });
+  expect(ended).toBe(1);
 });

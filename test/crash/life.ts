@@ -91,11 +91,17 @@ async function settleQuestions(agent: CoreAgent, life: Life, asked: RunResult): 
   return result;
 }
 
-function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunResult> {
+async function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunResult> {
   life.world.told.answered.add(interruptId);
   const response = interruptId.endsWith("/approval") ? { decision: "approve" } : "yes";
   const { signal } = new AbortController();
-  return followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
+  try {
+    return await followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
+  } catch (error) {
+    // The answer that a dead process was given may arrive late: then the person is told so, and the run goes on.
+    if (life.hasIds !== true || !StateError.is(error, "CONFLICT")) throw error;
+    return followed(agent.run(undefined, { threadId: life.threadId, signal }), life);
+  }
 }
 
 async function followed(
