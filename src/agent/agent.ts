@@ -234,6 +234,7 @@ export class CoreAgent<Output = unknown> {
       emit: show,
       saveRetryMs,
     });
+    if (place?.lease !== undefined) session.endWith(place.lease.signal);
     const emit = (event: RunEvent): void => session.emit(event);
     const parts = await this.#parts(session);
     const signal = signalOf(session.lost, options.signal);

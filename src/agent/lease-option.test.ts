@@ -5,6 +5,8 @@ import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { type CheckpointerCapabilities, capabilities } from "../checkpoint/capabilities.ts";
+import type { Lease } from "../checkpoint/lease.ts";
+import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 
@@ -133,4 +135,44 @@ test("11.1: terms that make no sense are refused when the agent is made", () => 
   expect(make({ lease: { waitMs: -1 } })).toThrow(/waitMs/);
   expect(make({ whenBusy: "later" })).toThrow(/whenBusy must be "wait", "reject" or "enqueue"/);
   expect(() => agentOf({ model: scriptedModel([]) }).run("x", { whenBusy: "no" as "wait" })).toThrow(/whenBusy/);
+});
+
+test("11.1: a checkpointer with leases of its own making: they are held around the run, and one that is lost is CONFLICT", async () => {
+  const lost = new AbortController();
+  const kept = new MemoryStore().open();
+  let held = 0;
+  class Own extends BaseCheckpointer {
+    get capabilities(): CheckpointerCapabilities {
+      return capabilities({ lease: true });
+    }
+    save(state: AgentState, threadId: string): Promise<string> {
+      return kept.save(state, threadId);
+    }
+    load(threadId: string): Promise<AgentState | undefined> {
+      return kept.load(threadId);
+    }
+    async listCheckpoints() {
+      return [];
+    }
+    async delete() {
+      return false;
+    }
+    override async withLease<T>(threadId: string, work: (lease: Lease) => Promise<T>): Promise<T> {
+      held++;
+      const lease = { id: "l", threadId, owner: "o", epoch: 1, ttlMs: 1, clockOffsetMs: 0, signal: lost.signal };
+      return work(lease);
+    }
+  }
+  const asked = gate();
+  const never: ScriptStep = () => {
+    asked.open();
+    return new Promise(() => undefined);
+  };
+  const agent = agentOf({ model: scriptedModel(["one", never]), checkpointer: new Own() });
+  expect(await agent.run("1", { threadId: "t" })).toMatchObject({ text: "one" });
+  const run = agent.run("2", { threadId: "t" });
+  await asked.opened;
+  lost.abort(new StateError("CONFLICT", "its lease was taken over"));
+  expect(await failureOf(() => run)).toMatchObject({ code: "CONFLICT" });
+  expect(held).toBe(2);
 });

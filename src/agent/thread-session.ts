@@ -182,6 +182,13 @@ export class ThreadSession {
     this.#events.drop(false);
   }
 
+  /** For a lease that is held around the run: it is over when that signal aborts. */
+  endWith(lost: AbortSignal): void {
+    const lose = (): void => this.#fail(lost.reason);
+    if (lost.aborted) lose();
+    else lost.addEventListener("abort", lose, { once: true });
+  }
+
   /** The process is about to end: the run gets no further, and gives back what it holds. */
   async release(): Promise<void> {
     this.#fail(new StateError("CLOSED", "the process is ending; another one can go on with the thread"));

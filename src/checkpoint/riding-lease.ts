@@ -6,7 +6,6 @@ import { LONGEST_TTL_MS } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { liveLeases } from "./lease-holder.ts";
 import {
-  isHeldBy,
   type KnownThread,
   type Lease,
   leaseAfterWrite,
@@ -171,7 +170,7 @@ async function currentHolder(
   known: KnownThread | undefined,
 ): Promise<CurrentHolder | undefined> {
   const lease = leaseIn(known);
-  if (lease === undefined || !isHeldBy(lease, lease)) return undefined;
+  if (lease === undefined) return undefined;
   const leftMs = await timeLeft(context, lease);
   if (leftMs <= 0) return undefined;
   return {
