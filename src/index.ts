@@ -1,4 +1,4 @@
-export type { ResumeOptions, RunOptions } from "./agent/agent.ts";
+export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
@@ -6,10 +6,13 @@ export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
 export type { WhenBusy } from "./agent/only-writer.ts";
 export type { ConversationPort, MemoryContext, MemoryPort } from "./agent/ports.ts";
+export type { RecoverOptions, RecoverReport } from "./agent/recovering.ts";
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
 export { RunError } from "./agent/run-error.ts";
+export type { ResumeOptions, RunOptions } from "./agent/run-options.ts";
 export {
+  type PersonQuestion,
   type Tool,
   type ToolContext,
   type ToolEffect,
@@ -19,11 +22,13 @@ export {
 } from "./agent/tool.ts";
 export * from "./backends/factories.ts";
 export { openCheckpointer } from "./backends/open.ts";
+export { openStore } from "./backends/open-store.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type CopyOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -44,13 +49,16 @@ export {
 } from "./checkpoint/capabilities.ts";
 export { Checkpointer } from "./checkpoint/checkpointer.ts";
 export type { CheckpointerOptions } from "./checkpoint/context.ts";
+export type { InboxItem, InboxOptions } from "./checkpoint/inbox.ts";
 export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
+export type { CallSettlement } from "./checkpoint/settling-calls.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type { ThreadLog } from "./checkpoint/thread-log.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
+export type { Access } from "./driver/access.ts";
 export type { RetryPolicy } from "./driver/call.ts";
 export type { Durability } from "./driver/durability.ts";
 export type { Page } from "./driver/page.ts";
@@ -86,9 +94,12 @@ export {
   type ToolMessage,
   textOf,
   toolMessage,
+  type UnusualFinish,
   type UserMessage,
   userMessage,
 } from "./state/message.ts";
+export type { OpenCallsPolicy } from "./state/open-calls.ts";
+export type { Standing } from "./state/standing.ts";
 export type { StateDiff } from "./state/state-diff.ts";
 export type {
   Interrupt,
@@ -99,4 +110,35 @@ export type {
   ToolExecution,
 } from "./state/state-fields.ts";
 export type { StateSchema } from "./state/state-schema.ts";
+export { BaseStore } from "./store/base-store.ts";
+export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "./store/capabilities.ts";
+export type { Embedder, EmbeddingModel, EmbedFunction } from "./store/embedder.ts";
+export type { FieldFilter, StoreFilter } from "./store/filter.ts";
+export {
+  anySegment,
+  type ClearOptions,
+  type EmbeddingSearchOptions,
+  type IndexedText,
+  type ItemRef,
+  type ListNamespacesOptions,
+  type ListOptions,
+  type NamespacePattern,
+  type PutEntry,
+  type PutOptions,
+  type PutResult,
+  type PutWithEmbeddingOptions,
+  type StoreHit,
+  type StoreItem,
+  type StorePageOptions,
+  type StoreSearchOptions,
+  type UpdateFunction,
+  type UpdateOptions,
+  type Vector,
+  type WriteOptions,
+} from "./store/items.ts";
+export { NamespacedStore } from "./store/namespaced-store.ts";
+export { Store } from "./store/store.ts";
+export type { StoreOptions } from "./store/store-access.ts";
+export { StoreContext, type StoreContextOptions } from "./store/store-context.ts";
+export type { Namespace, StoreDriver } from "./store/store-driver.ts";
 export { Agent, type AgentOptions } from "./wiring/agent.ts";

@@ -35,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
   server: ABOVE_CONTRACTS,
   cli: [...ABOVE_CONTRACTS, "backends", "providers", "server", "testing", "wiring"],
-  "for-drivers": [...DRIVER, "checkpoint"],
+  "for-drivers": [...DRIVER, "checkpoint", "store"],
   index: [...ABOVE_CONTRACTS, "backends", "providers", "wiring"],
 };
 
@@ -60,11 +60,15 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/agent/only-writer.ts": "how long a run waits for another, and spreads those that begin again",
   "src/agent/thread-session.ts": "how long a save is tried",
   "src/checkpoint/lost-races.ts": "how long a call may lose against other writers",
+  "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
+  "src/backends/memory/store-driver.ts": "the default of the option `now`",
+  "src/store/updating.ts": "how long an update may lose against other writers",
   "src/backends/file/settling.ts": "spreads retries",
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
   "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",
+  "src/backends/sqlite/store.ts": "the default of the option `now`",
   "src/backends/sqlite/connection.ts": "the busy timeout, spreads retries, and lets the event loop turn in time",
   "src/backends/sqlite/erasure.ts": "the pause between two attempts at cutting the write-ahead log off",
   "src/testing/manual-clock.ts": "the clock of a subject that has none of its own",
@@ -135,9 +139,9 @@ function faultOnShelf(from: Place, to: Place, target: string): string | undefine
   if (!SHELVES.includes(from.room) || from.place === to.place || to.place === "") return undefined;
   if (SHELF_COMMONS[from.room] === to.place) return undefined;
   if (from.place !== "") return `reaches into another of the ${from.room}`;
-  return /\/(?:index|checkpointer)\.ts$/.test(target)
+  return /\/(?:index|checkpointer|store)\.ts$/.test(target)
     ? undefined
-    : "reaches behind the doors index.ts and checkpointer.ts";
+    : "reaches behind the doors index.ts, checkpointer.ts and store.ts";
 }
 
 interface Place {

@@ -50,6 +50,16 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "checkpointEveryNIterations: end → 2 checkpoints",
   ],
   "examples/03-your-own-backend.ts": ["You said: My name is Alice.", /conformance: my backend \d+ cases/],
+  "examples/04-cross-thread-store.ts": [
+    "threads: fsync, items: fsync",
+    /of nobody else:\n {2}pet: Has a grey cat called Miso\.\n/,
+    /on the metadata:\n {2}o1\n/,
+    "30 of 30",
+    "The second of two writers: CONFLICT",
+    "A code that ended: undefined",
+    "Forgotten: 2 memories of alice",
+    "Namespaces left: limits, orders, settings, users/bob/memories",
+  ],
   "examples/05-human-approval.ts": [
     /Process \d+ ended its run: interrupted/,
     "one answered, with 90 instead of 900: interrupted, 1 left",

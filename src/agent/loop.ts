@@ -2,6 +2,7 @@ import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
 import { askModel } from "./ask-model.ts";
+import { cutOffReason } from "./cut-off.ts";
 import type { StopReason } from "./events.ts";
 import { runAfter } from "./hooks.ts";
 import { pendingInterrupts } from "./interrupts.ts";
@@ -39,7 +40,7 @@ export async function drive(context: RunContext): Promise<Ending> {
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
     const message = await askModel(context);
     session.throwIfFailed();
-    if (context.signal.aborted) return { stopReason: "cancelled" };
+    if (context.signal.aborted) return { stopReason: cutOffReason(context.signal) };
     if (message === undefined || message.incomplete === true) return { stopReason: "incomplete" };
   }
 }
@@ -54,7 +55,7 @@ function takeWordsAlong({ inbox, session }: RunContext): void {
 }
 
 async function reasonToStop(context: RunContext): Promise<StopReason | undefined> {
-  if (context.signal.aborted) return "cancelled";
+  if (context.signal.aborted) return cutOffReason(context.signal);
   if (context.isDraining()) return "drained";
   return context.limits.reached(context.session.state);
 }
@@ -70,7 +71,7 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   session.throwIfFailed();
   if (openCalls(session.state).length > 0) {
     if (pendingInterrupts(session.state).length > 0) return "interrupted";
-    if (signal.aborted) return "cancelled";
+    if (signal.aborted) return cutOffReason(signal);
     throw new StateError("UNKNOWN", "a tool call was left open; run the thread again without a prompt to settle it");
   }
   return endedByTerminalTool(context) ? "terminal-tool" : undefined;

@@ -36,6 +36,10 @@ export interface RunContext {
   readonly limits: LimitGuard;
   readonly threadId: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** What the caller handed in for the tools. Never stored. */
+  readonly runtime: unknown;
+  /** Whether what waits is kept, so that somebody can answer later. */
+  readonly isKept: boolean;
   readonly signal: AbortSignal;
   /** Aborts besides when a save failed: a model that is asked meanwhile is asked for nothing. */
   readonly modelSignal: AbortSignal;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { StateError } from "../errors.ts";
 import { assertKnownFormat, FORMAT_VERSION } from "../state/agent-state.ts";
+import type { Standing } from "../state/standing.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /**
@@ -27,18 +28,6 @@ export interface RecordHeader {
   readonly standing?: Standing;
   /** What is true of the thread and not of one record: every record hands it on, so that the tail knows. */
   readonly thread?: ThreadFacts;
-}
-
-/** Counts that are 0 are left out. */
-export interface Standing {
-  /** Questions that wait for a person. */
-  readonly waiting?: number;
-  /** Calls of tools that were asked for and have no outcome. */
-  readonly open?: number;
-  /** Calls that were begun and whose outcome nobody knows. */
-  readonly inDoubt?: number;
-  /** The last turn did not come to its end. */
-  readonly unfinished?: true;
 }
 
 export interface ThreadFacts {

@@ -4,6 +4,7 @@ import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { leastBytesOf } from "../state/immutable.ts";
 import { lookAtBytes, NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
+import { withStanding } from "../state/standing.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
 import {
   type Attempt,
@@ -25,6 +26,7 @@ import { freeName } from "./moving-names.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { adoptPosition, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord, type ThreadFacts } from "./record.ts";
+import { movedOn, tooLarge } from "./save-refusals.ts";
 import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
@@ -118,7 +120,7 @@ async function initialExpectation(
   const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
   const head = found === undefined ? undefined : await headEntry(context, threadId, found.entry);
   if (expectedHead !== uncheckedHead && head?.checkpointId !== expectedHead) {
-    throw conflict(context, threadId, expectedHead, head?.checkpointId ?? null);
+    throw movedOn(context, threadId, expectedHead, head?.checkpointId ?? null);
   }
   return found && fromTail(found.generation, found.entry, head);
 }
@@ -181,7 +183,7 @@ function reconsider(
     return { ...fromTail(generation, tail, undefined), headId: expected?.headId ?? null };
   }
   const actual = tail === undefined ? null : (tail.checkpointId ?? `record ${tail.head}`);
-  throw conflict(context, threadId, expected?.headId ?? null, actual);
+  throw movedOn(context, threadId, expected?.headId ?? null, actual);
 }
 
 interface Planned extends Omit<SaveOptions, "metadata"> {
@@ -223,6 +225,7 @@ async function planAppend(
     messageCount: state.messages.length,
     chain: planned.chain,
     ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
+    ...withStanding(state.fields),
     ...(Object.keys(thread).length > 0 && { thread }),
   };
   const record = sealRecord({
@@ -275,26 +278,4 @@ function planFitting(
   const planned = planBody(state.fields, before, log.capabilities);
   if (!fits(planned, log.capabilities)) throw tooLarge(context, threadId, String(planned.body.byteLength));
   return planned;
-}
-
-function tooLarge({ log }: CheckpointContext, threadId: string, size: string): StateError {
-  const { maxRecordBytes } = log.capabilities;
-  const found = `what is new in thread ${JSON.stringify(threadId)} is ${size} bytes`;
-  const remedy = "Save it in several steps, with fewer new messages or fields in each";
-  return new StateError("TOO_LARGE", `${found}; ${log.name} takes at most ${maxRecordBytes}. ${remedy}`, { threadId });
-}
-
-function conflict(
-  context: CheckpointContext,
-  threadId: string,
-  expected: string | null,
-  actual: string | null,
-): StateError {
-  const found = actual === null ? "no thread" : actual;
-  const wanted = expected === null ? "no thread" : expected;
-  return new StateError(
-    "CONFLICT",
-    `${context.log.name}: thread ${JSON.stringify(threadId)} has moved on: expected ${wanted}, found ${found}. Load it again and redo the change; nothing was written`,
-    { backend: context.log.name, operation: "save", threadId, expected, actual, written: "no" },
-  );
 }

@@ -78,7 +78,8 @@ export type ModelPart =
       readonly providerMetadata?: ProviderMetadata;
     };
 
-export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
+/** `refusal`: the model itself does not want to answer; `content-filter`: the provider cut it off. */
+export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "refusal" | "error" | "other";
 
 export interface ModelUsage {
   readonly inputTokens: number;
