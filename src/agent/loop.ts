@@ -47,9 +47,10 @@ export async function drive(context: RunContext): Promise<Ending> {
 
 /** What users said to this run since the model was asked the last time. */
 function takeWordsAlong({ inbox, session }: RunContext): void {
+  const taken = inbox.take();
+  if (taken.length === 0) return;
   const known = new Set(session.state.messages.flatMap(({ id }) => id ?? []));
-  const said = inbox.take().filter(({ id }) => id === undefined || !known.has(id));
-  if (said.length === 0) return;
+  const said = taken.filter(({ id }) => id === undefined || !known.has(id));
   session.change((state) => said.reduce((before, message) => before.withMessage(message), state));
   session.saveBeside();
 }

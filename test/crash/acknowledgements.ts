@@ -23,8 +23,10 @@ export function answering(acks: Acknowledgements, fuse: Fuse): <T>(write: () => 
     writes++;
     if (!("write" in acks)) {
       if (acks.kind === "at once") return fuse.storing(write);
-      await turns(3);
-      const answer = await fuse.storing(write);
+      const answer = await fuse.storing(async () => {
+        await turns(3);
+        return write();
+      });
       await turns(3);
       return answer;
     }
