@@ -54,6 +54,8 @@ export class ThreadSession {
   /** A save was tried for as long as it may be: no other one is. */
   #gaveUp = false;
   #ends = false;
+  /** The last write was made. */
+  #isOver = false;
   #isAbandoned = false;
   #renewal: NodeJS.Timeout | undefined;
 
@@ -62,7 +64,7 @@ export class ThreadSession {
     this.#saved = state;
     this.#storage = storage;
     this.#saveRetryMs = options.saveRetryMs ?? 0;
-    const isOpen = (): boolean => storage?.hold === undefined || storage.hold.isHeld || this.#ends;
+    const isOpen = (): boolean => storage?.hold === undefined || storage.hold.isHeld || this.#isOver;
     this.#events = new GatedEvents(options.emit ?? (() => undefined), isOpen);
   }
 
@@ -100,11 +102,6 @@ export class ThreadSession {
   /** Shows an event once everything that was asked to be saved by now is durable. */
   emit(event: RunEvent): void {
     this.#events.add(event);
-  }
-
-  /** Shows an event that rests on nothing: also while the storage cannot be reached. */
-  emitNow(event: RunEvent): void {
-    this.#events.show(event);
   }
 
   /** Announces that the state as it is will be saved: events from here on wait for that. Some call of `save` must follow. */
@@ -230,6 +227,7 @@ export class ThreadSession {
       throw error;
     }
     this.#mustHold = false;
+    this.#isOver = this.#ends;
     this.#renewLater();
   }
 
