@@ -26,6 +26,7 @@ import { drive, type Ending } from "./loop.ts";
 import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS, type WhenBusy } from "./only-writer.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
+import { Prompt } from "./prompt.ts";
 import {
   assertRecoverOptions,
   nothingToRecover,
@@ -35,7 +36,6 @@ import {
   recoverThreads,
 } from "./recovering.ts";
 import { releaseAtExit } from "./release-at-exit.ts";
-import { HistoryRepair } from "./repair-history.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { RunError } from "./run-error.ts";
@@ -286,7 +286,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
-      history: new HistoryRepair(),
+      prompt: new Prompt(),
       emit,
     };
     if (place?.turn !== undefined) place.turn.inbox = context.inbox;
@@ -350,10 +350,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
 
   /** Everything that may fail without costing anything: the answer is saved. */
   async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
-    const { parts, session, emit, threadId, metadata, signal } = context;
+    const { parts, session, emit, threadId, metadata, signal, prompt } = context;
     await runAfter(context, "afterRun", { state: session.state, stopReason });
     try {
-      await parts.memory.remember({ state: session.state, threadId, metadata, signal });
+      const { state, checkpointId } = session;
+      await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });
       parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });

@@ -13,6 +13,7 @@ import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
 import { saveState } from "./saving.ts";
 import { metadataOf } from "./summary.ts";
 import { targetExists } from "./target-exists.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { LogChain } from "./thread-log.ts";
 
 /**
@@ -116,7 +117,9 @@ export async function copyThread(
     const there = await context.call(place, (log) => log.tail(target));
     if (there?.generation !== generation) throw targetExists(context, target);
   }
-  if (openCalls === "settle") await settleCopy(context, target, generation);
+  // A graph has no calls: what its tasks wrote waits in the copy as it does in the source.
+  const isAgents = !isGraphs(openHeader(tail.entry).thread);
+  if (openCalls === "settle" && isAgents) await settleCopy(context, target, generation);
   return true;
 }
 

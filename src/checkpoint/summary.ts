@@ -22,7 +22,7 @@ export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary 
     metadata: metadataOf(entry),
     ...(header.standing !== undefined && { standing: header.standing }),
     ...leaseShown(header),
-    ...(older?.checkpointId !== undefined && { parentId: older.checkpointId }),
+    ...parentOf(header, older),
   };
 }
 
@@ -30,6 +30,12 @@ export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary 
 function leaseShown({ thread }: RecordHeader): Pick<CheckpointSummary, "lease"> {
   const { owner = "", expiresAt = 0 } = thread?.lease ?? {};
   return expiresAt > 0 ? { lease: { owner, expiresAt: new Date(expiresAt) } } : {};
+}
+
+/** A graph's checkpoint says what it follows; that of an agent follows the one before it. */
+function parentOf({ graph }: RecordHeader, older: LogEntry | undefined): { parentId?: string } {
+  const parentId = graph === undefined ? older?.checkpointId : graph.parent;
+  return parentId === undefined ? {} : { parentId };
 }
 
 /** A thread whose newest checkpoint cannot be read is still listed, by its name: one bad thread must not hide the others. */

@@ -32,12 +32,14 @@ class RetryingModel implements Model {
   readonly runsTools: boolean;
   readonly #model: Model;
   readonly #options: ModelRetryOptions;
+  readonly contextWindow?: number;
 
   constructor(model: Model, options: ModelRetryOptions) {
     this.id = model.id;
     this.runsTools = model.runsTools === true;
     this.#model = model;
     this.#options = options;
+    if (model.contextWindow !== undefined) this.contextWindow = model.contextWindow;
   }
 
   async *stream(request: ModelRequest): AsyncGenerator<ModelPart, void, undefined> {

@@ -41,7 +41,11 @@ export async function live(life: Life, back: Return): Promise<void> {
     if (back === "say something new" && !hasSaid(state, LATER_PROMPT)) return answered(agent, life, LATER_PROMPT);
     await answered(agent, life, back === "say the same again" ? lastPrompt(state) : undefined, false);
   }
-  if (back === "say something new" && !hasSaid(await checkpointer.load(threadId), LATER_PROMPT)) {
+  // With an id it is answered once, however often it is said; what a dead process said may arrive at any moment.
+  if (
+    back === "say something new" &&
+    (life.hasIds === true || !hasSaid(await checkpointer.load(threadId), LATER_PROMPT))
+  ) {
     await answered(agent, life, LATER_PROMPT);
   }
 }

@@ -124,6 +124,7 @@ function agentOf(
     execute: async (input, { toolCallId, idempotencyKey, attempt }) => {
       await point("tool begun");
       await sleep(1);
+      await point("tool about to act");
       effects.add({ toolCallId, n: (input as { n: number }).n, key: idempotencyKey, attempt });
       await point("tool acted");
       return "did it";
