@@ -10,7 +10,7 @@ export interface SourceFile {
 const BASICS = ["errors", "internal"];
 const DRIVER = [...BASICS, "driver"];
 const CONTRACTS = [...DRIVER, "state", "checkpoint", "saver", "store", "models"];
-const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "memory", "session", "adapters", "wire"];
+const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "conversation", "memory", "session", "adapters", "wire"];
 
 /**
  * Who may import whom. A room is a folder of src, or a file directly in it; it
@@ -30,9 +30,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   providers: [...BASICS, "state", "models"],
   testing: CONTRACTS,
   agent: CONTRACTS,
-  memory: CONTRACTS,
+  // Both plug into the agent by its ports; the agent knows neither.
+  conversation: [...CONTRACTS, "agent"],
+  memory: [...CONTRACTS, "agent"],
   session: CONTRACTS,
-  adapters: CONTRACTS,
+  adapters: [...CONTRACTS, "memory"],
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
   server: ABOVE_CONTRACTS,
   cli: [...ABOVE_CONTRACTS, "backends", "providers", "server", "testing", "wiring"],
@@ -77,6 +79,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/testing/manual-clock.ts": "the clock of a subject that has none of its own",
   "src/models/retrying-model.ts": "the default of the option `random`",
   "src/agent/fixed-parts.ts": "the default of the option `now`",
+  "src/wiring/llm-memory-manager.ts": "the default of the option `now`",
   "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",
 };

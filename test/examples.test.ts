@@ -45,6 +45,16 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /(vacuum: 0 were older than 30 days, 6 others were not the newest[\s\S]*){4}/,
     "TypeError: Agent({ checkpointer }) takes a checkpointer, not a dict-shaped storage",
   ],
+  "examples/16-memory.ts": [
+    'The user lives in Bern. ("I moved to Bern.", before: Zurich)',
+    "Which city is my home? → The user lives in Bern.",
+    "Who employs me? → The user works for Alpenbank.",
+    "Is there food that I must avoid? → The user is allergic to peanuts.",
+    "Do I have any siblings? → The user's sister is called Mara.",
+    "notes in the thread: 0",
+    'Why Bern? Message 14 of "monday" says: I moved to Bern.',
+    "Forgotten: 0 memories are left",
+  ],
   "examples/02-across-restarts.ts": [
     /process \d+: "Who am I\?" → "Alex" \(4 messages\)/,
     "checkpointEveryNIterations: end → 2 checkpoints",

@@ -3,7 +3,7 @@ import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { forAnotherThread, type OpenCallsPolicy, openCallsIn } from "../state/open-calls.ts";
-import { standingOf } from "../state/standing.ts";
+import { withStanding } from "../state/standing.ts";
 import { headOf, rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
@@ -45,7 +45,6 @@ export async function forkThread(
     return copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs, settled);
   }
   const [writeId, checkpointId] = [newId(), newId()];
-  const standing = standingOf(fields);
   const request = {
     generation: writeId,
     expected: 0,
@@ -65,7 +64,7 @@ export async function forkThread(
         schema: header.schema,
         messageCount: fields.messages.length,
         chain: planned.chain,
-        ...(standing !== undefined && { standing }),
+        ...withStanding(fields),
         thread: { forkedFrom },
       },
     }),

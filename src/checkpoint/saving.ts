@@ -6,7 +6,7 @@ import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { leastBytesOf } from "../state/immutable.ts";
 import { lookAtBytes, NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
-import { standingOf } from "../state/standing.ts";
+import { withStanding } from "../state/standing.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
 import {
   type Attempt,
@@ -219,7 +219,6 @@ async function planAppend(
   const lease = leaseAfterWrite(context, expected, options.lease);
   const edited = Object.keys(edits).length === 0 ? {} : { edits: (expected?.thread?.edits ?? 0) + 1 };
   const thread = { ...expected?.thread, ...edited, ...(lease !== undefined && { lease }) };
-  const standing = standingOf(state.fields);
   const fields: RecordFields = {
     kind: planned.kind,
     createdAt: context.now(),
@@ -228,7 +227,7 @@ async function planAppend(
     messageCount: state.messages.length,
     chain: planned.chain,
     ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
-    ...(standing !== undefined && { standing }),
+    ...withStanding(state.fields),
     ...(Object.keys(thread).length > 0 && { thread }),
   };
   const record = sealRecord({

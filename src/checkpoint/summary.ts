@@ -21,8 +21,15 @@ export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary 
     bytes: header.bodyBytes,
     metadata: metadataOf(entry),
     ...(header.standing !== undefined && { standing: header.standing }),
+    ...leaseShown(header),
     ...parentOf(header, older),
   };
+}
+
+/** One that was given back is not shown; one that has run out is, because whoever held it may have died. */
+function leaseShown({ thread }: RecordHeader): Pick<CheckpointSummary, "lease"> {
+  const { owner = "", expiresAt = 0 } = thread?.lease ?? {};
+  return expiresAt > 0 ? { lease: { owner, expiresAt: new Date(expiresAt) } } : {};
 }
 
 /** A graph's checkpoint says what it follows; that of an agent follows the one before it. */
