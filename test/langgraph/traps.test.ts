@@ -117,6 +117,20 @@ describe("what a prototype stumbled over", () => {
     expect((await valuesOf(saver, "c1"))?.["box"]).not.toEqual(box);
   });
 
+  test("a list shows messages whole, also those that two channels and a write share", async () => {
+    const saver = opened(new MemoryLog());
+    const messages = Array.from({ length: 5 }, (_, n) => new HumanMessage({ content: `message ${n}`, id: String(n) }));
+    const same = [...messages];
+    await put(saver, "c1", { values: { m: messages, same }, versions: { m: 1, same: 1 } });
+    await saver.putWrites(config("c1"), [["m", messages.slice(0, 2)]], "task");
+    for await (const { checkpoint, pendingWrites = [] } of saver.list(config())) {
+      const { m, same: also } = checkpoint.channel_values as Record<string, HumanMessage[]>;
+      const seen = [m, also, pendingWrites[0]?.[2]] as HumanMessage[][];
+      expect(seen.map((list) => list.length)).toEqual([5, 5, 2]);
+      for (const message of seen.flat()) expect(message).toBeInstanceOf(HumanMessage);
+    }
+  });
+
   test("10: a list honours a checkpoint id", async () => {
     const saver = opened(new MemoryLog());
     for (const id of ["c1", "c2"]) await put(saver, id, { values: {}, versions: {} });
