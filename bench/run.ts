@@ -10,6 +10,7 @@ import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
 import { type Plan, STEPS } from "./checkpointers.ts";
 import { benchErasing } from "./erasing.ts";
+import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
@@ -31,6 +32,7 @@ interface PartResult {
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
+  graphs: () => benchGraphs(),
   files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
   overlap: ({ rounds }) => benchSlowStore({ rounds: Math.min(rounds, 3) }),
