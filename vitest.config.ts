@@ -7,6 +7,7 @@ import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
 const MATRIX: readonly string[] = [
   "src/backends/oci/conformance.test.ts",
   "src/backends/oci/faults.test.ts",
+  "src/backends/oracle/conformance-checkpointer.test.ts",
   "src/backends/redis/conformance-node-redis.test.ts",
   "src/backends/redis/silent-cluster-nodes.test.ts",
   "src/backends/redis/range-ends.test.ts",

@@ -5,6 +5,7 @@ export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./http/checkpoin
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./memory/checkpointer.ts";
 export { OCIBucketBackend, type OCIBucketOptions, ociBucketCheckpointer } from "./oci/checkpointer.ts";
 export { type OpensearchCheckpointerOptions, opensearchCheckpointer } from "./opensearch/checkpointer.ts";
+export { type OracleCheckpointerOptions, oracleCheckpointer } from "./oracle/checkpointer.ts";
 export { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./postgres/checkpointer.ts";
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./redis/checkpointer.ts";
 export { S3BucketCheckpointer, type S3BucketOptions, s3BucketCheckpointer } from "./s3/checkpointer.ts";
