@@ -46,10 +46,10 @@ export function onMessage(listener: (seen: MessageSeen) => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-type Faults = (seen: MessageSeen, wire: StandInWire) => "before" | "after" | undefined;
+type Faults = (seen: MessageSeen, wire: StandInWire) => "before" | "after" | "silence" | undefined;
 let faults: Faults = () => undefined;
 
-/** Cuts the line before a message arrives, or after it was carried out and before its answer is back. */
+/** Cuts the line before a message arrives, or after it was carried out and before its answer is back; or lets it fall silent. */
 export function setFaults(next: Faults | undefined): void {
   faults = next ?? (() => undefined);
 }
@@ -122,6 +122,7 @@ ProtocolClass.prototype["_processMessage"] = async function (this: Protocol, mes
   message.preProcess?.();
   const fault = faults(seen, wire);
   if (fault === "before") throw cut(this.nsi);
+  if (fault === "silence") await new Promise(() => undefined);
   const isLate = await withinCallTimeout(this, wire, () => answered(this, wire, message));
   if (fault === "after") throw cut(this.nsi);
   message.callStatus = wire.isInTransaction ? (constants["TNS_EOCS_FLAGS_TXN_IN_PROGRESS"] ?? 0) : 0;

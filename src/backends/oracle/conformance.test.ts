@@ -1,23 +1,19 @@
 import { afterAll, test } from "vitest";
-import { behindProxy } from "../../../test/network/outage-proxy.ts";
-import { dsnOf, oraclePlace } from "../../../test/oracle-stand-in/oracle-place.ts";
-import { describeWithService } from "../../../test/services/with-service.ts";
+import { describeWithOracle } from "../../../test/oracle-stand-in/with-oracle.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { oracleLogOptions } from "./checkpointer.ts";
 import { OracleLog } from "./log.ts";
 
-await describeWithService("postgres", async (url) => {
-  const { user, password, tableName, dispose } = await oraclePlace(url);
-  afterAll(dispose);
-
+// The checkpointer's suite is conformance-checkpointer.test.ts: it takes minutes, and `npm run test:all` runs it.
+await describeWithOracle(({ overLine }) => {
   testThreadLog({
     name: "oracle",
     test,
     afterAll,
     create: async () => {
-      const { url: proxied, ...rest } = await behindProxy(url);
-      const options = oracleLogOptions({ dsn: dsnOf(proxied), user, password, tableName: tableName() });
-      const open = (): OracleLog => new OracleLog(options);
+      const { options, ...rest } = await overLine();
+      const checked = oracleLogOptions(options);
+      const open = (): OracleLog => new OracleLog(checked);
       return { subject: open(), reopen: async () => open(), ...rest };
     },
   });

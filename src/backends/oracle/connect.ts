@@ -12,7 +12,7 @@ export interface OraclePool {
 /** A connection of the pool. */
 export interface OracleSession {
   readonly oracleServerVersion: number;
-  callTimeout: number;
+  callTimeout?: number | undefined;
   execute(statement: string, binds: object, options: object): Promise<OracleResult>;
   rollback(): Promise<void>;
   close(options?: { drop?: boolean }): Promise<void>;

@@ -8,7 +8,7 @@ import {
 import { checkpointsV1, columnsV1, grantsV1 } from "./checkpoints-v1.ts";
 import type { TableNames } from "./layout.ts";
 
-/** A part, with the columns that its tables have once it is up to date. */
+/** A part, with the columns that its tables have had since their first version. */
 export interface OraclePart extends Part {
   readonly columns: Readonly<Record<string, readonly string[]>>;
 }

@@ -27,10 +27,8 @@ export function migratedStore(handle: OracleHandle, names: TableNames, part: Ora
     change: (plan) =>
       handle.onSession(async (asking) => {
         const statements = plan(await versionsIn(asking, names));
-        // The version is the last of them: it must not say that tables of another shape are ours.
-        for (const statement of statements.slice(0, -1)) await asCreated(() => asking.ask(statement));
         await assertShape(asking, names, part);
-        for (const statement of statements.slice(-1)) await asCreated(() => asking.ask(statement, {}, true));
+        for (const statement of statements) await asCreated(() => asking.ask(statement, {}, true));
       }),
     remedy: (found) => {
       const from = found && `, from: ${JSON.stringify(knownVersions(found, allParts(names)))}`;
@@ -82,13 +80,13 @@ async function mayCreate(asking: Asking, { owner }: TableNames): Promise<boolean
 export const COLUMNS_OF = `SELECT column_name FROM all_tab_columns
 WHERE owner = COALESCE(:b_owner, USER) AND table_name = :b_table ORDER BY column_name`;
 
-/** A table of this name that somebody else made is left alone, and said. */
+/** A table of this name that somebody else made is left alone, and named: nothing is created beside it. */
 async function assertShape(asking: Asking, names: TableNames, part: OraclePart): Promise<void> {
   for (const [table, columns] of Object.entries(part.columns)) {
     const binds = { b_owner: textBind(names.owner), b_table: textBind(table.split(".").at(-1)) };
     const { rows } = await asking.ask(COLUMNS_OF, binds);
     const found = rows.map((row) => text(row, "COLUMN_NAME") ?? "");
-    if (columns.every((column) => found.includes(column))) continue;
+    if (found.length === 0 || columns.every((column) => found.includes(column))) continue;
     throw new StateError(
       "INCOMPATIBLE",
       `the table ${table} is there and is not one of the part "${part.name}": it has the columns ${found.join(", ")}. Choose another tableName`,
