@@ -2,7 +2,8 @@ import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
 
 /**
  * What `npm test` leaves to `npm run test:all`: a second client of a server, a second storage behind the service, the
- * stand-in for a store whose log runs on a real server already, and what waits for seconds at a time.
+ * stand-in for a store whose log runs on a real server already, the suite of drivers once more through a reader that
+ * cannot write, and what waits for seconds at a time.
  */
 const MATRIX: readonly string[] = [
   "src/backends/oci/conformance.test.ts",
@@ -10,6 +11,7 @@ const MATRIX: readonly string[] = [
   "src/backends/oracle/conformance-checkpointer.test.ts",
   "src/backends/oracle/grammar.test.ts",
   "src/backends/oracle/processes.test.ts",
+  "src/backends/*/conformance-read-access.test.ts",
   "src/backends/redis/conformance-node-redis.test.ts",
   "src/backends/redis/silent-cluster-nodes.test.ts",
   "src/backends/redis/range-ends.test.ts",

@@ -3,7 +3,7 @@
  * installs it into an empty folder, counts what arrived, and imports every entry.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { projectWith, ROOT, run, withTarball } from "./package/packed.ts";
 
 /** Itself, and the validator for tools that are described by plain JSON Schema; it has no dependencies. */
@@ -21,9 +21,24 @@ export async function load(url, context, next) {
 await import("holdfast");
 `;
 
+/** Whoever reads the docs in the package can follow them: a link leads to a file that is in it, or to the web. */
+async function assertLinksLead(paths: readonly string[]): Promise<void> {
+  const shipped = new Set(paths);
+  for (const page of paths.filter((path) => path.endsWith(".md"))) {
+    const text = await readFile(join(ROOT, page), "utf8");
+    for (const [, link = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^(?:https?:|#)/.test(link)) continue;
+      const target = posix.join(posix.dirname(page), link.replace(/#.*$/, ""));
+      const isThere = shipped.has(target) || paths.some((path) => path.startsWith(`${target.replace(/\/$/, "")}/`));
+      if (!isThere) throw new Error(`${page} links to ${link}, which the package does not hold`);
+    }
+  }
+}
+
 await withTarball(async (packed) => {
   const strays = packed.paths.filter((path) => /\.test\.|(^|\/)(test|bench)\//.test(path));
   if (strays.length > 0) throw new Error(`the tarball holds files it should not: ${strays.join(", ")}`);
+  await assertLinksLead(packed.paths);
   console.log(run("npx", ["publint", "--strict", packed.tarball], ROOT).trim());
   console.log(run("npx", ["attw", packed.tarball, "--profile", "esm-only"], ROOT).trim());
 

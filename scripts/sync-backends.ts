@@ -11,10 +11,14 @@ const HEAD = "// Written by `npm run sync` from src/backends/registry.ts. Do not
 
 /** Doors only: a driver is imported by its door, at its first use. */
 function factories(): string {
-  const lines = Object.entries(BACKENDS).map(([folder, { names }]) => {
-    const exported = [...names.values, ...names.types.map((name) => `type ${name}`)].join(", ");
-    return `export { ${exported} } from "./${folder}/checkpointer.ts";`;
-  });
+  const line = (path: string, { values, types }: (typeof BACKENDS)[string]["names"]): string => {
+    const exported = [...values, ...types.map((name) => `type ${name}`)].join(", ");
+    return `export { ${exported} } from "${path}";`;
+  };
+  const lines = Object.entries(BACKENDS).flatMap(([folder, { names, store }]) => [
+    line(`./${folder}/checkpointer.ts`, names),
+    ...(store === undefined ? [] : [line(`./${folder}/store.ts`, store.names)]),
+  ]);
   return `${HEAD}\n${lines.join("\n")}\n`;
 }
 

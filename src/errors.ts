@@ -26,8 +26,11 @@ export type ErrorCode =
 /** What each code means, and whether the same call may succeed when repeated. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly retryable: boolean; readonly means: string }>> = {
   INVALID_ARGUMENT: { retryable: false, means: "a value that cannot be accepted; nothing was written" },
-  PERMISSION_DENIED: { retryable: false, means: "the storage refused the credentials or the operation" },
-  NOT_FOUND: { retryable: false, means: "a thread or checkpoint that was named is not there" },
+  PERMISSION_DENIED: {
+    retryable: false,
+    means: 'the storage refused the credentials or the operation, or was opened with access: "read"',
+  },
+  NOT_FOUND: { retryable: false, means: "a thread, checkpoint or store that was named is not there" },
   CONFLICT: { retryable: false, means: "the thread moved on since it was read; load it again, nothing was written" },
   TOO_LARGE: { retryable: false, means: "over a limit of the backend or of the codec; nothing was written" },
   UNSUPPORTED: { retryable: false, means: "this backend cannot do that; the message names the capability" },
@@ -36,7 +39,10 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly retryable: boole
   TIMEOUT: { retryable: true, means: "no answer in time; repeating the same call is safe" },
   UNAVAILABLE: { retryable: true, means: "the storage cannot be reached or is not ready; repeating is safe" },
   CORRUPT: { retryable: false, means: "stored bytes are not what was written; the message names them" },
-  INCOMPATIBLE: { retryable: false, means: "written by a newer version; upgrade before reading it" },
+  INCOMPATIBLE: {
+    retryable: false,
+    means: "written by a newer version: upgrade; or by an older one that read access may not migrate",
+  },
   MISSING_DEPENDENCY: { retryable: false, means: "a client package is not installed; the message names it" },
   CLOSED: { retryable: false, means: "used after close()" },
   MODEL_FAILED: { retryable: false, means: "the model did not answer; what was said before is saved" },
@@ -50,6 +56,8 @@ export interface ErrorContext {
   readonly operation?: string;
   readonly threadId?: string;
   readonly checkpointId?: string;
+  /** Of a store: the namespace and the key, such as `["users","u1"] "profile"`. */
+  readonly item?: string;
   /** On `CONFLICT`: the head the caller built on; `null` means "no thread". */
   readonly expected?: string | null;
   /** On `CONFLICT`: the head that is there; `null` means "no thread". */

@@ -18,6 +18,7 @@ export type {
   ThreadLog,
   ThreadTail,
 } from "./checkpoint/thread-log.ts";
+export { type Access, noStoreHere } from "./driver/access.ts";
 export { type ConnectionSource, type Lease, SharedConnection } from "./driver/connection.ts";
 export type { Driver } from "./driver/driver.ts";
 export type { Durability } from "./driver/durability.ts";
@@ -27,3 +28,25 @@ export { assertOptions } from "./driver/options.ts";
 export { assertAddress, assertParameters, type LocalUrl, parseLocalUrl } from "./driver/url.ts";
 export { type ErrorCode, StateError } from "./errors.ts";
 export { importPeer } from "./internal/import-peer.ts";
+export type { Comparison, Condition, FieldPath, Scalar } from "./store/conditions.ts";
+export { DeferredStoreDriver, type FullStoreDriver, type StoreDriverFacts } from "./store/deferred-driver.ts";
+export { type ItemFields, matches } from "./store/matching.ts";
+export { compareIds, compareNamespaces, decodeNamespace, encodeNamespace, rangeBelow } from "./store/namespaces.ts";
+export {
+  type Change,
+  type ChangeResult,
+  type ItemId,
+  type ItemWords,
+  MOST_CHANGES,
+  type Namespace,
+  type PutChange,
+  type RankedItem,
+  type RemoveChange,
+  type Scope,
+  type StoreDriver,
+  type StoreDriverCapabilities,
+  type StoredItem,
+  WORD_WEIGHTS,
+  WRITES_REMEMBERED_MS,
+  type WriteOutcome,
+} from "./store/store-driver.ts";

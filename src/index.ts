@@ -1,14 +1,42 @@
-export type { ResumeOptions, RunOptions } from "./agent/agent.ts";
+export {
+  type AiSdkMemoryTools,
+  type AiSdkTool,
+  aiSdkMemoryTools,
+  type RememberInput,
+} from "./adapters/ai-sdk/memory-tools.ts";
+export {
+  type AnthropicMemory,
+  type AnthropicMemoryOptions,
+  anthropicMemory,
+  type MemoryCommand,
+} from "./adapters/anthropic/memory-files.ts";
+export {
+  type HistoryTransaction,
+  type OpenAIAgentsSession,
+  openAIAgentsSession,
+} from "./adapters/openai-agents/session.ts";
+export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
-export type { ConversationPort, MemoryContext, MemoryPort } from "./agent/ports.ts";
+export type {
+  ConversationPort,
+  MemoryContext,
+  MemoryPort,
+  ObservedCall,
+  RememberContext,
+  ShapeContext,
+  ShapedConversation,
+} from "./agent/ports.ts";
+export type { RecoverOptions, RecoverReport } from "./agent/recovering.ts";
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
 export { RunError } from "./agent/run-error.ts";
+export type { ResumeOptions, RunOptions } from "./agent/run-options.ts";
 export {
+  type PersonQuestion,
   type Tool,
   type ToolContext,
   type ToolEffect,
@@ -17,12 +45,14 @@ export {
   type VerifiedOutcome,
 } from "./agent/tool.ts";
 export * from "./backends/factories.ts";
-export { openCheckpointer } from "./backends/open.ts";
+export { openCheckpointer, openSaver } from "./backends/open.ts";
+export { openStore } from "./backends/open-store.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type CopyOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -43,18 +73,39 @@ export {
 } from "./checkpoint/capabilities.ts";
 export { Checkpointer } from "./checkpoint/checkpointer.ts";
 export type { CheckpointerOptions } from "./checkpoint/context.ts";
+export type { InboxItem, InboxOptions } from "./checkpoint/inbox.ts";
 export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
+export type { CallSettlement } from "./checkpoint/settling-calls.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type { ThreadLog } from "./checkpoint/thread-log.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
+export { type CompactingOptions, compactingConversation } from "./conversation/compacting.ts";
+export { estimateTokens, type TokenCounter } from "./conversation/estimate-tokens.ts";
+export type { Summarizer, Summary, SummaryRequest } from "./conversation/summarize.ts";
+export { type WindowOptions, windowConversation } from "./conversation/window.ts";
+export type { Access } from "./driver/access.ts";
 export type { RetryPolicy } from "./driver/call.ts";
 export type { Durability } from "./driver/durability.ts";
 export type { Page } from "./driver/page.ts";
 export type { ThreadWarning } from "./driver/warnings.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "./errors.ts";
+export {
+  ConversationIndex,
+  type ConversationSearchOptions,
+  type FoundLine,
+  type SpokenLine,
+  spokenLines,
+} from "./memory/conversation-index.ts";
+export type { MemoryDecision } from "./memory/core-memory.ts";
+export type { Explanation } from "./memory/explain.ts";
+export type { ExtractableMessage, ExtractFunction, Extractor, ExtractRequest, KnownFact } from "./memory/extractor.ts";
+export { heuristicExtractor } from "./memory/heuristic-extractor.ts";
+export type { Fact, Memory, MemoryType, PastValue, PendingMemory, Provenance } from "./memory/memory.ts";
+export type { MemoryShelf } from "./memory/memory-shelf.ts";
+export type { Outcome as MemoryOutcome } from "./memory/merge-fact.ts";
 export type {
   FinishReason,
   JsonSchema,
@@ -68,6 +119,25 @@ export { ModelError } from "./models/model-error.ts";
 export type { AnySchema, SchemaOutput, StandardSchema } from "./models/schema.ts";
 export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "./providers/ai-sdk/index.ts";
 export { modelFromString } from "./providers/strings.ts";
+export { CheckpointSaver, type CheckpointSaverOptions, type SaverRules, saverOf } from "./saver/checkpoint-saver.ts";
+export { newCheckpointId } from "./saver/new-checkpoint-id.ts";
+export {
+  type ChannelWrite,
+  type CheckpointInfo,
+  type DeleteForRunsRequest,
+  type GetRequest,
+  type ListedCheckpoint,
+  type ListRequest,
+  type ListThreadsRequest,
+  type PendingWrite,
+  type PruneRequest,
+  type PutRequest,
+  type PutWritesRequest,
+  type RemovedReport,
+  type SavedCheckpoint,
+  type Saver,
+  SPECIAL_CHANNELS,
+} from "./saver/saver.ts";
 export { AgentState } from "./state/agent-state.ts";
 export type { JsonValue } from "./state/codec.ts";
 export {
@@ -85,9 +155,12 @@ export {
   type ToolMessage,
   textOf,
   toolMessage,
+  type UnusualFinish,
   type UserMessage,
   userMessage,
 } from "./state/message.ts";
+export type { OpenCallsPolicy } from "./state/open-calls.ts";
+export type { Standing } from "./state/standing.ts";
 export type { StateDiff } from "./state/state-diff.ts";
 export type {
   Interrupt,
@@ -98,4 +171,36 @@ export type {
   ToolExecution,
 } from "./state/state-fields.ts";
 export type { StateSchema } from "./state/state-schema.ts";
+export { BaseStore } from "./store/base-store.ts";
+export { type StoreCapabilities, type StoreFlag, storeCapabilities } from "./store/capabilities.ts";
+export type { Embedder, EmbeddingModel, EmbedFunction } from "./store/embedder.ts";
+export type { FieldFilter, StoreFilter } from "./store/filter.ts";
+export {
+  anySegment,
+  type ClearOptions,
+  type EmbeddingSearchOptions,
+  type IndexedText,
+  type ItemRef,
+  type ListNamespacesOptions,
+  type ListOptions,
+  type NamespacePattern,
+  type PutEntry,
+  type PutOptions,
+  type PutResult,
+  type PutWithEmbeddingOptions,
+  type StoreHit,
+  type StoreItem,
+  type StorePageOptions,
+  type StoreSearchOptions,
+  type UpdateFunction,
+  type UpdateOptions,
+  type Vector,
+  type WriteOptions,
+} from "./store/items.ts";
+export { NamespacedStore } from "./store/namespaced-store.ts";
+export { Store } from "./store/store.ts";
+export type { StoreOptions } from "./store/store-access.ts";
+export { StoreContext, type StoreContextOptions } from "./store/store-context.ts";
+export type { Namespace, StoreDriver } from "./store/store-driver.ts";
 export { Agent, type AgentOptions } from "./wiring/agent.ts";
+export { LLMMemoryManager, type LLMMemoryManagerOptions } from "./wiring/llm-memory-manager.ts";

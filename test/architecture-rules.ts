@@ -9,8 +9,8 @@ export interface SourceFile {
 
 const BASICS = ["errors", "internal"];
 const DRIVER = [...BASICS, "driver"];
-const CONTRACTS = [...DRIVER, "state", "checkpoint", "store", "models"];
-const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "memory", "session", "adapters", "wire"];
+const CONTRACTS = [...DRIVER, "state", "checkpoint", "saver", "store", "models"];
+const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "conversation", "memory", "session", "adapters", "wire"];
 
 /**
  * Who may import whom. A room is a folder of src, or a file directly in it; it
@@ -22,20 +22,23 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   driver: BASICS,
   state: BASICS,
   checkpoint: [...DRIVER, "state"],
+  saver: [...DRIVER, "state", "checkpoint"],
   store: [...DRIVER, "state"],
   models: [...BASICS, "state"],
   wire: [...DRIVER, "state", "checkpoint", "store"],
-  backends: [...DRIVER, "state", "checkpoint", "store"],
+  backends: [...DRIVER, "state", "checkpoint", "saver", "store"],
   providers: [...BASICS, "state", "models"],
   testing: CONTRACTS,
   agent: CONTRACTS,
-  memory: CONTRACTS,
+  // Both plug into the agent by its ports; the agent knows neither.
+  conversation: [...CONTRACTS, "agent"],
+  memory: [...CONTRACTS, "agent"],
   session: CONTRACTS,
-  adapters: CONTRACTS,
+  adapters: [...CONTRACTS, "memory"],
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
   server: ABOVE_CONTRACTS,
   cli: [...ABOVE_CONTRACTS, "backends", "providers", "server", "testing", "wiring"],
-  "for-drivers": [...DRIVER, "checkpoint"],
+  "for-drivers": [...DRIVER, "checkpoint", "store"],
   index: [...ABOVE_CONTRACTS, "backends", "providers", "wiring"],
 };
 
@@ -43,6 +46,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   // It is the other end of the protocol.
   "backends/http": ["wire"],
+  // Features that act by the kind of a thread; loaded when a graph's thread is met.
+  "checkpoint/graphs": ["saver"],
+  // It takes a URL in place of a saver.
+  "adapters/langgraph": ["backends"],
 };
 
 /** Rooms that are shelves: what stands on them side by side does not know of each other. */
@@ -53,20 +60,26 @@ const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
 /** Where a clock or chance may be asked, and why. Everywhere else it is handed in, so that a test can hold it still. */
 const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts": "the default of the option `now`",
+  "src/saver/new-checkpoint-id.ts": "ids that grow with time",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
   "src/checkpoint/lost-races.ts": "how long a call may lose against other writers",
+  "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
+  "src/backends/memory/store-driver.ts": "the default of the option `now`",
+  "src/store/updating.ts": "how long an update may lose against other writers",
   "src/backends/file/settling.ts": "spreads retries",
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
   "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",
+  "src/backends/sqlite/store.ts": "the default of the option `now`",
   "src/backends/sqlite/connection.ts": "the busy timeout, spreads retries, and lets the event loop turn in time",
   "src/backends/sqlite/erasure.ts": "the pause between two attempts at cutting the write-ahead log off",
   "src/testing/manual-clock.ts": "the clock of a subject that has none of its own",
   "src/models/retrying-model.ts": "the default of the option `random`",
   "src/agent/fixed-parts.ts": "the default of the option `now`",
+  "src/wiring/llm-memory-manager.ts": "the default of the option `now`",
   "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",
 };
@@ -132,9 +145,9 @@ function faultOnShelf(from: Place, to: Place, target: string): string | undefine
   if (!SHELVES.includes(from.room) || from.place === to.place || to.place === "") return undefined;
   if (SHELF_COMMONS[from.room] === to.place) return undefined;
   if (from.place !== "") return `reaches into another of the ${from.room}`;
-  return /\/(?:index|checkpointer)\.ts$/.test(target)
+  return /\/(?:index|checkpointer|store)\.ts$/.test(target)
     ? undefined
-    : "reaches behind the doors index.ts and checkpointer.ts";
+    : "reaches behind the doors index.ts, checkpointer.ts and store.ts";
 }
 
 interface Place {

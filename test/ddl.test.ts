@@ -6,10 +6,15 @@ import { checkpoints as oracleCheckpoints, versionTable as oracleVersions } from
 import { tableNames as postgresNames } from "../src/backends/postgres/layout.ts";
 import {
   checkpoints as postgresCheckpoints,
+  store as postgresStore,
   versionTable as postgresVersions,
 } from "../src/backends/postgres/parts.ts";
 import { tableNames as sqliteNames } from "../src/backends/sqlite/layout.ts";
-import { checkpoints as sqliteCheckpoints, versionTable as sqliteVersions } from "../src/backends/sqlite/parts.ts";
+import {
+  checkpoints as sqliteCheckpoints,
+  store as sqliteStore,
+  versionTable as sqliteVersions,
+} from "../src/backends/sqlite/parts.ts";
 import type { Part } from "../src/driver/migrations.ts";
 
 const FOLDER = new URL("golden/ddl/", import.meta.url);
@@ -21,6 +26,8 @@ const inOracle = oracleNames("HOLDFAST");
 const PARTS: readonly (readonly [name: string, part: Part])[] = [
   ["sqlite-checkpoints", sqliteCheckpoints(inSqlite)],
   ["oracle-checkpoints", oracleCheckpoints(inOracle)],
+  ["sqlite-store", sqliteStore(inSqlite)],
+  ["postgres-store", postgresStore(inPostgres)],
   ["postgres-checkpoints", postgresCheckpoints(inPostgres)],
   ["postgres-partitioned-checkpoints", postgresCheckpoints(inPostgres, 2)],
 ];

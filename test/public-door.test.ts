@@ -7,6 +7,9 @@ import { contextOf } from "../src/checkpoint/context.ts";
 import { DeferredLog } from "../src/checkpoint/deferred-log.ts";
 import type { ThreadLog } from "../src/checkpoint/thread-log.ts";
 import * as root from "../src/index.ts";
+import { DeferredStoreDriver } from "../src/store/deferred-driver.ts";
+import { accessOf } from "../src/store/store-access.ts";
+import type { StoreDriver } from "../src/store/store-driver.ts";
 import { staticClosure } from "./static-closure.ts";
 
 const SRC = fileURLToPath(new URL("../src/", import.meta.url));
@@ -29,11 +32,28 @@ describe.each(NAMES)("%s", (name) => {
     await checkpointer.close();
   });
 
+  test.runIf(entry.store)(
+    "what is said of its store's driver before that is loaded is what the driver says",
+    async () => {
+      const store = (await entry.store?.load())?.openStoreUrl(entry.example);
+      const driver = store && accessOf(store)?.driver;
+      if (!(driver instanceof DeferredStoreDriver)) throw new Error("its driver is not deferred");
+      const { name: called, capabilities, connect } = driver;
+      const loaded: StoreDriver = await driver.driver();
+      expect(loaded).toMatchObject({ name: called, capabilities });
+      expect(loaded.connect === undefined).toBe(connect === undefined);
+      for (const operation of ["searchText", "searchVector", "readVector", "dimension"] as const) {
+        expect(loaded[operation], operation).toBeTypeOf("function");
+      }
+      await store?.close();
+    },
+  );
+
   test("its names are at the root, and are the same as in its subpath", async () => {
     const subpath = (await import(`../src/backends/${name}/index.ts`)) as Record<string, unknown>;
     const atRoot: Record<string, unknown> = { ...root };
     expect(entry.names.values.length).toBeGreaterThan(0);
-    for (const value of entry.names.values) {
+    for (const value of [...entry.names.values, ...(entry.store?.names.values ?? [])]) {
       expect(atRoot[value], value).toBeDefined();
       expect(subpath[value], value).toBe(atRoot[value]);
     }
@@ -41,11 +61,15 @@ describe.each(NAMES)("%s", (name) => {
 
   test("its subpath shows no driver and nothing that only this package calls", async () => {
     const subpath = (await import(`../src/backends/${name}/index.ts`)) as Record<string, unknown>;
-    expect(Object.keys(subpath).filter((key) => /Log$|[lL]ogOptions$|^openUrl$|OfUrl$|^FACTS$/.test(key))).toEqual([]);
+    expect(
+      Object.keys(subpath).filter((key) => /Log$|[lL]ogOptions$|Driver|^open(Store)?Url$|OfUrl$|FACTS$/.test(key)),
+    ).toEqual([]);
   });
 
   test("outside of its folder, one list names it, and what is written from that list", async () => {
-    const naming = (await filesNaming(name, entry.names.values)).filter((path) => !EXAMPLES.includes(path));
+    const naming = (await filesNaming(name, [...entry.names.values, ...(entry.store?.names.values ?? [])])).filter(
+      (path) => !EXAMPLES.includes(path),
+    );
     const hints = entry.hints === undefined ? [] : ["checkpoint/known-backends.ts"];
     expect(naming).toEqual(["backends/factories.ts", "backends/registry.ts", ...hints]);
   });
@@ -73,9 +97,11 @@ async function filesNaming(folder: string, values: readonly string[]): Promise<r
 test("importing the package loads the doors of the backends, and no driver", async () => {
   const loaded = await staticClosure("src/index.ts");
   expect(loaded.length).toBeGreaterThan(100);
-  expect(loaded.filter((path) => /^src\/backends\/\w+\/log\.ts$/.test(path))).toEqual([]);
+  expect(loaded.filter((path) => /^src\/backends\/\w+\/(log|store-driver)\.ts$/.test(path))).toEqual([]);
   const doors = loaded.filter((path) => /^src\/backends\/\w+\/checkpointer\.ts$/.test(path));
   expect(doors).toHaveLength(NAMES.length);
+  const stores = loaded.filter((path) => /^src\/backends\/\w+\/store\.ts$/.test(path));
+  expect(stores).toHaveLength(Object.values(BACKENDS).filter(({ store }) => store !== undefined).length);
 });
 
 test("that would be found: the walk goes through imports and stops at those that wait", async () => {

@@ -1,5 +1,6 @@
+/** Long because it is the whole surface of an agent: a short method for each thing it does. */
+
 import { randomUUID } from "node:crypto";
-import { setMaxListeners } from "node:events";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Lease, LeaseOptions } from "../checkpoint/lease.ts";
@@ -9,32 +10,47 @@ import { reasonOf } from "../internal/reason-of.ts";
 import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { type UserMessage, userMessage } from "../state/message.ts";
-import { assertPrompt, assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
-import { assertTools } from "./assert-tools.ts";
+import type { UserMessage } from "../state/message.ts";
+import { asUserMessage } from "./assert-prompt.ts";
+import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
+import { assertAnswerable, assertTools } from "./assert-tools.ts";
+import { assertDrainOptions, type DrainOptions, drainRuns, signalOf, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
-import { answerInterrupt, pendingInterrupts } from "./interrupts.ts";
+import { answerInterrupt, declineWaiting, type PersonAnswer } from "./interrupts.ts";
 import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
-import { HistoryRepair } from "./repair-history.ts";
+import { Prompt } from "./prompt.ts";
+import {
+  assertRecoverOptions,
+  nothingToRecover,
+  type RecoverArguments,
+  type RecoverOptions,
+  type RecoverReport,
+  recoverThreads,
+} from "./recovering.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
-import { lastText, RunError } from "./run-error.ts";
+import { RunError } from "./run-error.ts";
+import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
+import { resultOf } from "./run-result.ts";
+import { withoutStopMark, withStopMark } from "./stop-mark.ts";
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
+import { inTermsOfARun } from "./told-to-caller.ts";
 import type { Tool } from "./tool.ts";
 import { changedTools, withToolList } from "./tool-list.ts";
 import { readResultTool } from "./tool-result.ts";
+import { UnsavedThreads } from "./unsaved-threads.ts";
 
-export interface CoreAgentOptions extends RunLimits {
+export interface CoreAgentOptions<Context = unknown> extends RunLimits {
   /** Resolved when the first run needs it. */
   readonly model: () => Promise<Model>;
   readonly checkpointer?: () => Promise<BaseCheckpointer>;
-  readonly tools?: readonly Tool[];
+  readonly tools?: readonly Tool<Context>[];
   /** Shown to the model before everything else. Not part of the thread: change it any time. */
   readonly systemPrompt?: string;
   /**
@@ -61,36 +77,30 @@ export interface CoreAgentOptions extends RunLimits {
   readonly now?: () => number;
 }
 
-export interface RunOptions {
-  /** The conversation to continue. Without it nothing is saved. */
-  readonly threadId?: string;
-  readonly signal?: AbortSignal;
-  /** Merged into the thread's metadata; tools see it as `context.metadata`. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
-}
-
-export interface ResumeOptions extends RunOptions {
-  readonly threadId: string;
-  readonly interruptId: string;
-  readonly response: unknown;
-}
-
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
-export class CoreAgent<Output = unknown> {
-  readonly #options: CoreAgentOptions;
+export class CoreAgent<Output = unknown, Context = unknown> {
+  readonly #options: CoreAgentOptions<Context>;
   readonly #tools: readonly Tool[];
   readonly #fixed: FixedParts;
-  readonly #active = new Set<Promise<void>>();
+  /** The runs under way, each with what cuts it off. */
+  readonly #active = new Map<Promise<void>, AbortController>();
+  readonly #unsaved = new UnsavedThreads();
   #telemetry: Promise<Telemetry> | undefined;
   #draining = false;
 
-  constructor(options: CoreAgentOptions) {
+  constructor(options: CoreAgentOptions<Context>) {
     this.#options = options;
     const { tools = [] } = options;
     assertTools(tools);
-    this.#tools = tools;
+    // What they need of the context is for the types of `run` to see to.
+    this.#tools = tools as readonly Tool[];
     this.#fixed = fixedParts(options);
     new LimitGuard(options, this.#fixed.now);
+  }
+
+  /** Where the threads are kept, opened if it was not yet; `undefined` for an agent that saves nothing. */
+  get checkpointer(): Promise<BaseCheckpointer> | undefined {
+    return this.#options.checkpointer?.();
   }
 
   /**
@@ -98,42 +108,73 @@ export class CoreAgent<Output = unknown> {
    * prompt: finishes what the thread's last run left unfinished. What is unfinished
    * when there is a prompt is settled first.
    */
-  run(prompt?: string | UserMessage["content"] | UserMessage, options: RunOptions = {}): Run<Output> {
+  run(prompt?: string | UserMessage["content"] | UserMessage, ...given: RunArguments<Context>): Run<Output> {
+    const options: RunOptions<Context> = given[0] ?? {};
     assertRunOptions(options);
     const message = prompt === undefined ? undefined : asUserMessage(prompt);
     const needsThread = message === undefined;
-    return this.#start(options, { needsThread, begin: (context, adopt) => begin(context, adopt, message) });
+    const { declineWaiting: declines = false } = options;
+    const opening: Opening["begin"] = async (context, adopt) => {
+      const { session, parts } = context;
+      const reason = typeof declines === "string" ? declines : undefined;
+      if (declines !== false) session.change((state) => declineWaiting(state, reason, parts.now()));
+      return begin(context, adopt, message);
+    };
+    return this.#start(options, { needsThread, begin: opening });
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
-  resume(options: ResumeOptions): Run<Output> {
+  resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output> {
     assertResumeOptions(options);
-    const { interruptId, response } = options;
+    const { interruptId, response, decline = false } = options;
+    const why = typeof decline === "string" ? { reason: decline } : {};
+    const given: PersonAnswer = decline === false ? { value: response } : { declined: true, ...why };
     const answer: Opening["begin"] = async ({ session, parts }, adopt) => {
-      const answered = await answerInterrupt(session.state, interruptId, response, parts.now());
+      const answered = await answerInterrupt(session.state, interruptId, given, {
+        now: parts.now(),
+        tools: parts.tools,
+      });
       session.change(() => adopt(answered));
       await session.save();
     };
     return this.#start(options, { needsThread: true, begin: answer });
   }
 
+  /** Goes on with every thread whose last turn was left unfinished by a process that is gone. For the start of a program. */
+  async recover(...given: RecoverArguments<Context>): Promise<RecoverReport> {
+    const options: RecoverOptions<Context> = given[0] ?? {};
+    assertRecoverOptions(options);
+    const checkpointer = await this.checkpointer;
+    if (checkpointer === undefined) throw nothingToRecover();
+    const begins: Opening["begin"] = (context, adopt) => begin(context, adopt, undefined);
+    const run = (threadId: string): Run<Output> =>
+      this.#start({ threadId, context: options.context }, { needsThread: true, begin: begins });
+    return recoverThreads(checkpointer, options, { now: this.#fixed.now(), isDraining: () => this.#draining, run });
+  }
+
   /** Lets every run finish its iteration, save and stop; new runs are refused. For SIGTERM. */
-  async drain(): Promise<void> {
+  async drain(options: DrainOptions = {}): Promise<void> {
+    assertDrainOptions("drain()", options);
     this.#draining = true;
-    await Promise.allSettled(this.#active);
+    await drainRuns(this.#active, options);
   }
 
   #start(options: RunOptions, opening: Opening): Run<Output> {
     if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
+    assertAnswerable(this.#tools, options.threadId, this.#options.checkpointer !== undefined);
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    this.#active.add(ended);
+    const stop = new AbortController();
+    this.#active.set(ended, stop);
+    const signal = signalOf(stop.signal, options.signal);
     // Its end is noted inside the run and not by a handler on it: a failure that nobody looks at must stay loud.
     return new Run<Output>(async (emit) => {
       try {
-        return await this.#withThread(options, opening, emit);
+        return await this.#withThread({ ...options, signal }, opening, emit);
+      } catch (error) {
+        throw inTermsOfARun(error);
       } finally {
         this.#active.delete(ended);
         end();
@@ -148,6 +189,7 @@ export class CoreAgent<Output = unknown> {
   ): Promise<RunResult<Output>> {
     const { threadId } = options;
     const { checkpointer: open, lease } = this.#options;
+    if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
     if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
     const checkpointer = await open();
     assertCheckpointer(checkpointer, "Agent({ checkpointer })");
@@ -178,22 +220,26 @@ export class CoreAgent<Output = unknown> {
         }),
     );
     const parts = await this.#parts(session);
+    const budget = new TimeBudget(this.#options.timeBudgetMs);
     const context: RunContext = {
       parts,
       session,
       limits: new LimitGuard(this.#options, parts.now),
       threadId: options.threadId,
-      metadata: options.metadata ?? {},
-      signal: signalOf(place?.lease?.signal, options.signal),
+      metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
+      runtime: options.context,
+      isKept: place !== undefined,
+      signal: signalOf(place?.lease?.signal, options.signal, budget.spent),
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
-      history: new HistoryRepair(),
+      prompt: new Prompt(),
       emit,
     };
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
-    return parts.telemetry.span("run", { "holdfast.run": runId }, () => this.#toTheEnd(context, opening, options));
+    const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options);
+    return parts.telemetry.span("run", { "holdfast.run": runId }, work).finally(() => budget.end());
   }
 
   async #toTheEnd(context: RunContext, opening: Opening, options: RunOptions): Promise<RunResult<Output>> {
@@ -204,10 +250,11 @@ export class CoreAgent<Output = unknown> {
       if (changed !== undefined) emit({ type: "warning", where: "tools", error: new Error(changed) });
       const { metadata } = options;
       await opening.begin(context, (state) => {
-        const listed = withToolList(state, this.#tools);
+        const listed = withToolList(withoutStopMark(state), this.#tools);
         return metadata === undefined ? listed : listed.withMetadata(metadata);
       });
       const ending = await drive(context);
+      session.change((state) => withStopMark(state, ending.stopReason));
       await session.save();
       await this.#afterwards(context, ending);
       emit({ type: "run-end", stopReason: ending.stopReason });
@@ -222,10 +269,11 @@ export class CoreAgent<Output = unknown> {
 
   /** Everything that may fail without costing anything: the answer is saved. */
   async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
-    const { parts, session, emit, threadId, metadata, signal } = context;
+    const { parts, session, emit, threadId, metadata, signal, prompt } = context;
     await runAfter(parts.hooks, "afterRun", { state: session.state, stopReason }, emit);
     try {
-      await parts.memory.remember({ state: session.state, threadId, metadata, signal });
+      const { state, checkpointId } = session;
+      await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });
       parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });
@@ -242,32 +290,6 @@ export class CoreAgent<Output = unknown> {
       telemetry: await this.#telemetry,
     };
   }
-}
-
-/** A signal of this run's own, with as many listeners as it has tools under way. */
-function signalOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-  const signal = AbortSignal.any(signals.filter((given) => given !== undefined));
-  setMaxListeners(0, signal);
-  return signal;
-}
-
-function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): UserMessage {
-  assertPrompt(prompt);
-  if (typeof prompt === "string" || Array.isArray(prompt)) return userMessage(prompt);
-  return prompt as UserMessage;
-}
-
-function resultOf<Output>({ session, limits }: RunContext, { stopReason, output }: Ending): RunResult<Output> {
-  return {
-    text: lastText(session.state),
-    state: session.state,
-    stopReason,
-    usage: limits.usage,
-    iterations: limits.iterations,
-    checkpointId: session.checkpointId,
-    output: output as Output | undefined,
-    interrupts: pendingInterrupts(session.state),
-  };
 }
 
 const asFailure = (error: unknown): StateError => new StateError("UNKNOWN", reasonOf(error), { cause: error });

@@ -93,10 +93,17 @@ test("edited to a value that JSON does not have: the outcome is not lost over te
   expect({ given, statuses: await store.statuses() }).toEqual({ given: [{ amount: 1n }], statuses: ["succeeded"] });
 });
 
-test("edited to something that does not fit: it does not run, and the model is told", async () => {
-  const { paid, store } = await answered({ decision: "edit", arguments: { amount: "lots" } });
-  expect(paid).toEqual([]);
-  expect(await store.statuses()).toEqual(["failed"]);
+test("11.8: edited to something that does not fit: refused when it is answered, and it still waits", async () => {
+  const store = new MemoryStore();
+  const paid: number[] = [];
+  const agent = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [payTool(paid)] });
+  await agent.run("pay", { threadId: "t" });
+  const response = { decision: "edit", arguments: { amount: "lots" } };
+  const resumed = (): unknown => agent.resume({ threadId: "t", interruptId: "pay-1/approval", response });
+  const failure = await failureOf(resumed);
+  expect(failure).toMatchObject({ code: "INVALID_ARGUMENT" });
+  expect(failure.message).toMatch(/the arguments do not fit pay: .*amount.*It still waits/);
+  expect({ paid, statuses: await store.statuses() }).toEqual({ paid: [], statuses: ["waiting"] });
 });
 
 test.each(["yes", true, null, undefined, {}, { decision: "maybe" }, { decision: "edit" }])(
@@ -116,17 +123,19 @@ test.each(["yes", true, null, undefined, {}, { decision: "maybe" }, { decision: 
 test("approval may depend on the arguments", async () => {
   const paid: number[] = [];
   const large = payTool(paid, (input) => (input as { amount: number }).amount > 10);
-  const small = agentOf({ model: scriptedModel([pays(5), "ready"]), tools: [large] });
-  expect((await small.run("pay")).stopReason).toBe("complete");
-  const big = agentOf({ model: scriptedModel([pays(50)]), tools: [large] });
-  expect((await big.run("pay")).stopReason).toBe("interrupted");
+  const checkpointer = new MemoryStore().open();
+  const small = agentOf({ model: scriptedModel([pays(5), "ready"]), tools: [large], checkpointer });
+  expect((await small.run("pay", { threadId: "small" })).stopReason).toBe("complete");
+  const big = agentOf({ model: scriptedModel([pays(50)]), tools: [large], checkpointer });
+  expect((await big.run("pay", { threadId: "big" })).stopReason).toBe("interrupted");
   expect(paid).toEqual([5]);
 });
 
 test("arguments that do not fit are refused before a person is bothered", async () => {
   const tools = [payTool([])];
   const bad: ScriptStep = { toolCalls: [{ name: "pay", arguments: { amount: "x" } }] };
-  const result = await agentOf({ model: scriptedModel([bad, "ready"]), tools }).run("pay");
+  const agent = agentOf({ model: scriptedModel([bad, "ready"]), tools, checkpointer: new MemoryStore().open() });
+  const result = await agent.run("pay", { threadId: "t" });
   expect(result).toMatchObject({ stopReason: "complete", interrupts: [] });
 });
 

@@ -3,13 +3,21 @@ import { reasonOf } from "../internal/reason-of.ts";
 import { redact, redactCause } from "../internal/redact.ts";
 import { untilAborted } from "../internal/until-aborted.ts";
 import { AnswerCollector, type ModelAnswer, type RequestedToolCall } from "../models/collect-answer.ts";
-import { type ModelPart, type ModelRequest, type ModelUsage, NO_USAGE } from "../models/model.ts";
+import { type FinishReason, type ModelPart, type ModelRequest, type ModelUsage, NO_USAGE } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";
 import { parseToolArguments } from "../models/tool-arguments.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import { type AssistantMessage, systemMessage, type ToolCall, textOf } from "../state/message.ts";
+import { type AssistantMessage, type ToolCall, textOf } from "../state/message.ts";
+import { unusualFinish, wholeCalls } from "./finish.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
+import {
+  filesToLeaveOut,
+  isAboutTheRequest,
+  rememberRefused,
+  withoutFiles,
+  withoutRefusedFiles,
+} from "./refused-files.ts";
 import type { RunContext } from "./run-context.ts";
 import { modelTool, type Tool } from "./tool.ts";
 import { READ_RESULT } from "./tool-result.ts";
@@ -22,38 +30,36 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   const { parts, session, limits, emit } = context;
   const request = await buildRequest(context);
   await parts.hooks.beforeModel?.({ request });
-  const { message, usage } = await parts.telemetry.span("model", { "holdfast.model": parts.model.id }, () =>
-    collect(context, request),
+  const { message, usage, finishReason } = await parts.telemetry.span(
+    "model",
+    { "holdfast.model": parts.model.id },
+    () => answerTo(context, request),
   );
   limits.countUsage(usage);
+  await context.prompt.observe(context, request, usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
   const named = withUnusedIds(session.state, message);
   session.change((state) =>
-    intend(state.withMessage(named), named).withUsage({
+    intend(state.withMessage(named), named, parts.tools).withUsage({
       iterations: 1,
       toolCalls: named.toolCalls?.length ?? 0,
       ...usage,
     }),
   );
-  emit({ type: "message", message: named });
+  emit({ type: "message", message: named, ...(finishReason !== undefined && { finishReason }) });
   if (mustSave(context, named)) await session.save();
   await runAfter(parts.hooks, "afterModel", { message: named, state: session.state }, emit);
   return named;
 }
 
 async function buildRequest(context: RunContext): Promise<ModelRequest> {
-  const { parts, session, signal, threadId, metadata, history } = context;
-  const recalled = await parts.memory.recall({ state: session.state, threadId, metadata, signal });
-  const shaped = await parts.conversation.shape(session.state.messages, { signal });
-  const system = parts.systemPrompt === undefined ? [] : [systemMessage(parts.systemPrompt)];
+  const { parts, session, prompt, signal } = context;
+  const tools = offeredTools(context).map(modelTool);
   const output =
     parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
-  return {
-    messages: history.repair(recalled.length === 0 ? shaped : [...recalled, ...shaped], system),
-    tools: offeredTools(context).map(modelTool),
-    ...output,
-    signal,
-  };
+  const shown = await prompt.messages(context, tools);
+  const messages = withoutRefusedFiles(shown, session.state, parts.model.id);
+  return { messages, tools, ...output, signal };
 }
 
 /** The reader of large results is offered once there is something to read. */
@@ -62,10 +68,32 @@ function offeredTools({ parts, session }: RunContext): readonly Tool[] {
   return [...parts.tools.values()].filter((tool) => hasArtifacts || tool.name !== READ_RESULT);
 }
 
-async function collect(
-  context: RunContext,
-  request: ModelRequest,
-): Promise<{ message: AssistantMessage; usage: ModelUsage }> {
+interface Collected {
+  readonly message: AssistantMessage;
+  readonly usage: ModelUsage;
+  readonly finishReason: FinishReason | undefined;
+}
+
+/** Where the model refuses the request and older files may be why, it is asked again without those. */
+async function answerTo(context: RunContext, request: ModelRequest): Promise<Collected> {
+  const { session, parts, emit } = context;
+  try {
+    return await collect(context, request);
+  } catch (error) {
+    if (!isAboutTheRequest(error) || context.progress.spoken !== "") throw error;
+    for (const digests of filesToLeaveOut(request.messages)) {
+      const messages = withoutFiles(request.messages, digests);
+      const answer = await collect(context, { ...request, messages }).catch(() => undefined);
+      if (answer === undefined) continue;
+      session.change((state) => rememberRefused(state, parts.model.id, digests));
+      emit({ type: "warning", where: "files", error });
+      return answer;
+    }
+    throw error;
+  }
+}
+
+async function collect(context: RunContext, request: ModelRequest): Promise<Collected> {
   const collector = new AnswerCollector();
   try {
     for await (const part of heeding(context.parts.model.stream(request), context.signal)) {
@@ -77,7 +105,9 @@ async function collect(
     context.progress.spoken = textOf({ role: "assistant", content: collector.answer.content });
     if (!context.signal.aborted) throw StateError.is(error) ? error : modelFailure(error);
   }
-  return { message: messageOf(collector.answer), usage: collector.answer.finish?.usage ?? NO_USAGE };
+  const { answer } = collector;
+  const { usage = NO_USAGE, reason: finishReason } = answer.finish ?? {};
+  return { message: messageOf(answer), usage, finishReason };
 }
 
 /** The parts of a stream until the signal aborts, also when the model does not listen to it. */
@@ -99,12 +129,16 @@ const modelFailure = (error: unknown): ModelError =>
   new ModelError(redact(reasonOf(error)), { retryable: false, cause: redactCause(error) });
 
 /** Calls of an answer that was cut off may be half of what the model wanted: they are not kept, and none of them is run. */
-function messageOf({ content, toolCalls, finish }: ModelAnswer): AssistantMessage {
+function messageOf(answer: ModelAnswer): AssistantMessage {
+  const { content, finish } = answer;
   if (finish === undefined) return { role: "assistant", content, incomplete: true };
+  const toolCalls = wholeCalls(answer.toolCalls, finish.reason);
+  const finishReason = unusualFinish(answer, finish.reason);
   return {
     role: "assistant",
     content,
     ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(readCall) }),
+    ...(finishReason !== undefined && { finishReason }),
     ...(finish.providerMetadata !== undefined && { providerMetadata: finish.providerMetadata }),
   };
 }

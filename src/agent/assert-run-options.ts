@@ -1,9 +1,20 @@
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
-import type { ResumeOptions, RunOptions } from "./agent.ts";
 import type { AgentHooks } from "./hooks.ts";
+import type { ResumeOptions, RunOptions } from "./run-options.ts";
 
-const RUN: OptionKinds<RunOptions> = { threadId: "string", signal: "object", metadata: "object" };
-const RESUME: OptionKinds<ResumeOptions> = { ...RUN, interruptId: "string", response: "anything" };
+const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting">> = {
+  threadId: "string",
+  signal: "object",
+  metadata: "object",
+  context: "anything",
+};
+const RUN: OptionKinds<RunOptions> = { ...SHARED, declineWaiting: ["boolean", "string"] };
+const RESUME: OptionKinds<ResumeOptions> = {
+  ...SHARED,
+  interruptId: "string",
+  response: "anything",
+  decline: ["boolean", "string"],
+};
 
 export function assertRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -24,6 +35,11 @@ export function assertResumeOptions(options: ResumeOptions): void {
   for (const name of ["threadId", "interruptId"] as const) {
     if (options[name] === undefined) throw new TypeError(`resume() needs ${name}. ${usage}`);
   }
+  const isDeclined = options.decline !== undefined && options.decline !== false;
+  if (isDeclined === "response" in options) {
+    const both = isDeclined ? "a response or decline, not both" : "a response, or decline: true";
+    throw new TypeError(`resume() needs ${both}. ${usage}`);
+  }
   assertSignal("resume()", options.signal);
 }
 
@@ -31,16 +47,6 @@ function assertSignal(where: string, signal: unknown): void {
   if (signal === undefined || signal instanceof AbortSignal) return;
   const advice = signal instanceof AbortController ? "; write controller.signal" : "";
   throw new TypeError(`${where}: signal must be an AbortSignal, not ${described(signal)}${advice}`);
-}
-
-/** A text, parts, or a message of the user's. */
-export function assertPrompt(prompt: unknown): void {
-  if (typeof prompt === "string" || Array.isArray(prompt)) return;
-  if (typeof prompt === "object" && prompt !== null && (prompt as { role?: unknown }).role === "user") return;
-  throw new TypeError(
-    `run() takes the prompt first: a text, a list of parts or a userMessage(), not ${described(prompt)}. ` +
-      "Write agent.run(prompt, { threadId }), or agent.run(undefined, { threadId }) to finish what was begun",
-  );
 }
 
 const HOOKS: Readonly<Record<keyof AgentHooks, "function">> = {

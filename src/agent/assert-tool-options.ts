@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import { assertKnownOptions, described, type OptionKinds, unknownOption } from "../internal/known-options.ts";
 import { nearestName } from "../internal/nearest-name.ts";
 import type { AnySchema } from "../models/schema.ts";
 import type { ToolOptions } from "./tool.ts";
@@ -31,6 +31,24 @@ const ELSEWHERE: Readonly<Record<string, keyof typeof OPTIONS>> = {
   call: "execute",
 };
 
+/** What tools of other libraries carry and what means nothing here. Everything else may be meant for us. */
+const FOREIGN: ReadonlySet<string> = new Set([
+  ...Object.keys(ELSEWHERE),
+  "type",
+  "id",
+  "title",
+  "strict",
+  "outputSchema",
+  "inputExamples",
+  "providerOptions",
+  "toModelOutput",
+  "onInputStart",
+  "onInputDelta",
+  "onInputAvailable",
+  "annotations",
+  "_meta",
+]);
+
 /**
  * A tool of another library may bring members of its own, which mean nothing
  * here; but a misspelt `needsApproval` must not let a tool run unasked, and what
@@ -49,7 +67,8 @@ export function assertToolOptions(options: unknown): void {
     const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
     const meant = elsewhere === undefined ? nearestName(name, names) : elsewhere;
     // Both: the other library's stays what it is there.
-    if (meant === undefined || given[meant] !== undefined) continue;
+    if (FOREIGN.has(name) && (meant === undefined || given[meant] !== undefined)) continue;
+    if (meant === undefined) throw unknownOption(where, name, names);
     throw new StateError(
       "INVALID_ARGUMENT",
       `${where} has no option ${JSON.stringify(name)}; did you mean ${JSON.stringify(meant)}?`,

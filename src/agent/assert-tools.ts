@@ -1,3 +1,4 @@
+import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import type { Tool } from "./tool.ts";
 import { READ_RESULT } from "./tool-result.ts";
@@ -18,6 +19,18 @@ export function assertTools(tools: unknown): asserts tools is readonly Tool[] {
   if (names.includes(READ_RESULT)) {
     throw new TypeError(`Agent({ tools }): ${READ_RESULT} is the agent's own tool, for large results; rename yours`);
   }
+}
+
+/** Without a thread that is kept, a question is gone when its run ends, and the call can never be run. */
+export function assertAnswerable(tools: readonly Tool[], threadId: string | undefined, isSaving: boolean): void {
+  if (threadId !== undefined && isSaving) return;
+  const asking = tools.find(({ mayNeedApproval }) => mayNeedApproval === true);
+  if (asking === undefined) return;
+  const missing = threadId === undefined ? "a threadId" : "an agent with a checkpointer";
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    `the tool ${JSON.stringify(asking.name)} needs approval, which can only be given in a thread that is kept: this run needs ${missing}`,
+  );
 }
 
 function isTool(value: unknown): value is Tool {

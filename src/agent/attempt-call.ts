@@ -2,7 +2,7 @@ import { reasonOf } from "../internal/reason-of.ts";
 import { sleep } from "../internal/sleep.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
-import { askPerson, InterruptSignal } from "./interrupts.ts";
+import { type AskedSoFar, askPerson, InterruptSignal } from "./interrupts.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { failure, type Outcome, success } from "./tool-result.ts";
@@ -81,7 +81,7 @@ export function toolContext(
   signal: AbortSignal,
   raise: (question: InterruptSignal) => void,
 ): ToolContext {
-  let asked = 0;
+  const asked: AskedSoFar = new Map();
   return {
     toolCallId: call.id,
     idempotencyKey: execution.idempotencyKey ?? call.id,
@@ -89,9 +89,10 @@ export function toolContext(
     threadId: context.threadId,
     signal,
     metadata: context.metadata,
+    context: context.runtime,
     // Until it is answered this never settles: a tool that catches everything must not go on as if it had been.
     interrupt: (request) => {
-      const answer = askPerson(context.session.state, call.id, ++asked, request, context.parts.now());
+      const answer = askPerson(context.session.state, call.id, asked, request, context.parts.now());
       if (!(answer instanceof InterruptSignal)) return Promise.resolve(answer.value);
       raise(answer);
       return new Promise(() => undefined);

@@ -1,4 +1,4 @@
-import type { ModelUsage } from "../models/model.ts";
+import type { FinishReason, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
 import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
@@ -23,12 +23,24 @@ export type StopReason =
   | "drained"
   /** The model's stream ended before it finished. */
   | "incomplete"
+  /** The answer is longer than the model was allowed to write: what is there is its beginning. */
+  | "length"
+  /** The provider cut the answer off. */
+  | "content-filter"
+  /** The model does not want to answer; `text` may say why. */
+  | "refusal"
+  /** The model says that it failed, without a word on why. */
+  | "error"
+  /** The model finished without saying anything. */
+  | "empty"
   /** The answer never fitted `outputSchema`. */
   | "invalid-output";
 
 export interface RunResult<Output = unknown> {
   /** The last words of the model. */
   readonly text: string;
+  /** The same, under another name. */
+  readonly message: string;
   readonly state: AgentState;
   readonly stopReason: StopReason;
   /** Of this run; the thread's sums are in `state.totals`. */
@@ -51,7 +63,8 @@ export type RunEvent =
     }
   | { readonly type: "iteration-start"; readonly iteration: number }
   | { readonly type: "model-delta"; readonly kind: "text" | "reasoning"; readonly text: string }
-  | { readonly type: "message"; readonly message: Message }
+  /** `finishReason` is the model's own, of a message of the model's. */
+  | { readonly type: "message"; readonly message: Message; readonly finishReason?: FinishReason }
   | {
       readonly type: "tool-start";
       readonly toolCallId: string;

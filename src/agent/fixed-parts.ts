@@ -8,7 +8,7 @@ import type { AgentParts } from "./run-context.ts";
 /** What can be said of an agent before its first run: a wrong option is refused when the agent is made. */
 export type FixedParts = Omit<AgentParts, "model" | "tools" | "telemetry">;
 
-export function fixedParts(options: CoreAgentOptions): FixedParts {
+export function fixedParts(options: Omit<CoreAgentOptions, "tools">): FixedParts {
   const { checkpointEveryNIterations: every = 1, toolConcurrency = 10, maxToolResultChars = 32_000 } = options;
   const { maxOutputRepairs = 2, outputSchema } = options;
   if (every !== "end") assertWhole("checkpointEveryNIterations", every, 1, ', or "end"');

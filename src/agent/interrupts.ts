@@ -1,7 +1,9 @@
 import { StateError } from "../errors.ts";
-import { type AnySchema, readySchema } from "../models/schema.ts";
+import { readySchema } from "../models/schema.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import { canonicalJson } from "../state/canonical-json.ts";
 import type { Interrupt } from "../state/state-fields.ts";
+import type { PersonQuestion, Tool } from "./tool.ts";
 
 /** Ends an attempt. A class of our own that data cannot make: no tool output is ever read as one. */
 export class InterruptSignal {
@@ -21,36 +23,72 @@ export type Approval =
 export const pendingInterrupts = (state: AgentState): readonly Interrupt[] =>
   state.interrupts.filter((interrupt) => interrupt.answer === undefined);
 
-/** The answer to the n-th question of a call, or the signal that ends the attempt where there is none yet. */
+/** How often each question was asked in one attempt at a call. */
+export type AskedSoFar = Map<string, number>;
+
+/**
+ * The answer to a question of a call, or the signal that ends the attempt where
+ * there is none yet. An answer is given to the question that it answers and to
+ * no other, also when the tool was changed meanwhile and asks something else
+ * first; the same question asked twice has two answers.
+ */
 export function askPerson(
   state: AgentState,
   toolCallId: string,
-  ordinal: number,
-  request: { readonly question: string; readonly schema?: AnySchema },
+  asked: AskedSoFar,
+  { question, schema: given, key }: PersonQuestion,
   now: number,
 ): { readonly value: unknown } | InterruptSignal {
-  const id = `${toolCallId}/${ordinal}`;
-  const known = state.interrupts.find((interrupt) => interrupt.id === id);
+  const schema = given === undefined ? undefined : readySchema(given, "interrupt schema").jsonSchema;
+  const wanted = identityOf({ question, schema, key });
+  const count = asked.get(wanted) ?? 0;
+  asked.set(wanted, count + 1);
+  const ofCall = state.interrupts.filter((one) => one.toolCallId === toolCallId && one.kind === "question");
+  const known = ofCall.filter((one) => identityOf(one) === wanted)[count];
   if (known?.answer !== undefined) return { value: known.answer.value };
-  const schema = request.schema === undefined ? undefined : readySchema(request.schema, "interrupt schema").jsonSchema;
-  return new InterruptSignal(
-    known ?? {
-      id,
-      toolCallId,
-      kind: "question",
-      question: request.question,
-      askedAt: now,
-      ...(schema !== undefined && { schema }),
-    },
-  );
+  const fresh: Interrupt = {
+    id: `${toolCallId}/${ofCall.length + 1}`,
+    toolCallId,
+    kind: "question",
+    question,
+    askedAt: now,
+    ...(schema !== undefined && { schema }),
+    ...(key !== undefined && { key }),
+  };
+  return new InterruptSignal(known ?? fresh);
+}
+
+const identityOf = ({ question, schema, key }: Pick<Interrupt, "question"> & Questioned): string =>
+  key === undefined ? canonicalJson([question, schema ?? null]) : canonicalJson([key]);
+
+interface Questioned {
+  readonly schema?: Interrupt["schema"] | undefined;
+  readonly key?: string | undefined;
+}
+
+/** A person's answer: what was asked for, or that there will be none. */
+export type PersonAnswer = { readonly value: unknown } | { readonly declined: true; readonly reason?: string };
+
+/** Every question that waits, declined. */
+export function declineWaiting(state: AgentState, reason: string | undefined, now: number): AgentState {
+  let next = state;
+  for (const interrupt of pendingInterrupts(state)) next = next.withInterrupt(declined(interrupt, reason, now));
+  return next;
+}
+
+/** A request for approval that is declined is denied. */
+function declined(interrupt: Interrupt, reason: string | undefined, now: number): Interrupt {
+  const why = reason === undefined ? {} : { reason };
+  if (interrupt.kind === "approval") return { ...interrupt, answer: { value: { decision: "deny", ...why }, at: now } };
+  return { ...interrupt, answer: { value: undefined, at: now, declined: true, ...why } };
 }
 
 /** Writes a person's answer into the state. Only a question that waits can be answered, and only once. */
 export async function answerInterrupt(
   state: AgentState,
   interruptId: string,
-  response: unknown,
-  now: number,
+  given: PersonAnswer,
+  { now, tools }: { readonly now: number; readonly tools: ReadonlyMap<string, Tool> },
 ): Promise<AgentState> {
   const interrupt = state.interrupts.find(({ id }) => id === interruptId);
   if (interrupt === undefined) {
@@ -62,18 +100,32 @@ export async function answerInterrupt(
     const when = new Date(interrupt.answer.at).toISOString();
     throw new StateError("CONFLICT", `interrupt ${JSON.stringify(interruptId)} was answered already, at ${when}`);
   }
-  if (interrupt.kind === "approval") assertApproval(response);
-  else if (interrupt.schema !== undefined) {
-    const checked = await readySchema(interrupt.schema, "interrupt schema").check(response);
-    if ("faults" in checked) {
-      throw new StateError(
-        "INVALID_ARGUMENT",
-        `the answer does not fit the question's schema: ${checked.faults.join("; ")}`,
-      );
-    }
+  if ("declined" in given) return state.withInterrupt(declined(interrupt, given.reason, now));
+  const { value } = given;
+  if (interrupt.kind === "approval") {
+    assertApproval(value);
+    if (value.decision === "edit") await assertEdit(state, interrupt, value.arguments, tools);
+  } else if (interrupt.schema !== undefined) {
+    const checked = await readySchema(interrupt.schema, "interrupt schema").check(value);
+    if ("faults" in checked) throw misfit("the answer does not fit the question's schema", checked.faults);
   }
-  return state.withInterrupt({ ...interrupt, answer: { value: response, at: now } });
+  return state.withInterrupt({ ...interrupt, answer: { value, at: now } });
 }
+
+/** Whoever edits is still there to be told; the model, which is told otherwise, did not write this. */
+async function assertEdit(
+  { toolExecutions }: AgentState,
+  { toolCallId }: Interrupt,
+  edited: unknown,
+  tools: ReadonlyMap<string, Tool>,
+): Promise<void> {
+  const name = toolExecutions.findLast((entry) => entry.toolCallId === toolCallId)?.toolName ?? "";
+  const checked = await tools.get(name)?.schema.check(edited);
+  if (checked !== undefined && "faults" in checked) throw misfit(`the arguments do not fit ${name}`, checked.faults);
+}
+
+const misfit = (what: string, faults: readonly string[]): StateError =>
+  new StateError("INVALID_ARGUMENT", `${what}: ${faults.join("; ")}. It still waits for an answer`);
 
 function assertApproval(response: unknown): asserts response is Approval {
   const { decision } = (response ?? {}) as { decision?: unknown };

@@ -2,7 +2,9 @@ import { createHash, randomUUID } from "node:crypto";
 import type { AgentState } from "../state/agent-state.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
 import type { AssistantMessage, ToolCall } from "../state/message.ts";
+import { openCallsIn } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
+import type { Tool } from "./tool.ts";
 
 /**
  * The tool ledger: for each call of a tool, what is known of it. Its entries
@@ -16,12 +18,8 @@ export interface LedgerCall {
   readonly execution: ToolExecution;
 }
 
-const SETTLED: ReadonlySet<ToolExecution["status"]> = new Set(["succeeded", "failed", "unknown", "denied"]);
-
-export const isSettled = ({ status }: ToolExecution): boolean => SETTLED.has(status);
-
 /** Enters every call of the model's message as intended, with the key that all attempts at it will share. */
-export function intend(state: AgentState, message: AssistantMessage): AgentState {
+export function intend(state: AgentState, message: AssistantMessage, tools: ReadonlyMap<string, Tool>): AgentState {
   let next = state;
   for (const call of message.toolCalls ?? []) {
     next = next.withToolExecution({
@@ -30,22 +28,21 @@ export function intend(state: AgentState, message: AssistantMessage): AgentState
       status: "intended",
       idempotencyKey: randomUUID(),
       argumentsHash: argumentsHash(call),
+      ...recordedOf(tools.get(call.name)),
     });
   }
   return next;
 }
 
-/** The calls of the latest model message that have no outcome yet: what a turn still has to do. */
-export function openCalls(state: AgentState): readonly LedgerCall[] {
-  const message = state.messages.findLast((candidate) => candidate.role === "assistant");
-  if (message?.role !== "assistant") return [];
-  const open: LedgerCall[] = [];
-  for (const call of message.toolCalls ?? []) {
-    const execution = state.toolExecutions.findLast((entry) => entry.toolCallId === call.id) ?? unrecorded(call);
-    if (!isSettled(execution)) open.push({ call, execution });
-  }
-  return open;
+/** What a later process, which may have other tools, should know of the one that was meant. */
+function recordedOf(tool: Tool | undefined): Pick<ToolExecution, "effect" | "terminal"> {
+  if (tool === undefined) return {};
+  return { effect: tool.effect, ...(tool.terminal && { terminal: true }) };
 }
+
+/** The calls of the latest model message that have no outcome yet: what a turn still has to do. */
+export const openCalls = (state: AgentState): readonly LedgerCall[] =>
+  openCallsIn(state).map(({ call, execution }) => ({ call, execution: execution ?? unrecorded(call) }));
 
 /** A thread that was imported or edited may hold calls the ledger never saw: nothing is known of their fate. */
 const unrecorded = (call: ToolCall): ToolExecution => ({

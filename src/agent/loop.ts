@@ -1,6 +1,7 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { askModel } from "./ask-model.ts";
+import { cutOffReason } from "./cut-off.ts";
 import type { StopReason } from "./events.ts";
 import { runAfter } from "./hooks.ts";
 import { pendingInterrupts } from "./interrupts.ts";
@@ -33,13 +34,13 @@ export async function drive(context: RunContext): Promise<Ending> {
     emit({ type: "iteration-start", iteration });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
     const message = await askModel(context);
-    if (context.signal.aborted) return { stopReason: "cancelled" };
+    if (context.signal.aborted) return { stopReason: cutOffReason(context.signal) };
     if (message === undefined || message.incomplete === true) return { stopReason: "incomplete" };
   }
 }
 
 async function reasonToStop(context: RunContext): Promise<StopReason | undefined> {
-  if (context.signal.aborted) return "cancelled";
+  if (context.signal.aborted) return cutOffReason(context.signal);
   if (context.isDraining()) return "drained";
   return context.limits.reached(context.session.state);
 }
@@ -52,7 +53,7 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   await inParallel(context, calls);
   if (openCalls(session.state).length > 0) {
     if (pendingInterrupts(session.state).length > 0) return "interrupted";
-    if (signal.aborted) return "cancelled";
+    if (signal.aborted) return cutOffReason(signal);
     throw new StateError("UNKNOWN", "a tool call was left open; run the thread again without a prompt to settle it");
   }
   return endedByTerminalTool(context) ? "terminal-tool" : undefined;

@@ -1,4 +1,5 @@
-import { textOf } from "../state/message.ts";
+import { type AssistantMessage, textOf } from "../state/message.ts";
+import { stopReasonOf } from "./finish.ts";
 import type { Ending } from "./loop.ts";
 import { isRepairRequest, repairRequest } from "./repair-request.ts";
 import type { RunContext } from "./run-context.ts";
@@ -10,9 +11,12 @@ import type { RunContext } from "./run-context.ts";
  */
 export async function judgeAnswer(context: RunContext): Promise<Ending | "ask again"> {
   const { parts, session } = context;
-  if (parts.output === undefined) return { stopReason: "complete" };
+  const stopReason = stopReasonOf(session.state.messages.at(-1) as AssistantMessage);
+  if (parts.output === undefined) return { stopReason };
   const faults = await faultsIn(context);
-  if ("output" in faults) return { stopReason: "complete", output: faults.output };
+  if ("output" in faults) return { stopReason, output: faults.output };
+  // Asking for other words does not help an answer that was cut off or refused; one without words may have been an accident.
+  if (stopReason !== "complete" && stopReason !== "empty") return { stopReason };
   if (repairsSoFar(context) >= parts.maxOutputRepairs) return { stopReason: "invalid-output" };
   const request = `That answer does not fit: ${faults.faults.join("; ")}. Answer again with nothing but JSON that fits this schema: ${JSON.stringify(parts.output.jsonSchema)}`;
   session.change((state) => state.withMessage(repairRequest(request)));

@@ -2,6 +2,7 @@ import { isPlainObject } from "../state/immutable.ts";
 import {
   type AssistantMessage,
   type ContentPart,
+  hasContent,
   type Message,
   systemMessage,
   type ToolCall,
@@ -165,12 +166,6 @@ function answerTo(call: ToolCall, shown: ToolCall, results: readonly ToolMessage
   const place = { toolCallId: shown.id, toolName: shown.name };
   if (found === undefined) return toolMessage(UNRECORDED, { ...place, isError: true });
   return shown.id === call.id && shown.name === call.name ? found : { ...found, ...place };
-}
-
-/** Thought alone is no content: it was cut off before the answer came. */
-function hasContent({ content }: Message): boolean {
-  if (typeof content === "string") return content.trim() !== "";
-  return content.some((part) => part.type === "file" || (part.type === "text" && part.text.trim() !== ""));
 }
 
 /** Half of a surrogate pair cannot be sent, and a provider would refuse the thread for ever because of it. */

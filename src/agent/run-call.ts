@@ -1,4 +1,5 @@
 import { reasonOf } from "../internal/reason-of.ts";
+import { untilAborted } from "../internal/until-aborted.ts";
 import { encodeText } from "../state/codec.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
@@ -47,6 +48,9 @@ async function bringToEnd(context: RunContext, ledgerCall: LedgerCall): Promise<
   );
   if (outcome === "cancelled") return;
   const isEdited = call !== ledgerCall.call;
+  if (outcome instanceof InterruptSignal && !context.isKept) {
+    return close(context, { call, execution: started }, failure(NOBODY_TO_ASK), tool);
+  }
   if (outcome instanceof InterruptSignal) {
     session.change((state) =>
       state.withInterrupt(outcome.interrupt).withToolExecution({ ...started, status: "waiting" }),
@@ -73,6 +77,8 @@ async function prepare(context: RunContext, ledgerCall: LedgerCall): Promise<Pre
   const { parts, session } = context;
   const { execution } = ledgerCall;
   if (execution.status === "waiting" && hasOpenQuestion(context, execution)) return "waiting";
+  const declined = declinedQuestion(context, execution);
+  if (declined !== undefined) return { outcome: declined };
   const answered = approvalOf(context, execution);
   if (answered?.decision === "deny") {
     const reason = answered.reason === undefined ? "" : ` The reason: ${answered.reason}`;
@@ -123,8 +129,11 @@ async function afterCrash(
   call: ToolCall,
   execution: ToolExecution,
 ): Promise<Prepared> {
-  if (tool.effect !== "atMostOnce") return { tool, input, call };
+  // What it was when it began counts as well: whoever made the tool harmless since did not make that attempt so.
+  if (tool.effect !== "atMostOnce" && execution.effect !== "atMostOnce") return { tool, input, call };
   const verified = await verify(context, tool, input, call, execution);
+  // Whoever was cut off while looking has found nothing out: the call stays open for the next who looks.
+  if (verified === undefined && context.signal.aborted) return "waiting";
   if (verified?.outcome === "done") return { outcome: success(verified.result) };
   if (verified?.outcome === "not-done") return { tool, input, call };
   const content =
@@ -147,7 +156,7 @@ async function verify(
     });
     // A person is not asked here: one who is needed to find out has not found out yet.
     const place = toolContext(context, call, execution, context.signal, giveUp);
-    return await Promise.race([tool.verify?.(input, place), gaveUp]);
+    return await untilAborted(Promise.race([tool.verify?.(input, place), gaveUp]), context.signal);
   } catch (error) {
     context.emit({ type: "warning", where: `verify of ${tool.name}`, error });
     return undefined;
@@ -173,6 +182,16 @@ async function askForApproval(context: RunContext, call: ToolCall, execution: To
 function approvalOf({ session }: RunContext, execution: ToolExecution): Approval | undefined {
   const id = `${execution.toolCallId}/approval`;
   return session.state.interrupts.find((interrupt) => interrupt.id === id)?.answer?.value as Approval | undefined;
+}
+
+const NOBODY_TO_ASK =
+  "This tool asks a person, and this run has no thread in which the question could wait. It was not answered.";
+
+function declinedQuestion({ session }: RunContext, { toolCallId }: ToolExecution): Outcome | undefined {
+  const found = session.state.interrupts.find((one) => one.toolCallId === toolCallId && one.answer?.declined === true);
+  if (found === undefined) return undefined;
+  const reason = found.answer?.reason === undefined ? "" : ` The reason: ${found.answer.reason}`;
+  return { status: "denied", content: `A person declined to answer: ${found.question}${reason}` };
 }
 
 const hasOpenQuestion = ({ session }: RunContext, execution: ToolExecution): boolean =>

@@ -4,7 +4,7 @@ import type { RunEvent } from "./events.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { LimitGuard } from "./limits.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
-import type { HistoryRepair } from "./repair-history.ts";
+import type { Prompt } from "./prompt.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { ThreadSession } from "./thread-session.ts";
 import type { Tool } from "./tool.ts";
@@ -34,13 +34,17 @@ export interface RunContext {
   readonly limits: LimitGuard;
   readonly threadId: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** What the caller handed in for the tools. Never stored. */
+  readonly runtime: unknown;
+  /** Whether what waits is kept, so that somebody can answer later. */
+  readonly isKept: boolean;
   readonly signal: AbortSignal;
   readonly isDraining: () => boolean;
   /** What the model is saying and nobody has saved yet: an answer that fails half way is not lost without a trace. */
   readonly progress: { spoken: string };
   /** Calls of tools that are marked `idempotent`, under way, by what they do: the second of two equals waits for the first. */
   readonly inFlight: Map<string, Promise<void>>;
-  /** Makes the conversation valid for a provider, from where it did so last. */
-  readonly history: HistoryRepair;
+  /** What the model is shown, from where it was shown last. */
+  readonly prompt: Prompt;
   readonly emit: (event: RunEvent) => void;
 }

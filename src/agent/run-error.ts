@@ -2,6 +2,7 @@ import { type ErrorContext, StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { textOf } from "../state/message.ts";
 import { isRepairRequest } from "./repair-request.ts";
+import { toldToCaller } from "./told-to-caller.ts";
 
 /** What a run throws: the failure, with all that was said attached, saved or not. */
 export class RunError extends StateError {
@@ -12,7 +13,7 @@ export class RunError extends StateError {
   readonly text: string;
 
   constructor(failure: StateError, state: AgentState, spoken: string) {
-    super(failure.code, failure.message, { ...(failure.context as ErrorContext), cause: failure });
+    super(failure.code, toldToCaller(failure.message), { ...(failure.context as ErrorContext), cause: failure });
     this.retryable = failure.retryable;
     this.state = state;
     this.text = spoken || lastText(state);

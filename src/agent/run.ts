@@ -5,7 +5,8 @@ import type { RunEvent, RunResult } from "./events.ts";
  * It goes on whether anybody listens or not; leaving the iteration early only
  * stops listening. Events that came before the iteration began are not lost.
  */
-export class Run<Output = unknown> implements AsyncIterable<RunEvent>, PromiseLike<RunResult<Output>> {
+export class Run<Output = unknown> implements AsyncIterable<RunEvent>, Promise<RunResult<Output>> {
+  readonly [Symbol.toStringTag] = "Run";
   readonly #events: RunEvent[] = [];
   readonly #result: Promise<RunResult<Output>>;
   #ended = false;
@@ -28,6 +29,16 @@ export class Run<Output = unknown> implements AsyncIterable<RunEvent>, PromiseLi
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
     return this.#result.then(onFulfilled, onRejected);
+  }
+
+  catch<Rejected = never>(
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<RunResult<Output> | Rejected> {
+    return this.#result.catch(onRejected);
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<RunResult<Output>> {
+    return this.#result.finally(onFinally);
   }
 
   /** Ends when the run does; throws what the run throws. */

@@ -139,9 +139,9 @@ test("a model that throws anything is a model that failed", async () => {
   });
 });
 
-test("an answer without a word is complete, and the thread goes on", async () => {
+test("an answer without a word is told apart, and the thread goes on", async () => {
   const store = new MemoryStore();
-  expect(await run(store, [{ text: "" }], "go").run).toMatchObject({ stopReason: "complete", text: "" });
+  expect(await run(store, [{ text: "" }], "go").run).toMatchObject({ stopReason: "empty", text: "" });
   const next = run(store, ["yes"], "still there?");
   await next.run;
   assertValidForAnthropic(next.model.requests[0]!.messages);

@@ -1,9 +1,9 @@
-import { reasonOf } from "../internal/reason-of.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type ToolCall, type ToolMessage, toolMessage } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import type { Tool } from "./tool.ts";
 import { tool } from "./tool.ts";
+import { writtenResult } from "./written-result.ts";
 
 /** How a call ended. */
 export interface Outcome {
@@ -16,12 +16,9 @@ export const failure = (content: string): Outcome => ({ status: "failed", conten
 
 /** A tool's return value as text for a model; a value that cannot be told is a failure of the tool. */
 export function success(result: unknown): Outcome {
-  if (typeof result === "string") return { status: "succeeded", content: result };
-  try {
-    return { status: "succeeded", content: JSON.stringify(result) ?? "done" };
-  } catch (error) {
-    return failure(`The tool ran, but what it returned cannot be written down: ${reasonOf(error).split("\n")[0]}`);
-  }
+  const written = writtenResult(result);
+  if ("text" in written) return { status: "succeeded", content: written.text };
+  return failure(`The tool ran, but what it returned cannot be written down: ${written.fault}`);
 }
 
 /** The outcome as part of the state: the ledger entry and the message, together. */

@@ -11,7 +11,7 @@ import { assertToolOptions } from "./assert-tool-options.ts";
  */
 export type ToolEffect = "pure" | "idempotent" | "atMostOnce";
 
-export interface ToolContext {
+export interface ToolContext<Context = unknown> {
   readonly toolCallId: string;
   /** The same for every attempt at this call, in every process. Hand it to what you call. */
   readonly idempotencyKey: string;
@@ -20,14 +20,25 @@ export interface ToolContext {
   readonly threadId: string | undefined;
   /** Aborts on cancellation and on the tool's time-out. */
   readonly signal: AbortSignal;
-  /** What the run was given. */
+  /** The thread's, with what the run was given. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** What the run was given as `context`: connections, clients, the user who is signed in. Never stored. */
+  readonly context: Context;
   /**
    * Asks a person. The first time the run ends as "interrupted" and this never
    * returns; once somebody answered, the tool is begun again from its top and
-   * this returns the answer. So ask before you act.
+   * this returns the answer. So ask before you act. An answer belongs to the
+   * question it was given to: same words, same schema. Where the words change
+   * from one attempt to the next, name the question by a `key`. A question that
+   * is declined ends the call.
    */
-  interrupt(request: { readonly question: string; readonly schema?: AnySchema }): Promise<unknown>;
+  interrupt(request: PersonQuestion): Promise<unknown>;
+}
+
+export interface PersonQuestion {
+  readonly question: string;
+  readonly schema?: AnySchema;
+  readonly key?: string;
 }
 
 /** What became of a call that was begun and never settled. */
@@ -36,19 +47,19 @@ export type VerifiedOutcome =
   | { readonly outcome: "not-done" }
   | { readonly outcome: "unknown" };
 
-export interface ToolOptions<Schema extends AnySchema> {
+export interface ToolOptions<Schema extends AnySchema, Context = unknown> {
   readonly name: string;
   readonly description?: string;
   /** zod, valibot, arktype or JSON Schema. @default no arguments */
   readonly inputSchema?: Schema;
   /** With plain JSON Schema the type of `input` is yours to state: the schema is what is checked. */
-  execute(input: SchemaOutput<Schema>, context: ToolContext): unknown;
+  execute(input: SchemaOutput<Schema>, context: ToolContext<Context>): unknown;
   /** @default "atMostOnce" */
   readonly effect?: ToolEffect;
   /** Like effect "idempotent", and a second call with the same arguments in the thread gets the first one's result. */
   readonly idempotent?: boolean;
   /** Asked after a crash about a call that was begun; may look the idempotency key up in what was called. */
-  verify?(input: SchemaOutput<Schema>, context: ToolContext): VerifiedOutcome | Promise<VerifiedOutcome>;
+  verify?(input: SchemaOutput<Schema>, context: ToolContext<Context>): VerifiedOutcome | Promise<VerifiedOutcome>;
   /** A person must agree first. @default false */
   readonly needsApproval?: boolean | NeedsApproval<Schema>["decide"];
   /** @default no limit */
@@ -63,7 +74,7 @@ interface NeedsApproval<Schema extends AnySchema> {
 }
 
 /** A tool as the loop uses it. Make one with `tool()`. */
-export interface Tool {
+export interface Tool<Context = unknown> {
   readonly name: string;
   readonly description: string | undefined;
   readonly schema: ReadySchema;
@@ -74,6 +85,10 @@ export interface Tool {
   execute(input: unknown, context: ToolContext): unknown;
   verify: ((input: unknown, context: ToolContext) => VerifiedOutcome | Promise<VerifiedOutcome>) | undefined;
   needsApproval(input: unknown): boolean | Promise<boolean>;
+  /** Whether there are calls of it that need approval. */
+  readonly mayNeedApproval?: boolean;
+  /** Never there: says to the types what the tool needs of a run's `context`. */
+  readonly "~context"?: (context: Context) => void;
 }
 
 const EFFECTS: ReadonlySet<unknown> = new Set(["pure", "idempotent", "atMostOnce"]);
@@ -82,7 +97,9 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const NO_ARGUMENTS: JsonSchema = { type: "object", properties: {}, additionalProperties: false };
 
 /** Declares a tool: what the model is told, how arguments are checked, and what a crash in the middle means. */
-export function tool<const Schema extends AnySchema>(options: ToolOptions<Schema>): Tool {
+export function tool<const Schema extends AnySchema, Context = unknown>(
+  options: ToolOptions<Schema, Context>,
+): Tool<Context> {
   assertToolOptions(options);
   const { name, execute, needsApproval = false, idempotent = false } = options;
   if (typeof name !== "string" || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {
@@ -107,6 +124,7 @@ export function tool<const Schema extends AnySchema>(options: ToolOptions<Schema
     timeoutMs,
     execute: execute as Tool["execute"],
     verify: options.verify as Tool["verify"],
+    mayNeedApproval: needsApproval !== false,
     needsApproval: (input) =>
       typeof needsApproval === "function" ? needsApproval(input as SchemaOutput<Schema>) : needsApproval,
   };

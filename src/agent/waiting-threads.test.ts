@@ -11,8 +11,10 @@ describe("an answer is refused, and nothing changes,", () => {
     await newProcess(store, tools, [asksFor("ann")]).run("go", { threadId: "t" });
     return store;
   };
-  const resume = (store: MemoryStore, interruptId: string, response: unknown): Promise<unknown> =>
-    Promise.resolve(newProcess(store, [paint([])], ["ready"]).resume({ threadId: "t", interruptId, response }));
+  const resume = (store: MemoryStore, interruptId: string, response: unknown, schema?: object): Promise<unknown> => {
+    const tools = [paint([], schema === undefined ? {} : { schema })];
+    return Promise.resolve(newProcess(store, tools, ["ready"]).resume({ threadId: "t", interruptId, response }));
+  };
   const refused = async (store: MemoryStore, interruptId: string, response: unknown): Promise<string> => {
     const before = await store.checkpointIds();
     const { code } = await failureOf(() => resume(store, interruptId, response));
@@ -34,9 +36,10 @@ describe("an answer is refused, and nothing changes,", () => {
   });
 
   test("that does not fit the question's schema; one that fits is taken", async () => {
-    const store = await waiting({ type: "string", enum: ["red", "blue"] });
+    const schema = { type: "string", enum: ["red", "blue"] };
+    const store = await waiting(schema);
     expect(await refused(store, "paint-ann/1", "mauve")).toBe("INVALID_ARGUMENT");
-    await resume(store, "paint-ann/1", "blue");
+    await resume(store, "paint-ann/1", "blue", schema);
     expect(await store.statuses()).toEqual(["succeeded"]);
   });
 

@@ -3,10 +3,14 @@
 export { FileCheckpointer, type FileCheckpointerOptions } from "./file/checkpointer.ts";
 export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./http/checkpointer.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./memory/checkpointer.ts";
+export { InMemoryStore, type InMemoryStoreOptions } from "./memory/store.ts";
 export { OCIBucketBackend, type OCIBucketOptions, ociBucketCheckpointer } from "./oci/checkpointer.ts";
 export { type OpensearchCheckpointerOptions, opensearchCheckpointer } from "./opensearch/checkpointer.ts";
 export { type OracleCheckpointerOptions, oracleCheckpointer } from "./oracle/checkpointer.ts";
 export { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./postgres/checkpointer.ts";
+export { type PostgresqlStoreOptions, postgresqlStore } from "./postgres/store.ts";
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./redis/checkpointer.ts";
+export { type RedisStoreOptions, redisStore } from "./redis/store.ts";
 export { S3BucketCheckpointer, type S3BucketOptions, s3BucketCheckpointer } from "./s3/checkpointer.ts";
 export { type SqliteCheckpointerOptions, sqliteCheckpointer } from "./sqlite/checkpointer.ts";
+export { type SqliteStoreOptions, sqliteStore } from "./sqlite/store.ts";

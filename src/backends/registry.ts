@@ -1,6 +1,8 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../checkpoint/context.ts";
 import type { KnownClient } from "../checkpoint/known-client.ts";
+import type { Store } from "../store/store.ts";
+import type { StoreOptions } from "../store/store-access.ts";
 
 /** What a backend's `checkpointer.ts` offers to those who only have a URL. */
 export interface BackendModule {
@@ -15,6 +17,19 @@ export interface BackendHints {
   readonly options?: Readonly<Record<string, string>>;
 }
 
+/** What a backend's `store.ts` offers to those who only have a URL. */
+export interface StoreModule {
+  /** A store for a URL with one of the backend's schemes. Opens nothing until it is used. */
+  openStoreUrl(url: string, options?: StoreOptions): Store;
+}
+
+/** A backend that also keeps items. */
+export interface StoreEntry {
+  /** The names at the package's root, as `store.ts` exports them. */
+  readonly names: { readonly values: readonly string[]; readonly types: readonly string[] };
+  readonly load: () => Promise<StoreModule>;
+}
+
 export interface BackendEntry {
   /** As people write it. */
   readonly title: string;
@@ -25,6 +40,8 @@ export interface BackendEntry {
   /** An example, for messages and docs. */
   readonly example: string;
   readonly load: () => Promise<BackendModule>;
+  /** Absent where it keeps threads only. */
+  readonly store?: StoreEntry;
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
   /** One of the packages will do. */
@@ -47,6 +64,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["memory"],
     example: "memory:",
     load: () => import("./memory/checkpointer.ts"),
+    store: {
+      names: { values: ["InMemoryStore"], types: ["InMemoryStoreOptions"] },
+      load: () => import("./memory/store.ts"),
+    },
     peers: {},
   },
   file: {
@@ -71,6 +92,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["sqlite"],
     example: "sqlite:./agents.db",
     load: () => import("./sqlite/checkpointer.ts"),
+    store: {
+      names: { values: ["sqliteStore"], types: ["SqliteStoreOptions"] },
+      load: () => import("./sqlite/store.ts"),
+    },
     peers: { "better-sqlite3": ">=12.8 <14" },
   },
   postgres: {
@@ -89,6 +114,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["postgres", "postgresql"],
     example: "postgres://localhost:5432/agents",
     load: () => import("./postgres/checkpointer.ts"),
+    store: {
+      names: { values: ["postgresqlStore"], types: ["PostgresqlStoreOptions"] },
+      load: () => import("./postgres/store.ts"),
+    },
     peers: { pg: ">=8.11 <9" },
     durability: "configured",
   },
@@ -125,6 +154,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["redis", "rediss", "valkey", "valkeys"],
     example: "redis://localhost:6379",
     load: () => import("./redis/checkpointer.ts"),
+    store: {
+      names: { values: ["redisStore"], types: ["RedisStoreOptions"] },
+      load: () => import("./redis/store.ts"),
+    },
     peers: { ioredis: ">=5.2.6 <7", redis: ">=5 <7" },
     eitherPeer: true,
     durability: "configured",

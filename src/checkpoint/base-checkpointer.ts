@@ -1,12 +1,17 @@
+import { optionsOf } from "../driver/options.ts";
 import type { Page } from "../driver/page.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import type { OpenCallsPolicy } from "../state/open-calls.ts";
+import type { Standing } from "../state/standing.ts";
 import { diffStates, type StateDiff } from "../state/state-diff.ts";
 import type { CapabilityFlag, CheckpointerCapabilities } from "./capabilities.ts";
+import { type InboxItem, type InboxOptions, readInbox } from "./inbox.ts";
 import type { Lease, LeaseOptions } from "./lease.ts";
 import { loadState } from "./loaded-state.ts";
-import { refOf } from "./options.ts";
+import { INBOX, refOf } from "./options.ts";
+import { type CallSettlement, settleCall } from "./settling-calls.ts";
 import type { WatchOptions } from "./watching.ts";
 
 /** Says "whatever is there now": gives up the protection against a second writer for one save. */
@@ -59,6 +64,10 @@ export interface CheckpointSummary {
   readonly bytes?: number;
   /** Where it stands in its thread; larger is newer. */
   readonly seq?: number;
+  /** What the thread waits for, as of this checkpoint; absent where it waits for nothing. */
+  readonly standing?: Standing;
+  /** Under which lease it was written, as of then: whoever wrote it may have renewed it or given it back since. */
+  readonly lease?: { readonly owner: string; readonly expiresAt: Date };
 }
 
 export interface ThreadSummary extends CheckpointSummary {
@@ -92,6 +101,21 @@ export interface VacuumReport {
 export interface ForkOptions {
   /** The checkpoint to start from. @default the newest */
   readonly at?: string;
+  /**
+   * Tool calls that have no outcome at that checkpoint. "settle": the new thread
+   * does not run them, and its model is told so. "keep": it runs them as well,
+   * with keys of its own. One that was begun is settled either way. @default "settle"
+   */
+  readonly openCalls?: OpenCallsPolicy;
+}
+
+export interface CopyOptions {
+  /**
+   * Tool calls that have no outcome in the newest checkpoint. "settle": as in a
+   * fork, by one more checkpoint. "keep": the copy is exact, keys included, for
+   * a thread that moves; both would run them. @default "settle"
+   */
+  readonly openCalls?: OpenCallsPolicy;
 }
 
 export interface ThreadStats {
@@ -109,6 +133,8 @@ export interface ThreadStats {
 export interface ListThreadsOptions extends PageOptions {
   /** `*` any run, `?` one character, backslash makes the next literal. @default "*" */
   readonly pattern?: string;
+  /** Only threads whose newest checkpoint waits for this, or for one of these. @default all */
+  readonly standing?: keyof Standing | readonly (keyof Standing)[];
 }
 
 const BRAND = Symbol.for("holdfast.Checkpointer");
@@ -199,7 +225,7 @@ export abstract class BaseCheckpointer {
     return this.#lacks("vacuum", "vacuum");
   }
 
-  copyThread(_source: string, _target: string): Promise<boolean> {
+  copyThread(_source: string, _target: string, _options?: CopyOptions): Promise<boolean> {
     return this.#lacks("branching", "copyThread");
   }
 
@@ -213,6 +239,16 @@ export abstract class BaseCheckpointer {
 
   listWithMetadata(_options?: ListThreadsOptions): Promise<Page<ThreadSummary>> {
     return this.#lacks("listWithMetadata", "listWithMetadata");
+  }
+
+  /** What waits for people, thread by thread: questions, requests for approval, calls whose outcome nobody knows. */
+  inbox(options?: InboxOptions): Promise<Page<InboxItem>> {
+    return readInbox(this, optionsOf("inbox", options, INBOX));
+  }
+
+  /** Says how a call in doubt ended, for somebody who found out. It is recorded with the call. */
+  settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
+    return settleCall(this, threadId, toolCallId, settlement);
   }
 
   withLease<T>(_threadId: string, _work: (lease: Lease) => Promise<T>, _options?: LeaseOptions): Promise<T> {

@@ -1,12 +1,19 @@
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { forAnotherThread, type OpenCallsPolicy, openCallsIn } from "../state/open-calls.ts";
+import { withStanding } from "../state/standing.ts";
 import { headOf, rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
 import { fits, mayFit, planBase, wordsToAppend } from "./plan-record.ts";
+import { stateAt } from "./position.ts";
 import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
+import { saveState } from "./saving.ts";
+import { metadataOf } from "./summary.ts";
 import { targetExists } from "./target-exists.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { LogChain } from "./thread-log.ts";
 
 /**
@@ -18,7 +25,7 @@ export async function forkThread(
   context: CheckpointContext,
   source: string,
   target: string,
-  at: string | undefined,
+  { at, openCalls }: { readonly at: string | undefined; readonly openCalls: OpenCallsPolicy },
 ): Promise<string> {
   assertThreadId(source);
   assertThreadId(target);
@@ -28,12 +35,14 @@ export async function forkThread(
   if (chain === undefined || found === undefined) throw noSource(source, at);
   const seq = at === undefined ? headOf(chain) : found.seq;
   if (seq === 0) throw noSource(source, at);
-  const { record, header, fields } = rebuild(chain, seq);
+  const { record, header, fields: whole } = rebuild(chain, seq);
+  const { fields } = forAnotherThread(AgentState.fromFields(whole), openCalls, { now: context.now(), newKey: newId });
   const ttlMs = await timeLeft(context, source, chain.generation);
   const forkedFrom = { threadId: source, checkpointId: record.checkpointId ?? "" };
   const planned = mayFit(fields, context.log.capabilities) ? planBase(fields, fields.messages) : undefined;
   if (planned === undefined || !fits(planned, context.log.capabilities)) {
-    return copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs);
+    const settled = fields === whole ? undefined : { before: { fields: whole, chain: header.chain }, after: fields };
+    return copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs, settled);
   }
   const [writeId, checkpointId] = [newId(), newId()];
   const request = {
@@ -53,8 +62,9 @@ export async function forkThread(
         createdAt: context.now(),
         buildsOn: 0,
         schema: header.schema,
-        messageCount: header.messageCount,
+        messageCount: fields.messages.length,
         chain: planned.chain,
+        ...withStanding(fields),
         thread: { forkedFrom },
       },
     }),
@@ -87,7 +97,12 @@ const readForFork = (
  * when there is nothing to copy: a thread without a checkpoint, which only
  * somebody's lease keeps, is nothing to anybody else.
  */
-export async function copyThread(context: CheckpointContext, source: string, target: string): Promise<boolean> {
+export async function copyThread(
+  context: CheckpointContext,
+  source: string,
+  target: string,
+  openCalls: OpenCallsPolicy,
+): Promise<boolean> {
   assertThreadId(source);
   assertThreadId(target);
   if (source === target) throw targetExists(context, target);
@@ -96,11 +111,35 @@ export async function copyThread(context: CheckpointContext, source: string, tar
   const tail = await context.call(place, (log) => log.tail(source));
   if (tail === undefined || tail.entry.head === 0) return false;
   const copied = await context.call(place, (log) => log.copy(source, target, generation));
-  if (copied !== "target exists") return copied === "copied";
-  // The target may be this very copy: its answer was lost and the call was made again.
-  const there = await context.call(place, (log) => log.tail(target));
-  if (there?.generation === generation) return true;
-  throw targetExists(context, target);
+  if (copied === "no source") return false;
+  if (copied === "target exists") {
+    // The target may be this very copy: its answer was lost and the call was made again.
+    const there = await context.call(place, (log) => log.tail(target));
+    if (there?.generation !== generation) throw targetExists(context, target);
+  }
+  // A graph has no calls: what its tasks wrote waits in the copy as it does in the source.
+  const isAgents = !isGraphs(openHeader(tail.entry).thread);
+  if (openCalls === "settle" && isAgents) await settleCopy(context, target, generation);
+  return true;
+}
+
+/** A copy whose open calls cannot be settled is taken away again: somebody would run them a second time. */
+async function settleCopy(context: CheckpointContext, target: string, generation: string): Promise<void> {
+  const place = { operation: "copyThread", threadId: target };
+  const chain = await context.call(place, (log) => log.readTail(target));
+  if (chain === undefined || chain.generation !== generation) return;
+  try {
+    const seq = headOf(chain);
+    const { record, fields } = rebuild(chain, seq);
+    if (openCallsIn(fields).length === 0) return;
+    const state = stateAt(context, target, chain, seq);
+    const settled = forAnotherThread(state, "settle", { now: context.now(), newKey: newId });
+    await saveState(context, settled, target, { metadata: metadataOf(record) });
+  } catch (error) {
+    const unchanged = { generation, seq: chain.tail.seq };
+    await context.call(place, (log) => log.remove(target, unchanged)).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** The fork points behind a thread, nearest first, as far as the threads still exist. */

@@ -1,7 +1,12 @@
+import type { Access } from "../driver/access.ts";
 import type { Durability } from "../driver/durability.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
-/** What a checkpointer can do. True means that it works; false means that the call throws `UNSUPPORTED` naming the flag. */
+/**
+ * What a checkpointer can do. True means that it works; false means that the call
+ * throws `UNSUPPORTED` naming the flag. With `access: "read"` whatever writes is
+ * false, and throws `PERMISSION_DENIED` naming that option.
+ */
 export interface CheckpointerCapabilities {
   /** `search()`: full text over every stored checkpoint. */
   readonly search: boolean;
@@ -78,20 +83,21 @@ export const capabilities = (advertised: Partial<CheckpointerCapabilities>): Che
   Object.freeze({ ...NO_CAPABILITIES, ...advertised });
 
 /** What the class above makes of a driver's. */
-export function capabilitiesOf(log: ThreadLog): CheckpointerCapabilities {
+export function capabilitiesOf(log: ThreadLog, access: Access): CheckpointerCapabilities {
+  const mayWrite = access === "write";
   const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes } = log.capabilities;
   return Object.freeze({
     search: listThreads,
     metadataQuery: listThreads,
-    vacuum: listThreads,
-    branching: true,
-    ttl,
+    vacuum: listThreads && mayWrite,
+    branching: mayWrite,
+    ttl: ttl && mayWrite,
     listThreads,
     listWithMetadata: listThreads,
     persistentCheckpointIds: durability !== "memory",
-    conditionalSave: conditionalAppend,
+    conditionalSave: conditionalAppend && mayWrite,
     history: true,
-    lease: conditionalAppend,
+    lease: conditionalAppend && mayWrite,
     watch: true,
     searchMethod: listThreads ? (log.search === undefined ? "scan" : "index") : "none",
     durability,

@@ -12,6 +12,7 @@ import {
   BaseCheckpointer,
   type CheckpointRef,
   type CheckpointSummary,
+  type CopyOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -30,12 +31,25 @@ import { type CheckpointContext, type CheckpointerOptions, openContext } from ".
 import { deleteCheckpoint, removeThread } from "./editing.ts";
 import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
 import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
-import { FIND, FORK, LEASE, LIST_THREADS, pageOptionsOf, refOf, saveOptionsOf, VACUUM, WATCH } from "./options.ts";
+import {
+  COPY,
+  FIND,
+  FORK,
+  LEASE,
+  LIST_THREADS,
+  openCallsOf,
+  pageOptionsOf,
+  refOf,
+  saveOptionsOf,
+  VACUUM,
+  WATCH,
+} from "./options.ts";
 import { stateAt } from "./position.ts";
 import type { ForkPoint } from "./record.ts";
 import { assertVacuumOptions, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
 import { searchThreads } from "./searching.ts";
+import type { CallSettlement } from "./settling-calls.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
@@ -56,7 +70,7 @@ export class Checkpointer extends BaseCheckpointer {
     assertThreadLog(log);
     this.#context = openContext(this, log, options);
     this.#logCapabilities = log.capabilities;
-    this.#capabilities = capabilitiesOf(log);
+    this.#capabilities = capabilitiesOf(this.#context.log, this.#context.access);
   }
 
   /** What this storage can, as it is configured. A remote one is known for certain after `connect()` or any first use. */
@@ -65,10 +79,10 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   #known(): CheckpointerCapabilities {
-    const { log } = this.#context;
+    const { log, access } = this.#context;
     if (log.capabilities !== this.#logCapabilities) {
       this.#logCapabilities = log.capabilities;
-      this.#capabilities = capabilitiesOf(log);
+      this.#capabilities = capabilitiesOf(log, access);
     }
     return this.#capabilities;
   }
@@ -87,7 +101,7 @@ export class Checkpointer extends BaseCheckpointer {
     given?: string | SaveOptions,
     metadata?: Readonly<Record<string, unknown>>,
   ): Promise<string> {
-    this.#assertOpen("save");
+    this.#assertMayWrite("save");
     const options = saveOptionsOf(given, metadata);
     if (options.ttlSeconds !== undefined) await this.#assertCan("ttl", "ttlSeconds");
     if (options.lease !== undefined) await this.#assertCan("lease", "a lease");
@@ -148,6 +162,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** One checkpoint, `delete("t1", { checkpointId })` or `delete("t1", checkpointId)`; or the whole thread. */
   async delete(threadId: string, ref?: string | CheckpointRef): Promise<boolean> {
+    this.#assertMayWrite("delete");
     const { checkpointId } = refOf("delete", ref);
     const place = this.#named("delete", threadId, checkpointId);
     if (checkpointId !== undefined) {
@@ -184,22 +199,32 @@ export class Checkpointer extends BaseCheckpointer {
   override async vacuum(given?: VacuumOptions): Promise<VacuumReport> {
     this.#assertOpen("vacuum");
     const options = optionsOf("vacuum", given, VACUUM);
-    await this.#assertCan("vacuum", "vacuum()");
+    if (options.dryRun !== true) this.#context.assertMayWrite("vacuum");
+    // A dry run only looks, so that read access has it wherever threads can be listed.
+    await this.#assertCan(this.#context.access === "read" ? "listThreads" : "vacuum", "vacuum()");
     assertVacuumOptions(options);
     return vacuumThreads(this.#context, options);
   }
 
   /** Copies the whole history to a new thread. False when the source is not there. */
-  override async copyThread(source: string, target: string): Promise<boolean> {
-    this.#assertOpen("copyThread");
-    return copyThread(this.#context, source, target);
+  override async copyThread(source: string, target: string, given?: CopyOptions): Promise<boolean> {
+    this.#assertMayWrite("copyThread");
+    const openCalls = openCallsOf("copyThread", optionsOf("copyThread", given, COPY));
+    return copyThread(this.#context, source, target, openCalls);
+  }
+
+  override async settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
+    this.#assertMayWrite("settleCall");
+    return super.settleCall(threadId, toolCallId, settlement);
   }
 
   /** Starts a new thread from a checkpoint of another; returns the new thread's first checkpoint id. */
   override async fork(source: string, target: string, given?: string | ForkOptions): Promise<string> {
+    this.#assertMayWrite("fork");
     const place = this.#named("fork", source, undefined);
-    const { at } = typeof given === "string" ? { at: given } : optionsOf("fork", given, FORK);
-    return this.#context.guard(place, () => forkThread(this.#context, source, target, at));
+    const options = typeof given === "string" ? { at: given } : optionsOf("fork", given, FORK);
+    const openCalls = openCallsOf("fork", options);
+    return this.#context.guard(place, () => forkThread(this.#context, source, target, { at: options.at, openCalls }));
   }
 
   /** The checkpoints this thread was forked from, nearest first, as far as those threads still exist. */
@@ -235,6 +260,7 @@ export class Checkpointer extends BaseCheckpointer {
 
   /** Runs `work` as the thread's only writer; pass the lease to every `save` inside. */
   override async withLease<T>(threadId: string, work: (lease: Lease) => Promise<T>, given?: LeaseOptions): Promise<T> {
+    this.#assertMayWrite("withLease");
     this.#named("withLease", threadId, undefined);
     const options = optionsOf("withLease", given, LEASE);
     if (typeof work !== "function") throw new TypeError("withLease() takes the thread id, the work, then its options");
@@ -279,6 +305,11 @@ export class Checkpointer extends BaseCheckpointer {
     throw new StateError("CLOSED", `${name}: ${operation} after close(); open the checkpointer again`, {
       backend: name,
     });
+  }
+
+  #assertMayWrite(operation: string): void {
+    this.#assertOpen(operation);
+    this.#context.assertMayWrite(operation);
   }
 
   async #assertCan(flag: CapabilityFlag, what: string): Promise<void> {

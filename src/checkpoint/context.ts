@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { type Access, assertAccess, readOnlyAccess } from "../driver/access.ts";
 import { asStateError, type CallPlace, callDriver, policyFor, type RetryPolicy, retrying } from "../driver/call.ts";
 import type { Durability } from "../driver/durability.ts";
 import { assertDurability, warnOfWeaker } from "../driver/durability.ts";
@@ -8,6 +9,7 @@ import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { StateSchema } from "../state/state-schema.ts";
 import { DeferredIndex } from "./deferred-index.ts";
+import { ReadOnlyLog } from "./read-only-log.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
 export interface CheckpointerOptions {
@@ -18,11 +20,18 @@ export interface CheckpointerOptions {
   readonly now?: () => number;
   /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
   readonly durability?: Durability;
+  /**
+   * `"read"` is for looking: nothing is created, migrated, indexed, locked or
+   * tidied up, a store that is not there is `NOT_FOUND`, and everything that would
+   * write is `PERMISSION_DENIED` before anything is sent. @default "write"
+   */
+  readonly access?: Access;
 }
 
 /** What the features above a log share: the driver behind one guarded call, a clock, and names. */
 export class CheckpointContext {
   readonly log: ThreadLog;
+  readonly access: Access;
   readonly schema: StateSchema | undefined;
   readonly now: () => number;
   /** Under which a state remembers who knows its place. */
@@ -36,9 +45,11 @@ export class CheckpointContext {
 
   constructor(log: ThreadLog, options: CheckpointerOptions) {
     assertDurability(options.durability);
+    assertAccess(options.access);
     // Every call that waits is one.
     setMaxListeners(0, this.#closing.signal);
-    this.log = log;
+    this.access = options.access ?? "write";
+    this.log = this.access === "read" ? new ReadOnlyLog(log) : log;
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
     this.#retry = options.retry ?? {};
@@ -63,6 +74,11 @@ export class CheckpointContext {
   /** Ends what waits: pauses between attempts, watches, an indexing under way. */
   beginClosing(): void {
     this.#closing.abort(new StateError("CLOSED", "the checkpointer was closed meanwhile"));
+  }
+
+  /** The first thing that is asked of whatever writes: with read access it reads nothing and waits for nothing. */
+  assertMayWrite(operation: string): void {
+    if (this.access === "read") throw asStateError(this.log, { operation }, readOnlyAccess());
   }
 
   #policy(): RetryPolicy {
@@ -105,6 +121,12 @@ const contexts = new WeakMap<object, CheckpointContext>();
 /** The context of a new checkpointer. */
 export function openContext(owner: object, log: ThreadLog, options: CheckpointerOptions): CheckpointContext {
   const context = new CheckpointContext(log, options);
+  contexts.set(owner, context);
+  return context;
+}
+
+/** The context of a checkpointer for something else that stands on its storage. */
+export function shareContext(owner: object, context: CheckpointContext): CheckpointContext {
   contexts.set(owner, context);
   return context;
 }

@@ -1,7 +1,9 @@
 import { newId } from "../driver/new-id.ts";
+import { withStanding } from "../state/standing.ts";
+import type { StateFields } from "../state/state-fields.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
-import { wordsToAppend } from "./plan-record.ts";
+import { type PlannedFrom, planBody, wordsToAppend } from "./plan-record.ts";
 import { type ForkPoint, openRecord, sealRecord } from "./record.ts";
 import { isStep } from "./steps.ts";
 import { targetExists } from "./target-exists.ts";
@@ -19,36 +21,41 @@ export async function copyChain(
   records: readonly LogRecord[],
   forkedFrom: ForkPoint,
   ttlMs: number | undefined,
+  change: ChangedState | undefined,
 ): Promise<string> {
   const checkpointId = newId();
   const place = { operation: "fork", threadId: target };
   let generation = newId();
   let [tail, first] = [0, 1];
-  const append = async (record: LogRecord, isLast: boolean): Promise<AppendOutcome> => {
-    const copy = copied(context, record, {
-      seq: tail + 1,
-      base: first,
-      forkedFrom,
-      named: isLast ? checkpointId : undefined,
-    });
-    const dropBelow = record === records[0] && tail > 0 ? { dropBelow: first } : {};
+  const sources = change === undefined ? records : [...records, change];
+  const append = async (source: LogRecord | ChangedState, isLast: boolean): Promise<AppendOutcome> => {
+    const named = isLast ? checkpointId : undefined;
+    const at = { seq: tail + 1, base: first, forkedFrom, named };
+    const copy = "after" in source ? changed(context, records, source, at) : copied(context, source, at);
+    const dropBelow = source === records[0] && tail > 0 ? { dropBelow: first } : {};
     const request = { generation, expected: tail, record: copy, ...dropBelow, ...(ttlMs !== undefined && { ttlMs }) };
     const outcome = await context.call(place, (log) => log.append(target, request));
     return outcome.appended || outcome.occupant?.writeId !== copy.writeId ? outcome : { appended: true };
   };
-  for (const [index, record] of records.entries()) {
-    const isLast = index === records.length - 1;
-    let outcome = await append(record, isLast);
+  for (const [index, source] of sources.entries()) {
+    const isLast = index === sources.length - 1;
+    let outcome = await append(source, isLast);
     if (!outcome.appended && index === 0 && outcome.tail?.head === 0 && isStep(outcome.tail)) {
       generation = outcome.generation ?? generation;
       tail = outcome.tail.seq;
       first = tail + 1;
-      outcome = await append(record, isLast);
+      outcome = await append(source, isLast);
     }
     if (!outcome.appended) throw targetExists(context, target);
     tail++;
   }
   return checkpointId;
+}
+
+/** What the new thread's state is, where it is not quite that of the records. */
+export interface ChangedState {
+  readonly before: PlannedFrom;
+  readonly after: StateFields;
 }
 
 interface Place {
@@ -57,6 +64,39 @@ interface Place {
   readonly forkedFrom: ForkPoint;
   /** The id of the checkpoint; `undefined` for a step. */
   readonly named: string | undefined;
+}
+
+/** One more record, which turns the state of the copied ones into the changed one. */
+function changed(
+  context: CheckpointContext,
+  records: readonly LogRecord[],
+  { before, after }: ChangedState,
+  { seq, base, forkedFrom, named }: Place,
+): LogRecord {
+  const last = records.at(-1) as LogRecord;
+  const planned = planBody(after, before, context.log.capabilities);
+  const isBase = planned.kind === "base";
+  return sealRecord({
+    seq,
+    writeId: newId(),
+    base: isBase ? seq : base,
+    head: named === undefined ? 0 : seq,
+    checkpointId: named,
+    metadata: named === undefined ? undefined : last.metadata,
+    body: planned.body,
+    words: wordsToAppend(context.log, planned.newMessages),
+    fields: {
+      kind: planned.kind,
+      createdAt: context.now(),
+      buildsOn: isBase ? 0 : seq - 1,
+      schema: openRecord(last).schema,
+      messageCount: after.messages.length,
+      chain: planned.chain,
+      ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
+      ...withStanding(after),
+      thread: { forkedFrom },
+    },
+  });
 }
 
 function copied(context: CheckpointContext, record: LogRecord, { seq, base, forkedFrom, named }: Place): LogRecord {

@@ -3,9 +3,11 @@ import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { globMatcher, globPrefix } from "../internal/glob.ts";
 import { encodeText } from "../state/codec.ts";
+import type { Standing } from "../state/standing.ts";
 import type { FindOptions, ListThreadsOptions } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { hasMember } from "./metadata.ts";
+import { openHeader } from "./record.ts";
 import { type FoundThreads, metadataOf } from "./summary.ts";
 import type { LogPage, ThreadEntry, ThreadLog } from "./thread-log.ts";
 
@@ -30,13 +32,43 @@ export async function findThreads(context: CheckpointContext, options: ListThrea
   const { pattern = "*" } = options;
   if (typeof pattern !== "string") throw new StateError("INVALID_ARGUMENT", "pattern must be a string");
   const matches = globMatcher(pattern);
+  const wanted = wantedStanding(options.standing);
+  const warnings = new Warnings();
   const query = {
     prefix: globPrefix(pattern),
     limit: checkedLimit(options.limit, 100),
     cursor: openCursor("threads", options.cursor),
   };
-  const found = await gather(context, query, ({ threadId }) => matches(threadId));
-  return { items: found.items, cursor: sealCursor("threads", found.cursor), warnings: new Warnings() };
+  const test = (thread: ThreadEntry): boolean =>
+    matches(thread.threadId) && (wanted === undefined || standsSo(thread, wanted, warnings));
+  const found = await gather(context, query, test);
+  return { items: found.items, cursor: sealCursor("threads", found.cursor), warnings };
+}
+
+const STANDINGS: Readonly<Record<keyof Standing, true>> = {
+  waiting: true,
+  open: true,
+  inDoubt: true,
+  unfinished: true,
+  stopped: true,
+};
+
+function wantedStanding(given: ListThreadsOptions["standing"]): readonly (keyof Standing)[] | undefined {
+  if (given === undefined) return undefined;
+  const wanted = [given].flat() as (keyof Standing)[];
+  const names = Object.keys(STANDINGS).map((name) => JSON.stringify(name));
+  if (wanted.length > 0 && wanted.every((name) => Object.hasOwn(STANDINGS, name))) return wanted;
+  throw new StateError("INVALID_ARGUMENT", `standing must be one or more of ${names.join(", ")}`);
+}
+
+function standsSo({ threadId, head }: ThreadEntry, wanted: readonly (keyof Standing)[], warnings: Warnings): boolean {
+  try {
+    const { standing } = openHeader(head);
+    return wanted.some((name) => standing?.[name] !== undefined);
+  } catch (error) {
+    warnings.note(error, threadId);
+    return false;
+  }
 }
 
 /** Threads whose newest checkpoint's metadata has exactly this value under this key. */

@@ -1,6 +1,9 @@
 import { invalid, isPlainObject, type Names, optionsOf } from "../driver/options.ts";
+import { described } from "../internal/known-options.ts";
+import type { OpenCallsPolicy } from "../state/open-calls.ts";
 import type {
   CheckpointRef,
+  CopyOptions,
   FindOptions,
   ForkOptions,
   ListThreadsOptions,
@@ -9,6 +12,7 @@ import type {
   ThreadSearchHit,
   VacuumOptions,
 } from "./base-checkpointer.ts";
+import type { InboxOptions } from "./inbox.ts";
 import type { LeaseOptions } from "./lease.ts";
 import type { WatchOptions } from "./watching.ts";
 
@@ -45,6 +49,8 @@ const SUMMARY: Names<ThreadSearchHit> = {
   metadata: true,
   bytes: true,
   seq: true,
+  standing: true,
+  lease: true,
   score: true,
 };
 const PAGE: Names<PageOptions> = { limit: true, cursor: true };
@@ -57,8 +63,15 @@ const SAVE: Names<SaveOptions> = {
   ttlSeconds: true,
 };
 export const FIND: Names<FindOptions> = { ...PAGE, threadPrefix: true };
-export const LIST_THREADS: Names<ListThreadsOptions> = { ...PAGE, pattern: true };
+export const LIST_THREADS: Names<ListThreadsOptions> = { ...PAGE, pattern: true, standing: true };
+export const INBOX: Names<InboxOptions> = { ...PAGE, threadPrefix: true };
 export const VACUUM: Names<VacuumOptions> = { olderThanDays: true, keepLast: true, dryRun: true };
-export const FORK: Names<ForkOptions> = { at: true };
+export const FORK: Names<ForkOptions> = { at: true, openCalls: true };
+export const COPY: Names<CopyOptions> = { openCalls: true };
+
+export function openCallsOf(method: string, { openCalls = "settle" }: CopyOptions): OpenCallsPolicy {
+  if (openCalls === "settle" || openCalls === "keep") return openCalls;
+  throw invalid(`${method}(): openCalls must be "settle" or "keep", not ${described(openCalls)}`);
+}
 export const LEASE: Names<LeaseOptions> = { owner: true, ttlMs: true, waitMs: true, signal: true };
 export const WATCH: Names<WatchOptions> = { signal: true, pollMs: true };

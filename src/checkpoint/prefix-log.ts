@@ -1,5 +1,6 @@
 import { assertThreadId, assertThreadPrefix, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
+import { layeredMethod, type OptionalMethod } from "./layered-method.ts";
 import type {
   AppendOutcome,
   AppendRequest,
@@ -16,8 +17,6 @@ import type {
 
 /** As many as any log is asked for at once. */
 const MOST_HITS = 10_000;
-
-type OptionalMethod = "connect" | "search" | "catchUp" | "queryMetadata" | "subscribe" | "now" | "declined";
 
 /**
  * A part of another log, as a log of its own: inside, every thread's id lies
@@ -137,32 +136,32 @@ export class PrefixLog implements ThreadLog {
   #optionalMethods(): Readonly<Record<OptionalMethod, PropertyDescriptor>> {
     const inner = this.#inner;
     return {
-      connect: passed(inner, "connect", (connect) => async () => {
+      connect: layeredMethod(inner, "connect", (connect) => async () => {
         this.#opened();
         await connect();
       }),
-      search: passed(inner, "search", (search) => async (words, options) => {
+      search: layeredMethod(inner, "search", (search) => async (words, options) => {
         this.#opened();
         return this.#best(options.limit, (limit) => search(words, { ...this.#within(options), limit }));
       }),
       // The index is one for the whole log below, so this reaches records of threads that are not seen here.
-      catchUp: passed(inner, "catchUp", (catchUp) => async (wordsOf, signal) => {
+      catchUp: layeredMethod(inner, "catchUp", (catchUp) => async (wordsOf, signal) => {
         this.#opened();
         await catchUp(wordsOf, signal);
       }),
-      queryMetadata: passed(inner, "queryMetadata", (queryMetadata) => async (key, valueJson, options) => {
+      queryMetadata: layeredMethod(inner, "queryMetadata", (queryMetadata) => async (key, valueJson, options) => {
         this.#opened();
         return this.#page(await queryMetadata(key, valueJson, this.#within(options)));
       }),
-      subscribe: passed(inner, "subscribe", (subscribe) => (threadId, onChange) => {
+      subscribe: layeredMethod(inner, "subscribe", (subscribe) => (threadId, onChange) => {
         this.#opened();
         return this.#untilClosed(subscribe(this.#inside(threadId), onChange));
       }),
-      now: passed(inner, "now", (now) => async () => {
+      now: layeredMethod(inner, "now", (now) => async () => {
         this.#opened();
         return now();
       }),
-      declined: passed(inner, "declined", (declined) => declined),
+      declined: layeredMethod(inner, "declined", (declined) => declined),
     };
   }
 
@@ -214,15 +213,3 @@ export class PrefixLog implements ThreadLog {
     throw new StateError("CLOSED", "used after close(); the log below may still be open");
   }
 }
-
-/** The property of a layer that has this method, made of the one below, whenever the log below has it. */
-const passed = <Name extends OptionalMethod>(
-  inner: ThreadLog,
-  name: Name,
-  layered: (method: NonNullable<ThreadLog[Name]>) => NonNullable<ThreadLog[Name]>,
-): PropertyDescriptor => ({
-  get: () => {
-    const method = inner[name];
-    return method && layered(method.bind(inner) as NonNullable<ThreadLog[Name]>);
-  },
-});

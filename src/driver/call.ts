@@ -29,6 +29,8 @@ export interface CallPlace {
   readonly operation: string;
   readonly threadId?: string;
   readonly checkpointId?: string;
+  /** Of a store: the namespace and the key, as people read them. */
+  readonly item?: string;
 }
 
 /**
@@ -101,7 +103,8 @@ export function asStateError(
   return new StateError(code, `${where(driver, place)}: ${reason}`, { ...context, cause: redactCause(error, secrets) });
 }
 
-function where(driver: Pick<Driver, "name">, { operation, threadId }: CallPlace): string {
-  const which = threadId === undefined ? "" : ` for thread ${JSON.stringify(threadId)}`;
+function where(driver: Pick<Driver, "name">, { operation, threadId, item }: CallPlace): string {
+  const ofItem = item === undefined ? "" : ` for ${item}`;
+  const which = threadId === undefined ? ofItem : ` for thread ${JSON.stringify(threadId)}`;
   return `${driver.name}: ${operation} failed${which}`;
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, StateError } from "../errors.ts";
+import { noStoreHere } from "./access.ts";
 import { invalid } from "./options.ts";
 
 /**
@@ -65,6 +66,21 @@ export async function migrate(store: MigratedStore, parts: readonly Part[]): Pro
   }
 }
 
+/**
+ * For read access, which migrates nothing: refuses parts that are not there, and
+ * those of an older or a newer version. `where` says where they were looked for.
+ */
+export async function assertMigrated(store: MigratedStore, parts: readonly Part[], where: string): Promise<void> {
+  const found = await store.versions();
+  if (migrationsFrom(found, parts, store.table).length === 0) return;
+  const [absent] = parts.filter(({ name }) => versionOf(found, name) === 0);
+  if (absent !== undefined) throw noStoreHere(`${where} has no tables of "${absent.name}"`);
+  throw new StateError(
+    "INCOMPATIBLE",
+    `${outdatedParts(found, parts)}. With access: "read" nothing is migrated: ${store.remedy(found)}`,
+  );
+}
+
 /** The statements that bring the parts from the versions `found` up to date, in order. Empty where they are. */
 export function migrationsFrom(
   found: Versions | undefined,
@@ -78,6 +94,16 @@ export function migrationsFrom(
     return [...migrations.slice(version).flat(), table.write(name, migrations.length)];
   });
   return found === undefined && changes.length > 0 ? [table.create, ...changes] : changes;
+}
+
+/** Those of the parts that a person named, or all; a name that is none is refused. */
+export function partsNamed(names: readonly string[] | undefined, parts: readonly Part[]): readonly Part[] {
+  if (names === undefined) return parts;
+  for (const name of names) {
+    if (parts.some((part) => part.name === name)) continue;
+    throw invalid(`there is no part ${JSON.stringify(name)}; known: ${parts.map((known) => known.name).join(", ")}`);
+  }
+  return parts.filter(({ name }) => names.includes(name));
 }
 
 /** Versions that a person wrote down: refused unless each names a part and a version that it had. */
@@ -113,12 +139,17 @@ function mayNotChange(
   parts: readonly Part[],
   cause?: unknown,
 ): StateError {
+  const what = outdatedParts(found, parts);
+  const message = `${what}, and this connection may not create or change them: ${store.remedy(found)}`;
+  return new StateError("PERMISSION_DENIED", message, { cause });
+}
+
+function outdatedParts(found: Versions | undefined, parts: readonly Part[]): string {
   const outdated = parts.filter(({ name, migrations }) => versionOf(found, name) < migrations.length);
   const what = outdated.map(({ name, migrations }) => {
     const version = versionOf(found, name);
     if (version === 0) return `the tables of "${name}" are not there`;
     return `the tables of "${name}" have version ${version} and need ${migrations.length}`;
   });
-  const message = `${what.join(", ")}, and this connection may not create or change them: ${store.remedy(found)}`;
-  return new StateError("PERMISSION_DENIED", message, { cause });
+  return what.join(", ");
 }

@@ -8,6 +8,7 @@ const SHARED: OptionKinds = {
   retry: "object",
   now: "function",
   durability: "string",
+  access: "string",
 };
 
 /** Options and their kinds. */

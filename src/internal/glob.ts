@@ -56,3 +56,6 @@ function tokensOf(pattern: string): readonly Token[] {
   if (escaped) tokens.push("\\");
   return tokens;
 }
+
+/** The pattern of everything that begins with this text, whatever characters are in it. */
+export const globOfPrefix = (prefix: string): string => `${prefix.replace(/[*?\\]/g, "\\$&")}*`;

@@ -21,6 +21,9 @@ export interface Model {
    * soon and throws the signal's reason.
    */
   stream(request: ModelRequest): AsyncIterable<ModelPart>;
+
+  /** How many tokens a request and its answer may have together, where that is known. */
+  readonly contextWindow?: number;
 }
 
 export interface ModelRequest {
@@ -75,7 +78,8 @@ export type ModelPart =
       readonly providerMetadata?: ProviderMetadata;
     };
 
-export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "error" | "other";
+/** `refusal`: the model itself does not want to answer; `content-filter`: the provider cut it off. */
+export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "refusal" | "error" | "other";
 
 export interface ModelUsage {
   readonly inputTokens: number;

@@ -27,15 +27,7 @@ const OPTIONS: OptionKinds<ModelStringOptions> = {
 export async function modelFromString(name: string, options: ModelStringOptions = {}): Promise<Model> {
   if (typeof name !== "string") throw new TypeError('modelFromString() takes a string like "openai:gpt-5"');
   assertKnownOptions("modelFromString()", options, OPTIONS);
-  const [, providerName = "", modelId = ""] = /^([^:]*):(.*)$/s.exec(name) ?? [];
-  const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined;
-  if (provider === undefined || modelId.trim() === "") {
-    const examples = Object.values(PROVIDERS).map(({ example }) => example);
-    throw new StateError(
-      "INVALID_ARGUMENT",
-      `no model for the string ${JSON.stringify(name)}; it looks like one of ${examples.join(", ")}`,
-    );
-  }
+  const { provider, modelId } = parseModelString(name);
   const sdk = await importPackage(provider, options);
   const { open } = await provider.load();
   const { languageModel, secrets } = await open(sdk, modelId, options);
@@ -47,6 +39,20 @@ export async function modelFromString(name: string, options: ModelStringOptions 
     ...(download !== undefined && { download }),
     ...(onWarning !== undefined && { onWarning }),
   });
+}
+
+/** Whose model a string names; refused where it is nobody's. Loads nothing. */
+export function parseModelString(name: string): { readonly provider: ProviderEntry; readonly modelId: string } {
+  const [, providerName = "", modelId = ""] = /^([^:]*):(.*)$/s.exec(name) ?? [];
+  const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined;
+  if (provider === undefined || modelId.trim() === "") {
+    const examples = Object.values(PROVIDERS).map(({ example }) => example);
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `no model for the string ${JSON.stringify(name)}; it looks like one of ${examples.join(", ")}`,
+    );
+  }
+  return { provider, modelId };
 }
 
 async function importPackage({ peers }: ProviderEntry, options: ModelStringOptions): Promise<unknown> {

@@ -148,8 +148,13 @@ class Service {
     this.#limiter.take(principal.key);
     this.#onAdmitted(principal, (call.env ?? {}) as object);
     const needed = route?.access ?? "any token";
-    if (needed === "any token" || principal.scopes.has(needed)) return principal;
-    throw new Refusal("PERMISSION_DENIED", `this needs a token with the scope ${needed}`);
+    if (needed !== "any token" && !principal.scopes.has(needed)) {
+      throw new Refusal("PERMISSION_DENIED", `this needs a token with the scope ${needed}`);
+    }
+    if (this.#settings.context.access === "read" && (needed === "threads:write" || needed === "threads:delete")) {
+      throw new Refusal("PERMISSION_DENIED", 'this service only reads: its storage was opened with access: "read"');
+    }
+    return principal;
   }
 
   #assertWelcome(call: Context): void {

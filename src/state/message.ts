@@ -60,7 +60,17 @@ export interface AssistantMessage extends MessageFields {
   readonly toolCalls?: readonly ToolCall[];
   /** Set when the model's stream ended before it finished. */
   readonly incomplete?: boolean;
+  /** Why the model stopped, where it did not simply finish. */
+  readonly finishReason?: UnusualFinish;
 }
+
+/**
+ * `length`: it was not allowed to say more. `content-filter`: the provider cut
+ * it off. `refusal`: it does not want to answer. `error`: it failed, by its own
+ * account. `empty`: it finished and said nothing. `other`: a reason of the
+ * provider's own.
+ */
+export type UnusualFinish = "length" | "content-filter" | "refusal" | "error" | "empty" | "other";
 
 export interface ToolMessage extends MessageFields {
   readonly role: "tool";
@@ -95,6 +105,12 @@ export const toolMessage = (content: ToolMessage["content"], extras: Extras<Tool
   content,
   ...extras,
 });
+
+/** Whether a message says anything. Thought alone does not: it was cut off before the answer came. */
+export function hasContent({ content }: Message): boolean {
+  if (typeof content === "string") return content.trim() !== "";
+  return content.some((part) => part.type === "file" || (part.type === "text" && part.text.trim() !== ""));
+}
 
 /** The words of a message: its text parts, joined. Reasoning and files have none. */
 export function textOf(message: Message): string {

@@ -15,10 +15,16 @@ export interface ToolExecution {
   readonly idempotencyKey?: string;
   /** Tells whether a call that is resumed is still the call that was recorded. */
   readonly argumentsHash?: string;
+  /** What the tool said of itself when the call was asked for: what a crash in the middle means. */
+  readonly effect?: "pure" | "idempotent" | "atMostOnce";
+  /** The turn ends when this call succeeded. */
+  readonly terminal?: true;
   readonly attempts?: number;
   readonly startedAt?: number;
   readonly settledAt?: number;
   readonly error?: string;
+  /** Where nobody but a person could say how it ended. */
+  readonly settledBy?: { readonly by: string; readonly reason?: string };
 }
 
 /** A question to a person. It is state: any process may bring the answer. */
@@ -29,8 +35,18 @@ export interface Interrupt {
   readonly question: string;
   /** JSON Schema of the answer, where the tool gave one. */
   readonly schema?: Readonly<Record<string, unknown>>;
+  /** By which the tool knows the question again, where it gave one; else by its words and its schema. */
+  readonly key?: string;
   readonly askedAt: number;
-  readonly answer?: { readonly value: unknown; readonly at: number };
+  readonly answer?: InterruptAnswer;
+}
+
+export interface InterruptAnswer {
+  readonly value: unknown;
+  readonly at: number;
+  /** Nobody will answer: the call that asked is settled as denied. */
+  readonly declined?: true;
+  readonly reason?: string;
 }
 
 export interface ReasoningStep {
@@ -70,6 +86,8 @@ export interface StateFields {
   /** Yours. Give it a schema version and a migration with `stateSchema`. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly agentId?: string;
+  /** What the agent's conversation port keeps of this thread: which part of the messages a model is shown, and in what form. */
+  readonly overlay?: unknown;
 }
 
 export const EMPTY_FIELDS: StateFields = {

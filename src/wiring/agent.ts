@@ -1,5 +1,6 @@
 import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
-import { openCheckpointer } from "../backends/open.ts";
+import type { DrainOptions } from "../agent/cut-off.ts";
+import { backendOf, openCheckpointer } from "../backends/open.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
@@ -10,8 +11,8 @@ import { type AiSdkModel, fromAiSdk, isAiSdkModel } from "../providers/ai-sdk/in
 import { modelFromString } from "../providers/strings.ts";
 import { assertAgentOptions } from "./assert-agent-options.ts";
 
-export interface AgentOptions<Schema extends AnySchema = AnySchema>
-  extends Omit<CoreAgentOptions, "model" | "checkpointer" | "outputSchema"> {
+export interface AgentOptions<Schema extends AnySchema = AnySchema, Context = unknown>
+  extends Omit<CoreAgentOptions<Context>, "model" | "checkpointer" | "outputSchema"> {
   /** A name ("openai:gpt-5"), any AI SDK language model, or a `Model` of your own. */
   readonly model: string | Model | AiSdkModel;
   /** Where threads are kept: a checkpointer, or a URL for `openCheckpointer`. Without one nothing is saved. */
@@ -25,10 +26,13 @@ export interface AgentOptions<Schema extends AnySchema = AnySchema>
  * anywhere. This is where names become models and URLs become checkpointers;
  * the loop itself knows neither.
  */
-export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<SchemaOutput<Schema>> {
+export class Agent<Schema extends AnySchema = AnySchema, Context = unknown> extends CoreAgent<
+  SchemaOutput<Schema>,
+  Context
+> {
   readonly #opened: OpenOnce<BaseCheckpointer> | undefined;
 
-  constructor(options: AgentOptions<Schema>) {
+  constructor(options: AgentOptions<Schema, Context>) {
     assertAgentOptions(options);
     const { model, checkpointer, ...rest } = options;
     const opened = checkpointer === undefined ? undefined : new OpenOnce(resolveCheckpointer(checkpointer));
@@ -38,8 +42,8 @@ export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<Schem
   }
 
   /** Drains, and closes the checkpointer if the agent opened it itself, from a URL. One that was handed in stays open. */
-  async close(): Promise<void> {
-    await this.drain();
+  async close(options: DrainOptions = {}): Promise<void> {
+    await this.drain(options);
     await (await this.#opened?.opened())?.close();
   }
 
@@ -48,14 +52,17 @@ export class Agent<Schema extends AnySchema = AnySchema> extends CoreAgent<Schem
   }
 }
 
-async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
+export async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
   if (typeof model === "string") return retryingModel(await modelFromString(model));
   return retryingModel(isAiSdkModel(model) ? fromAiSdk(model) : model);
 }
 
-/** A wrong object is refused when the agent is made, not when its first answer should be saved. */
+/** A wrong object, or a URL of nobody's, is refused when the agent is made, not when its first answer should be saved. */
 function resolveCheckpointer(checkpointer: BaseCheckpointer | string): () => Promise<BaseCheckpointer> {
-  if (typeof checkpointer === "string") return () => openCheckpointer(checkpointer);
+  if (typeof checkpointer === "string") {
+    backendOf(checkpointer);
+    return () => openCheckpointer(checkpointer);
+  }
   assertCheckpointer(checkpointer, "Agent({ checkpointer })");
   return async () => checkpointer;
 }

@@ -1,5 +1,6 @@
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import { isAiSdkModel } from "../providers/ai-sdk/index.ts";
+import { parseModelString } from "../providers/strings.ts";
 import type { AgentOptions } from "./agent.ts";
 
 const OPTIONS: OptionKinds<AgentOptions> = {
@@ -36,7 +37,8 @@ export function assertAgentOptions(options: unknown): void {
 }
 
 function assertModel(model: unknown): void {
-  if (typeof model === "string" || isAiSdkModel(model)) return;
+  if (typeof model === "string") return void parseModelString(model);
+  if (isAiSdkModel(model)) return;
   const isOwn = typeof model === "object" && model !== null && "stream" in model && typeof model.stream === "function";
   if (isOwn) return;
   const advice = typeof model === "function" ? '. A provider is called with a name: openai("gpt-5")' : "";

@@ -4,14 +4,18 @@ import type { Run } from "../../src/agent/run.ts";
 import type { BaseCheckpointer } from "../../src/checkpoint/base-checkpointer.ts";
 import type { Model } from "../../src/models/model.ts";
 
-export interface AgentOfOptions extends Omit<CoreAgentOptions, "model" | "checkpointer"> {
+export interface AgentOfOptions<Context = unknown> extends Omit<CoreAgentOptions<Context>, "model" | "checkpointer"> {
   readonly model: Model;
   readonly checkpointer?: BaseCheckpointer;
 }
 
 /** The agent of the loop alone: no provider, no URL, no retries around the model. */
-export function agentOf<Output = unknown>({ model, checkpointer, ...rest }: AgentOfOptions): CoreAgent<Output> {
-  return new CoreAgent<Output>({
+export function agentOf<Output = unknown, Context = unknown>({
+  model,
+  checkpointer,
+  ...rest
+}: AgentOfOptions<Context>): CoreAgent<Output, Context> {
+  return new CoreAgent<Output, Context>({
     ...rest,
     model: async () => model,
     ...(checkpointer !== undefined && { checkpointer: async () => checkpointer }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { RunOptions } from "../../src/agent/agent.ts";
 import { mcpTools } from "../../src/agent/mcp-tools.ts";
+import type { RunOptions } from "../../src/agent/run-options.ts";
 import { tool } from "../../src/agent/tool.ts";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { type AnySchema, readySchema } from "../../src/models/schema.ts";
@@ -255,7 +255,9 @@ describe("C4: a run that is started wrongly says what to write instead", () => {
   });
 
   test("every prompt that the types have is taken", async () => {
-    const options: Required<RunOptions> = { threadId: "t", signal: new AbortController().signal, metadata: { a: 1 } };
+    const { signal } = new AbortController();
+    const metadata = { a: 1 };
+    const options: Required<RunOptions> = { threadId: "t", signal, metadata, context: {}, declineWaiting: false };
     for (const prompt of ["hi", [{ type: "text", text: "hi" } as const], userMessage("hi")]) {
       expect((await agentWith({}).run(prompt, options)).text).toBe("hi");
     }

@@ -9,7 +9,6 @@ import { ModelError } from "../../src/models/model-error.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
 import { Agent } from "../../src/wiring/agent.ts";
 import { MapStorage } from "../dict-storages.ts";
-import { failureOf } from "../failure-of.ts";
 import { linesOf } from "./stored-thread.ts";
 
 let directory: string;
@@ -39,11 +38,16 @@ test("a checkpointer that was handed in stays open when the agent is closed", as
   expect(() => agent.run("more", { threadId: "t" })).toThrow(expect.objectContaining({ code: "CLOSED" }));
 });
 
-test("a URL that nothing can open fails the run with what to do, before a model is asked", async () => {
-  const model = scriptedModel(["?"]);
-  const agent = new Agent({ model, checkpointer: "nowhere:./here" });
-  expect((await failureOf(() => agent.run("hello", { threadId: "t" }))).message).toMatch(/no backend knows this URL/);
-  expect(model.requests).toHaveLength(0);
+test("11.9: a URL of nobody's, or a model of nobody's, is refused when the agent is made, with what to write instead", () => {
+  const refused = { code: "INVALID_ARGUMENT" };
+  const model = scriptedModel([]);
+  expect(() => new Agent({ model, checkpointer: "nowhere:./secret" })).toThrow(expect.objectContaining(refused));
+  expect(() => new Agent({ model, checkpointer: "nowhere:./secret" })).toThrow(/no backend knows this URL; .*sqlite:/);
+  expect(() => new Agent({ model, checkpointer: "nowhere:./secret" })).not.toThrow(/secret/);
+  for (const name of ["gpt-5", "opnai:gpt-5", "openai:"]) {
+    expect(() => new Agent({ model: name })).toThrow(/no model for the string .*openai:gpt-5/);
+  }
+  expect(() => new Agent({ model: "openai:gpt-5", checkpointer: "memory:" })).not.toThrow();
 });
 
 test("a raw storage where a checkpointer belongs is refused when the agent is made, with what to write instead", () => {

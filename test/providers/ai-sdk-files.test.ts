@@ -92,7 +92,7 @@ test("a URL that the provider does not fetch is refused, without what may be a k
     expect(failure).toMatchObject({ code: "MODEL_FAILED", retryable: false });
     expect(failure.message).toBe(
       "acme:m1: the provider does not fetch image/png from https://bucket.example, and holdfast downloads nothing by itself; " +
-        "attach the bytes, or pass `download` to fromAiSdk()",
+        "attach the bytes, or pass `download` to fromAiSdk() or modelFromString()",
     );
   }
 });

@@ -28,7 +28,7 @@ class AnthropicDialect implements FakeDialect {
     return fault === undefined ? undefined : { status: fault.status ?? 400, message: fault.message };
   }
 
-  events({ blocks }: FakeAnswer): readonly object[] {
+  events({ blocks, finish }: FakeAnswer): readonly object[] {
     const usage = { input_tokens: 60, cache_read_input_tokens: 40, cache_creation_input_tokens: 0, output_tokens: 1 };
     const message = {
       id: "msg_1",
@@ -39,7 +39,9 @@ class AnthropicDialect implements FakeDialect {
       stop_reason: null,
       usage,
     };
-    const stop_reason = blocks.some(({ type }) => type === "tool-call") ? "tool_use" : "end_turn";
+    const finished = blocks.some(({ type }) => type === "tool-call") ? "tool_use" : "end_turn";
+    // Anthropic has one word for whatever it does not say.
+    const stop_reason = finish === undefined ? finished : finish === "length" ? "max_tokens" : "refusal";
     return [
       { type: "message_start", message },
       { type: "ping" },

@@ -39,7 +39,7 @@ class OpenAIDialect implements FakeDialect {
     if (!isResponses(request)) return chatEvents(answer);
     const { store } = request.body as OpenAIResponsesBody;
     const items = this.#memory.issue(answer, store !== false);
-    return responsesEvents(items);
+    return responsesEvents(items, answer.finish);
   }
 
   errorEvent(message: string): object {
@@ -92,9 +92,10 @@ class ItemMemory implements OpenAIItemMemory {
   }
 }
 
-function responsesEvents(items: readonly OpenAIInputItem[]): readonly object[] {
+function responsesEvents(items: readonly OpenAIInputItem[], finish: FakeAnswer["finish"]): readonly object[] {
   const events: object[] = [{ type: "response.created", response: { id: "resp_1", created_at: 1, model: "gpt-5" } }];
-  for (const [output_index, item] of items.entries()) events.push(...itemEvents(item, output_index));
+  for (const [output_index, item] of items.entries())
+    events.push(...itemEvents(item, output_index, finish === "refusal"));
   const usage = {
     input_tokens: 100,
     output_tokens: 20,
@@ -102,11 +103,16 @@ function responsesEvents(items: readonly OpenAIInputItem[]): readonly object[] {
     input_tokens_details: { cached_tokens: 40 },
     output_tokens_details: { reasoning_tokens: 5 },
   };
-  events.push({ type: "response.completed", response: { id: "resp_1", usage } });
+  if (finish === undefined || finish === "refusal") {
+    events.push({ type: "response.completed", response: { id: "resp_1", usage } });
+  } else {
+    const incomplete_details = { reason: finish === "length" ? "max_output_tokens" : "content_filter" };
+    events.push({ type: "response.incomplete", response: { id: "resp_1", incomplete_details, usage } });
+  }
   return events;
 }
 
-function itemEvents(item: OpenAIInputItem, output_index: number): readonly object[] {
+function itemEvents(item: OpenAIInputItem, output_index: number, isRefusal: boolean): readonly object[] {
   const { id: item_id, type } = item;
   const place = { item_id, output_index };
   const added = { type: "response.output_item.added", output_index };
@@ -124,6 +130,7 @@ function itemEvents(item: OpenAIInputItem, output_index: number): readonly objec
   }
   if (type === "message") {
     const text = String(item.content);
+    if (isRefusal) return refusalEvents(item, output_index, text);
     const whole = { ...item, status: "completed", content: [{ type: "output_text", text, annotations: [] }] };
     return [
       { ...added, item: { ...item, content: [], status: "in_progress" } },
@@ -145,7 +152,21 @@ function itemEvents(item: OpenAIInputItem, output_index: number): readonly objec
   ];
 }
 
-function chatEvents({ blocks }: FakeAnswer): readonly object[] {
+/** A refusal is a part of its own kind, in the place of the words. */
+function refusalEvents(item: OpenAIInputItem, output_index: number, refusal: string): readonly object[] {
+  const place = { item_id: item.id, output_index, content_index: 0 };
+  const content = [{ type: "refusal", refusal }];
+  return [
+    { type: "response.output_item.added", output_index, item: { ...item, content: [], status: "in_progress" } },
+    ...halves(refusal).map((delta) => ({ type: "response.refusal.delta", ...place, delta })),
+    { type: "response.refusal.done", ...place, refusal },
+    { type: "response.output_item.done", output_index, item: { ...item, status: "completed", content } },
+  ];
+}
+
+const CHAT_FINISH = { length: "length", "content-filter": "content_filter", refusal: "stop" } as const;
+
+function chatEvents({ blocks, finish }: FakeAnswer): readonly object[] {
   const chunk = (delta: object, finish_reason: string | null = null): object => ({
     id: "chatcmpl-1",
     object: "chat.completion.chunk",
@@ -156,14 +177,19 @@ function chatEvents({ blocks }: FakeAnswer): readonly object[] {
   const events: object[] = [chunk({ role: "assistant", content: "" })];
   let index = 0;
   for (const block of blocks) {
-    if (block.type === "text") for (const content of halves(block.text)) events.push(chunk({ content }));
+    if (block.type === "text") {
+      for (const words of halves(block.text)) {
+        events.push(chunk(finish === "refusal" ? { refusal: words } : { content: words }));
+      }
+    }
     if (block.type !== "tool-call") continue;
     const [first, second] = halves(JSON.stringify(block.arguments));
     const call = { index, id: block.id, type: "function", function: { name: block.name, arguments: first } };
     events.push(chunk({ tool_calls: [call] }), chunk({ tool_calls: [{ index, function: { arguments: second } }] }));
     index++;
   }
-  events.push(chunk({}, index > 0 ? "tool_calls" : "stop"));
+  const finished = index > 0 ? "tool_calls" : "stop";
+  events.push(chunk({}, finish === undefined ? finished : CHAT_FINISH[finish]));
   const usage = {
     prompt_tokens: 100,
     completion_tokens: 20,

@@ -5,13 +5,13 @@ import { DeferredLog } from "../../checkpoint/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
 import { StateError } from "../../errors.ts";
-import { FACTS } from "./facts.ts";
+import { factsFor } from "./facts.ts";
 
 export interface FileCheckpointerOptions extends CheckpointerOptions {
   /**
    * Where the threads are kept, each in a directory of its own. Made at first
-   * use if it is not there. Any number of processes may share it; on a network
-   * file system, only one that has hard links.
+   * use if it is not there, unless `access` is "read". Any number of processes
+   * may share it; on a network file system, only one that has hard links.
    */
   readonly directory: string;
 }
@@ -23,7 +23,9 @@ export class FileCheckpointer extends Checkpointer {
     assertDirectory(options.directory);
     // Now and not when the driver is loaded: where the process stands may change.
     const directory = resolve(options.directory);
-    super(new DeferredLog(FACTS, async () => new (await import("./log.ts")).FileLog({ directory })), options);
+    const { access = "write" } = options;
+    const load = async () => new (await import("./log.ts")).FileLog({ directory, access });
+    super(new DeferredLog(factsFor(access), load), options);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
+import type { Access } from "../../driver/access.ts";
 
 export const FACTS: DriverFacts = {
   name: "file",
@@ -14,3 +15,7 @@ export const FACTS: DriverFacts = {
     maxChainRecords: 64,
   },
 };
+
+/** A writer makes the directory when it needs it. A reader asks whether it is there, so that `connect()` tells. */
+export const factsFor = (access: Access): DriverFacts =>
+  access === "read" ? { ...FACTS, offers: ["connect"] } : FACTS;

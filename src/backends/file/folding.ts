@@ -28,7 +28,9 @@ export async function fold(root: RootDirectory, place: LogPlace): Promise<void> 
   const newest = await looseFiles(place, snapshot.files);
   const newestBytes = newest.reduce((sum, { size }) => sum + size, 0);
   const joined = await segmentsToJoin(place, snapshot.listing.segments, newestBytes);
-  const isWorthIt = newest.length + joined.length > 1;
+  // Whoever asks for one of several records that share a file reads all of it; in a segment it is found alone.
+  const isShared = snapshot.tail.entry.seq > (newest.at(-1)?.seq ?? snapshot.tail.entry.seq);
+  const isWorthIt = newest.length + joined.length > 1 || isShared;
   if (isWorthIt) {
     await publish(root, snapshot, { joined, newest, staging }).catch(async (error: unknown) => {
       // A damaged segment stays as it is, and must not keep the newest records from being folded.

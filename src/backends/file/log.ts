@@ -12,6 +12,7 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
+import type { Access } from "../../driver/access.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { CheckpointIndex } from "./checkpoint-index.ts";
 import { classify } from "./classify.ts";
@@ -29,6 +30,8 @@ export interface FileLogOptions {
   readonly directory: string;
   /** How many of the newest records, at least 1, stand as files of their own before they are folded into the history; 64. */
   readonly foldEvery?: number;
+  /** With "read" the directory is not made, and nothing in it is touched. @default "write" */
+  readonly access?: Access;
 }
 
 const FOLD_EVERY = 64;
@@ -37,14 +40,17 @@ const FOLD_EVERY = 64;
 export class FileLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly capabilities: LogCapabilities = FACTS.capabilities;
+  /** With read access. */
+  readonly connect?: () => Promise<void>;
   readonly #root: RootDirectory;
   readonly #writer: ThreadWriter;
   readonly #walk: ThreadWalk;
   readonly #index = new CheckpointIndex();
   #isClosed = false;
 
-  constructor({ directory, foldEvery = FOLD_EVERY }: FileLogOptions) {
-    this.#root = new RootDirectory(directory);
+  constructor({ directory, foldEvery = FOLD_EVERY, access = "write" }: FileLogOptions) {
+    this.#root = new RootDirectory(directory, access);
+    if (access === "read") this.connect = () => this.#open();
     this.#writer = new ThreadWriter(this.#root, foldEvery);
     this.#walk = new ThreadWalk(this.#root);
   }

@@ -1,5 +1,6 @@
 import { access, constants, link, lstat, mkdir, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { type Access, noStoreHere } from "../../driver/access.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { codeOf, isGone } from "./classify.ts";
@@ -15,15 +16,16 @@ export class RootDirectory {
   readonly path: string;
   /** What was read of the threads in it. */
   readonly indexes: SegmentIndexes = new SegmentIndexes();
-  readonly #ready: OpenOnce<void> = new OpenOnce(() => this.#open());
+  readonly #ready: OpenOnce<void>;
   readonly #writable: OpenOnce<void> = new OpenOnce(() => this.#probe());
 
-  constructor(directory: string) {
+  constructor(directory: string, access: Access = "write") {
     // Now and not later: where the process stands may change.
     this.path = resolve(directory);
+    this.#ready = new OpenOnce(() => (access === "read" ? this.#look() : this.#open()));
   }
 
-  /** To be awaited before anything is read. Makes the directory the first time, and clears what crashes left behind. */
+  /** To be awaited before anything is read. A writer makes the directory the first time, and clears what crashes left behind. */
   ready(): Promise<void> {
     return this.#ready.get();
   }
@@ -69,6 +71,16 @@ export class RootDirectory {
     }
   }
 
+  /** For read access: whether the directory is there. Nothing is made or cleared. */
+  async #look(): Promise<void> {
+    const found = await stat(this.path).catch((cause: unknown) => {
+      if (codeOf(cause) === "ENOTDIR") throw this.#isFile(cause);
+      if (!isGone(cause)) throw cause;
+      throw noStoreHere(`the directory ${JSON.stringify(this.path)} does not exist`, cause);
+    });
+    if (!found.isDirectory()) throw this.#isFile();
+  }
+
   async #open(): Promise<void> {
     const created = await this.#make();
     await this.#syncParents(created);
@@ -92,9 +104,13 @@ export class RootDirectory {
     } catch (cause) {
       const code = codeOf(cause);
       if (code !== "EEXIST" && code !== "ENOTDIR") throw cause;
-      const message = `${JSON.stringify(this.path)} is, or lies below, a file; the option "directory" must name a directory`;
-      throw new StateError("INVALID_ARGUMENT", message, { location: this.path, cause });
+      throw this.#isFile(cause);
     }
+  }
+
+  #isFile(cause?: unknown): StateError {
+    const message = `${JSON.stringify(this.path)} is, or lies below, a file; the option "directory" must name a directory`;
+    return new StateError("INVALID_ARGUMENT", message, { location: this.path, cause });
   }
 
   async #probe(): Promise<void> {

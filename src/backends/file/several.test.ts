@@ -126,3 +126,12 @@ test("E2: several records at a time are folded as often as single ones", async (
   }
   expect(seqsOf((await log.readTail("t"))?.records)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
 });
+
+test("E2: a thread that was made by several records is folded when it is closed, so that one is found without the others", async () => {
+  const log = thread.open();
+  await log.append("t", three(1));
+  expect(thread.files()).toEqual(["0000000001.json"]);
+  await log.close();
+  expect(thread.files()).toEqual(["0000000001-0000000003.json"]);
+  expect((await thread.open().tail("t"))?.entry.seq).toBe(3);
+});

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
+import { type Access, noStoreHere } from "../../driver/access.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { isAmbiguous, isBucketAbsent, isObjectAbsent, isRefused, OciFailure } from "./classify.ts";
@@ -12,6 +13,8 @@ export interface BucketPlace {
   readonly namespace: string | undefined;
   /** Where the bucket is made if it is not there. Without it, it is not made. */
   readonly compartmentId: string | undefined;
+  /** With "read" it is not made either. @default "write" */
+  readonly access?: Access;
 }
 
 /** One bucket, in the few operations that are needed. Only a missing object is an answer; all else that fails is thrown. */
@@ -118,9 +121,10 @@ export class OciBucket implements ObjectBucket {
   }
 
   async #createBucket(namespaceName: string, cause: unknown): Promise<void> {
-    const { bucketName: name, compartmentId } = this.#place;
+    const { bucketName: name, compartmentId, access } = this.#place;
+    const what = `there is no bucket ${JSON.stringify(name)} in the namespace ${JSON.stringify(namespaceName)}`;
+    if (access === "read") throw noStoreHere(what, cause);
     if (compartmentId === undefined) {
-      const what = `there is no bucket ${JSON.stringify(name)} in the namespace ${JSON.stringify(namespaceName)}`;
       throw new StateError("INVALID_ARGUMENT", `${what}; create it, or say in which compartmentId it shall be made`, {
         cause,
       });

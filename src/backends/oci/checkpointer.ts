@@ -1,7 +1,7 @@
 import { bucketFacts } from "../../checkpoint/bucket-log/facts.ts";
 import { checkedPrefix } from "../../checkpoint/bucket-log/layout.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import { type CheckpointerOptions, contextOf } from "../../checkpoint/context.ts";
 import { DeferredLog } from "../../checkpoint/deferred-log.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";
@@ -46,6 +46,7 @@ export class OCIBucketBackend extends Checkpointer {
    * Safe at any time; lists the whole prefix.
    */
   async removeLeftovers(): Promise<void> {
+    contextOf(this)?.assertMayWrite("removeLeftovers");
     await (await this.#log.driver()).removeLeftovers();
   }
 }
@@ -89,6 +90,7 @@ function logOptions(options: OCIBucketOptions): OciLogOptions {
     requestTimeoutMs: "number",
   });
   const { bucketName, namespace, compartmentId, client, prefix = DEFAULT_PREFIX, requestTimeoutMs = 30_000 } = options;
+  const { access = "write" } = options;
   if (typeof bucketName !== "string" || bucketName === "") {
     throw new StateError("INVALID_ARGUMENT", 'the option "bucketName" must be the name of a bucket');
   }
@@ -97,6 +99,7 @@ function logOptions(options: OCIBucketOptions): OciLogOptions {
     bucketName,
     namespace,
     compartmentId,
+    access,
     prefix: checkedPrefix(prefix),
     client,
     requestTimeoutMs,

@@ -40,7 +40,8 @@ export function opensearchCheckpointer(options: OpensearchCheckpointerOptions = 
   });
   const checked = opensearchLogOptions(options);
   const load = async () => new (await import("./log.ts")).OpenSearchLog(checked);
-  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.hold()), options);
+  const { connection } = checked;
+  return new Checkpointer(new DeferredLog(FACTS, load, connection.hold()), { ...options, access: connection.access });
 }
 
 const TAKER = { factory: "opensearchCheckpointer", opener: "opensearchConnection" };

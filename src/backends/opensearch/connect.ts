@@ -1,3 +1,4 @@
+import { type Access, assertAccess } from "../../driver/access.ts";
 import { SharedConnection } from "../../driver/connection.ts";
 import { assertOptions, type OptionKinds } from "../../driver/options.ts";
 import { StateError } from "../../errors.ts";
@@ -40,6 +41,11 @@ export interface OpensearchConnectionOptions {
   readonly tls?: OpenSearchTls;
   /** How long to wait for an answer. @default 30000 */
   readonly requestTimeoutMs?: number;
+  /**
+   * `"read"` makes no index and refreshes none: listings, queries and searches show
+   * what the server has refreshed by itself, as a rule once a second. @default "write"
+   */
+  readonly access?: Access;
 }
 
 /** The options of a connection, each with its kind. */
@@ -49,6 +55,7 @@ export const connectionOptions = (given: OpensearchConnectionOptions | undefined
   auth: "object",
   tls: "object",
   requestTimeoutMs: "number",
+  access: "string",
 });
 
 interface OpenSearchPlace {
@@ -62,16 +69,21 @@ interface OpenSearchPlace {
 /** One client for everything that is kept in one cluster. It is made at the first use, and closed with the last who holds it. */
 export class OpensearchConnection extends SharedConnection<OpenSearchClient> {
   readonly requestTimeoutMs: number;
+  readonly access: Access;
   /** Where it cannot be printed. */
   readonly #auth: OpenSearchAuth | undefined;
 
-  constructor(source: OpenSearchPlace | { readonly client: OpenSearchClient }, requestTimeoutMs: number) {
+  constructor(
+    source: OpenSearchPlace | { readonly client: OpenSearchClient },
+    { requestTimeoutMs, access }: { readonly requestTimeoutMs: number; readonly access: Access },
+  ) {
     super(
       "client" in source
         ? { open: async () => source.client, close: async () => undefined }
         : { open: () => openClient(source), close: async (client) => void (await client.close()) },
     );
     this.requestTimeoutMs = requestTimeoutMs;
+    this.access = access;
     this.#auth = "client" in source ? undefined : source.auth;
   }
 
@@ -92,7 +104,8 @@ export function opensearchConnection(options: OpensearchConnectionOptions = {}):
 
 /** `taker` is who was given the options. */
 export function connectionOf(taker: string, given: OpensearchConnectionOptions): OpensearchConnection {
-  const { hosts, client, auth, tls, requestTimeoutMs = 30_000 } = given;
+  const { hosts, client, auth, tls, requestTimeoutMs = 30_000, access = "write" } = given;
+  assertAccess(access);
   const invalid = (fault: string): StateError => new StateError("INVALID_ARGUMENT", `${taker}(): ${fault}`);
   if (!Number.isInteger(requestTimeoutMs) || requestTimeoutMs < 1) {
     throw invalid("requestTimeoutMs must be a whole number from 1 on");
@@ -101,13 +114,13 @@ export function connectionOf(taker: string, given: OpensearchConnectionOptions):
     if (hosts !== undefined || auth !== undefined || tls !== undefined) {
       throw invalid("takes hosts or a client, not both; a client has its own auth and tls");
     }
-    return new OpensearchConnection({ client }, requestTimeoutMs);
+    return new OpensearchConnection({ client }, { requestTimeoutMs, access });
   }
   const parsed = [hosts ?? "https://localhost:9200"].flat().map(parseHost);
   if (parsed.length === 0) throw invalid("hosts must name at least one");
   const named = auth ?? parsed.find((host) => host.auth !== undefined)?.auth;
   const nodes = parsed.map(({ node }) => node);
-  return new OpensearchConnection({ nodes, auth: named, tls, requestTimeoutMs }, requestTimeoutMs);
+  return new OpensearchConnection({ nodes, auth: named, tls, requestTimeoutMs }, { requestTimeoutMs, access });
 }
 
 interface ClientModule {

@@ -198,13 +198,13 @@ export class OpenSearchLog implements ThreadLog {
   }
 
   async #prepare(client: OpenSearchClient): Promise<Requests> {
-    const { requestTimeoutMs } = this.#options.connection;
-    const settings = { ...this.#options, requestTimeoutMs };
-    const facts = await prepareIndex(new Requests(client, settings, false), this.#options);
+    const { requestTimeoutMs, access } = this.#options.connection;
+    const settings = { ...this.#options, requestTimeoutMs, access };
+    const facts = await prepareIndex(new Requests(client, settings, false), this.#options, access);
     this.#capabilities = { ...this.#capabilities, durability: facts.durability };
     const requests = new Requests(client, settings, facts.isAlias);
     // Nobody's call fails because of what somebody else did not finish.
-    await finishRemovals(requests).catch(() => undefined);
+    if (access === "write") await finishRemovals(requests).catch(() => undefined);
     return requests;
   }
 }

@@ -1,3 +1,4 @@
+import { type Access, noStoreHere } from "../../driver/access.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { StateError } from "../../errors.ts";
 import { statusOf, typeOf } from "./classify.ts";
@@ -17,10 +18,11 @@ export interface IndexFacts {
   readonly durability: Durability;
 }
 
-/** Makes the index where there is none, and looks whether what is there is ours. */
-export async function prepareIndex(requests: Requests, options: IndexOptions): Promise<IndexFacts> {
+/** Makes the index where there is none, unless the access is for reading; and looks whether what is there is ours. */
+export async function prepareIndex(requests: Requests, options: IndexOptions, access: Access): Promise<IndexFacts> {
   const there = await describe(requests, options.index);
   if (there !== undefined) return factsOf(there, options);
+  if (access === "read") throw noStoreHere(`there is no index "${options.index}"`);
   if (!options.createIndex) {
     throw new StateError("INVALID_ARGUMENT", `there is no index "${options.index}", and createIndex is false`);
   }

@@ -1,3 +1,4 @@
+import type { Access } from "../../driver/access.ts";
 import { StateError } from "../../errors.ts";
 import { ServerFailure, statusOf, typeOf } from "./classify.ts";
 import type { OpenSearchClient, OpenSearchRequest } from "./connect.ts";
@@ -41,6 +42,8 @@ export interface RequestSettings {
   readonly index: string;
   readonly requestTimeoutMs: number;
   readonly waitForActiveShards: string | undefined;
+  /** @default "write" */
+  readonly access?: Access;
 }
 
 /** A copy that has not heard of the latest write, or of having been cut off, must not answer. */
@@ -214,8 +217,9 @@ export class Requests {
     await this.send({ method: "PUT", path: `${this.#path}/_settings`, body });
   }
 
-  /** Lets searches see what was written until now. */
+  /** Lets searches see what was written until now. It makes the server write segments, so read access waits for the server's own. */
   async refresh(): Promise<void> {
+    if (this.#settings.access === "read") return;
     const answer = await this.send({ method: "POST", path: `${this.#path}/_refresh` });
     const { failed } = (answer["_shards"] ?? {}) as { failed?: number };
     if (failed !== 0) throw incomplete();

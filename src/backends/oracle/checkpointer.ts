@@ -12,7 +12,7 @@ import { assertTableName } from "./names.ts";
 export interface OracleCheckpointerOptions extends CheckpointerOptions, OracleConnectionOptions {
   /** What `oracleConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
   readonly connection?: OracleConnection;
-  /** The table with a row for each thread, with or without `OWNER.`; others begin with its name. Made on first use. @default "HOLDFAST" */
+  /** The table with a row for each thread, with or without `OWNER.`; others begin with its name. Made on first use, unless `access` is "read". @default "HOLDFAST" */
   readonly tableName?: string;
 }
 
@@ -25,7 +25,8 @@ export function oracleCheckpointer(options: OracleCheckpointerOptions): Checkpoi
   });
   const checked = oracleLogOptions(options);
   const load = async () => new (await import("./log.ts")).OracleLog(checked);
-  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.hold()), options);
+  const { connection } = checked;
+  return new Checkpointer(new DeferredLog(FACTS, load, connection.hold()), { ...options, access: connection.access });
 }
 
 const TAKER = { factory: "oracleCheckpointer", opener: "oracleConnection" };

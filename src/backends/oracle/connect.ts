@@ -1,3 +1,4 @@
+import { type Access, assertAccess } from "../../driver/access.ts";
 import { SharedConnection } from "../../driver/connection.ts";
 import { assertOptions, invalid } from "../../driver/options.ts";
 import { assertDsn } from "./dsn.ts";
@@ -43,6 +44,8 @@ export interface OracleConnectionOptions {
   readonly connectTimeoutMs?: number;
   /** How long to wait for the answer to one statement. @default 30000 */
   readonly statementTimeoutMs?: number;
+  /** `"read"` neither creates nor migrates a table: a user with SELECT is enough. @default "write" */
+  readonly access?: Access;
 }
 
 const KINDS = {
@@ -54,6 +57,7 @@ const KINDS = {
   maxConnections: "number",
   connectTimeoutMs: "number",
   statementTimeoutMs: "number",
+  access: "string",
 } as const;
 
 /** The options of a connection, each with its kind; a password that is a function is looked at by itself. */
@@ -80,6 +84,7 @@ export interface ConnectionSettings {
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
+  readonly access: Access;
   /** Passwords that a function gave: no error shows one. */
   readonly given: Set<string>;
 }
@@ -95,6 +100,10 @@ export class OracleConnection extends SharedConnection<OracleHandle> {
       close: (handle) => handle.close(),
     });
     this.#settings = settings;
+  }
+
+  get access(): Access {
+    return this.#settings.access;
   }
 
   /** Texts that no error may show, as far as they are known by now. */
@@ -118,12 +127,20 @@ export function oracleConnection(options: OracleConnectionOptions): OracleConnec
 
 /** `taker` is who was given the options. */
 export function connectionOf(taker: string, given: OracleConnectionOptions): OracleConnection {
-  const { maxConnections = 10, connectTimeoutMs = 20_000, statementTimeoutMs = 30_000 } = given;
+  const { maxConnections = 10, connectTimeoutMs = 20_000, statementTimeoutMs = 30_000, access = "write" } = given;
+  assertAccess(access);
   for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, statementTimeoutMs })) {
     if (!Number.isInteger(value) || value <= 0) throw invalid(`${name} must be a whole number greater than 0`);
   }
   const source = sourceOf(taker, given);
-  return new OracleConnection({ source, maxConnections, connectTimeoutMs, statementTimeoutMs, given: new Set() });
+  return new OracleConnection({
+    source,
+    maxConnections,
+    connectTimeoutMs,
+    statementTimeoutMs,
+    access,
+    given: new Set(),
+  });
 }
 
 const OF_A_POOL = ["user", "password", "walletLocation", "walletPassword"] as const;

@@ -1,3 +1,4 @@
+import type { Access } from "../../driver/access.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { type Answer, type Asking, onSession, type SessionSource } from "./ask.ts";
@@ -21,18 +22,20 @@ SELECT parameter, value FROM nls_session_parameters WHERE parameter IN ('NLS_COM
 export class OracleHandle {
   readonly #source: SessionSource;
   readonly #isOurs: boolean;
+  readonly #access: Access;
   readonly #prepared = new Map<string, OpenOnce<void>>();
 
-  private constructor(source: SessionSource, isOurs: boolean) {
+  private constructor(source: SessionSource, isOurs: boolean, access: Access) {
     this.#source = source;
     this.#isOurs = isOurs;
+    this.#access = access;
   }
 
   /** The first contact: finds out whether this database can keep ids apart. */
   static async open(settings: ConnectionSettings): Promise<OracleHandle> {
     const oracledb = await loadOracledb();
     const source = sourceOf(oracledb, settings);
-    const handle = new OracleHandle(source, "address" in settings.source);
+    const handle = new OracleHandle(source, "address" in settings.source, settings.access);
     try {
       await onSession(source, assertUsable);
       return handle;
@@ -55,7 +58,7 @@ export class OracleHandle {
   /** Creates the tables of a part, or brings older ones up to date: once, for all who work with it here. */
   prepare(names: TableNames, part: OraclePart): Promise<void> {
     const key = `${names.version} ${part.name}`;
-    const preparing = this.#prepared.get(key) ?? new OpenOnce(() => prepareTables(this, names, part));
+    const preparing = this.#prepared.get(key) ?? new OpenOnce(() => prepareTables(this, names, part, this.#access));
     this.#prepared.set(key, preparing);
     return preparing.get();
   }

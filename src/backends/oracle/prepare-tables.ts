@@ -1,4 +1,5 @@
-import { knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
+import type { Access } from "../../driver/access.ts";
+import { assertMigrated, knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
 import { StateError } from "../../errors.ts";
 import type { Asking } from "./ask.ts";
 import { text as textBind } from "./binds.ts";
@@ -8,9 +9,16 @@ import type { TableNames } from "./layout.ts";
 import { allParts, type OraclePart, versionTable } from "./parts.ts";
 import { text } from "./rows.ts";
 
-/** Creates the tables of a part on first use, or brings older ones up to date. */
-export async function prepareTables(handle: OracleHandle, names: TableNames, part: OraclePart): Promise<void> {
-  await migrate(migratedStore(handle, names, part), [part]);
+/** Creates the tables of a part on first use, or brings older ones up to date. With read access it only looks at them. */
+export function prepareTables(
+  handle: OracleHandle,
+  names: TableNames,
+  part: OraclePart,
+  access: Access,
+): Promise<void> {
+  const store = migratedStore(handle, names, part);
+  if (access !== "read") return migrate(store, [part]);
+  return assertMigrated(store, [part], `the schema, with the tableName ${JSON.stringify(names.tableName)},`);
 }
 
 /**

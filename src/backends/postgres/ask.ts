@@ -1,3 +1,4 @@
+import type { Access } from "../../driver/access.ts";
 import { StateError } from "../../errors.ts";
 import { boundedQuery } from "./bounded-query.ts";
 import { cancelStatement } from "./cancel.ts";
@@ -13,6 +14,8 @@ export interface Bounds {
   readonly connectTimeoutMs: number;
   /** After which the server gives a statement up. */
   readonly statementTimeoutMs: number;
+  /** With "read" every transaction is read-only. @default "write" */
+  readonly access?: Access;
   /** Whether a commit may wait for another machine: see `giveUp`. */
   readonly isReplicated?: () => boolean;
 }
@@ -55,7 +58,7 @@ export async function onConnection<T>(
   };
   let leaving: Promise<void> | undefined;
   const ask: Connection["ask"] = (text, values = [], signal) =>
-    answer(client, bounds.statementTimeoutMs, text, values, signal, () => {
+    answer(client, bounds, text, values, signal, () => {
       leaving = bounds.isReplicated?.() ? Promise.resolve() : cancelStatement(client);
     });
   try {
@@ -97,7 +100,7 @@ async function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresCl
  */
 function answer(
   client: PostgresClient,
-  timeoutMs: number,
+  { statementTimeoutMs: timeoutMs, access = "write" }: Bounds,
   text: string,
   values: readonly unknown[],
   signal: AbortSignal | undefined,
@@ -118,7 +121,7 @@ function answer(
     const timer = setTimeout(late, timeoutMs + GRACE_MS);
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) return settle(() => reject(signal.reason));
-    boundedQuery(client, timeoutMs, text, values).then(
+    boundedQuery(client, { timeoutMs, access }, text, values).then(
       (rows) => settle(() => resolve(rows)),
       (error: unknown) => settle(() => reject(explained(error))),
     );

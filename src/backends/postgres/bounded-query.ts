@@ -1,5 +1,6 @@
+import type { Access } from "../../driver/access.ts";
 import type { TextRow } from "./ask.ts";
-import type { PostgresClient } from "./connect.ts";
+import type { PostgresClient, PostgresQuery } from "./connect.ts";
 
 /** `pg`'s own query, as far as it is extended here. */
 interface PgQuery {
@@ -21,23 +22,30 @@ interface Answered {
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
+/** What holds for the transaction of one statement. */
+interface Limits {
+  readonly timeoutMs: number;
+  readonly access: Access;
+}
+
 /**
  * One statement that the server gives up after `timeoutMs`, whatever stands in
  * between. A setting made on the connection would be lost on a pooler, and one
  * made inside the statement comes too late for it. So two statements travel
  * together, in one round trip and one transaction: the first sets the limit for
- * that transaction, and leaves a smaller one alone.
+ * that transaction, and leaves a smaller one alone. With read access it also makes
+ * that transaction read-only, so that the server itself refuses a write.
  */
 export async function boundedQuery(
   client: PostgresClient,
-  timeoutMs: number,
+  limits: Limits,
   text: string,
   values: readonly unknown[],
 ): Promise<readonly TextRow[]> {
   const config = { text, values: [...values], types: AS_TEXT };
   const bounded = boundedClass(client);
   // Not `pg`'s JavaScript client. The limits are then those of the pool.
-  if (bounded === undefined) return ((await client.query(config)) as Answered).rows;
+  if (bounded === undefined) return limits.access === "read" ? readOnly(client, config) : plain(client, config);
   return new Promise((resolve, reject) => {
     const callback = (error: Error | null, answered?: Answered | readonly Answered[]): void => {
       const own = (Array.isArray(answered) ? answered.at(-1) : answered) as Answered | undefined;
@@ -45,11 +53,22 @@ export async function boundedQuery(
       else resolve(own?.rows ?? []);
     };
     // Without values `pg` would send plain text, in which nothing can go before it.
-    client.query(new bounded({ ...config, queryMode: "extended", callback }, timeoutMs) as never);
+    client.query(new bounded({ ...config, queryMode: "extended", callback }, limits) as never);
   });
 }
 
-type BoundedQueryClass = new (config: object, timeoutMs: number) => PgQuery;
+const plain = async (client: PostgresClient, query: PostgresQuery): Promise<readonly TextRow[]> =>
+  ((await client.query(query)) as Answered).rows;
+
+/** What fails in between costs the connection, and the transaction with it. */
+async function readOnly(client: PostgresClient, query: PostgresQuery): Promise<readonly TextRow[]> {
+  await client.query({ text: "BEGIN READ ONLY" });
+  const rows = await plain(client, query);
+  await client.query({ text: "COMMIT" });
+  return rows;
+}
+
+type BoundedQueryClass = new (config: object, limits: Limits) => PgQuery;
 
 const classes = new WeakMap<PgQueryClass, BoundedQueryClass>();
 
@@ -61,11 +80,11 @@ function boundedClass(client: PostgresClient): BoundedQueryClass | undefined {
   const known = classes.get(Query);
   if (known !== undefined) return known;
   class BoundedQuery extends Query {
-    readonly #timeoutMs: number;
+    readonly #limits: Limits;
 
-    constructor(config: object, timeoutMs: number) {
+    constructor(config: object, limits: Limits) {
       super(config);
-      this.#timeoutMs = timeoutMs;
+      this.#limits = limits;
     }
 
     /** Older versions of `pg` know no `queryMode`. */
@@ -74,7 +93,7 @@ function boundedClass(client: PostgresClient): BoundedQueryClass | undefined {
     }
 
     override prepare(connection: PgConnection): void {
-      connection.parse({ text: limitOf(this.#timeoutMs), name: "" });
+      connection.parse({ text: limitOf(this.#limits), name: "" });
       connection.bind({ portal: "", statement: "", values: [], valueMapper: (value: unknown) => value });
       connection.execute({ portal: "", rows: 0 });
       super.prepare(connection);
@@ -84,7 +103,8 @@ function boundedClass(client: PostgresClient): BoundedQueryClass | undefined {
   return BoundedQuery;
 }
 
-/** Answers with no row, so that there is nothing to tell apart from the rows of the other. */
-const limitOf = (timeoutMs: number): string => `SELECT WHERE CASE
+/** Answers with no row, so that there is nothing to tell apart from the rows of the other. CASE goes from one WHEN to the next. */
+const limitOf = ({ timeoutMs, access }: Limits): string => `SELECT WHERE CASE
+  ${access === "read" ? "WHEN set_config('transaction_read_only', 'on', true) IS NULL THEN false" : ""}
   WHEN current_setting('statement_timeout')::interval BETWEEN '1 microsecond' AND '${timeoutMs} milliseconds' THEN false
   ELSE set_config('statement_timeout', '${timeoutMs}', true) IS NULL END`;

@@ -3,22 +3,16 @@ import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { DeferredLog } from "../../checkpoint/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
-import { assertParameters } from "../../driver/url.ts";
-import {
-  assertDsn,
-  CONNECTION_OPTIONS,
-  connectionOf,
-  PostgresqlConnection,
-  type PostgresqlConnectionOptions,
-} from "./connect.ts";
-import { FACTS } from "./facts.ts";
+import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";
+import { factsFor } from "./facts.ts";
 import type { PostgresLogOptions } from "./log.ts";
 import { assertNames } from "./names.ts";
+import { parsePostgresUrl } from "./url.ts";
 
 export interface PostgresqlCheckpointerOptions extends CheckpointerOptions, PostgresqlConnectionOptions {
   /** What `postgresqlConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
   readonly connection?: PostgresqlConnection;
-  /** Where the tables are. Made on first use when it is not there. @default "public" */
+  /** Where the tables are. Made on first use when it is not there, unless `access` is "read". @default "public" */
   readonly schema?: string;
   /** What the names of the tables begin with. @default "holdfast_" */
   readonly tablePrefix?: string;
@@ -34,7 +28,9 @@ export function postgresqlCheckpointer(options: PostgresqlCheckpointerOptions): 
   });
   const checked = postgresLogOptions(options);
   const load = async () => new (await import("./log.ts")).PostgresLog(checked);
-  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.hold()), options);
+  const { connection } = checked;
+  const { access } = connection.settings;
+  return new Checkpointer(new DeferredLog(factsFor(access), load, connection.hold()), { ...options, access });
 }
 
 const TAKER = { factory: "postgresqlCheckpointer", opener: "postgresqlConnection" };
@@ -48,25 +44,6 @@ export function postgresLogOptions(given: PostgresqlCheckpointerOptions): Postgr
   return { connection, schema, tablePrefix };
 }
 
-const OWN_PARAMETERS = ["schema", "tablePrefix"];
-/** Those that `pg` understands. */
-const CLIENT_PARAMETERS = [
-  ...["user", "password", "host", "port", "application_name", "client_encoding", "options", "connect_timeout"],
-  ...["sslmode", "sslcert", "sslkey", "sslrootcert", "sslnegotiation", "uselibpqcompat", "ssl"],
-];
-
 /** `postgres://user:password@host:5432/database`; `?schema=` and `tablePrefix=` are ours, the rest is the client's. */
-export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
-  assertDsn(url);
-  const [place = "", query = ""] = url.split("?");
-  const parameters = new URLSearchParams(query);
-  assertParameters(url, Object.fromEntries(parameters), [...OWN_PARAMETERS, ...CLIENT_PARAMETERS]);
-  const [schema, tablePrefix] = OWN_PARAMETERS.map((name) => parameters.get(name));
-  for (const name of OWN_PARAMETERS) parameters.delete(name);
-  return postgresqlCheckpointer({
-    ...options,
-    dsn: parameters.size === 0 ? place : `${place}?${parameters}`,
-    ...(schema != null && { schema }),
-    ...(tablePrefix != null && { tablePrefix }),
-  });
-}
+export const openUrl = (url: string, options: CheckpointerOptions = {}): Checkpointer =>
+  postgresqlCheckpointer({ ...options, ...parsePostgresUrl(url) });

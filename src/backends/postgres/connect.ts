@@ -1,3 +1,4 @@
+import { type Access, assertAccess } from "../../driver/access.ts";
 import { SharedConnection } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertAddress } from "../../driver/url.ts";
@@ -39,6 +40,8 @@ export interface PostgresqlConnectionOptions {
   readonly connectTimeoutMs?: number;
   /** How long to wait for the answer to one statement. @default 30000 */
   readonly statementTimeoutMs?: number;
+  /** `"read"` makes every transaction read-only, and neither creates nor migrates a table. @default "write" */
+  readonly access?: Access;
 }
 
 /** The options of a connection, each with its kind. */
@@ -48,6 +51,7 @@ export const CONNECTION_OPTIONS = {
   maxConnections: "number",
   connectTimeoutMs: "number",
   statementTimeoutMs: "number",
+  access: "string",
 } as const;
 
 /** The options, checked, with the defaults filled in. */
@@ -56,6 +60,7 @@ export interface ConnectionSettings {
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
+  readonly access: Access;
 }
 
 /** One pool for everything that is kept in one database. It is opened at the first use, and closed with the last who holds it. */
@@ -92,13 +97,14 @@ export function postgresqlConnection(options: PostgresqlConnectionOptions): Post
 
 /** `taker` is who was given the options. */
 export function connectionOf(taker: string, given: PostgresqlConnectionOptions): PostgresqlConnection {
-  const { maxConnections = 10, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000 } = given;
+  const { maxConnections = 10, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000, access = "write" } = given;
+  assertAccess(access);
   for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, statementTimeoutMs })) {
     if (Number.isInteger(value) && value > 0) continue;
     throw new StateError("INVALID_ARGUMENT", `${name} must be a whole number greater than 0`);
   }
   const source = sourceOf(taker, given);
-  return new PostgresqlConnection({ source, maxConnections, connectTimeoutMs, statementTimeoutMs });
+  return new PostgresqlConnection({ source, maxConnections, connectTimeoutMs, statementTimeoutMs, access });
 }
 
 function sourceOf(taker: string, { dsn, pool }: PostgresqlConnectionOptions): PostgresSource {

@@ -3,6 +3,8 @@ import { tableNames } from "./layout.ts";
 import { ddl } from "./parts.ts";
 
 export interface PostgresqlDdlOptions {
+  /** `"checkpoints"`, `"store"`: what the program works with. @default all */
+  readonly parts?: readonly string[];
   readonly schema?: string;
   readonly tablePrefix?: string;
   /** The role that the application connects as: it is granted what it needs, and no more. */
@@ -15,9 +17,9 @@ export interface PostgresqlDdlOptions {
 
 /** The statements that create the tables, or upgrade those that are there: exactly what is executed on first use. */
 export function postgresqlDdl(options: PostgresqlDdlOptions = {}): readonly string[] {
-  const { schema = "public", tablePrefix = "holdfast_", role, partitions = 0, from } = options;
+  const { schema = "public", tablePrefix = "holdfast_", parts, role, partitions = 0, from } = options;
   if (!Number.isInteger(partitions) || partitions < 0 || partitions > 1024) {
     throw new StateError("INVALID_ARGUMENT", "partitions must be a whole number up to 1024");
   }
-  return ddl(tableNames(schema, tablePrefix), { role, partitions, from });
+  return ddl(tableNames(schema, tablePrefix), { parts, role, partitions, from });
 }

@@ -7,7 +7,7 @@ import { describeWithService } from "../../../test/services/with-service.ts";
 import { migrate, type Part } from "../../driver/migrations.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { postgresqlDdl } from "./index.ts";
+import { postgresqlDdl, postgresqlStore } from "./index.ts";
 import { tableNames } from "./layout.ts";
 import { checkpoints } from "./parts.ts";
 import { migratedStore } from "./prepare-tables.ts";
@@ -43,6 +43,13 @@ await describeWithService("postgres", (url) => {
     await checkpointer.vacuum({ keepLast: 1 });
     expect(await checkpointer.delete("t1")).toBe(true);
     expect(await checkpointer.listThreads()).toEqual(["t2"]);
+    const store = postgresqlStore({ dsn: role.url, schema, tablePrefix });
+    await store.putWithEmbedding(["a"], "k", { text: "a canary" }, { embedding: [1, 0], ttlSeconds: 60 });
+    await store.put(["a"], "k", { text: "a canary" });
+    expect(await store.search(["a"], "canary")).toHaveLength(1);
+    expect(await store.searchByEmbedding(["a"], { query: [1, 0] })).toEqual([]);
+    expect([await store.delete(["a"], "k"), await store.clearNamespace(["a"])]).toEqual([true, 0]);
+    await store.close();
   });
 
   test("tables in parts by the hash of the thread id work as whole ones do", async () => {
@@ -102,7 +109,7 @@ await describeWithService("postgres", (url) => {
     const tablePrefix = place.prefix();
     const role = await place.role();
     for (const statement of postgresqlDdl({ schema, tablePrefix, role: role.name })) await sql(statement);
-    await sql(`INSERT INTO ${schema}.${tablePrefix}schema (part, version) VALUES ('store', 99)`);
+    await sql(`UPDATE ${schema}.${tablePrefix}schema SET version = 99 WHERE part = 'store'`);
     const checkpointer = open({ dsn: role.url, tablePrefix });
     await checkpointer.save(said("hello"), "t1");
     expect(await checkpointer.listThreads()).toEqual(["t1"]);
@@ -136,8 +143,17 @@ await describeWithService("postgres", (url) => {
     const checkpointer = open({ pool: observedPool(pool, ({ text }) => void sent.push(text)), schema: own });
     await checkpointer.connect();
     const executed = sent.slice(sent.indexOf("BEGIN") + 1, sent.indexOf("COMMIT"));
-    expect(executed.filter((text) => !text.startsWith("SELECT "))).toEqual(postgresqlDdl({ schema: own }));
-    expect(postgresqlDdl({ schema: own, from: { checkpoints: 1 } })).toEqual([]);
+    const statements = postgresqlDdl({ schema: own, parts: ["checkpoints"] });
+    expect(executed.filter((text) => !text.startsWith("SELECT "))).toEqual(statements);
+    sent.length = 0;
+    const store = postgresqlStore({ pool: observedPool(pool, ({ text }) => void sent.push(text)), schema: own });
+    await store.connect();
+    const added = sent.slice(sent.indexOf("BEGIN") + 1, sent.indexOf("COMMIT"));
+    expect(added.filter((text) => !text.startsWith("SELECT "))).toEqual(
+      postgresqlDdl({ schema: own, from: { checkpoints: 1 } }),
+    );
+    expect(postgresqlDdl({ schema: own, from: { checkpoints: 1, store: 1 } })).toEqual([]);
+    await store.close();
     await checkpointer.close();
     await pool.end();
     await sql(`DROP SCHEMA ${own} CASCADE`);
@@ -147,4 +163,5 @@ await describeWithService("postgres", (url) => {
 test("10.3: versions that no part had are refused", () => {
   expect(() => postgresqlDdl({ from: { checkpoint: 1 } })).toThrow(/no part "checkpoint"; known: checkpoints/);
   expect(() => postgresqlDdl({ from: { checkpoints: 9 } })).toThrow(/has the versions 0 to 1, not 9/);
+  expect(() => postgresqlDdl({ parts: ["stores"] })).toThrow(/no part "stores"; known: checkpoints, store/);
 });

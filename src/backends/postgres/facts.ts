@@ -1,4 +1,5 @@
 import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
+import type { Access } from "../../driver/access.ts";
 
 export const FACTS: DriverFacts = {
   name: "postgres",
@@ -13,3 +14,7 @@ export const FACTS: DriverFacts = {
     maxChainRecords: Number.POSITIVE_INFINITY,
   },
 };
+
+/** Whoever watches is registered in a table, so that saves notify. With read access there is nothing to hear, and `watch` looks. */
+export const factsFor = (access: Access): DriverFacts =>
+  access === "read" ? { ...FACTS, offers: FACTS.offers.filter((name) => name !== "subscribe") } : FACTS;

@@ -8,3 +8,4 @@ export {
   postgresqlConnection,
 } from "./connect.ts";
 export { type PostgresqlDdlOptions, postgresqlDdl } from "./ddl.ts";
+export { type PostgresqlStoreOptions, postgresqlStore } from "./store.ts";

@@ -32,7 +32,23 @@ import { assertNames } from "./names.ts";
  *
  * <schema>.<prefix>append, <prefix>append_with_edits, <prefix>index_words: the functions that write
  *
- * <schema>.<prefix>schema    the version of each part: parts.ts. All of the above is the part `checkpoints`
+ * The part `store`. Times are milliseconds since 1970 by the server's clock:
+ *
+ * <schema>.<prefix>items        one row an item
+ *   id          bigint                   PRIMARY KEY
+ *   namespace   text, bytewise           encoded, so that a range is all that is below one: store/namespaces.ts
+ *   key         text, bytewise           UNIQUE with the namespace
+ *   version, created_at, updated_at, expires_at (NULL: no end)
+ *   value, metadata (NULL: none)         JSON as it was given
+ *   value_fields, metadata_fields jsonb  what filters look at
+ *   words       tsvector                 a weight for each class of words; NULL: not indexed
+ * <schema>.<prefix>item_vectors item, dims, vector real[]; goes with its item. pgvector is not needed to keep one
+ * <schema>.<prefix>item_writes  the writes of the last ten minutes and what they answered: a repeated one is recognised
+ * <schema>.<prefix>item_floor   one row: the highest version that was taken out; new items start above it
+ * <schema>.<prefix>write_items  the function that writes
+ * <prefix>items_hnsw_<dims>     pgvector's index of the vectors of one length, where it was asked for
+ *
+ * <schema>.<prefix>schema    the version of each part: parts.ts. What stands before the part `store` is the part `checkpoints`
  *   part        text                     PRIMARY KEY
  *   version     integer
  *
@@ -49,6 +65,11 @@ export interface TableNames {
   readonly append: string;
   readonly appendWithEdits: string;
   readonly indexWords: string;
+  readonly items: string;
+  readonly itemVectors: string;
+  readonly itemWrites: string;
+  readonly itemFloor: string;
+  readonly writeItems: string;
   /** Of notifications. */
   readonly channel: string;
   /** Names in a schema of their own need no schema in front: those of indexes. */
@@ -69,6 +90,11 @@ export function tableNames(schema: string, prefix: string): TableNames {
     append: named("append"),
     appendWithEdits: named("append_with_edits"),
     indexWords: named("index_words"),
+    items: named("items"),
+    itemVectors: named("item_vectors"),
+    itemWrites: named("item_writes"),
+    itemFloor: named("item_floor"),
+    writeItems: named("write_items"),
     channel: `holdfast_${createHash("sha256").update(`${schema}.${prefix}`).digest("hex").slice(0, 32)}`,
     prefix,
   };

@@ -52,6 +52,8 @@ const MAX_SEQ = 2 ** 31 - 1;
 export class PostgresLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
+  /** Absent with read access, because being told of changes needs a row of one's own. */
+  readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
@@ -66,6 +68,7 @@ export class PostgresLog implements ThreadLog {
     this.#names = tableNames(schema, tablePrefix);
     this.#sql = statements(this.#names);
     this.secrets = connection.secrets;
+    if (connection.settings.access === "write") this.subscribe = (...given) => this.#subscribe(...given);
     const watcher = randomBytes(12).toString("hex");
     this.#listener = new ChangeListener({
       channel: this.#names.channel,
@@ -209,7 +212,7 @@ export class PostgresLog implements ThreadLog {
     await catchUp((statement, ...values) => this.#askText(this.#sql[statement], values, signal), wordsOf);
   }
 
-  subscribe(threadId: string, onChange: () => void): () => void {
+  #subscribe(threadId: string, onChange: () => void): () => void {
     this.#assertOpen();
     return this.#listener.subscribe(threadId, onChange);
   }

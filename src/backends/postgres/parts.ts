@@ -2,11 +2,13 @@ import {
   assertVersions,
   migrationsFrom,
   type Part,
+  partsNamed,
   type Versions,
   type VersionTable,
 } from "../../driver/migrations.ts";
 import { checkpointsV1, grantsV1 } from "./checkpoints-v1.ts";
 import type { TableNames } from "./layout.ts";
+import { storeGrantsV1, storeV1 } from "./store-v1.ts";
 
 /**
  * The tables of threads and their records. A new migration is a file of its own,
@@ -18,6 +20,9 @@ export const checkpoints = (names: TableNames, partitions = 0): Part => ({
   migrations: [checkpointsV1(names, partitions)],
 });
 
+/** The tables of items. */
+export const store = (names: TableNames): Part => ({ name: "store", migrations: [storeV1(names)] });
+
 export const versionTable = ({ version: table }: TableNames): VersionTable => ({
   create: `CREATE TABLE ${table} (part text PRIMARY KEY, version integer NOT NULL)`,
   write: (part, version) =>
@@ -28,9 +33,14 @@ export const versionTable = ({ version: table }: TableNames): VersionTable => ({
 export const createSchema = ({ schema }: TableNames): string => `CREATE SCHEMA IF NOT EXISTS ${schema}`;
 
 /** Everything that a deployment creates at once. */
-export const allParts = (names: TableNames, partitions = 0): readonly Part[] => [checkpoints(names, partitions)];
+export const allParts = (names: TableNames, partitions = 0): readonly Part[] => [
+  checkpoints(names, partitions),
+  store(names),
+];
 
 export interface DdlOptions {
+  /** The names of the parts that are wanted. */
+  readonly parts: readonly string[] | undefined;
   readonly role: string | undefined;
   readonly partitions: number;
   /** The versions that are there. */
@@ -38,19 +48,25 @@ export interface DdlOptions {
 }
 
 /** Exactly what is executed, and the grants of a role: for reading, and for a deployment that does it itself. */
-export function ddl(names: TableNames, { role, partitions, from }: DdlOptions): readonly string[] {
-  const parts = allParts(names, partitions);
-  if (from !== undefined) assertVersions(from, parts);
+export function ddl(names: TableNames, { parts: wanted, role, partitions, from }: DdlOptions): readonly string[] {
+  const all = allParts(names, partitions);
+  if (from !== undefined) assertVersions(from, all);
+  const parts = partsNamed(wanted, all);
   const isSchemaThere = from !== undefined || names.schema === '"public"';
   return [
     ...(isSchemaThere ? [] : [createSchema(names)]),
     ...migrationsFrom(from, parts, versionTable(names)),
-    ...(role === undefined ? [] : grants(names, `"${role.replaceAll('"', '""')}"`)),
+    ...(role === undefined ? [] : grants(names, parts, `"${role.replaceAll('"', '""')}"`)),
   ];
 }
 
-const grants = (names: TableNames, role: string): readonly string[] => [
+const grants = (names: TableNames, parts: readonly Part[], role: string): readonly string[] => [
   `GRANT USAGE ON SCHEMA ${names.schema} TO ${role}`,
   `GRANT SELECT ON ${names.version} TO ${role}`,
-  ...grantsV1(names, role),
+  ...parts.flatMap(({ name }) => GRANTS[name]?.(names, role) ?? []),
 ];
+
+const GRANTS: Readonly<Record<string, (names: TableNames, role: string) => readonly string[]>> = {
+  checkpoints: grantsV1,
+  store: storeGrantsV1,
+};

@@ -1,13 +1,23 @@
-import { knownVersions, type MigratedStore, migrate, type Part, type Versions } from "../../driver/migrations.ts";
+import {
+  assertMigrated,
+  knownVersions,
+  type MigratedStore,
+  migrate,
+  type Part,
+  type Versions,
+} from "../../driver/migrations.ts";
 import { type Bounds, type Connection, onConnection } from "./ask.ts";
 import { classify } from "./classify.ts";
 import type { PostgresPool } from "./connect.ts";
 import type { TableNames } from "./layout.ts";
 import { allParts, createSchema, versionTable } from "./parts.ts";
 
-/** Creates the tables of a part on first use, or brings older ones up to date. */
-export const prepareTables = (pool: PostgresPool, names: TableNames, bounds: Bounds, part: Part): Promise<void> =>
-  migrate(migratedStore(pool, names, bounds), [part]);
+/** Creates the tables of a part on first use, or brings older ones up to date. With read access it only looks at them. */
+export function prepareTables(pool: PostgresPool, names: TableNames, bounds: Bounds, part: Part): Promise<void> {
+  const store = migratedStore(pool, names, bounds);
+  if (bounds.access !== "read") return migrate(store, [part]);
+  return assertMigrated(store, [part], `the schema ${names.schema}, with the tablePrefix "${names.prefix}",`);
+}
 
 export function migratedStore(pool: PostgresPool, names: TableNames, bounds: Bounds): MigratedStore {
   const connected = <T>(work: (connection: Connection) => Promise<T>): Promise<T> => onConnection(pool, bounds, work);

@@ -31,7 +31,8 @@ export function redisCheckpointer(options: RedisCheckpointerOptions = {}): Check
   });
   const checked = redisLogOptions(options);
   const load = async () => new (await import("./log.ts")).RedisLog(checked);
-  return new Checkpointer(new DeferredLog(FACTS, load, checked.connection.hold()), options);
+  const { connection } = checked;
+  return new Checkpointer(new DeferredLog(FACTS, load, connection.hold()), { ...options, access: connection.access });
 }
 
 /** `redis://host:6379/0?prefix=bot:&ttlSeconds=86400`. */

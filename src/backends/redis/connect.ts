@@ -1,3 +1,4 @@
+import { type Access, assertAccess } from "../../driver/access.ts";
 import { SharedConnection } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { assertParameters } from "../../driver/url.ts";
@@ -32,6 +33,8 @@ export interface RedisConnectionOptions {
   readonly connectTimeoutMs?: number;
   /** How long to wait for an answer. @default 5000 */
   readonly commandTimeoutMs?: number;
+  /** `"read"` sends no command that writes: nothing is indexed or tidied up. @default "write" */
+  readonly access?: Access;
 }
 
 /** The options of a connection, each with its kind. */
@@ -41,6 +44,7 @@ export const CONNECTION_OPTIONS = {
   library: "string",
   connectTimeoutMs: "number",
   commandTimeoutMs: "number",
+  access: "string",
 } as const;
 
 /** The options, checked, with the defaults filled in. */
@@ -49,10 +53,12 @@ export interface ConnectionSettings extends Waiting {
   /** Handed in, instead of the place; stays open. */
   readonly client: RedisClient | undefined;
   readonly library: RedisLibrary | undefined;
+  readonly access: Access;
 }
 
 /** One client for everything that is kept in one server or cluster. It connects at the first use, and is closed with the last who holds it. */
 export class RedisConnection extends SharedConnection<Link> {
+  readonly access: Access;
   /** Where it cannot be printed. */
   readonly #password: string | undefined;
 
@@ -69,6 +75,7 @@ export class RedisConnection extends SharedConnection<Link> {
       open: async () => (await import("./link.ts")).Link.over(settings, given),
       close: (link) => link.close(),
     });
+    this.access = settings.access;
     this.#password = place.password;
   }
 
@@ -93,7 +100,8 @@ export function redisConnection(options: RedisConnectionOptions = {}): RedisConn
 /** `taker` is who was given the options. */
 export function connectionOf(taker: string, options: RedisConnectionOptions): RedisConnection {
   const { url = "redis://127.0.0.1:6379", client, library } = options;
-  const { connectTimeoutMs = 2000, commandTimeoutMs = 5000 } = options;
+  const { connectTimeoutMs = 2000, commandTimeoutMs = 5000, access = "write" } = options;
+  assertAccess(access);
   const invalid = (fault: string): StateError => new StateError("INVALID_ARGUMENT", `${taker}(): ${fault}`);
   if (client !== undefined && options.url !== undefined) throw invalid("takes a url or a client, not both");
   if (library !== undefined && library !== "ioredis" && library !== "redis") {
@@ -103,5 +111,6 @@ export function connectionOf(taker: string, options: RedisConnectionOptions): Re
     if (!(Number.isFinite(value) && value > 0)) throw invalid(`${name} must be a number greater than 0`);
   }
   if (client !== undefined) libraryOf(client);
-  return new RedisConnection({ place: parseUrl(url).place, client, library, connectTimeoutMs, commandTimeoutMs });
+  const { place } = parseUrl(url);
+  return new RedisConnection({ place, client, library, access, connectTimeoutMs, commandTimeoutMs });
 }

@@ -8,3 +8,4 @@ export {
 } from "./connect.ts";
 export type { IoredisClient, IoredisCluster, IoredisRedis } from "./ioredis.ts";
 export type { NodeRedisClient, NodeRedisCluster } from "./node-redis.ts";
+export { type RedisStoreOptions, redisStore } from "./store.ts";

@@ -1,3 +1,4 @@
+import type { Access } from "../../driver/access.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
@@ -24,6 +25,7 @@ export interface ReachedServer {
  */
 export class Link {
   readonly #options: ConnectOptions;
+  readonly #access: Access;
   readonly #connection: OpenOnce<RedisPort> = new OpenOnce(() => this.#connect());
   /** The one in use. */
   #current: RedisPort | undefined;
@@ -34,13 +36,14 @@ export class Link {
   #closed = false;
   #durability: Durability | undefined;
 
-  private constructor(options: ConnectOptions) {
+  private constructor(options: ConnectOptions, access: Access) {
     this.#options = options;
+    this.#access = access;
   }
 
   /** Connects to nothing yet. */
   static over(settings: ConnectionSettings, given: GivenClient | undefined): Link {
-    return new Link({ ...settings, given: given && portOf(given, settings) });
+    return new Link({ ...settings, given: given && portOf(given, settings) }, settings.access);
   }
 
   /** What the server said at the first contact; `undefined` before that. */
@@ -50,7 +53,7 @@ export class Link {
 
   async server(): Promise<ReachedServer> {
     const port = await this.port();
-    return { port, run: (script, keys, args = []) => this.answer(port, run(port, script, keys, args)) };
+    return { port, run: (script, keys, args = []) => this.answer(port, run(port, script, keys, args, this.#access)) };
   }
 
   /** One that can be sent to now. */

@@ -22,6 +22,7 @@ import type { Link, ReachedServer } from "./link.ts";
 import type { Send } from "./port.ts";
 import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
 import type { RunScript } from "./run-script.ts";
+import { ScannedIds } from "./scanned-ids.ts";
 import { APPEND, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
 import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_RECORDS, READ_TAIL } from "./scripts/reading.ts";
@@ -54,12 +55,15 @@ export class RedisLog implements ThreadLog {
   readonly #keys: KeyNames;
   #capabilities: LogCapabilities = FACTS.capabilities;
   readonly #link: Lease<Link>;
+  /** With read access. */
+  readonly #scanned: ScannedIds | undefined;
 
   constructor({ connection, prefix, lifetimeMs }: RedisLogOptions) {
     // Nothing is prepared in the storage: what a thread needs is made with it.
     this.#link = connection.lease(async (link) => link);
     this.#keys = keyNames(prefix);
     this.#lifetimeMs = lifetimeMs;
+    this.#scanned = connection.access === "read" ? new ScannedIds() : undefined;
     this.secrets = connection.secrets;
   }
 
@@ -154,7 +158,8 @@ export class RedisLog implements ThreadLog {
     const { run, port, link } = await this.#server();
     const scanners = async (): Promise<readonly Send[]> =>
       (await port.primaries()).map((send) => (command) => link.answer(port, send(command)));
-    return walkThreads({ run, scanners, keys: this.#keys, isCluster: port.isCluster }, options);
+    const { isCluster } = port;
+    return walkThreads({ run, scanners, keys: this.#keys, isCluster, scanned: this.#scanned }, options);
   }
 
   async now(): Promise<number> {

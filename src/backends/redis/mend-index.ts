@@ -51,7 +51,7 @@ async function enterAll({ run, keys, scanners }: MendedIndex, found: string): Pr
   return asText(await run(COMPLETE_INDEX, [keys.ids], [mark])) as "complete" | "lost";
 }
 
-async function* threadsIn(scan: Send, keys: KeyNames): AsyncGenerator<readonly string[]> {
+export async function* threadsIn(scan: Send, keys: KeyNames): AsyncGenerator<readonly string[]> {
   let cursor = "0";
   do {
     const reply = await scan(["SCAN", cursor, "MATCH", keys.threadPattern, "COUNT", KEYS_AT_ONCE, "TYPE", "hash"]);

@@ -1,3 +1,4 @@
+import type { Access } from "../../driver/access.ts";
 import { StateError } from "../../errors.ts";
 import { serverText } from "./classify.ts";
 import { FORMAT } from "./layout.ts";
@@ -7,22 +8,45 @@ import type { Script } from "./scripts/script.ts";
 /** How a script is run on the server that has the first of its keys. */
 export type RunScript = (script: Script, keys: readonly string[], args?: readonly Argument[]) => Promise<unknown>;
 
-/** By its name where the server knows it; a server that was restarted is given the text again. */
+/** With read access the server itself is asked to let the script write nothing, where it can: from Redis 7 on. */
 export async function run(
   port: RedisPort,
-  { sha, source }: Script,
+  script: Script,
   keys: readonly string[],
   args: readonly Argument[],
+  access: Access = "write",
 ): Promise<unknown> {
-  const rest = [String(keys.length), ...keys, ...args];
   try {
-    return await port.send(keys[0], ["EVALSHA", sha, ...rest]).catch((error: unknown) => {
-      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return port.send(keys[0], ["EVAL", source, ...rest]);
+    if (access === "write" || withoutReadOnly.has(port)) return await send(port, script, keys, args, "");
+    return await send(port, script, keys, args, "_RO").catch((error: unknown) => {
+      if (!isWithoutReadOnly(error)) throw error;
+      withoutReadOnly.add(port);
+      return send(port, script, keys, args, "");
     });
   } catch (error) {
     throw explained(error, keys);
   }
+}
+
+/** Servers that do not know the read-only commands, or do not let this user have them. */
+const withoutReadOnly = new WeakSet<RedisPort>();
+
+const isWithoutReadOnly = (error: unknown): boolean =>
+  error instanceof Error && /^(?:ERR unknown command|NOPERM)[\s\S]*eval(?:sha)?_ro/i.test(error.message);
+
+/** By its name where the server knows it; a server that was restarted is given the text again. */
+async function send(
+  port: RedisPort,
+  { sha, source }: Script,
+  keys: readonly string[],
+  args: readonly Argument[],
+  kind: "" | "_RO",
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args];
+  return port.send(keys[0], [`EVALSHA${kind}`, sha, ...rest]).catch((error: unknown) => {
+    if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+    return port.send(keys[0], [`EVAL${kind}`, source, ...rest]);
+  });
 }
 
 /** What lies under a key is no client's failure: it is said which key, and what to do. */

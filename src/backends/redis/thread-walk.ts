@@ -4,11 +4,14 @@ import { COMPLETE, type KeyNames } from "./layout.ts";
 import { type MendedIndex, mendIndex } from "./mend-index.ts";
 import { asReply, asText, entryAt } from "./replies.ts";
 import type { RunScript } from "./run-script.ts";
+import type { ScannedIds } from "./scanned-ids.ts";
 import { READ_HEADS } from "./scripts/reading.ts";
 import { FORGET, FORGET_ABSENT, WALK } from "./scripts/thread-index.ts";
 
 export interface WalkedIndex extends MendedIndex {
   readonly isCluster: boolean;
+  /** Present with read access, which neither mends the index nor takes anything out of it. */
+  readonly scanned?: ScannedIds | undefined;
 }
 
 /** Threads in the order of their ids' bytes. Ids without a thread are taken out of the index on the way. */
@@ -24,7 +27,7 @@ export async function walkThreads(
     const heads = await headsOf(index, ids);
     const absent = ids.filter((_, at) => asReply(heads[at]) === undefined);
     // Not everybody who may list may take out: on a replica nobody. They are passed over again the next time.
-    await forget(index, absent, seenAt).catch(() => undefined);
+    if (index.scanned === undefined) await forget(index, absent, seenAt).catch(() => undefined);
     for (const [at, threadId] of ids.entries()) {
       const head = asReply(heads[at]) ?? [];
       if (head.length > 0 && items.length === limit) return { items, cursor: items.at(-1)?.threadId };
@@ -70,7 +73,11 @@ async function idsAfter(
     return reply.map(asText);
   };
   const [seenAt = "", mark = "", ...ids] = await walk();
-  if (mark === COMPLETE) return [seenAt, ...ids];
+  if (mark === COMPLETE) {
+    if (after === undefined) index.scanned?.forget();
+    return [seenAt, ...ids];
+  }
+  if (index.scanned !== undefined) return [seenAt, ...(await index.scanned.after(index, { prefix, after, limit }))];
   await mendIndex(index, mark);
   const [seenThen = "", , ...mended] = await walk();
   return [seenThen, ...mended];

@@ -1,13 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
+import { type Access, noStoreHere } from "../../driver/access.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { untilAborted } from "../../internal/until-aborted.ts";
-import { isAmbiguous, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
+import { isAmbiguous, isBucketAbsent, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
 import type { S3ClientShape, S3Module } from "./connect.ts";
 
 export interface S3Place {
   readonly bucketName: string;
+  /** With "read", a bucket that is not there is no store, and not a mistake in the options. */
+  readonly access: Access;
   /** Where an object may be made for a moment, to see what the store does. */
   readonly probePrefix: string;
   readonly requestTimeoutMs: number;
@@ -122,12 +125,15 @@ export class S3Bucket implements ObjectBucket {
   /** Gives up at the deadline, reading the answer included. */
   async #request<T>(call: (send: (command: object) => Promise<unknown>) => Promise<T>): Promise<T> {
     const deadline = new AbortController();
-    const { requestTimeoutMs } = this.#place;
+    const { requestTimeoutMs, access, bucketName } = this.#place;
     const late = new StateError("TIMEOUT", `no answer within ${requestTimeoutMs} ms`);
     const timer = setTimeout(() => deadline.abort(late), requestTimeoutMs);
     try {
       const send = (command: object): Promise<unknown> => this.#client.send(command, { abortSignal: deadline.signal });
       return await untilAborted(call(send), deadline.signal);
+    } catch (error) {
+      if (access === "write" || !isBucketAbsent(error)) throw error;
+      throw noStoreHere(`there is no bucket ${JSON.stringify(bucketName)}`, error);
     } finally {
       clearTimeout(timer);
     }

@@ -1,7 +1,7 @@
 import { bucketFacts } from "../../checkpoint/bucket-log/facts.ts";
 import { checkedPrefix } from "../../checkpoint/bucket-log/layout.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import { type CheckpointerOptions, contextOf } from "../../checkpoint/context.ts";
 import { DeferredLog } from "../../checkpoint/deferred-log.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { assertDurability } from "../../driver/durability.ts";
@@ -44,6 +44,7 @@ export class S3BucketCheckpointer extends Checkpointer {
    * Safe at any time; lists the whole prefix.
    */
   async removeLeftovers(): Promise<void> {
+    contextOf(this)?.assertMayWrite("removeLeftovers");
     await (await this.#log.driver()).removeLeftovers();
   }
 }
@@ -97,6 +98,7 @@ function logOptions(options: S3BucketOptions): S3LogOptions {
     serverDurability: "string",
   });
   const { bucketName, client, prefix = "holdfast/", requestTimeoutMs = 30_000, endpoint } = options;
+  const { access = "write" } = options;
   if (typeof bucketName !== "string" || bucketName === "") {
     throw new StateError("INVALID_ARGUMENT", 'the option "bucketName" must be the name of a bucket');
   }
@@ -110,5 +112,13 @@ function logOptions(options: S3BucketOptions): S3LogOptions {
   const assumed = endpoint === undefined && client === undefined ? "replicated" : "os";
   const { serverDurability = assumed } = options;
   assertDurability(serverDurability);
-  return { bucketName, prefix: checkedPrefix(prefix), client, requestTimeoutMs, serverDurability, connection: options };
+  return {
+    bucketName,
+    access,
+    prefix: checkedPrefix(prefix),
+    client,
+    requestTimeoutMs,
+    serverDurability,
+    connection: options,
+  };
 }

@@ -25,6 +25,8 @@ const NO_ANSWER: ReadonlySet<string> = new Set(["TimeoutError", "AbortError", "N
 
 export const isObjectAbsent = (error: unknown): boolean => failureIn(error)?.word === "NoSuchKey";
 
+export const isBucketAbsent = (error: unknown): boolean => failureIn(error)?.word === "NoSuchBucket";
+
 /** The condition does not hold, or another conditional write to the same name was under way: nothing was written. */
 export function isRefused(error: unknown): boolean {
   const failure = failureIn(error);

@@ -1,5 +1,6 @@
 import { checkedPrefix } from "../../checkpoint/bucket-log/layout.ts";
 import { BucketLog } from "../../checkpoint/bucket-log/log.ts";
+import type { Access } from "../../driver/access.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { S3Bucket } from "./bucket.ts";
 import { classify } from "./classify.ts";
@@ -7,6 +8,7 @@ import { createClient, loadSdk, type S3ClientShape, type S3Connection } from "./
 
 export interface S3LogOptions {
   readonly bucketName: string;
+  readonly access?: Access;
   readonly prefix: string;
   readonly connection: S3Connection;
   /** Handed in; stays open. */
@@ -18,11 +20,12 @@ export interface S3LogOptions {
 /** The log for object stores, on a bucket of S3 or of a service that speaks its protocol. */
 export class S3Log extends BucketLog {
   constructor(options: S3LogOptions) {
-    const { client: given, connection, bucketName, requestTimeoutMs, prefix, serverDurability } = options;
+    const { client: given, connection, bucketName, access = "write", requestTimeoutMs } = options;
+    const { prefix, serverDurability } = options;
     const open = async () => {
       const sdk = await loadSdk();
       const client = given ?? createClient(sdk, connection);
-      const place = { bucketName, probePrefix: checkedPrefix(prefix), requestTimeoutMs };
+      const place = { bucketName, access, probePrefix: checkedPrefix(prefix), requestTimeoutMs };
       return {
         bucket: new S3Bucket(sdk, client, place),
         close: () => (given === undefined ? client.destroy?.() : undefined),

@@ -21,7 +21,8 @@ export function sqliteCheckpointer(options: SqliteCheckpointerOptions = {}): Che
   const checked = sqliteLogOptions(options);
   const { connection } = checked;
   const load = async () => new (await import("./log.ts")).SqliteLog(checked);
-  return new Checkpointer(new DeferredLog(factsOf(connection.durability), load, connection.hold()), options);
+  const { access } = connection.settings;
+  return new Checkpointer(new DeferredLog(factsOf(connection), load, connection.hold()), { ...options, access });
 }
 
 /** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */

@@ -1,3 +1,4 @@
+import type { Access } from "../../driver/access.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { reasonOf } from "../../internal/reason-of.ts";
 
@@ -71,19 +72,20 @@ function hasResult(error: unknown, result: number, name: string): boolean {
 }
 
 /** What opening the file failed with, and at which path: SQLite itself does not say it. */
-export function openingFailure(path: string, error: unknown): unknown {
+export function openingFailure(path: string, error: unknown, access: Access = "write"): unknown {
   if (StateError.is(error)) return error;
   const code = classify(error);
   if (code === undefined || isBusy(error)) return error;
-  const message = `${JSON.stringify(path)} cannot be opened: ${reasonOf(error)}${openingHint(code, error)}`;
+  const message = `${JSON.stringify(path)} cannot be opened: ${reasonOf(error)}${openingHint(code, error, access)}`;
   return new StateError(code, message, { location: path, cause: error });
 }
 
-function openingHint(code: ErrorCode, error: unknown): string {
+function openingHint(code: ErrorCode, error: unknown, access: Access): string {
   if ((error as { code?: unknown }).code === "EISDIR") return ". It is a folder; name a file in it";
   if (code === "CORRUPT") return ". Choose another path, or restore the file from a backup";
-  if (code === "PERMISSION_DENIED") return ". The process must be allowed to write the file and its folder";
-  return "";
+  if (code !== "PERMISSION_DENIED") return "";
+  if (access === "read") return ". The process must be allowed to read the file, and the -wal and -shm files beside it";
+  return ". The process must be allowed to write the file and its folder";
 }
 
 /** A write's failure, where its code alone would leave the caller guessing. */

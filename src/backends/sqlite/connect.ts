@@ -1,3 +1,4 @@
+import { type Access, assertAccess } from "../../driver/access.ts";
 import { SharedConnection } from "../../driver/connection.ts";
 import type { Durability } from "../../driver/durability.ts";
 import { assertOptions } from "../../driver/options.ts";
@@ -38,6 +39,11 @@ export interface SqliteConnectionOptions {
    * @default true
    */
   readonly secureDelete?: boolean;
+  /**
+   * `"read"` opens the file for looking: neither the file nor its write-ahead log
+   * is made or changed, and no writer waits. @default "write"
+   */
+  readonly access?: Access;
 }
 
 /** The options of a connection, each with its kind. */
@@ -46,6 +52,7 @@ export const CONNECTION_OPTIONS = {
   database: "object",
   busyTimeoutMs: "number",
   secureDelete: "boolean",
+  access: "string",
 } as const;
 
 /** The options with the defaults filled in. */
@@ -55,6 +62,7 @@ export interface ConnectionSettings {
   readonly database: SqliteDatabase | undefined;
   readonly busyTimeoutMs: number;
   readonly secureDelete: boolean;
+  readonly access: Access;
 }
 
 /** One open database for everything that is kept in it. It is opened at the first use, and closed with the last who holds it. */
@@ -83,8 +91,9 @@ export function sqliteConnection(options: SqliteConnectionOptions = {}): SqliteC
 }
 
 export function connectionOf(given: SqliteConnectionOptions): SqliteConnection {
-  const { path = "holdfast.db", database, busyTimeoutMs = 10_000, secureDelete = true } = given;
-  return new SqliteConnection({ path, database, busyTimeoutMs, secureDelete });
+  const { path = "holdfast.db", database, busyTimeoutMs = 10_000, secureDelete = true, access = "write" } = given;
+  assertAccess(access);
+  return new SqliteConnection({ path, database, busyTimeoutMs, secureDelete, access });
 }
 
 const durabilityOf = (path: string): Durability => (isInMemory(path) ? "memory" : "fsync");

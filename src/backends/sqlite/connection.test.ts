@@ -25,8 +25,9 @@ class Notes {
 
   constructor(connection: SqliteConnection) {
     const part = { name: "notes", migrations: [["CREATE TABLE holdfast_notes (note TEXT)"]] };
-    this.#connection = new Connection(connection, async ({ database, isReadOnly }) => {
-      await prepareTables(database, tableNames("holdfast_"), isReadOnly, part);
+    this.#connection = new Connection(connection, async (handle) => {
+      const { database } = handle;
+      await prepareTables(handle, tableNames("holdfast_"), part);
       return {
         insert: database.prepare("INSERT INTO holdfast_notes (note) VALUES (?)"),
         all: database.prepare("SELECT note FROM holdfast_notes ORDER BY note"),

@@ -110,7 +110,7 @@ function inTransaction<T>(handle: SqliteHandle, work: () => T): T {
     return result;
   } catch (error) {
     rollback(handle);
-    throw error;
+    throw handle.disturbance() ?? error;
   }
 }
 

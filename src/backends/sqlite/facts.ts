@@ -1,10 +1,14 @@
 import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
-import type { Durability } from "../../driver/durability.ts";
+import type { SqliteConnection } from "./connect.ts";
 
 /** What is known of the driver before it is loaded: a file promises what it promises, open or not. */
-export const factsOf = (durability: Durability): DriverFacts => ({
+export const factsOf = ({ durability, settings }: Pick<SqliteConnection, "durability" | "settings">): DriverFacts => ({
   name: "sqlite",
-  offers: ["search", "catchUp", "queryMetadata", "declined"],
+  // A writer makes the file when it needs it. A reader asks whether it is there, so that `connect()` tells.
+  offers: [
+    ...(settings.access === "read" ? (["connect"] as const) : []),
+    ...(["search", "catchUp", "queryMetadata", "declined"] as const),
+  ],
   capabilities: {
     durability,
     conditionalAppend: true,

@@ -1,15 +1,20 @@
+import type { Access } from "../../driver/access.ts";
 import { openingFailure } from "./classify.ts";
 import type { ConnectionSettings, SqliteDatabase, SqliteStatement } from "./connect.ts";
 import { Erasure } from "./erasure.ts";
+import { openForLooking } from "./looking-database.ts";
 import { configure, openFile } from "./open-file.ts";
 
 /** An open database: what every facet works with. */
 export interface SqliteHandle {
   readonly database: SqliteDatabase;
-  /** The file lies where this process cannot write. */
+  /** The file lies where this process cannot write, or was opened for looking. */
   readonly isReadOnly: boolean;
+  readonly access: Access;
   /** Takes what was deleted out of the write-ahead log, too. Absent where that is not ours to do. */
   readonly erasure: Erasure | undefined;
+  /** What a failed transaction is retried for: somebody changed the file while it was read without a lock. */
+  readonly disturbance: () => Error | undefined;
   readonly transaction: Readonly<Record<keyof typeof TRANSACTION, SqliteStatement>>;
   close(): void;
 }
@@ -21,8 +26,14 @@ const TRANSACTION = {
   rollback: "ROLLBACK",
 } as const;
 
-export async function openHandle({ path, database: given, secureDelete }: ConnectionSettings): Promise<SqliteHandle> {
-  if (given !== undefined) return handleOf(given, { isReadOnly: false });
+export async function openHandle(settings: ConnectionSettings): Promise<SqliteHandle> {
+  const { path, database: given, secureDelete, access } = settings;
+  if (given !== undefined) return handleOf(given, { isReadOnly: access === "read", access });
+  if (access === "read") {
+    const database = await openForLooking(path);
+    const disturbance = (): Error | undefined => database.disturbance();
+    return handleOf(database, { isReadOnly: true, access, disturbance, close: () => database.close() });
+  }
   const { database, isReadOnly } = await openFile(path);
   try {
     if (!isReadOnly) configure(database, { secureDelete });
@@ -31,7 +42,7 @@ export async function openHandle({ path, database: given, secureDelete }: Connec
       erasure?.finish();
       database.close();
     };
-    return handleOf(database, { isReadOnly, erasure, close });
+    return handleOf(database, { isReadOnly, access, erasure, close });
   } catch (error) {
     database.close();
     throw openingFailure(path, error);
@@ -40,12 +51,15 @@ export async function openHandle({ path, database: given, secureDelete }: Connec
 
 interface Ours {
   readonly isReadOnly: boolean;
+  readonly access: Access;
   readonly erasure?: Erasure | undefined;
+  readonly disturbance?: () => Error | undefined;
   readonly close?: () => void;
 }
 
 /** What was handed in has no `close`: it stays open. */
-function handleOf(database: SqliteDatabase, { isReadOnly, erasure, close = () => undefined }: Ours): SqliteHandle {
+function handleOf(database: SqliteDatabase, ours: Ours): SqliteHandle {
+  const { isReadOnly, access, erasure, disturbance = () => undefined, close = () => undefined } = ours;
   const { begin, beginReading, commit, rollback } = TRANSACTION;
   const transaction = {
     begin: database.prepare(begin),
@@ -53,5 +67,5 @@ function handleOf(database: SqliteDatabase, { isReadOnly, erasure, close = () =>
     commit: database.prepare(commit),
     rollback: database.prepare(rollback),
   };
-  return { database, isReadOnly, erasure, transaction, close };
+  return { database, isReadOnly, access, erasure, disturbance, transaction, close };
 }

@@ -8,3 +8,4 @@ export {
   sqliteConnection,
 } from "./connect.ts";
 export { type SqliteDdlOptions, sqliteDdl } from "./ddl.ts";
+export { type SqliteStoreOptions, sqliteStore } from "./store.ts";

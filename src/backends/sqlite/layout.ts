@@ -23,7 +23,22 @@ import { assertTablePrefix } from "./options.ts";
  * <prefix>terms     the same index, read the other way: all words of one record. Slow, and seldom needed
  * <prefix>indexed   id, sum: which records' words are in there, and whether the words at hand are those
  *
- * <prefix>schema    the version of each part: parts.ts. All of the above is the part `checkpoints`
+ * The part `store`:
+ *
+ * <prefix>items          one row an item
+ *   id         INTEGER PRIMARY KEY
+ *   namespace  TEXT                 encoded, so that a range is all that is below one: store/namespaces.ts
+ *   key        TEXT                 UNIQUE with the namespace
+ *   version, created_at, updated_at, expires_at (NULL: no end)
+ *   value, metadata (NULL: none)    JSON, as it was given
+ *   value_fields, metadata_fields   what filters look at, where that is something else (NULL: the same)
+ * <prefix>item_words     FTS5, rowid = items.id, a column for each class of words
+ * <prefix>item_vectors   id (never used twice), item = items.id, dims, vector. A row is never changed, so that a
+ *                        process may keep what it read
+ * <prefix>item_writes    the writes of the last ten minutes and what they answered: a repeated one is recognised
+ * <prefix>item_floor     one row: the highest version that was taken out; new items start above it
+ *
+ * <prefix>schema    the version of each part: parts.ts. What stands before the part `store` is the part `checkpoints`
  *   part       TEXT PRIMARY KEY
  *   version    INTEGER
  */
@@ -56,6 +71,11 @@ export interface TableNames {
   readonly terms: string;
   readonly indexed: string;
   readonly schema: string;
+  readonly items: string;
+  readonly itemWords: string;
+  readonly itemVectors: string;
+  readonly itemWrites: string;
+  readonly itemFloor: string;
 }
 
 export function tableNames(prefix: string): TableNames {
@@ -68,5 +88,10 @@ export function tableNames(prefix: string): TableNames {
     terms: `${prefix}terms`,
     indexed: `${prefix}indexed`,
     schema: `${prefix}schema`,
+    items: `${prefix}items`,
+    itemWords: `${prefix}item_words`,
+    itemVectors: `${prefix}item_vectors`,
+    itemWrites: `${prefix}item_writes`,
+    itemFloor: `${prefix}item_floor`,
   };
 }

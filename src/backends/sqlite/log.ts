@@ -19,8 +19,6 @@ import { Connection } from "./connection.ts";
 import { factsOf } from "./facts.ts";
 import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
 import { hasMember, isPlainKey } from "./metadata.ts";
-import { checkpoints } from "./parts.ts";
-import { prepareTables } from "./prepare-tables.ts";
 import {
   findThread,
   isProvenThread,
@@ -37,7 +35,7 @@ import {
   type ThreadHeadRow,
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
-import { prepareStatements, type Statements } from "./statements.ts";
+import { prepareLog, type Statements } from "./statements.ts";
 import { cannotIndex, indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
@@ -53,17 +51,17 @@ const THREADS_PER_STEP = 500;
 export class SqliteLog implements ThreadLog {
   readonly name = "sqlite";
   readonly capabilities: LogCapabilities;
+  /** With read access. */
+  readonly connect?: () => Promise<void>;
   readonly #connection: Connection<Statements>;
   /** Whoever indexed last knows best which words a record brought. */
   #wordsOf: WordsOf = wordsOfRecord;
 
   constructor({ connection, tablePrefix }: SqliteLogOptions) {
     const names = tableNames(tablePrefix);
-    this.#connection = new Connection(connection, async ({ database, isReadOnly }) => {
-      await prepareTables(database, names, isReadOnly, checkpoints(names));
-      return prepareStatements(database, names);
-    });
-    this.capabilities = factsOf(connection.durability).capabilities;
+    this.#connection = new Connection(connection, (handle) => prepareLog(handle, names));
+    this.capabilities = factsOf(connection).capabilities;
+    if (connection.settings.access === "read") this.connect = () => this.#connection.read(() => undefined);
   }
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {

@@ -22,7 +22,7 @@ export async function openFile(path: string): Promise<OpenedFile> {
   if (!isInMemory(path) && !existsSync(dirname(path))) {
     throw new StateError("INVALID_ARGUMENT", `the folder of ${JSON.stringify(path)} does not exist; create it first`);
   }
-  const open = (await builtIn()) ?? (await fromPackage());
+  const open = await loadOpener();
   const refused = isInMemory(path) ? undefined : makePrivateFile(path);
   try {
     if (refused === undefined) return { database: open.forWriting(path), isReadOnly: false };
@@ -63,12 +63,15 @@ function openReadOnly(open: Opener, path: string, refused: unknown): SqliteDatab
   }
 }
 
-interface Opener {
+export interface Opener {
   forWriting(path: string): SqliteDatabase;
   forReading(path: string): SqliteDatabase;
   /** For a file that nobody writes. */
   unchanging(path: string): SqliteDatabase;
 }
+
+/** The SQLite that this Node has, else the package. */
+export const loadOpener = async (): Promise<Opener> => (await builtIn()) ?? (await fromPackage());
 
 async function builtIn(): Promise<Opener | undefined> {
   if (process.getBuiltinModule?.("node:sqlite") === undefined) return undefined;
@@ -104,7 +107,7 @@ function copyInMemory(path: string): Uint8Array {
   if (statSync(path).size > MOST_BYTES_IN_MEMORY) {
     throw new StateError(
       "PERMISSION_DENIED",
-      `${JSON.stringify(path)} lies on a read-only mount and is too large to be read with better-sqlite3; Node 22.13 and later read it in place`,
+      `${JSON.stringify(path)} has no writer and is too large to be read with better-sqlite3; Node 22.13 and later read it in place`,
       { location: path },
     );
   }
@@ -117,7 +120,7 @@ function copyInMemory(path: string): Uint8Array {
 const SAFE_WAL_VERSION = [3, 51, 3] as const;
 
 /** SQLite waits for a lock by blocking the whole process, so it may for a moment only; the rest is waited for outside. */
-const BUSY_TIMEOUT_MS = 5;
+export const BUSY_TIMEOUT_MS = 5;
 
 /**
  * Makes every commit reach the disk before it returns. WAL where that is safe;

@@ -1,16 +1,27 @@
-import { knownVersions, type MigratedStore, migrate, type Part, type Versions } from "../../driver/migrations.ts";
+import {
+  assertMigrated,
+  knownVersions,
+  type MigratedStore,
+  migrate,
+  type Part,
+  type Versions,
+} from "../../driver/migrations.ts";
 import { classify } from "./classify.ts";
 import type { SqliteDatabase } from "./connect.ts";
+import type { SqliteHandle } from "./handle.ts";
 import type { TableNames } from "./layout.ts";
 import { allParts, versionTable } from "./parts.ts";
 
-/** Creates the tables of a part on first use, or brings older ones up to date. */
-export const prepareTables = (
-  database: SqliteDatabase,
+/** Creates the tables of a part on first use, or brings older ones up to date. With read access it only looks at them. */
+export function prepareTables(
+  { database, isReadOnly, access }: Pick<SqliteHandle, "database" | "isReadOnly" | "access">,
   names: TableNames,
-  isReadOnly: boolean,
   part: Part,
-): Promise<void> => migrate(migratedStore(database, names, isReadOnly), [part]);
+): Promise<void> {
+  const store = migratedStore(database, names, isReadOnly);
+  if (access === "write") return migrate(store, [part]);
+  return assertMigrated(store, [part], fileOf(database));
+}
 
 export function migratedStore(database: SqliteDatabase, names: TableNames, isReadOnly: boolean): MigratedStore {
   return {

@@ -72,9 +72,10 @@ test("10.3: sqliteDdl() is exactly what is executed, in order", async () => {
     close: () => database.close(),
   };
   await sqliteCheckpointer({ database: observed }).listThreads();
-  expect(executed).toEqual(["BEGIN IMMEDIATE", ...sqliteDdl(), "COMMIT"]);
-  expect(sqliteDdl("holdfast_", { from: { checkpoints: 1 } })).toEqual([]);
-  expect(() => sqliteDdl("holdfast_", { from: { store: 1 } })).toThrow(/no part "store"; known: checkpoints/);
+  expect(executed).toEqual(["BEGIN IMMEDIATE", ...sqliteDdl("holdfast_", { parts: ["checkpoints"] }), "COMMIT"]);
+  expect(sqliteDdl("holdfast_", { from: { checkpoints: 1, store: 1 } })).toEqual([]);
+  expect(() => sqliteDdl("holdfast_", { from: { stores: 1 } })).toThrow(/no part "stores"; known: checkpoints, store/);
+  expect(() => sqliteDdl("holdfast_", { parts: ["stores"] })).toThrow(/no part "stores"; known: checkpoints, store/);
   database.close();
 });
 
@@ -84,7 +85,9 @@ test("10.3: tables that are not there are not created in a file that can only be
   database.exec("CREATE TABLE own (id INTEGER)");
   const before = await readFile(path);
   const names = tableNames("holdfast_");
-  const failure = await failureOf(() => prepareTables(database, names, true, checkpoints(names)));
+  const failure = await failureOf(() =>
+    prepareTables({ database, isReadOnly: true, access: "write" }, names, checkpoints(names)),
+  );
   expect(failure.code).toBe("PERMISSION_DENIED");
   expect(failure.message).toMatch(/^the tables of "checkpoints" are not there, .*sqliteDdl\(\)/);
   expect(failure.message).toContain(JSON.stringify(path));

@@ -1,5 +1,8 @@
 import type { SqliteDatabase, SqliteStatement } from "./connect.ts";
+import type { SqliteHandle } from "./handle.ts";
 import { ROWS_PER_THREAD, sqlRowId, type TableNames } from "./layout.ts";
+import { checkpoints } from "./parts.ts";
+import { prepareTables } from "./prepare-tables.ts";
 import { ENTRY_COLUMNS, THREAD_COLUMNS } from "./rows.ts";
 
 /** Ids are made by `rowId` or `sqlRowId`: neither can leave its thread. */
@@ -116,6 +119,12 @@ const headColumns = (): string =>
 
 export type StatementName = keyof typeof STATEMENTS;
 export type Statements = Readonly<Record<StatementName, SqliteStatement>>;
+
+/** The tables of threads as they must be, and the statements for them. */
+export async function prepareLog(handle: SqliteHandle, names: TableNames): Promise<Statements> {
+  await prepareTables(handle, names, checkpoints(names));
+  return prepareStatements(handle.database, names);
+}
 
 export function prepareStatements(database: SqliteDatabase, names: TableNames): Statements {
   const prepared = Object.entries(STATEMENTS).map(([name, sql]) => [name, database.prepare(sql(names))] as const);

@@ -27,6 +27,7 @@ export function asModelError(error: unknown, id: string, secrets: readonly strin
   return new ModelError(parts.join(": "), {
     retryable: isRetryable(marks, status),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(status !== undefined && { status }),
     cause: redactCause(error, hidden),
   });
 }

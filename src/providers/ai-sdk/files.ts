@@ -54,7 +54,7 @@ async function reachable(part: FilePart, context: PromptContext, urlsAllowed: bo
     throw refusal(
       context,
       `the provider does not fetch ${mediaType} from ${url.protocol}//${url.host}, and holdfast downloads nothing by ` +
-        "itself; attach the bytes, or pass `download` to fromAiSdk()",
+        "itself; attach the bytes, or pass `download` to fromAiSdk() or modelFromString()",
     );
   }
   return { source: await context.download({ url: data.url, mediaType, signal: context.signal }), mediaType };

@@ -14,8 +14,8 @@ export async function* asStream(result: GenerateResult): AsyncGenerator<StreamPa
     } else yield part;
   }
   // What came in one piece is whole, also when nobody says why it ended.
-  const reason = typeof finishReason === "string" ? finishReason : finishReason.unified;
-  yield { type: "finish", finishReason: { unified: reason, raw: "generated" }, usage, ...metadata };
+  const { unified, raw } = typeof finishReason === "string" ? { unified: finishReason, raw: undefined } : finishReason;
+  yield { type: "finish", finishReason: { unified, raw: raw ?? "generated" }, usage, ...metadata };
 }
 
 const isWords = (part: GeneratedPart): part is GeneratedWords => part.type === "text" || part.type === "reasoning";

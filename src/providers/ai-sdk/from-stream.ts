@@ -2,7 +2,7 @@ import type { FinishReason, ModelPart, ModelUsage } from "../../models/model.ts"
 import { ModelError } from "../../models/model-error.ts";
 import type { ProviderMetadata } from "../../state/message.ts";
 import { generatedFile, keptCall, keptCustom, keptResult } from "./kept-parts.ts";
-import { mergeMetadata, withOwnNotes } from "./own-notes.ts";
+import { familyOf, mergeMetadata, withOwnNotes } from "./own-notes.ts";
 import type { BlockPart, FinishPart, StreamPart, ToolCallPart } from "./specification.ts";
 
 export interface StreamContext {
@@ -73,7 +73,7 @@ class StreamTranslation {
         yield* this.#doubtful;
         yield {
           type: "finish",
-          reason: reasonOf(part),
+          reason: reasonOf(part, provider),
           usage: usageOf(part.usage),
           ...(part.providerMetadata !== undefined && { providerMetadata: part.providerMetadata }),
         };
@@ -146,10 +146,19 @@ function isCutOff({ finishReason }: FinishPart): boolean {
 
 const REASONS: ReadonlySet<string> = new Set<FinishReason>(["stop", "tool-calls", "length", "content-filter", "error"]);
 
-function reasonOf({ finishReason }: FinishPart): FinishReason {
-  const reason = typeof finishReason === "string" ? finishReason : finishReason.unified;
-  return REASONS.has(reason) ? (reason as FinishReason) : "other";
+function reasonOf({ finishReason }: FinishPart, provider: string): FinishReason {
+  const { unified, raw } = typeof finishReason === "string" ? { unified: finishReason, raw: "" } : finishReason;
+  if (unified === "content-filter" && isRefusal(raw, provider)) return "refusal";
+  return REASONS.has(unified) ? (unified as FinishReason) : "other";
 }
+
+/**
+ * The interface has one word for a model that does not want to answer and for a
+ * provider that does not let it. The provider's own word tells them apart: OpenAI
+ * ends a refusal like any answer, and Anthropic says "refusal" and has no other.
+ */
+const isRefusal = (raw: string | undefined, provider: string): boolean =>
+  raw === "refusal" || raw === "stop" || raw === undefined || (raw === "" && familyOf(provider) === "anthropic");
 
 /** v2 counts in plain numbers, v3 and v4 in totals with their shares. */
 function usageOf(usage: unknown): ModelUsage {

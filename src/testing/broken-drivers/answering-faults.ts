@@ -1,5 +1,6 @@
 import {
   type CheckpointSummary,
+  type ForkOptions,
   type ListThreadsOptions,
   type SaveOptions,
   type ThreadSearchHit,
@@ -14,6 +15,8 @@ import type { WatchOptions } from "../../checkpoint/watching.ts";
 import { type Page, page } from "../../driver/page.ts";
 import type { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";
+
+const OPEN_CALLS = "a call that is open is run by its own thread alone: a fork and a copy settle it, with another key";
 
 export const answeringFaults: readonly CheckpointerFault[] = [
   {
@@ -43,6 +46,36 @@ export const answeringFaults: readonly CheckpointerFault[] = [
       "a copy has the same checkpoints in the same order, and the same newest one",
       "the newest of a copy is its source's newest after that was deleted",
     ],
+  },
+  {
+    fault: "lists every thread, whatever it waits for",
+    checkpointer: (log, options) =>
+      new (class extends Checkpointer {
+        override listWithMetadata({ standing: _, ...rest }: ListThreadsOptions = {}): Promise<Page<ThreadSummary>> {
+          return super.listWithMetadata(rest);
+        }
+      })(log, options),
+    caughtBy: ["what a thread waits for is in its summary, and lists are narrowed by it"],
+  },
+  {
+    fault: "takes open calls along into forks",
+    checkpointer: (log, options) =>
+      new (class extends Checkpointer {
+        override fork(source: string, target: string, given?: ForkOptions): Promise<string> {
+          return super.fork(source, target, { ...given, openCalls: "keep" });
+        }
+      })(log, options),
+    caughtBy: [OPEN_CALLS],
+  },
+  {
+    fault: "takes open calls along into copies",
+    checkpointer: (log, options) =>
+      new (class extends Checkpointer {
+        override copyThread(source: string, target: string): Promise<boolean> {
+          return super.copyThread(source, target, { openCalls: "keep" });
+        }
+      })(log, options),
+    caughtBy: [OPEN_CALLS],
   },
   {
     fault: "forks at the newest, whatever was asked for",

@@ -12,6 +12,7 @@ import {
   historyOf,
   loaded,
   textsOf,
+  withOpenCall,
 } from "./conversations.ts";
 
 export const branchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("branching", [
@@ -74,6 +75,23 @@ export const branchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
       assert.equal(fork?.checkpoints, 1);
       assert.equal(fork.loadRecords, 1);
       assert.ok(fork.bytes <= (source?.loadBytes ?? 0), "no more than the state itself");
+    },
+  },
+  {
+    name: "a call that is open is run by its own thread alone: a fork and a copy settle it, with another key",
+    needs: ["branching", "history"],
+    run: async ({ subject }) => {
+      await subject.save(withOpenCall(), "t");
+      await subject.fork("t", "u");
+      await subject.copyThread("t", "v");
+      for (const threadId of ["u", "v"]) {
+        const { toolExecutions, messages } = await loaded(subject, threadId);
+        const [execution] = toolExecutions;
+        assert.equal(execution?.status, "failed", threadId);
+        assert.notEqual(execution.idempotencyKey, "the key", threadId);
+        assert.equal(messages.at(-1)?.role, "tool", threadId);
+      }
+      assertSame((await loaded(subject, "t")).fields, withOpenCall().fields, "the source");
     },
   },
   {

@@ -91,6 +91,15 @@ export async function assertNoThread(checkpointer: BaseCheckpointer, threadId: s
 }
 
 /** A state with something in every field, and every kind of value the codec knows. */
+/** A call was asked for and not begun. */
+export const withOpenCall = (): AgentState =>
+  AgentState.create()
+    .withMessages([
+      userMessage("pay"),
+      assistantMessage("", { toolCalls: [{ id: "call-1", name: "pay", arguments: {} }] }),
+    ])
+    .withToolExecution({ toolCallId: "call-1", toolName: "pay", status: "intended", idempotencyKey: "the key" });
+
 export const fullState = (): AgentState =>
   AgentState.create({ agentId: "agent-7" })
     .withMessages([

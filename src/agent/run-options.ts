@@ -1,0 +1,29 @@
+export interface RunOptions<Context = unknown> {
+  /** The conversation to continue. Without it nothing is saved. */
+  readonly threadId?: string;
+  readonly signal?: AbortSignal;
+  /** Merged into the thread's metadata; tools see the whole as `context.metadata`. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** For the tools, as `context.context`: connections, clients, the user who is signed in. Never stored. */
+  readonly context?: Context;
+  /**
+   * Questions that wait are declined, with this reason if it is a text, and the
+   * calls that asked them settled as denied. @default false: a prompt is refused as INTERRUPTED
+   */
+  readonly declineWaiting?: boolean | string;
+}
+
+export interface ResumeOptions<Context = unknown> extends Omit<RunOptions<Context>, "declineWaiting"> {
+  readonly threadId: string;
+  readonly interruptId: string;
+  /** What fits the question; for a request for approval an `Approval`. */
+  readonly response?: unknown;
+  /** In place of a response: nobody will answer, with this reason if it is a text. The call is settled as denied. */
+  readonly decline?: boolean | string;
+}
+
+/** What tools need of the runtime context must be given. */
+export type Needed<Options, Context> = unknown extends Context ? Options : Options & { readonly context: Context };
+export type RunArguments<Context> = unknown extends Context
+  ? [options?: RunOptions<Context>]
+  : [options: Needed<RunOptions<Context>, Context>];

@@ -1,0 +1,32 @@
+import { StateError } from "../errors.ts";
+
+/**
+ * What the rooms below advise is meant for whoever holds a state or a
+ * checkpointer. Whoever runs an agent holds neither, and is told what to do
+ * with a run instead.
+ */
+const IN_TERMS_OF_A_RUN: readonly (readonly [said: RegExp, instead: string])[] = [
+  [
+    /Load it again and redo the change; nothing was written/,
+    "Somebody else wrote to it during this run. Run it again; what was saved is kept",
+  ],
+  [
+    /It may have been written; saving the same state again applies it once/,
+    "It may have been written; run the thread again to go on from what is there",
+  ],
+  [
+    /Save it in several steps, with fewer new messages or fields in each/,
+    "Shorten the prompt or what the tools return: see maxToolResultChars",
+  ],
+  [/after close\(\); open the checkpointer again/, "after the agent's checkpointer was closed; make a new agent"],
+];
+
+export const toldToCaller = (message: string): string =>
+  IN_TERMS_OF_A_RUN.reduce((told, [said, instead]) => told.replace(said, instead), message);
+
+/** The same for what fails before there is anything to attach to a failure. */
+export function inTermsOfARun(error: unknown): unknown {
+  if (!StateError.is(error)) return error;
+  const message = toldToCaller(error.message);
+  return message === error.message ? error : new StateError(error.code, message, { ...error.context, cause: error });
+}

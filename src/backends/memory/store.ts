@@ -1,0 +1,26 @@
+import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
+import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
+import { Store } from "../../store/store.ts";
+import type { StoreOptions } from "../../store/store-access.ts";
+import { assertStoreOptions } from "../../store/store-options.ts";
+import { STORE_FACTS } from "./store-facts.ts";
+
+export interface InMemoryStoreOptions extends StoreOptions {
+  /** The clock that stamps items and ends them. @default Date.now */
+  readonly now?: () => number;
+}
+
+/** Keeps items in this process and nowhere else: for tests and for trying things out. */
+export class InMemoryStore extends Store {
+  constructor(options: InMemoryStoreOptions = {}) {
+    assertStoreOptions("InMemoryStore", options, { now: "function" });
+    const load = async () => new (await import("./store-driver.ts")).MemoryStoreDriver(options);
+    super(new DeferredStoreDriver(STORE_FACTS, load), options);
+  }
+}
+
+/** `memory:` */
+export function openStoreUrl(url: string, options: StoreOptions = {}): Store {
+  assertParameters(url, parseLocalUrl(url).parameters, []);
+  return new InMemoryStore(options);
+}

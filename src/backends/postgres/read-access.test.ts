@@ -1,0 +1,166 @@
+import { Pool } from "pg";
+import { afterAll, expect, test, vi } from "vitest";
+import { failureOf } from "../../../test/failure-of.ts";
+import { readingCalls } from "../../../test/read-access/every-method.ts";
+import { fillStore } from "../../../test/read-access/fill-store.ts";
+import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
+import { postgresPlace } from "../../../test/services/postgres-place.ts";
+import { describeWithService } from "../../../test/services/with-service.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import { conversation } from "../../testing/checkpointer-cases/conversations.ts";
+import { openCheckpointer } from "../open.ts";
+import { ask } from "./ask.ts";
+import type { PostgresPool } from "./connect.ts";
+import { postgresqlCheckpointer } from "./index.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+await describeWithService("postgres", (url) => {
+  const place = postgresPlace(url);
+  const { schema, sql } = place;
+  afterAll(place.dispose);
+
+  /** Every row of every table with the transactions that wrote it, every object of the schema, and who holds a lock on any of it. */
+  async function contents(within: string): Promise<Record<string, string>> {
+    const found: Record<string, string> = {};
+    const tables = await sql(
+      "SELECT c.oid::regclass::text AS name, c.relkind, c.xmin::text AS version FROM pg_class c WHERE c.relnamespace = to_regnamespace($1)::oid ORDER BY 1",
+      [within],
+    );
+    for (const { name, relkind, version } of tables) {
+      const rows =
+        relkind === "r" ? await sql(`SELECT t.ctid, t.xmin, t.xmax, t::text AS row FROM ${name} t ORDER BY ctid`) : [];
+      found[String(name)] = JSON.stringify([relkind, version, rows]);
+    }
+    const locks = await sql(
+      "SELECT l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relnamespace = to_regnamespace($1)::oid",
+      [within],
+    );
+    return { ...found, locks: JSON.stringify(locks) };
+  }
+
+  async function observed(): Promise<ObservedStore> {
+    const tablePrefix = place.prefix();
+    return {
+      open: (options) => place.open({ ...options, dsn: url, tablePrefix }),
+      contents: () => contents(schema),
+    };
+  }
+
+  async function nothing(): Promise<ObservedStore> {
+    const absent = `${schema}_absent`;
+    return {
+      open: (options) => postgresqlCheckpointer({ ...options, dsn: url, schema: absent }),
+      contents: async () => ({
+        ...(await contents(absent)),
+        schemas: JSON.stringify(await sql("SELECT nspname FROM pg_namespace WHERE nspname = $1", [absent])),
+      }),
+    };
+  }
+
+  testReadAccess({ name: "PostgreSQL", create: observed, missing: nothing });
+
+  test("10.4: a role that may SELECT and nothing else is enough for everything that reads", async () => {
+    const tablePrefix = place.prefix();
+    const filled = await fillStore(place.open({ dsn: url, tablePrefix }));
+    const role = await place.role();
+    await sql(`GRANT USAGE ON SCHEMA ${schema} TO ${role.name}`);
+    await sql(`GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${role.name}`);
+    const reader = place.open({ dsn: role.url, tablePrefix, access: "read" });
+    for (const call of Object.values(readingCalls(reader, filled))) await call();
+    expect((await reader.load("long"))?.messages).toHaveLength(70);
+    expect((await reader.search("zebra")).map(({ threadId }) => threadId)).toEqual(["behind the index"]);
+    // The same role without the option is refused when it searches, which indexes.
+    expect((await failureOf(() => place.open({ dsn: role.url, tablePrefix }).search("zebra"))).code).toBe(
+      "PERMISSION_DENIED",
+    );
+  });
+
+  test("10.4: the server itself refuses a write on a connection for reading, and no transaction gets a number", async () => {
+    const tablePrefix = place.prefix();
+    await fillStore(place.open({ dsn: url, tablePrefix }));
+    const bounds = { connectTimeoutMs: 10_000, statementTimeoutMs: 30_000 };
+    const pool = new Pool({ connectionString: url, max: 1 });
+    for (const asked of [pool, otherClient(pool)]) {
+      const writing = `DELETE FROM ${schema}.${tablePrefix}threads`;
+      await expect(ask(asked, { ...bounds, access: "read" }, writing)).rejects.toMatchObject({
+        message: expect.stringContaining("read-only transaction"),
+      });
+      const [number] = await ask(
+        asked,
+        { ...bounds, access: "read" },
+        "SELECT pg_current_xact_id_if_assigned()::text AS number",
+      );
+      expect(number?.["number"]).toBeNull();
+      // It ends with the transaction: the connection is as it was.
+      const [after] = await ask(
+        asked,
+        bounds,
+        "SELECT current_setting('transaction_read_only') AS set, current_setting('statement_timeout') AS ms",
+      );
+      expect(after?.["set"]).toBe("off");
+      const limited = await ask(
+        asked,
+        { ...bounds, access: "read" },
+        "SELECT current_setting('transaction_read_only') AS set",
+      );
+      expect(limited).toEqual([{ set: "on" }]);
+    }
+    await pool.end();
+  });
+
+  test("10.4: with read access the limit of a statement still holds", async () => {
+    const pool = new Pool({ connectionString: url, max: 1 });
+    const bounds = { connectTimeoutMs: 10_000, statementTimeoutMs: 200, access: "read" } as const;
+    await expect(ask(pool, bounds, "SELECT pg_sleep(5)")).rejects.toMatchObject({ code: "57014" });
+    await pool.end();
+  });
+
+  test("10.4: older tables are told and not migrated, newer ones INCOMPATIBLE, and a URL takes the option", async () => {
+    const tablePrefix = place.prefix();
+    await place.open({ dsn: url, tablePrefix }).save(conversation(1), "t");
+    const address = new URL(url);
+    address.searchParams.set("schema", schema);
+    address.searchParams.set("tablePrefix", tablePrefix);
+    const reader = await openCheckpointer(address.href, { access: "read" });
+    expect((await reader.load("t"))?.messages).toHaveLength(1);
+    await reader.close();
+    await sql(`UPDATE ${schema}.${tablePrefix}schema SET version = 99`);
+    const before = await contents(schema);
+    const newer = await failureOf(() => place.open({ dsn: url, tablePrefix, access: "read" }).connect());
+    expect([newer.code, newer.message]).toEqual(["INCOMPATIBLE", expect.stringContaining("Upgrade holdfast")]);
+    await sql(`DELETE FROM ${schema}.${tablePrefix}schema`);
+    const absent = await failureOf(() => place.open({ dsn: url, tablePrefix, access: "read" }).connect());
+    expect([absent.code, absent.message]).toEqual(["NOT_FOUND", expect.stringContaining(tablePrefix)]);
+    expect(Object.keys(await contents(schema))).toEqual(Object.keys(before));
+  });
+
+  test("10.4: a writer is not kept waiting by a reader whose statement takes long", async () => {
+    const tablePrefix = place.prefix();
+    const writer = place.open({ dsn: url, tablePrefix, statementTimeoutMs: 2_000, retry: { attempts: 1 } });
+    await writer.save(conversation(1), "t");
+    const pool = new Pool({ connectionString: url, max: 1 });
+    const bounds = { connectTimeoutMs: 10_000, statementTimeoutMs: 10_000, access: "read" } as const;
+    const slow = ask(pool, bounds, `SELECT pg_sleep(3), t.* FROM ${schema}.${tablePrefix}threads t`);
+    await writer.save(((await writer.load("t")) ?? AgentState.create()).withMessages(conversation(2).messages), "t");
+    await writer.delete("t");
+    await slow;
+    await pool.end();
+  });
+});
+
+/** As a client that is not `pg`'s own looks: nothing can travel before its statements. */
+const otherClient = (pool: Pool): PostgresPool => ({
+  connect: async () => {
+    const client = await pool.connect();
+    return {
+      query: (query) => client.query(query as never),
+      on: (event, listener) => client.on(event, listener),
+      removeListener: (event, listener) => client.removeListener(event, listener),
+      release: (failure) => client.release(failure),
+    };
+  },
+  on: (event, listener) => pool.on(event, listener),
+  removeListener: (event, listener) => pool.removeListener(event, listener),
+  end: () => pool.end(),
+});

@@ -1,0 +1,54 @@
+import { connectionFor } from "../../driver/connection.ts";
+import { StateError } from "../../errors.ts";
+import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
+import { Store } from "../../store/store.ts";
+import type { StoreOptions } from "../../store/store-access.ts";
+import { assertStoreOptions } from "../../store/store-options.ts";
+import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";
+import { assertNames } from "./names.ts";
+import type { PostgresStoreDriverOptions } from "./store-driver.ts";
+import { STORE_FACTS } from "./store-facts.ts";
+import { parsePostgresUrl } from "./url.ts";
+
+export interface PostgresqlStoreOptions extends StoreOptions, PostgresqlConnectionOptions {
+  /** What `postgresqlConnection()` returned, instead of a `dsn` or a `pool`: a checkpointer may hold it too. */
+  readonly connection?: PostgresqlConnection;
+  /** Where the tables are. Made on first use when it is not there. @default "public" */
+  readonly schema?: string;
+  /** What the names of the tables begin with. @default "holdfast_" */
+  readonly tablePrefix?: string;
+  /**
+   * Makes pgvector's index (HNSW) for vectors of the store's `dimension`, at most
+   * 2000. Searches of more than 10,000 vectors then use it, and writes of vectors
+   * take longer. An index that is there is used without this option. @default false
+   */
+  readonly vectorIndex?: boolean;
+}
+
+const TAKER = { factory: "postgresqlStore", opener: "postgresqlConnection" };
+
+/** Keeps items in PostgreSQL 13 or later, beside threads or alone. pgvector is used where it is there. `npm install pg`. */
+export function postgresqlStore(options: PostgresqlStoreOptions): Store {
+  const own = { connection: "object", schema: "string", tablePrefix: "string", vectorIndex: "boolean" } as const;
+  assertStoreOptions("postgresqlStore", options, { ...CONNECTION_OPTIONS, ...own });
+  const checked = postgresStoreOptions(options);
+  const load = async () => new (await import("./store-driver.ts")).PostgresStoreDriver(checked);
+  const { access } = checked.connection.settings;
+  return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), { ...options, access });
+}
+
+/** Everything a driver needs, with the defaults filled in. */
+export function postgresStoreOptions(given: PostgresqlStoreOptions): PostgresStoreDriverOptions {
+  const { schema = "public", tablePrefix = "holdfast_", vectorIndex = false, dimension } = given;
+  const own = (options: PostgresqlConnectionOptions): PostgresqlConnection => connectionOf(TAKER.factory, options);
+  const connection = connectionFor(TAKER, given, PostgresqlConnection, CONNECTION_OPTIONS, own);
+  assertNames(schema, tablePrefix);
+  if (!vectorIndex || connection.settings.access === "read") return { connection, schema, tablePrefix };
+  if (dimension !== undefined && dimension <= 2000)
+    return { connection, schema, tablePrefix, indexedDimension: dimension };
+  throw new StateError("INVALID_ARGUMENT", "vectorIndex needs the option dimension, of at most 2000");
+}
+
+/** As for a checkpointer: `postgres://user:password@host:5432/database?schema=…&tablePrefix=…` */
+export const openStoreUrl = (url: string, options: StoreOptions = {}): Store =>
+  postgresqlStore({ ...options, ...parsePostgresUrl(url) });

@@ -1,0 +1,215 @@
+import { type Script, script } from "./script.ts";
+
+/** The keys as store-layout.ts lists them, and what every write does with an item. */
+const NAMES = `
+-- A right that is missing must be found out before the first write: a script that fails is not undone.
+local function forbidden()
+  local needed = {{'hset', KEYS[1], '-', '-'}, {'hdel', KEYS[1], '-'}, {'zadd', KEYS[2], '0', '-'}, {'zrem', KEYS[2], '-'},
+    {'zrangebyscore', KEYS[6], '0', '0'}}
+  for _, command in ipairs(needed) do
+    if redis.acl_check_cmd and not redis.acl_check_cmd(unpack(command)) then
+      return redis.error_reply('NOPERM this user may not run ' .. command[1])
+    end
+  end
+end
+local items, ids, vectors, vids, words = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local ends, writes, written, floor = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
+local HEAD = '^(%d+) (%d+) (%d+) (%d+) (%d+) (-?%d+) (%d+) (%d+)\\n'
+local function whole(number) return string.format('%.0f', number) end
+
+local function readItem(id)
+  local record = redis.call('HGET', items, id)
+  if not record then return nil end
+  local version, created, updated, finish = string.match(record, '^(%d+) (%d+) (%d+) (%d+) ')
+  return {record = record, version = tonumber(version), created = created, updated = tonumber(updated), finish = tonumber(finish)}
+end
+local function isLive(item, now) return item and (item.finish == 0 or item.finish > now) end
+
+local function eachWord(record, act)
+  local _, at, _, _, _, _, value, metadata, valueFields, metadataFields = string.find(record, HEAD)
+  local from = at + 1 + value + math.max(0, metadata) + valueFields + metadataFields
+  for word, weight in string.gmatch(string.sub(record, from), '([^ ]+) ([^\\n]+)\\n') do act(word, weight) end
+end
+local function take(id, item)
+  eachWord(item.record, function (word, weight) redis.call('ZREM', words, word .. '\\1' .. id .. '\\2' .. weight) end)
+  redis.call('HDEL', vectors, id)
+  redis.call('ZREM', vids, id)
+  redis.call('ZREM', ends, id)
+end
+local function takeOut(id, item)
+  take(id, item)
+  redis.call('HDEL', items, id)
+  redis.call('ZREM', ids, id)
+  if item.version > tonumber(redis.call('HGET', floor, 'version') or '0') then redis.call('HSET', floor, 'version', item.version) end
+end
+local function takeOutEnded(now)
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', whole(now), 'LIMIT', 0, 20)) do
+    local item = readItem(id)
+    if item and not isLive(item, now) then takeOut(id, item) else redis.call('ZREM', ends, id) end
+  end
+end
+`;
+
+/**
+ * ARGV  for how long writes are remembered, then seven for each change: "put" or "remove", id, write key, expected version or
+ * "", body, vector or "", milliseconds to live, "keep" or "". Says {"refused", index, version}, or {"applied", then
+ * "1" for a repeated one or "0", and "version created updated end" of each}.
+ */
+export const WRITE_ITEMS: Script = script(`${NAMES}
+local denied = forbidden()
+if denied then return denied end
+local now = milliseconds()
+local remembered = tonumber(ARGV[1])
+local known = {}
+for at = 2, #ARGV, 7 do
+  known[at] = redis.call('HGET', writes, ARGV[at + 2])
+  if ARGV[at + 3] ~= '' and not known[at] then
+    local item = readItem(ARGV[at + 1])
+    local version = isLive(item, now) and item.version or 0
+    if version ~= tonumber(ARGV[at + 3]) then
+      if version == 0 then
+        local fault = outOfStep()
+        if fault then return fault end
+      end
+      return {'refused', tostring((at - 2) / 7), whole(version)}
+    end
+  end
+end
+local answer = {'applied'}
+for at = 2, #ARGV, 7 do
+  local kind, id, key, body, vector, ttl = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
+  if known[at] then
+    table.insert(answer, '1')
+    table.insert(answer, known[at])
+  else
+    local item = readItem(id)
+    if item and not isLive(item, now) then
+      takeOut(id, item)
+      item = nil
+    end
+    local result
+    if kind == 'remove' then
+      result = item and table.concat({whole(item.version), item.created, whole(now), whole(item.finish)}, ' ')
+        or table.concat({'0', whole(now), whole(now), '0'}, ' ')
+      if item then takeOut(id, item) end
+    else
+      local version = (item and item.version or tonumber(redis.call('HGET', floor, 'version') or '0')) + 1
+      local finish = 0
+      if ttl == 'keep' then finish = item and item.finish or 0 elseif ttl ~= '' then finish = now + tonumber(ttl) end
+      result = table.concat({whole(version), item and item.created or whole(now), whole(now), whole(finish)}, ' ')
+      local record = result .. ' ' .. body
+      -- The first write is one that a full server refuses.
+      redis.call('HSET', items, id, record)
+      if item then take(id, item) end
+      redis.call('ZADD', ids, 0, id)
+      eachWord(record, function (word, weight) redis.call('ZADD', words, 0, word .. '\\1' .. id .. '\\2' .. weight) end)
+      if vector ~= '' then
+        redis.call('HSET', vectors, id, struct.pack('<d', finish) .. vector)
+        redis.call('ZADD', vids, 0, id)
+      end
+      if finish > 0 then redis.call('ZADD', ends, whole(finish), id) end
+    end
+    redis.call('HSET', writes, key, result)
+    redis.call('ZADD', written, whole(now), key)
+    table.insert(answer, '0')
+    table.insert(answer, result)
+  end
+end
+takeOutEnded(now)
+for _, old in ipairs(redis.call('ZRANGEBYSCORE', written, '-inf', '(' .. whole(now - remembered), 'LIMIT', 0, 20)) do
+  redis.call('ZREM', written, old)
+  redis.call('HDEL', writes, old)
+end
+return answer
+`);
+
+/** ARGV  ids. {the time, then a record or nil for each} */
+export const READ_ITEMS: Script = script(`${NAMES}
+local answer = {whole(milliseconds())}
+for at, id in ipairs(ARGV) do
+  local record = redis.call('HGET', items, id)
+  if not record then
+    local fault = outOfStep()
+    if fault then return fault end
+  end
+  answer[at + 1] = record or false
+end
+return answer
+`);
+
+/** ARGV  from, to, how many, "items" or "vectors". {the time, then an id and its record or vector for each} */
+export const PAGE_OF_ITEMS: Script = script(`${NAMES}
+local fault = outOfStep()
+if fault then return fault end
+local answer = {whole(milliseconds())}
+local set, hash = ids, items
+if ARGV[4] == 'vectors' then set, hash = vids, vectors end
+for _, id in ipairs(redis.call('ZRANGEBYLEX', set, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])) do
+  table.insert(answer, id)
+  table.insert(answer, redis.call('HGET', hash, id))
+end
+return answer
+`);
+
+/** ARGV  "ids" or "vids", from, to. How many there are. */
+export const COUNT_ITEMS: Script = script(`${NAMES}
+local fault = outOfStep()
+if fault then return fault end
+return whole(redis.call('ZLEXCOUNT', ARGV[1] == 'vids' and vids or ids, ARGV[2], ARGV[3]))
+`);
+
+/** ARGV  how many of each word at most, then from and to for each. {how many items there are, then a list for each word} */
+export const FIND_WORDS: Script = script(`${NAMES}
+local fault = outOfStep()
+if fault then return fault end
+local answer = {}
+for at = 2, #ARGV, 2 do
+  table.insert(answer, redis.call('ZRANGEBYLEX', words, ARGV[at], ARGV[at + 1], 'LIMIT', 0, ARGV[1]))
+end
+return answer
+`);
+
+/** ARGV  ids. A vector, or nil, for each. */
+export const READ_VECTORS: Script = script(`${NAMES}
+local answer = {whole(milliseconds())}
+for at, id in ipairs(ARGV) do answer[at + 1] = redis.call('HGET', vectors, id) or false end
+return answer
+`);
+
+/** ARGV  from, to, how many. Namespaces: from each to the next one, past all items in between. {the time, then the first id of each} */
+export const WALK_NAMESPACES: Script = script(`${NAMES}
+local fault = outOfStep()
+if fault then return fault end
+local now = milliseconds()
+local answer, from, tries = {}, ARGV[1], 0
+while #answer < tonumber(ARGV[3]) and tries < 5000 do
+  tries = tries + 1
+  local id = redis.call('ZRANGEBYLEX', ids, from, ARGV[2], 'LIMIT', 0, 1)[1]
+  if not id then return {'end', unpack(answer)} end
+  if isLive(readItem(id), now) then
+    local namespace = string.match(id, '^([^\\1]*)\\1')
+    table.insert(answer, namespace)
+    from = '[' .. namespace .. '\\2'
+  else
+    from = '(' .. id
+  end
+end
+return {from, unpack(answer)}
+`);
+
+/** ARGV  from, to, how many, not newer than. {"end" or where to go on, how many were taken out} */
+export const CLEAR_ITEMS: Script = script(`${NAMES}
+local fault = forbidden() or outOfStep()
+if fault then return fault end
+local now, count, before = milliseconds(), 0, tonumber(ARGV[4])
+local found = redis.call('ZRANGEBYLEX', ids, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+for _, id in ipairs(found) do
+  local item = readItem(id)
+  if item and item.updated <= before then
+    if isLive(item, now) then count = count + 1 end
+    takeOut(id, item)
+  end
+end
+if #found < tonumber(ARGV[3]) then return {'end', whole(count)} end
+return {'(' .. found[#found], whole(count)}
+`);

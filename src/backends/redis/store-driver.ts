@@ -1,0 +1,291 @@
+import type { Lease } from "../../driver/connection.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import type { JsonValue } from "../../state/codec.ts";
+import type { FullStoreDriver } from "../../store/deferred-driver.ts";
+import { matches } from "../../store/matching.ts";
+import { decodeNamespace, encodeId, encodeNamespace } from "../../store/namespaces.ts";
+import {
+  type Change,
+  type ItemId,
+  type Namespace,
+  type RankedItem,
+  type Scope,
+  type StoreDriverCapabilities,
+  type StoredItem,
+  WRITES_REMEMBERED_MS,
+  type WriteOutcome,
+} from "../../store/store-driver.ts";
+import { TopHits } from "../../store/top-hits.ts";
+import { cosine, norm } from "../../store/vectors.ts";
+import { classify } from "./classify.ts";
+import type { RedisConnection } from "./connect.ts";
+import type { Link } from "./link.ts";
+import type { Argument } from "./port.ts";
+import { asReply, asText } from "./replies.ts";
+import type { Script } from "./scripts/script.ts";
+import {
+  CLEAR_ITEMS,
+  COUNT_ITEMS,
+  PAGE_OF_ITEMS,
+  READ_ITEMS,
+  READ_VECTORS,
+  WALK_NAMESPACES,
+  WRITE_ITEMS,
+} from "./scripts/store-scripts.ts";
+import { NOW } from "./scripts/thread-index.ts";
+import { EXACT_UP_TO, STORE_FACTS } from "./store-facts.ts";
+import {
+  decodeRecord,
+  encodeChange,
+  lexBounds,
+  openVector,
+  type Record,
+  resultOf,
+  type StoreKeys,
+  storeKeys,
+} from "./store-layout.ts";
+import { rankedByWords } from "./store-words.ts";
+
+export interface RedisStoreDriverOptions {
+  readonly connection: RedisConnection;
+  readonly prefix: string;
+  readonly exactUpTo?: number;
+}
+
+/** A script that looks at too many items keeps everybody else waiting. */
+const ITEMS_AT_ONCE = 200;
+
+/** Items in Redis or Valkey. Every write is one script; filters, words and vectors are looked at in this process. */
+export class RedisStoreDriver implements FullStoreDriver {
+  readonly name: string = STORE_FACTS.name;
+  readonly secrets: readonly string[];
+  readonly #keys: StoreKeys;
+  readonly #link: Lease<Link>;
+  readonly #exactUpTo: number;
+  #capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
+
+  constructor({ connection, prefix, exactUpTo = EXACT_UP_TO }: RedisStoreDriverOptions) {
+    this.#link = connection.lease(async (link) => link);
+    this.#keys = storeKeys(prefix);
+    this.#exactUpTo = exactUpTo;
+    this.secrets = connection.secrets;
+  }
+
+  get capabilities(): StoreDriverCapabilities {
+    return this.#capabilities;
+  }
+
+  async connect(): Promise<void> {
+    const link = await this.#link.get();
+    await link.server();
+    const { durability = this.#capabilities.durability } = link;
+    this.#capabilities = { ...this.#capabilities, durability };
+  }
+
+  async write(changes: readonly Change[]): Promise<WriteOutcome> {
+    const args = [String(WRITES_REMEMBERED_MS), ...changes.flatMap(encodeChange)];
+    const [word, ...rest] = asReply(await this.#run(WRITE_ITEMS, args)) ?? [];
+    if (asText(word) === "refused") {
+      return { applied: false, index: Number(asText(rest[0])), version: Number(asText(rest[1])) };
+    }
+    const results = changes.map((_, at) => resultOf(asText(rest[2 * at + 1]), asText(rest[2 * at]) === "1"));
+    return { applied: true, results };
+  }
+
+  async read(ids: readonly ItemId[]): Promise<readonly (StoredItem | undefined)[]> {
+    return (await this.#records(ids.map(encodeId))).map((record) => record?.item);
+  }
+
+  async scan(scope: Scope, options: { after?: ItemId; limit: number }): Promise<readonly StoredItem[]> {
+    const found: StoredItem[] = [];
+    const after = options.after === undefined ? undefined : encodeId(options.after);
+    const atOnce = scope.condition === undefined ? Math.min(options.limit, ITEMS_AT_ONCE) : ITEMS_AT_ONCE;
+    for await (const { item } of this.#inside(scope, after, atOnce)) {
+      if (found.push(item) === options.limit) break;
+    }
+    return found;
+  }
+
+  async namespaces(prefix: Namespace, options: { after?: Namespace; limit: number }): Promise<readonly Namespace[]> {
+    const bounds = lexBounds({ namespace: prefix, recursive: true });
+    const found: Namespace[] = [];
+    let from = options.after === undefined ? bounds[0] : `[${encodeNamespace(options.after)}\u0002`;
+    while (found.length < options.limit) {
+      const wanted = String(Math.min(options.limit - found.length, ITEMS_AT_ONCE));
+      const reply = (asReply(await this.#run(WALK_NAMESPACES, [from, bounds[1], wanted])) ?? []).map(asText);
+      const [next = "end", ...some] = reply;
+      found.push(...some.map(decodeNamespace));
+      if (next === "end") return found;
+      from = next;
+    }
+    return found;
+  }
+
+  async clear(scope: Omit<Scope, "condition">, options: { before: number; limit: number }): Promise<number> {
+    const bounds = lexBounds(scope);
+    let count = 0;
+    for (let from = bounds[0]; count < options.limit; ) {
+      const wanted = String(Math.min(options.limit - count, ITEMS_AT_ONCE));
+      const reply = asReply(await this.#run(CLEAR_ITEMS, [from, bounds[1], wanted, String(options.before)])) ?? [];
+      const [next = "end", some = "0"] = reply.map(asText);
+      count += Number(some);
+      if (next === "end") return count;
+      from = next;
+    }
+    return count;
+  }
+
+  async searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
+    const ranked = await rankedByWords((script, args) => this.#run(script, args), scope, words);
+    const hits: RankedItem[] = [];
+    for (let at = 0; at < ranked.length && hits.length < limit; at += ITEMS_AT_ONCE) {
+      const some = ranked.slice(at, at + ITEMS_AT_ONCE);
+      const records = await this.#records(some.map(({ id }) => id));
+      for (const [index, record] of records.entries()) {
+        if (record !== undefined && fits(scope, record))
+          hits.push({ item: record.item, score: some[index]?.score ?? 0 });
+      }
+    }
+    return hits.slice(0, limit);
+  }
+
+  async searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
+    await this.#assertFew(scope);
+    const length = norm(vector);
+    const best = new TopHits<string>(limit);
+    for await (const [id, other] of this.#vectors(scope)) {
+      if (other.length === vector.length) best.add(id, cosine(vector, other, length * norm(other)));
+    }
+    const hits = best.list();
+    const records = await this.#records(hits.map(({ item }) => item));
+    return hits.flatMap(({ score }, at) => {
+      const item = records[at]?.item;
+      return item === undefined ? [] : [{ item, score }];
+    });
+  }
+
+  async readVector(id: ItemId): Promise<Float32Array | undefined> {
+    const [found] = await this.#vectorsOf([encodeId(id)]);
+    return found;
+  }
+
+  async dimension(): Promise<number | undefined> {
+    const bounds = lexBounds({ namespace: [], recursive: true });
+    const [, , vector] = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, "1", "vectors"])) ?? [];
+    return vector == null ? undefined : openVector(vector).vector.length;
+  }
+
+  async now(): Promise<number> {
+    return Number(asText(await this.#run(NOW, [])));
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  close(): Promise<void> {
+    return this.#link.release();
+  }
+
+  async #run(script: Script, args: readonly Argument[]): Promise<unknown> {
+    const { run } = await (await this.#link.get()).server();
+    return run(script, this.#keys.all, args);
+  }
+
+  /** Items that have not ended, in the order of the ids. */
+  async #records(ids: readonly string[]): Promise<readonly (Record | undefined)[]> {
+    const records: (Record | undefined)[] = [];
+    for (let at = 0; at < ids.length; at += ITEMS_AT_ONCE) {
+      const some = ids.slice(at, at + ITEMS_AT_ONCE);
+      const [now, ...found] = asReply(await this.#run(READ_ITEMS, some)) ?? [];
+      for (const [index, id] of some.entries()) {
+        const bytes = found[index];
+        const record = bytes == null ? undefined : decodeRecord(id, bytes);
+        records.push(record !== undefined && isLive(record.item.expiresAt, asText(now)) ? record : undefined);
+      }
+    }
+    return records;
+  }
+
+  async *#inside(
+    scope: Scope,
+    after?: string,
+    atOnce = ITEMS_AT_ONCE,
+  ): AsyncGenerator<Record & { readonly id: string }> {
+    for await (const [id, bytes, now] of this.#pages(scope, "items", atOnce, after)) {
+      const record = decodeRecord(id, bytes);
+      if (isLive(record.item.expiresAt, now) && fits(scope, record)) yield { id, ...record };
+    }
+  }
+
+  /** Where there is a filter, it is asked first, and only the vectors of what it keeps are read. */
+  async *#vectors(scope: Scope): AsyncGenerator<readonly [id: string, vector: Float32Array]> {
+    if (scope.condition === undefined) {
+      for await (const [id, bytes, now] of this.#pages(scope, "vectors", ITEMS_AT_ONCE)) {
+        const { vector, end } = openVector(bytes);
+        if (isLive(end, now)) yield [id, vector];
+      }
+      return;
+    }
+    let ids: string[] = [];
+    const flush = async (): Promise<readonly (readonly [string, Float32Array])[]> => {
+      const vectors = await this.#vectorsOf(ids);
+      return ids.flatMap((id, at) => (vectors[at] === undefined ? [] : [[id, vectors[at]] as const]));
+    };
+    for await (const { id } of this.#inside(scope)) {
+      if (ids.push(id) < ITEMS_AT_ONCE) continue;
+      yield* await flush();
+      ids = [];
+    }
+    yield* await flush();
+  }
+
+  async #vectorsOf(ids: readonly string[]): Promise<readonly (Float32Array | undefined)[]> {
+    if (ids.length === 0) return [];
+    const [now, ...found] = asReply(await this.#run(READ_VECTORS, ids)) ?? [];
+    return ids.map((_, at) => {
+      const bytes = found[at];
+      if (bytes == null) return undefined;
+      const { vector, end } = openVector(bytes);
+      return isLive(end, asText(now)) ? vector : undefined;
+    });
+  }
+
+  async *#pages(
+    scope: Scope,
+    what: "items" | "vectors",
+    atOnce: number,
+    after?: string,
+  ): AsyncGenerator<readonly [id: string, bytes: Buffer, now: string]> {
+    for (let last = after; ; ) {
+      const bounds = lexBounds(scope, { after: last });
+      const reply = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, String(atOnce), what])) ?? [];
+      const now = asText(reply[0]);
+      for (let at = 1; at < reply.length; at += 2) {
+        last = asText(reply[at]);
+        const bytes = reply[at + 1];
+        if (bytes != null) yield [last, bytes, now];
+      }
+      if ((reply.length - 1) / 2 < atOnce) return;
+    }
+  }
+
+  async #assertFew(scope: Scope): Promise<void> {
+    const count = Number(asText(await this.#run(COUNT_ITEMS, ["vids", ...lexBounds(scope)])));
+    if (count <= this.#exactUpTo) return;
+    throw new StateError(
+      "TOO_LARGE",
+      `${count} vectors would have to be compared, and Redis has no index for them: at most ${this.#exactUpTo} are. Search a smaller namespace, or keep them in PostgreSQL with pgvector`,
+    );
+  }
+}
+
+const isLive = (end: number | undefined, now: string): boolean => end === undefined || end > Number(now);
+
+function fits({ condition }: Scope, { fields }: Record): boolean {
+  if (condition === undefined) return true;
+  return matches(condition, {
+    value: JSON.parse(fields.value) as JsonValue,
+    metadata: JSON.parse(fields.metadata) as JsonValue,
+  });
+}

@@ -1,0 +1,129 @@
+import { StateError } from "../../errors.ts";
+import { countWords } from "../../store/bm25.ts";
+import { decodeId, encodeId, idRange } from "../../store/namespaces.ts";
+import type { Change, ChangeResult, Namespace, PutChange, StoredItem } from "../../store/store-driver.ts";
+import { vectorFromBytes, vectorToBytes } from "../../store/vector-bytes.ts";
+import { assertPrefix } from "./layout.ts";
+import type { Argument } from "./port.ts";
+
+/**
+ * <prefix>{store}:items    hash: id → record. One hash for all, because scripts name every key that they touch
+ * <prefix>{store}:ids      sorted set of ids, all with the score 0: in the order of their bytes a range is what is below a namespace
+ * <prefix>{store}:vectors  hash: id → the end of the item (8 bytes), then 4 bytes a number
+ * <prefix>{store}:vids     sorted set of the ids that have a vector
+ * <prefix>{store}:words    sorted set of <word> 01 <id> 02 <weight of the word in the item>/<words of the item>
+ * <prefix>{store}:ends     sorted set of ids by the time at which their items end
+ * <prefix>{store}:writes   hash: write key → what it answered. Those of the last ten minutes
+ * <prefix>{store}:written  sorted set of write keys by time
+ * <prefix>{store}:floor    hash with one field, "version": the highest version that was taken out; new items start above it
+ *
+ * The braces put all of them on one node of a cluster, so that every write is one script.
+ *
+ * A record is a line of numbers, then texts one behind the other:
+ *   version created updated end(0: none) bytes-of-value bytes-of-metadata(-1: none) bytes-of-value-fields bytes-of-metadata-fields \n
+ *   value metadata value-fields(empty: the same) metadata-fields(empty: the same) words, each "<word> <weight>/<length>\n"
+ */
+export interface StoreKeys {
+  /** In the order in which every script has them. */
+  readonly all: readonly string[];
+}
+
+const KEYS = ["items", "ids", "vectors", "vids", "words", "ends", "writes", "written", "floor"];
+
+export function storeKeys(prefix: string): StoreKeys {
+  assertPrefix(prefix);
+  return { all: KEYS.map((name) => `${prefix}{store}:${name}`) };
+}
+
+/** What the script that writes takes for a change. */
+export function encodeChange(change: Change): readonly Argument[] {
+  const { kind, writeKey, expected } = change;
+  const head = [kind, encodeId(change), writeKey, expected === undefined ? "" : String(expected)];
+  if (change.kind === "remove") return [...head, "", "", ""];
+  const { vector, ttlMs } = change;
+  const bytes = vector === undefined ? "" : Buffer.from(vectorToBytes(vector));
+  return [...head, encodeBody(change), bytes, ttlMs === undefined ? "" : String(ttlMs)];
+}
+
+/** A vector and the end of its item. */
+export function openVector(bytes: Buffer): { readonly vector: Float32Array; readonly end: number | undefined } {
+  const end = bytes.readDoubleLE(0);
+  return { vector: vectorFromBytes(bytes.subarray(8)), end: end === 0 ? undefined : end };
+}
+
+/** What a script puts behind the version and the times. */
+function encodeBody({ value, metadata, fields, words }: PutChange): Buffer {
+  const valueFields = fields.value === value ? "" : fields.value;
+  const metadataFields = fields.metadata === (metadata ?? "{}") ? "" : fields.metadata;
+  const parts = [value, metadata ?? "", valueFields, metadataFields].map((text) => Buffer.from(text));
+  const lengths = parts.map((part) => part.byteLength);
+  if (metadata === undefined) lengths[1] = -1;
+  const { counts, length } = words === undefined ? { counts: new Map<string, number>(), length: 0 } : countWords(words);
+  const lines = [...counts]
+    .slice(0, MOST_WORDS)
+    .map(([word, weight]) => `${word} ${Number(weight.toFixed(2))}/${length}\n`);
+  return Buffer.concat([Buffer.from(`${lengths.join(" ")}\n`), ...parts, Buffer.from(lines.join(""))]);
+}
+
+/** Each is a member of a sorted set, and all are entered by one script: of a longer text, the first ones are found. */
+const MOST_WORDS = 2000;
+
+/** A record as it is read. */
+export interface Record {
+  readonly item: StoredItem;
+  readonly fields: { readonly value: string; readonly metadata: string };
+}
+
+const LINE = /^(\d+) (\d+) (\d+) (\d+) (\d+) (-?\d+) (\d+) (\d+)\n/;
+
+export function decodeRecord(id: string, bytes: Buffer): Record {
+  const match = LINE.exec(bytes.toString("latin1", 0, 200));
+  if (match === null) throw new StateError("CORRUPT", `the record of ${JSON.stringify(decodeId(id))} cannot be read`);
+  const [line, version, created, updated, end, ...lengths] = match;
+  let at = line.length;
+  const [value = "", metadata = "", valueFields = "", metadataFields = ""] = lengths.map((length) => {
+    const from = at;
+    at += Math.max(0, Number(length));
+    return bytes.toString("utf8", from, at);
+  });
+  const item: StoredItem = {
+    ...decodeId(id),
+    value,
+    metadata: lengths[1] === "-1" ? undefined : metadata,
+    version: Number(version),
+    createdAt: Number(created),
+    updatedAt: Number(updated),
+    expiresAt: end === "0" ? undefined : Number(end),
+  };
+  const otherMetadata = metadata === "" ? "{}" : metadata;
+  return {
+    item,
+    fields: {
+      value: valueFields === "" ? value : valueFields,
+      metadata: metadataFields === "" ? otherMetadata : metadataFields,
+    },
+  };
+}
+
+/** "version created updated end", as a write answers. */
+export function resultOf(text: string, repeated: boolean): ChangeResult {
+  const [version, createdAt, updatedAt, end] = text.split(" ").map(Number);
+  return {
+    version: version ?? 0,
+    createdAt: createdAt ?? 0,
+    updatedAt: updatedAt ?? 0,
+    expiresAt: end === 0 ? undefined : end,
+    repeated,
+  };
+}
+
+/** The bounds of ZRANGEBYLEX for the items of a scope, behind an id; `before` what stands before each id in the set. */
+export function lexBounds(
+  { namespace, recursive }: { readonly namespace: Namespace; readonly recursive: boolean },
+  { after, before = "" }: { readonly after?: string | undefined; readonly before?: string } = {},
+): readonly [from: string, to: string] {
+  const [first, end] = idRange(namespace, recursive);
+  const from = after === undefined ? `[${before}${first}` : `(${before}${after}`;
+  if (end !== undefined) return [from, `(${before}${end}`];
+  return [from, before === "" ? "+" : `(${before.slice(0, -1)}\u0002`];
+}

@@ -1,0 +1,51 @@
+import type { Scope } from "../../store/store-driver.ts";
+import type { Argument } from "./port.ts";
+import { asText } from "./replies.ts";
+import type { Script } from "./scripts/script.ts";
+import { COUNT_ITEMS, FIND_WORDS } from "./scripts/store-scripts.ts";
+import { lexBounds } from "./store-layout.ts";
+
+type Run = (script: Script, args: readonly Argument[]) => Promise<unknown>;
+
+/** A word that is in more items than this tells little; the first ones are looked at. */
+const MOST_ITEMS_OF_A_WORD = 10_000;
+const SATURATION = 1.2;
+const LENGTH_SHARE = 0.75;
+const MEMBER = /^[^\u0001]*\u0001([^\u0002]*\u0001[^\u0002]*)\u0002([\d.]+)\/(\d+)$/;
+
+/** The ids of items with one of the words, best first, by BM25. All that it needs stands in the sorted set of words. */
+export async function rankedByWords(
+  run: Run,
+  scope: Scope,
+  words: readonly string[],
+): Promise<readonly { readonly id: string; readonly score: number }[]> {
+  const bounds = words.flatMap((word) => lexBounds(scope, { before: `${word}\u0001` }));
+  const [total, found] = await Promise.all([
+    run(COUNT_ITEMS, ["ids", ...lexBounds(scope)]),
+    run(FIND_WORDS, [String(MOST_ITEMS_OF_A_WORD), ...bounds]),
+  ]);
+  const all = Number(asText(total));
+  const postings = (found as readonly (readonly Buffer[])[]).map((members) => members.flatMap(postingOf));
+  const lengths = new Map(postings.flat().map(({ id, length }) => [id, length]));
+  const average = [...lengths.values()].reduce((sum, length) => sum + length, 0) / Math.max(1, lengths.size) || 1;
+  const scores = new Map<string, number>();
+  for (const some of postings) {
+    const rarity = Math.log(1 + (Math.max(0, all - some.length) + 0.5) / (some.length + 0.5));
+    for (const { id, weight, length } of some) {
+      const fullness = SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average);
+      scores.set(id, (scores.get(id) ?? 0) + (rarity * weight * (SATURATION + 1)) / (weight + fullness));
+    }
+  }
+  return [...scores].map(([id, score]) => ({ id, score })).sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+}
+
+interface Posting {
+  readonly id: string;
+  readonly weight: number;
+  readonly length: number;
+}
+
+function postingOf(member: Buffer): readonly Posting[] {
+  const [, id, weight, length] = MEMBER.exec(member.toString()) ?? [];
+  return id === undefined ? [] : [{ id, weight: Number(weight), length: Number(length) }];
+}

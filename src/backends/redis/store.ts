@@ -1,0 +1,45 @@
+import { connectionFor } from "../../driver/connection.ts";
+import { assertParameters } from "../../driver/url.ts";
+import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
+import { Store } from "../../store/store.ts";
+import type { StoreOptions } from "../../store/store-access.ts";
+import { assertStoreOptions } from "../../store/store-options.ts";
+import { CONNECTION_OPTIONS, connectionOf, RedisConnection, type RedisConnectionOptions } from "./connect.ts";
+import { assertPrefix } from "./layout.ts";
+import type { RedisStoreDriverOptions } from "./store-driver.ts";
+import { STORE_FACTS } from "./store-facts.ts";
+import { parseUrl } from "./url.ts";
+
+export interface RedisStoreOptions extends StoreOptions, RedisConnectionOptions {
+  /** What `redisConnection()` returned, instead of a `url` or a `client`: a checkpointer may hold it too. */
+  readonly connection?: RedisConnection;
+  /** What the names of all keys begin with. @default "holdfast:" */
+  readonly prefix?: string;
+}
+
+const TAKER = { factory: "redisStore", opener: "redisConnection" };
+
+/** Keeps items in Redis or Valkey, beside threads or alone; needs no module. `npm install ioredis`, or `npm install redis`. */
+export function redisStore(options: RedisStoreOptions = {}): Store {
+  assertStoreOptions("redisStore", options, { ...CONNECTION_OPTIONS, connection: "object", prefix: "string" });
+  const checked = redisStoreOptions(options);
+  const load = async () => new (await import("./store-driver.ts")).RedisStoreDriver(checked);
+  const { access } = checked.connection;
+  return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), { ...options, access });
+}
+
+/** Everything a driver needs, with the defaults filled in. */
+export function redisStoreOptions(given: RedisStoreOptions): RedisStoreDriverOptions {
+  const { prefix = "holdfast:" } = given;
+  assertPrefix(prefix);
+  const own = (options: RedisConnectionOptions): RedisConnection => connectionOf(TAKER.factory, options);
+  return { connection: connectionFor(TAKER, given, RedisConnection, CONNECTION_OPTIONS, own), prefix };
+}
+
+/** `redis://host:6379/0?prefix=bot:`. */
+export function openStoreUrl(url: string, options: StoreOptions = {}): Store {
+  const { parameters } = parseUrl(url);
+  assertParameters(url, parameters, ["prefix"]);
+  const { prefix } = parameters;
+  return redisStore({ ...options, url, ...(prefix !== undefined && { prefix }) });
+}

@@ -1,0 +1,95 @@
+import type { Condition, FieldPath, Scalar } from "../../store/conditions.ts";
+import { safeText } from "../../store/fields.ts";
+import { safeScalar } from "../../store/matching.ts";
+import type { SqliteValue } from "./connect.ts";
+
+/** A piece of SQL and what its question marks stand for. */
+export interface Sql {
+  readonly text: string;
+  readonly values: readonly SqliteValue[];
+}
+
+/** The columns that filters look at, of the row `i`. */
+const COLUMNS: Readonly<Record<FieldPath["of"], string>> = {
+  value: "coalesce(i.value_fields, i.value)",
+  metadata: "coalesce(i.metadata_fields, i.metadata, '{}')",
+};
+
+/**
+ * A condition in SQL, exactly as `matches` would answer; `undefined` where a
+ * field has a name that SQLite's paths cannot hold, so that rows are looked at
+ * one by one. Nothing of a user's gets into the text.
+ */
+export function conditionSql(condition: Condition): Sql | undefined {
+  switch (condition.op) {
+    case "and":
+    case "or":
+      return joined(condition.of, condition.op);
+    case "not": {
+      const inner = conditionSql(condition.of);
+      return inner && { text: `NOT ${inner.text}`, values: inner.values };
+    }
+    case "in":
+      return anyOf(condition.path, condition.operands);
+    case "exists":
+      return leaf(condition.path, (column) => ({ text: `json_type(${column}, ?) IS NOT NULL`, operands: [] }));
+    default:
+      return compared(condition.path, OPERATORS[condition.op], condition.operand);
+  }
+}
+
+const OPERATORS = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
+
+function joined(parts: readonly Condition[], op: "and" | "or"): Sql | undefined {
+  if (parts.length === 0) return { text: op === "and" ? "1" : "0", values: [] };
+  const pieces: Sql[] = [];
+  for (const part of parts) {
+    const piece = conditionSql(part);
+    if (piece === undefined) return undefined;
+    pieces.push(piece);
+  }
+  const text = pieces.map((piece) => piece.text).join(op === "and" ? " AND " : " OR ");
+  return { text: `(${text})`, values: pieces.flatMap(({ values }) => values) };
+}
+
+function anyOf(path: FieldPath, operands: readonly Scalar[]): Sql | undefined {
+  const pieces: Sql[] = [];
+  for (const operand of operands) {
+    const piece =
+      typeof operand === "string" || typeof operand === "number" ? compared(path, "=", operand) : named(path, operand);
+    if (piece === undefined) return undefined;
+    pieces.push(piece);
+  }
+  if (pieces.length === 0) return { text: "0", values: [] };
+  return { text: `(${pieces.map(({ text }) => text).join(" OR ")})`, values: pieces.flatMap(({ values }) => values) };
+}
+
+/** `true`, `false` and `null` are types in SQLite's JSON. */
+const named = (path: FieldPath, operand: boolean | null): Sql | undefined =>
+  leaf(path, (column) => ({ text: `ifnull(json_type(${column}, ?) = ?, 0)`, operands: [String(operand)] }));
+
+function compared(path: FieldPath, operator: string, operand: string | number): Sql | undefined {
+  const types = typeof operand === "string" ? "'text'" : "'integer', 'real'";
+  const at = jsonPath(path);
+  if (at === undefined) return undefined;
+  const column = COLUMNS[path.of];
+  const text = `ifnull(json_type(${column}, ?) IN (${types}) AND json_extract(${column}, ?) ${operator} ?, 0)`;
+  return { text, values: [at, at, safeScalar(operand) as string | number] };
+}
+
+function leaf(
+  path: FieldPath,
+  make: (column: string) => { readonly text: string; readonly operands: readonly SqliteValue[] },
+): Sql | undefined {
+  const at = jsonPath(path);
+  if (at === undefined) return undefined;
+  const { text, operands } = make(COLUMNS[path.of]);
+  return { text, values: [at, ...operands] };
+}
+
+/** `$."a"."b"`. There is no sign that would let a quote, a backslash or a control character into a name. */
+function jsonPath({ names }: FieldPath): string | undefined {
+  const safe = names.map(safeText);
+  if (!safe.every((name) => name !== "" && !/["\\\u0000-\u001f]/.test(name))) return undefined;
+  return `$${safe.map((name) => `."${name}"`).join("")}`;
+}

@@ -1,0 +1,220 @@
+import { type ErrorCode, StateError } from "../../errors.ts";
+import type { JsonValue } from "../../state/codec.ts";
+import type { FullStoreDriver } from "../../store/deferred-driver.ts";
+import { matches } from "../../store/matching.ts";
+import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
+import type {
+  Change,
+  ItemId,
+  Namespace,
+  RankedItem,
+  Scope,
+  StoreDriverCapabilities,
+  StoredItem,
+  WriteOutcome,
+} from "../../store/store-driver.ts";
+import { TopHits } from "../../store/top-hits.ts";
+import { vectorFromBytes } from "../../store/vector-bytes.ts";
+import { similarity, VectorCache } from "../../store/vector-cache.ts";
+import { norm } from "../../store/vectors.ts";
+import { classify } from "./classify.ts";
+import type { SqliteConnection, SqliteDatabase, SqliteValue } from "./connect.ts";
+import { Connection } from "./connection.ts";
+import { tableNames } from "./layout.ts";
+import { store } from "./parts.ts";
+import { prepareTables } from "./prepare-tables.ts";
+import { storeFacts } from "./store-facts.ts";
+import { ITEM_COLUMNS, type ItemRow, idValues, scopeSql, toItem } from "./store-rows.ts";
+import { prepareStoreStatements, type StoreStatements } from "./store-statements.ts";
+import { isLive, take, writeChanges } from "./store-writes.ts";
+
+export interface SqliteStoreDriverOptions {
+  readonly connection: SqliteConnection;
+  readonly tablePrefix: string;
+  readonly now: () => number;
+}
+
+/** How many rows one step of a walk reads where a filter has to look at each of them. */
+const ROWS_PER_STEP = 500;
+
+/** Items in a SQLite file. Every method is one transaction. Vectors are compared one by one, in this process. */
+export class SqliteStoreDriver implements FullStoreDriver {
+  readonly name = "sqlite";
+  readonly capabilities: StoreDriverCapabilities;
+  readonly #connection: Connection<StoreStatements>;
+  readonly #vectors = new VectorCache();
+  readonly #now: () => number;
+
+  constructor({ connection, tablePrefix, now }: SqliteStoreDriverOptions) {
+    const names = tableNames(tablePrefix);
+    this.#connection = new Connection(connection, async (handle) => {
+      assertOrderOfTexts(handle.database);
+      await prepareTables(handle, names, store(names));
+      return prepareStoreStatements(handle.database, names);
+    });
+    this.capabilities = storeFacts(connection.durability).capabilities;
+    this.#now = now;
+  }
+
+  async write(changes: readonly Change[]): Promise<WriteOutcome> {
+    const { outcome, erases } = await this.#connection.write((statements) =>
+      writeChanges(statements, changes, this.#now()),
+    );
+    if (erases) await this.#connection.erased();
+    return outcome;
+  }
+
+  read(ids: readonly ItemId[]): Promise<readonly (StoredItem | undefined)[]> {
+    return this.#connection.read((statements) =>
+      ids.map((id) => this.#find(statements, id)).map((row) => row && toItem(row)),
+    );
+  }
+
+  async scan(scope: Scope, { after, limit }: { after?: ItemId; limit: number }): Promise<readonly StoredItem[]> {
+    const found: StoredItem[] = [];
+    let last = after && idValues(after);
+    const { rest } = scopeSql(scope, 0);
+    const step = rest === undefined ? limit : ROWS_PER_STEP;
+    for (;;) {
+      const rows = await this.#connection.read((statements) => this.#rows(statements, scope, last, step));
+      for (const row of rows) {
+        if (!fits(scope, rest, row)) continue;
+        if (found.push(toItem(row)) === limit) return found;
+      }
+      const end = rows.at(-1);
+      if (rows.length < step || end === undefined) return found;
+      last = [end.namespace, end.key];
+    }
+  }
+
+  async namespaces(prefix: Namespace, options: { after?: Namespace; limit: number }): Promise<readonly Namespace[]> {
+    const [from, before] = rangeBelow(prefix);
+    return this.#connection.read(({ prepare, names }) => {
+      const conditions = ["(expires_at IS NULL OR expires_at > ?)", "namespace >= ?"];
+      const values: SqliteValue[] = [this.#now(), from];
+      if (before !== undefined) {
+        conditions.push("namespace < ?");
+        values.push(before);
+      }
+      if (options.after !== undefined) {
+        conditions.push("namespace > ?");
+        values.push(encodeNamespace(options.after));
+      }
+      const sql = `SELECT DISTINCT namespace FROM ${names.items} WHERE ${conditions.join(" AND ")} ORDER BY namespace LIMIT ?`;
+      const rows = prepare(sql).all(...values, options.limit) as { namespace: string }[];
+      return rows.map(({ namespace }) => decodeNamespace(namespace));
+    });
+  }
+
+  async clear(scope: Omit<Scope, "condition">, options: { before: number; limit: number }): Promise<number> {
+    const count = await this.#connection.write((statements) => {
+      const { text, values } = scopeSql({ ...scope, condition: undefined }, this.#now());
+      const sql = `SELECT i.id, i.version FROM ${statements.names.items} i WHERE ${text} AND i.updated_at <= ? LIMIT ?`;
+      const rows = statements.prepare(sql).all(...values, options.before, options.limit) as ItemRow[];
+      for (const row of rows) take(statements, row);
+      return rows.length;
+    });
+    if (count > 0) await this.#connection.erased();
+    return count;
+  }
+
+  searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
+    return this.#connection.read(({ prepare, names }) => {
+      const { text, values, rest } = scopeSql(scope, this.#now());
+      const { items, itemWords } = names;
+      // Words are letters, digits and "_": nothing in them ends the quotes.
+      const query = words.map((word) => `"${word}"`).join(" OR ");
+      const sql = `SELECT ${ITEM_COLUMNS}, -bm25(${itemWords}, 1, 1, 0.4, 0.15) AS score
+        FROM ${itemWords} JOIN ${items} i ON i.id = ${itemWords}.rowid
+        WHERE ${itemWords} MATCH ? AND ${text} ORDER BY score DESC, i.id LIMIT ?`;
+      const most = rest === undefined ? limit : -1;
+      const rows = prepare(sql).all(query, ...values, most) as (ItemRow & { score: number })[];
+      return rows
+        .filter((row) => fits(scope, rest, row))
+        .slice(0, limit)
+        .map((row) => ({ item: toItem(row), score: row.score }));
+    });
+  }
+
+  searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
+    return this.#connection.read((statements) => {
+      const { prepare, names, byId } = statements;
+      const { text, values, rest } = scopeSql(scope, this.#now());
+      const columns = rest === undefined ? "v.id AS row, i.id" : `v.id AS row, ${ITEM_COLUMNS}`;
+      const sql = `SELECT ${columns} FROM ${names.items} i JOIN ${names.itemVectors} v ON v.item = i.id
+        WHERE v.dims = ? AND ${text}`;
+      const rows = prepare(sql).all(vector.length, ...values) as (ItemRow & { row: number })[];
+      const query = { vector, norm: norm(vector) };
+      const best = new TopHits<number>(limit);
+      for (const row of rows) {
+        if (fits(scope, rest, row)) best.add(row.id, similarity(query, this.#vector(statements, row.row)));
+      }
+      return best.list().map(({ item, score }) => ({ item: toItem(byId.get(item) as ItemRow), score }));
+    });
+  }
+
+  readVector(id: ItemId): Promise<Float32Array | undefined> {
+    return this.#connection.read((statements) => {
+      const row = this.#find(statements, id);
+      const found = row && (statements.vectorOf.get(row.id) as { vector: Uint8Array } | undefined);
+      return found && vectorFromBytes(found.vector);
+    });
+  }
+
+  dimension(): Promise<number | undefined> {
+    return this.#connection.read(({ anyVector }) => (anyVector.get() as { dims: number } | undefined)?.dims);
+  }
+
+  /** A file's clock is that of the machine that writes it. */
+  async now(): Promise<number> {
+    return this.#connection.read(() => this.#now());
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+
+  #find(statements: StoreStatements, id: ItemId): ItemRow | undefined {
+    const row = statements.find.get(...idValues(id)) as ItemRow | undefined;
+    return row !== undefined && isLive(row, this.#now()) ? row : undefined;
+  }
+
+  #rows(
+    { prepare, names }: StoreStatements,
+    scope: Scope,
+    after: readonly [namespace: string, key: string] | undefined,
+    limit: number,
+  ): readonly ItemRow[] {
+    const { text, values } = scopeSql(scope, this.#now());
+    const behind = after === undefined ? "" : "AND (i.namespace, i.key) > (?, ?)";
+    const sql = `SELECT ${ITEM_COLUMNS} FROM ${names.items} i WHERE ${text} ${behind} ORDER BY i.namespace, i.key LIMIT ?`;
+    return prepare(sql).all(...values, ...(after ?? []), limit) as ItemRow[];
+  }
+
+  #vector(statements: StoreStatements, row: number): { readonly vector: Float32Array; readonly norm: number } {
+    const cached = this.#vectors.get(row);
+    if (cached !== undefined) return cached;
+    const { vector } = statements.vectorById.get(row) as { vector: Uint8Array };
+    return this.#vectors.add(row, vectorFromBytes(vector));
+  }
+}
+
+/** What SQL could not say of a filter is looked at here. */
+function fits(scope: Scope, rest: Scope["condition"], row: ItemRow): boolean {
+  if (rest === undefined) return true;
+  return matches(scope.condition, {
+    value: JSON.parse(row.value_fields ?? row.value) as JsonValue,
+    metadata: JSON.parse(row.metadata_fields ?? row.metadata ?? "{}") as JsonValue,
+  });
+}
+
+/** In a database with another encoding, texts are not in the order of their code points, and a range is not what is below a namespace. */
+function assertOrderOfTexts(database: SqliteDatabase): void {
+  const { encoding } = database.prepare("PRAGMA encoding").get() as { encoding: string };
+  if (encoding === "UTF-8") return;
+  throw new StateError("UNSUPPORTED", `a store needs a database with the encoding UTF-8, and this one has ${encoding}`);
+}

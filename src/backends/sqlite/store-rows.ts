@@ -1,0 +1,72 @@
+import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
+import type { ChangeResult, ItemId, Scope, StoredItem } from "../../store/store-driver.ts";
+import type { SqliteValue } from "./connect.ts";
+import { conditionSql, type Sql } from "./store-conditions.ts";
+
+/** A row of the table of items, with what filters look at. */
+export interface ItemRow {
+  readonly id: number;
+  readonly namespace: string;
+  readonly key: string;
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly expires_at: number | null;
+  readonly value: string;
+  readonly metadata: string | null;
+  readonly value_fields: string | null;
+  readonly metadata_fields: string | null;
+}
+
+export const ITEM_COLUMNS =
+  "i.id, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.expires_at, i.value, i.metadata, i.value_fields, i.metadata_fields";
+
+export const toItem = (row: ItemRow): StoredItem => ({
+  namespace: decodeNamespace(row.namespace),
+  key: row.key,
+  value: row.value,
+  metadata: row.metadata ?? undefined,
+  version: row.version,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  expiresAt: row.expires_at ?? undefined,
+});
+
+export interface WriteRow {
+  readonly version: number;
+  readonly created_at: number;
+  readonly updated_at: number;
+  readonly expires_at: number | null;
+}
+
+export const toResult = (row: WriteRow, repeated: boolean): ChangeResult => ({
+  version: row.version,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  expiresAt: row.expires_at ?? undefined,
+  repeated,
+});
+
+/** Which rows of items `i` a scope means, at a time; and what is left to be looked at in each row. */
+export interface ScopeSql extends Sql {
+  readonly rest: Scope["condition"];
+}
+
+export function scopeSql({ namespace, recursive, condition }: Scope, now: number): ScopeSql {
+  const [from, before] = rangeBelow(namespace);
+  const pieces: Sql[] = [{ text: "(i.expires_at IS NULL OR i.expires_at > ?)", values: [now] }];
+  if (!recursive) pieces.push({ text: "i.namespace = ?", values: [encodeNamespace(namespace)] });
+  else if (before !== undefined) pieces.push({ text: "i.namespace >= ? AND i.namespace < ?", values: [from, before] });
+  const filter = condition === undefined ? undefined : conditionSql(condition);
+  if (filter !== undefined) pieces.push(filter);
+  return {
+    text: pieces.map(({ text }) => text).join(" AND "),
+    values: pieces.flatMap(({ values }) => values),
+    rest: filter === undefined ? condition : undefined,
+  };
+}
+
+export const idValues = ({ namespace, key }: ItemId): readonly [string, string] => [encodeNamespace(namespace), key];
+
+/** SQLite takes no booleans, no undefined. */
+export const orNull = <Value extends SqliteValue>(value: Value | undefined): Value | null => value ?? null;

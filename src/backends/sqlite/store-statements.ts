@@ -1,0 +1,69 @@
+import type { SqliteDatabase, SqliteStatement } from "./connect.ts";
+import type { TableNames } from "./layout.ts";
+import { ITEM_COLUMNS } from "./store-rows.ts";
+
+/** The fixed statements of a store, and the database for those that depend on a filter. */
+export interface StoreStatements {
+  readonly names: TableNames;
+  /** For a statement that is made for one call. */
+  prepare(sql: string): SqliteStatement;
+  readonly find: SqliteStatement;
+  readonly byId: SqliteStatement;
+  readonly insert: SqliteStatement;
+  readonly update: SqliteStatement;
+  readonly remove: SqliteStatement;
+  readonly ended: SqliteStatement;
+  readonly insertWords: SqliteStatement;
+  readonly removeWords: SqliteStatement;
+  readonly insertVector: SqliteStatement;
+  readonly removeVector: SqliteStatement;
+  readonly vectorOf: SqliteStatement;
+  readonly vectorById: SqliteStatement;
+  readonly anyVector: SqliteStatement;
+  readonly findWrite: SqliteStatement;
+  readonly insertWrite: SqliteStatement;
+  readonly forgetWrites: SqliteStatement;
+  readonly floor: SqliteStatement;
+  readonly raiseFloor: SqliteStatement;
+}
+
+/** How many old rows a write takes away beside its own work. */
+const PER_SWEEP = 20;
+
+export function prepareStoreStatements(database: SqliteDatabase, names: TableNames): StoreStatements {
+  const { items, itemWords, itemVectors, itemWrites, itemFloor } = names;
+  const prepare = (sql: string): SqliteStatement => database.prepare(sql);
+  return {
+    names,
+    prepare,
+    find: prepare(`SELECT ${ITEM_COLUMNS} FROM ${items} i WHERE i.namespace = ? AND i.key = ?`),
+    byId: prepare(`SELECT ${ITEM_COLUMNS} FROM ${items} i WHERE i.id = ?`),
+    insert: prepare(
+      `INSERT INTO ${items} (namespace, key, version, created_at, updated_at, expires_at, value, metadata, value_fields, metadata_fields)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+    ),
+    update: prepare(
+      `UPDATE ${items} SET version = ?, created_at = ?, updated_at = ?, expires_at = ?, value = ?, metadata = ?,
+       value_fields = ?, metadata_fields = ? WHERE id = ?`,
+    ),
+    remove: prepare(`DELETE FROM ${items} WHERE id = ?`),
+    ended: prepare(`SELECT i.id, i.version FROM ${items} i WHERE i.expires_at <= ? LIMIT ${PER_SWEEP}`),
+    insertWords: prepare(`INSERT INTO ${itemWords} (rowid, text, label, before, after) VALUES (?, ?, ?, ?, ?)`),
+    removeWords: prepare(`DELETE FROM ${itemWords} WHERE rowid = ?`),
+    insertVector: prepare(`INSERT INTO ${itemVectors} (item, dims, vector) VALUES (?, ?, ?)`),
+    removeVector: prepare(`DELETE FROM ${itemVectors} WHERE item = ?`),
+    vectorOf: prepare(`SELECT vector FROM ${itemVectors} WHERE item = ?`),
+    vectorById: prepare(`SELECT vector FROM ${itemVectors} WHERE id = ?`),
+    anyVector: prepare(`SELECT dims FROM ${itemVectors} LIMIT 1`),
+    findWrite: prepare(`SELECT version, created_at, updated_at, expires_at FROM ${itemWrites} WHERE write_key = ?`),
+    insertWrite: prepare(
+      `INSERT INTO ${itemWrites} (write_key, version, created_at, updated_at, expires_at) VALUES (?, ?, ?, ?, ?)`,
+    ),
+    forgetWrites: prepare(
+      `DELETE FROM ${itemWrites} WHERE write_key IN
+       (SELECT write_key FROM ${itemWrites} WHERE updated_at < ? ORDER BY updated_at LIMIT ${PER_SWEEP})`,
+    ),
+    floor: prepare(`SELECT version FROM ${itemFloor}`),
+    raiseFloor: prepare(`UPDATE ${itemFloor} SET version = ? WHERE version < ?`),
+  };
+}

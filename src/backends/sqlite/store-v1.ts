@@ -1,0 +1,43 @@
+import type { TableNames } from "./layout.ts";
+
+/**
+ * Version 1 of the part `store`. Frozen text: it is not edited, and calls
+ * nothing that may change. What comes after it is a version of its own.
+ */
+export const storeV1 = ({ items, itemWords, itemVectors, itemWrites, itemFloor }: TableNames): readonly string[] => [
+  `CREATE TABLE ${items} (
+  id INTEGER PRIMARY KEY,
+  namespace TEXT NOT NULL,
+  key TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  expires_at INTEGER,
+  value TEXT NOT NULL,
+  metadata TEXT,
+  value_fields TEXT,
+  metadata_fields TEXT,
+  UNIQUE (namespace, key)
+) STRICT`,
+  `CREATE INDEX ${items}_by_end ON ${items} (expires_at) WHERE expires_at IS NOT NULL`,
+  `CREATE VIRTUAL TABLE ${itemWords} USING fts5 (
+  text, label, before, after, detail = column, tokenize = "ascii tokenchars '_'"
+)`,
+  `INSERT INTO ${itemWords} (${itemWords}, rank) VALUES ('secure-delete', 1)`,
+  `CREATE TABLE ${itemVectors} (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  item INTEGER NOT NULL UNIQUE,
+  dims INTEGER NOT NULL,
+  vector BLOB NOT NULL
+) STRICT`,
+  `CREATE TABLE ${itemWrites} (
+  write_key TEXT NOT NULL PRIMARY KEY,
+  version INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  expires_at INTEGER
+) STRICT, WITHOUT ROWID`,
+  `CREATE INDEX ${itemWrites}_by_time ON ${itemWrites} (updated_at)`,
+  `CREATE TABLE ${itemFloor} (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT`,
+  `INSERT INTO ${itemFloor} (id, version) VALUES (1, 0)`,
+];

@@ -1,0 +1,42 @@
+import { connectionFor } from "../../driver/connection.ts";
+import { assertParameters, parseLocalUrl } from "../../driver/url.ts";
+import { StateError } from "../../errors.ts";
+import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
+import { Store } from "../../store/store.ts";
+import type { StoreOptions } from "../../store/store-access.ts";
+import { assertStoreOptions } from "../../store/store-options.ts";
+import { CONNECTION_OPTIONS, connectionOf, SqliteConnection, type SqliteConnectionOptions } from "./connect.ts";
+import { assertTablePrefix } from "./options.ts";
+import { storeFacts } from "./store-facts.ts";
+
+export interface SqliteStoreOptions extends StoreOptions, SqliteConnectionOptions {
+  /** What `sqliteConnection()` returned, instead of a `path` or a `database`: a checkpointer may hold it too. */
+  readonly connection?: SqliteConnection;
+  /** What the names of the tables begin with. @default "holdfast_" */
+  readonly tablePrefix?: string;
+  /** The clock that stamps items and ends them. @default Date.now */
+  readonly now?: () => number;
+}
+
+const TAKER = { factory: "sqliteStore", opener: "sqliteConnection" };
+
+/** Keeps items in one SQLite file, beside threads or alone. Nothing to install on Node 22 and later. */
+export function sqliteStore(options: SqliteStoreOptions = {}): Store {
+  const own = { connection: "object", tablePrefix: "string", now: "function" } as const;
+  assertStoreOptions("sqliteStore", options, { ...CONNECTION_OPTIONS, ...own });
+  const { tablePrefix = "holdfast_", now = Date.now } = options;
+  assertTablePrefix(tablePrefix);
+  const connection = connectionFor(TAKER, options, SqliteConnection, CONNECTION_OPTIONS, connectionOf);
+  const load = async () => new (await import("./store-driver.ts")).SqliteStoreDriver({ connection, tablePrefix, now });
+  const { access } = connection.settings;
+  const driver = new DeferredStoreDriver(storeFacts(connection.durability), load, connection.hold());
+  return new Store(driver, { ...options, access });
+}
+
+/** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */
+export function openStoreUrl(url: string, options: StoreOptions = {}): Store {
+  const { path, parameters } = parseLocalUrl(url);
+  assertParameters(url, parameters, ["tablePrefix"]);
+  if (path === "") throw new StateError("INVALID_ARGUMENT", "a sqlite URL needs a file: sqlite:./agents.db");
+  return sqliteStore({ ...options, ...parameters, path });
+}

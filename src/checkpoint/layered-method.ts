@@ -1,0 +1,16 @@
+import type { ThreadLog } from "./thread-log.ts";
+
+/** What a log may have or lack. */
+export type OptionalMethod = "connect" | "search" | "catchUp" | "queryMetadata" | "subscribe" | "now" | "declined";
+
+/** The property of a layer that has this method, made of the one below, whenever the log below has it. */
+export const layeredMethod = <Name extends OptionalMethod>(
+  inner: ThreadLog,
+  name: Name,
+  layered: (method: NonNullable<ThreadLog[Name]>) => NonNullable<ThreadLog[Name]>,
+): PropertyDescriptor => ({
+  get: () => {
+    const method = inner[name];
+    return method && layered(method.bind(inner) as NonNullable<ThreadLog[Name]>);
+  },
+});

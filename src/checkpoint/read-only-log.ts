@@ -1,0 +1,105 @@
+import { readOnlyAccess } from "../driver/access.ts";
+import type { ErrorCode } from "../errors.ts";
+import { layeredMethod } from "./layered-method.ts";
+import type {
+  AppendOutcome,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  ThreadEntry,
+  ThreadLog,
+  ThreadTail,
+} from "./thread-log.ts";
+
+/**
+ * A log that can be read and not changed: what `access: "read"` puts before every
+ * driver. A write is refused here, before the driver hears of it. What a driver
+ * does to its storage when it is opened is the driver's own part, because no
+ * layer sees that.
+ *
+ * There is no `catchUp`, because indexing writes. An index that is brought up to
+ * date that way may lack the newest records, so there is no `search` either then,
+ * and threads are scanned: slower, and complete. An index that is kept within
+ * `append` is used.
+ */
+export class ReadOnlyLog implements ThreadLog {
+  readonly name: string;
+  declare readonly connect?: NonNullable<ThreadLog["connect"]>;
+  declare readonly search?: NonNullable<ThreadLog["search"]>;
+  declare readonly queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
+  declare readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
+  declare readonly now?: NonNullable<ThreadLog["now"]>;
+  readonly #inner: ThreadLog;
+
+  constructor(inner: ThreadLog) {
+    this.name = inner.name;
+    this.#inner = inner;
+    const search = layeredMethod(inner, "search", (method) => method);
+    Object.defineProperties(this, {
+      connect: layeredMethod(inner, "connect", (connect) => connect),
+      search: { get: () => (inner.catchUp === undefined ? search.get?.() : undefined) },
+      queryMetadata: layeredMethod(inner, "queryMetadata", (queryMetadata) => queryMetadata),
+      subscribe: layeredMethod(inner, "subscribe", (subscribe) => subscribe),
+      now: layeredMethod(inner, "now", (now) => now),
+    });
+  }
+
+  get secrets(): readonly string[] {
+    return this.#inner.secrets ?? [];
+  }
+
+  /** Those of the storage. */
+  get capabilities(): LogCapabilities {
+    return this.#inner.capabilities;
+  }
+
+  async append(): Promise<AppendOutcome> {
+    throw readOnlyAccess();
+  }
+
+  async remove(): Promise<"removed" | "absent" | "moved"> {
+    throw readOnlyAccess();
+  }
+
+  async copy(): Promise<"copied" | "no source" | "target exists"> {
+    throw readOnlyAccess();
+  }
+
+  readTail(...given: Parameters<ThreadLog["readTail"]>): Promise<LogChain | undefined> {
+    return this.#inner.readTail(...given);
+  }
+
+  readCheckpoint(...given: Parameters<ThreadLog["readCheckpoint"]>): Promise<LogChain | undefined> {
+    return this.#inner.readCheckpoint(...given);
+  }
+
+  readRecords(...given: Parameters<ThreadLog["readRecords"]>): Promise<LogChain | undefined> {
+    return this.#inner.readRecords(...given);
+  }
+
+  entry(...given: Parameters<ThreadLog["entry"]>): Promise<LogEntry | undefined> {
+    return this.#inner.entry(...given);
+  }
+
+  tail(...given: Parameters<ThreadLog["tail"]>): Promise<ThreadTail | undefined> {
+    return this.#inner.tail(...given);
+  }
+
+  list(...given: Parameters<ThreadLog["list"]>): Promise<readonly LogEntry[]> {
+    return this.#inner.list(...given);
+  }
+
+  listThreads(...given: Parameters<ThreadLog["listThreads"]>): Promise<LogPage<ThreadEntry>> {
+    return this.#inner.listThreads(...given);
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return this.#inner.classify(error);
+  }
+
+  /** Unlike a view of a part, this stands for the whole log and takes it along. */
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}

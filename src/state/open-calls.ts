@@ -1,0 +1,85 @@
+import type { AgentState } from "./agent-state.ts";
+import { type ToolCall, toolMessage } from "./message.ts";
+import type { StateFields, ToolExecution } from "./state-fields.ts";
+
+/** A call of the latest model message that has no outcome, and what the ledger says of it. */
+export interface OpenCall {
+  readonly call: ToolCall;
+  /** Missing for a call that the ledger never saw, in a thread that was imported or edited. */
+  readonly execution: ToolExecution | undefined;
+}
+
+const SETTLED: ReadonlySet<ToolExecution["status"]> = new Set(["succeeded", "failed", "unknown", "denied"]);
+
+export const isSettled = ({ status }: ToolExecution): boolean => SETTLED.has(status);
+
+/** The calls of the latest model message that have no outcome yet: what a turn still has to do. */
+export function openCallsIn({
+  messages,
+  toolExecutions,
+}: Pick<StateFields, "messages" | "toolExecutions">): OpenCall[] {
+  const message = messages.findLast((candidate) => candidate.role === "assistant");
+  if (message?.role !== "assistant") return [];
+  const open: OpenCall[] = [];
+  for (const call of message.toolCalls ?? []) {
+    const execution = toolExecutions.findLast((entry) => entry.toolCallId === call.id);
+    if (execution === undefined ? !hasResult(messages, call) : !isSettled(execution)) open.push({ call, execution });
+  }
+  return open;
+}
+
+const hasResult = (messages: StateFields["messages"], { id }: ToolCall): boolean =>
+  messages.some((message) => message.role === "tool" && message.toolCallId === id);
+
+/** What a thread that is made of another one does with the calls that are open there. */
+export type OpenCallsPolicy = "settle" | "keep";
+
+const NOT_RUN = "This call was not run here: this thread was made of another one, in which the call was still open.";
+const BEGUN =
+  "This call was begun in the thread that this one was made of; its outcome is not known here. It may have taken effect: verify before repeating it.";
+
+/**
+ * The state as another thread may have it. A call belongs to the thread that
+ * asked for it: run in both, with one key, it would act twice or be taken for a
+ * repetition. So open calls are settled as not run; those that are kept get keys
+ * of their own. One that was begun is never kept: only the thread that began it
+ * may find out how it ended. The same state where nothing is open.
+ */
+export function forAnotherThread(
+  state: AgentState,
+  policy: OpenCallsPolicy,
+  { now, newKey }: { readonly now: number; readonly newKey: () => string },
+): AgentState {
+  let next = state;
+  for (const { call, execution } of openCallsIn(state)) {
+    const isBegun = execution === undefined || execution.status === "started";
+    const entry = { ...(execution ?? unrecorded(call)), idempotencyKey: newKey() };
+    next = policy === "keep" && !isBegun ? next.withToolExecution(entry) : settled(next, call, entry, isBegun, now);
+  }
+  return next;
+}
+
+const unrecorded = (call: ToolCall): ToolExecution => ({
+  toolCallId: call.id,
+  toolName: call.name,
+  status: "started",
+});
+
+function settled(
+  state: AgentState,
+  call: ToolCall,
+  execution: ToolExecution,
+  isBegun: boolean,
+  now: number,
+): AgentState {
+  const text = isBegun ? BEGUN : NOT_RUN;
+  const status = isBegun ? "unknown" : "failed";
+  const isOfCall = ({ toolCallId, answer }: { toolCallId: string; answer?: unknown }): boolean =>
+    toolCallId === call.id && answer === undefined;
+  const answerable = state.interrupts.some(isOfCall)
+    ? state.with({ interrupts: state.interrupts.filter((interrupt) => !isOfCall(interrupt)) })
+    : state;
+  return answerable
+    .withMessage(toolMessage(text, { toolCallId: call.id, toolName: call.name, isError: true }))
+    .withToolExecution({ ...execution, status, settledAt: now, error: text });
+}

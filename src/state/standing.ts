@@ -1,0 +1,64 @@
+import { openCallsIn } from "./open-calls.ts";
+import type { StateFields, ToolExecution } from "./state-fields.ts";
+
+/** What a thread waits for. Counts that are 0 are left out. */
+export interface Standing {
+  /** Questions that wait for a person. */
+  readonly waiting?: number;
+  /** Calls of tools that were asked for and have no outcome; those that wait for a person are among them. */
+  readonly open?: number;
+  /** Calls that were begun and whose outcome nobody knows. */
+  readonly inDoubt?: number;
+  /** The last turn did not come to its end. */
+  readonly unfinished?: true;
+  /** It was ended on purpose: by a limit of its run or by its caller. */
+  readonly stopped?: true;
+}
+
+/** Under which a state keeps why its last run was ended before the turn was over. */
+export const STOPPED_KEY = "holdfast.stopped";
+
+/** What a listing can tell of a state without reading it; `undefined` where it waits for nothing. */
+function standingOf(fields: StateFields): Standing | undefined {
+  const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
+  const open = openCallsIn(fields).length;
+  const inDoubt = countInDoubt(fields.toolExecutions);
+  const isUnfinished = open > 0 || !isTurnOver(fields);
+  const isStopped = isUnfinished && fields.providerState[STOPPED_KEY] !== undefined;
+  if (waiting + inDoubt === 0 && !isUnfinished) return undefined;
+  return {
+    ...(waiting > 0 && { waiting }),
+    ...(open > 0 && { open }),
+    ...(inDoubt > 0 && { inDoubt }),
+    ...(isUnfinished && { unfinished: true }),
+    ...(isStopped && { stopped: true }),
+  };
+}
+
+/** The same as a member of a header, which leaves out what is not there. */
+export function withStanding(fields: StateFields): { readonly standing?: Standing } {
+  const standing = standingOf(fields);
+  return standing === undefined ? {} : { standing };
+}
+
+export const isInDoubt = ({ status }: ToolExecution): boolean => status === "started" || status === "unknown";
+
+/** A plain loop: this runs for every save. */
+function countInDoubt(executions: readonly ToolExecution[]): number {
+  let count = 0;
+  for (const execution of executions) if (isInDoubt(execution)) count++;
+  return count;
+}
+
+/** The model spoke last, in full, and asked for nothing; or a tool that ends the turn succeeded; or nobody said anything. */
+function isTurnOver({ messages, toolExecutions }: StateFields): boolean {
+  const last = messages.findLast(({ role }) => role !== "tool");
+  if (last === undefined || last.role === "system") return true;
+  if (last.role !== "assistant" || last.incomplete === true) return false;
+  const calls = last.toolCalls ?? [];
+  if (calls.length === 0) return true;
+  return toolExecutions.some(
+    ({ toolCallId, terminal, status }) =>
+      terminal === true && status === "succeeded" && calls.some(({ id }) => id === toolCallId),
+  );
+}

@@ -1,0 +1,40 @@
+import { type ItemWords, WORD_WEIGHTS } from "./store-driver.ts";
+
+/** How often each word is in an item, by weight, and how many words it has. */
+export interface WordCounts {
+  readonly counts: ReadonlyMap<string, number>;
+  readonly length: number;
+}
+
+/** For drivers whose storage has no text index of its own. */
+export function countWords(words: ItemWords): WordCounts {
+  const counts = new Map<string, number>();
+  let length = 0;
+  for (const kind of ["text", "label", "before", "after"] as const) {
+    if (words[kind] === "") continue;
+    for (const word of words[kind].split(" ")) {
+      counts.set(word, (counts.get(word) ?? 0) + WORD_WEIGHTS[kind]);
+      length++;
+    }
+  }
+  return { counts, length };
+}
+
+const SATURATION = 1.2;
+const LENGTH_SHARE = 0.75;
+
+/** Okapi BM25: rarer words count for more, repetitions for less, long texts for less. */
+export function bm25Scores(items: readonly WordCounts[], words: readonly string[]): readonly number[] {
+  const average = items.reduce((sum, { length }) => sum + length, 0) / Math.max(1, items.length) || 1;
+  const weights = words.map((word) => {
+    const having = items.reduce((count, { counts }) => count + (counts.has(word) ? 1 : 0), 0);
+    return [word, Math.log(1 + (items.length - having + 0.5) / (having + 0.5))] as const;
+  });
+  return items.map(({ counts, length }) => {
+    const fullness = SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average);
+    return weights.reduce((sum, [word, weight]) => {
+      const count = counts.get(word) ?? 0;
+      return sum + (weight * count * (SATURATION + 1)) / (count + fullness);
+    }, 0);
+  });
+}

@@ -1,0 +1,50 @@
+import { invalid } from "../driver/options.ts";
+import { StateError } from "../errors.ts";
+import type { StoreAccess } from "./store-access.ts";
+import { checkedVector, MAX_DIMENSION } from "./vectors.ts";
+
+/** How many numbers the vectors of a store have: by option, by those that are there, or by the first one. */
+export class Dimension {
+  readonly #access: StoreAccess;
+  readonly #wanted: number | undefined;
+  #known: number | undefined;
+  #isConfirmed = false;
+
+  constructor(access: StoreAccess, wanted: number | undefined) {
+    if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 1 && wanted <= MAX_DIMENSION)) {
+      throw invalid(`dimension must be a whole number from 1 to ${MAX_DIMENSION}, not ${String(wanted)}`);
+    }
+    this.#access = access;
+    this.#wanted = wanted;
+    this.#known = wanted;
+  }
+
+  get known(): number | undefined {
+    return this.#known;
+  }
+
+  /** The vector that was given, as it is stored; refused where it does not fit those that are there. */
+  async checked(given: unknown, what: string): Promise<Float32Array> {
+    const vector = checkedVector(given, what, this.#wanted);
+    if (!this.#isConfirmed) await this.#confirm();
+    if (this.#known !== undefined && vector.length !== this.#known) return checkedVector(given, what, this.#known);
+    return vector;
+  }
+
+  /** After vectors were stored: theirs is the store's. */
+  settle(length: number): void {
+    this.#known ??= length;
+    this.#isConfirmed = true;
+  }
+
+  async #confirm(): Promise<void> {
+    const stored = await this.#access.call({ operation: "dimension" }, async (driver) => driver.dimension?.());
+    if (stored === undefined) return;
+    if (this.#wanted !== undefined && this.#wanted !== stored) {
+      const message = `the store holds vectors of ${stored} numbers, and the option dimension is ${this.#wanted}: keep other vectors in a store of their own`;
+      throw new StateError("INVALID_ARGUMENT", message, { backend: this.#access.driver.name });
+    }
+    this.#known = stored;
+    this.#isConfirmed = true;
+  }
+}

@@ -1,0 +1,122 @@
+import { setMaxListeners } from "node:events";
+import { type Access, assertAccess, readOnlyAccess } from "../driver/access.ts";
+import { asStateError, type CallPlace, callDriver, policyFor, type RetryPolicy, retrying } from "../driver/call.ts";
+import { assertDurability, type Durability, warnOfWeaker } from "../driver/durability.ts";
+import { OpenOnce } from "../driver/open-once.ts";
+import { StateError } from "../errors.ts";
+import { endOfLongTurn } from "../internal/event-loop-turn.ts";
+import type { Embedder } from "./embedder.ts";
+import type { StoreDriver } from "./store-driver.ts";
+
+export interface StoreOptions {
+  /** Makes `put` and `search` semantic by themselves: an embedding model of the AI SDK, or a function of your own. */
+  readonly embedder?: Embedder;
+  /** How many numbers a vector has. @default that of the vectors that are there, else of the first one */
+  readonly dimension?: number;
+  /** Which parts of a value are found by words and embedded: paths such as `"title"` or `"notes[*].text"`. @default every text in it */
+  readonly index?: readonly string[];
+  /** How much the words count in a hybrid search; the vectors count for the rest. @default 0.5; 0.7 is better with a small embedding model */
+  readonly textWeight?: number;
+  readonly retry?: RetryPolicy;
+  /** With `"read"` nothing is created or changed, and whatever writes is refused. @default "write" */
+  readonly access?: Access;
+  /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
+  readonly durability?: Durability;
+}
+
+/** The driver behind one guarded call: contact is made once, what may pass is tried again, errors say where. */
+export class StoreAccess {
+  readonly driver: StoreDriver;
+  readonly access: Access;
+  readonly #retry: RetryPolicy;
+  readonly #wanted: Durability | undefined;
+  readonly #closing = new AbortController();
+  readonly #contact: OpenOnce<void> = new OpenOnce(() => this.#makeContact());
+  #wasReached = false;
+
+  constructor(driver: StoreDriver, { retry = {}, durability, access = "write" }: StoreOptions) {
+    assertAccess(access);
+    assertDurability(durability);
+    // Every call that waits is one.
+    setMaxListeners(0, this.#closing.signal);
+    this.driver = driver;
+    this.access = access;
+    this.#retry = retry;
+    this.#wanted = durability;
+    if (driver.connect === undefined) warnOfWeaker(driver, durability);
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  async call<T>(place: CallPlace, work: (driver: StoreDriver) => Promise<T>): Promise<T> {
+    this.assertOpen(place.operation);
+    await this.connect(place);
+    const pause = endOfLongTurn();
+    if (pause !== undefined) await pause;
+    const policy = policyFor(this.#retry, this.#wasReached);
+    const answer = await callDriver(this.driver, policy, place, work, this.#closing.signal);
+    this.#wasReached = true;
+    return answer;
+  }
+
+  /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */
+  async connect(place: CallPlace): Promise<void> {
+    if (this.driver.connect === undefined) return;
+    try {
+      await this.#contact.get();
+    } catch (error) {
+      throw asStateError(this.driver, place, error);
+    }
+  }
+
+  /** Says where in any StateError that comes out of `work` without saying so itself. */
+  async guard<T>(place: CallPlace, work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw StateError.is(error) ? asStateError(this.driver, place, error) : error;
+    }
+  }
+
+  assertOpen(operation: string): void {
+    if (!this.isClosed) return;
+    const { name } = this.driver;
+    throw new StateError("CLOSED", `${name}: ${operation} after close(); open the store again`, { backend: name });
+  }
+
+  /** The first thing that is asked of whatever writes. */
+  assertMayWrite(operation: string): void {
+    this.assertOpen(operation);
+    if (this.access === "read") throw asStateError(this.driver, { operation }, readOnlyAccess());
+  }
+
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.#closing.abort(new StateError("CLOSED", "the store was closed meanwhile"));
+    await this.driver.close();
+  }
+
+  async #makeContact(): Promise<void> {
+    const policy = policyFor(this.#retry, this.#wasReached);
+    await retrying(this.driver, policy, async (driver) => driver.connect?.(), this.#closing.signal);
+    this.#wasReached = true;
+    warnOfWeaker(this.driver, this.#wanted);
+  }
+}
+
+const accesses = new WeakMap<object, StoreAccess>();
+
+/** The access of a new store. */
+export function openAccess(owner: object, driver: StoreDriver, options: StoreOptions): StoreAccess {
+  const access = new StoreAccess(driver, options);
+  accesses.set(owner, access);
+  return access;
+}
+
+/**
+ * What is inside a store, for those rooms of the package that put its driver to
+ * another use. Not exported from the package. `undefined` for one without a driver.
+ */
+export const accessOf = (store: object): StoreAccess | undefined => accesses.get(store);

@@ -1,0 +1,191 @@
+/**
+ * The contract between the class users hold (`Store`) and a storage system. A
+ * store is a table of items, each under a namespace (a tuple) and a key; a
+ * driver moves them and knows nothing of agents. Everything that is a feature
+ * (codec, filters' syntax, word splitting, embedders, hybrid ranking, updates,
+ * paging) is made once, above. `testStore` of `holdfast/testing` proves the
+ * duties.
+ *
+ * Common duties. A driver reports every failure by throwing what its client
+ * threw: the caller wraps it once, with the driver's `classify`. It never turns a
+ * failure into an answer. Namespaces, keys, filters and vectors were checked
+ * already; two different (namespace, key) pairs must still never meet in one
+ * place, and a namespace is matched by whole segments (`encodeNamespace` gives
+ * both). An item past its end is absent for every operation, whatever was swept.
+ * The time that decides this is the storage's, not the caller's.
+ */
+
+import type { Driver } from "../driver/driver.ts";
+import type { Durability } from "../driver/durability.ts";
+import type { Condition } from "./conditions.ts";
+
+/** A tuple of segments: `["memories", "user-42"]`. */
+export type Namespace = readonly string[];
+
+export interface ItemId {
+  readonly namespace: Namespace;
+  readonly key: string;
+}
+
+/** An item as it lies in the storage. Times are milliseconds since 1970 by the storage's clock. */
+export interface StoredItem extends ItemId {
+  /** JSON text, opaque to the driver; it comes back as it was given. */
+  readonly value: string;
+  /** The same of the metadata; absent where the item has no metadata. */
+  readonly metadata: string | undefined;
+  /** 1 at first (higher where items were removed), one more with each write. A version that an item of this name had never comes again. */
+  readonly version: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly expiresAt: number | undefined;
+}
+
+/** The words of an item in four classes, each a text of words separated by single spaces. A word is stemmed letters, digits and `_`. */
+export interface ItemWords {
+  /** Weighs 1. */
+  readonly text: string;
+  /** Weighs 1: who said it, a title. */
+  readonly label: string;
+  /** Weighs 0.4: what stood before it. */
+  readonly before: string;
+  /** Weighs 0.15: what came after it. */
+  readonly after: string;
+}
+
+/** How much a word counts in each class. */
+export const WORD_WEIGHTS: Readonly<Record<keyof ItemWords, number>> = { text: 1, label: 1, before: 0.4, after: 0.15 };
+
+/** Replaces the item whole, with its words and its vector: what is not given is not there afterwards. */
+export interface PutChange extends ItemId {
+  readonly kind: "put";
+  readonly writeKey: string;
+  readonly expected: number | undefined;
+  readonly value: string;
+  readonly metadata: string | undefined;
+  /** What filters look at, as JSON that any storage takes: `projectFields` made it from the value and from the metadata. */
+  readonly fields: { readonly value: string; readonly metadata: string };
+  readonly words: ItemWords | undefined;
+  /** Finite numbers, not all zero. */
+  readonly vector: Float32Array | undefined;
+  /** Only with `capabilities.ttl`: the item ends this long after the write, by the storage's clock, or when it would have ended anyway. */
+  readonly ttlMs: number | "keep" | undefined;
+}
+
+export interface RemoveChange extends ItemId {
+  readonly kind: "remove";
+  readonly writeKey: string;
+  readonly expected: number | undefined;
+}
+
+/**
+ * `writeKey` names the write; the same when it is repeated. `expected` is the
+ * version that must be there, 0 for "no item"; `undefined` takes whatever is.
+ */
+export type Change = PutChange | RemoveChange;
+
+/** What a change left: of a removed item, its last version, and whether there was one. */
+export interface ChangeResult {
+  /** The version that was written, or that was removed; 0 where there was nothing to remove. */
+  readonly version: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly expiresAt: number | undefined;
+  /** The write had been made before: nothing was changed now. */
+  readonly repeated: boolean;
+}
+
+export type WriteOutcome =
+  | { readonly applied: true; readonly results: readonly ChangeResult[] }
+  /** Nothing was written. `index` is the first change that was refused, `version` what is there: 0 for no item. */
+  | { readonly applied: false; readonly index: number; readonly version: number };
+
+/** Which items an operation looks at. */
+export interface Scope {
+  /** May be empty: then every namespace is below it. */
+  readonly namespace: Namespace;
+  /** Also the namespaces below it. */
+  readonly recursive: boolean;
+  /** Only items that this holds for. */
+  readonly condition: Condition | undefined;
+}
+
+export interface RankedItem {
+  readonly item: StoredItem;
+  /** Higher is better. Of a vector search, the cosine; of a text search, comparable only within one answer. */
+  readonly score: number;
+}
+
+export interface StoreDriverCapabilities {
+  readonly durability: Durability;
+  /** Whether a `write` of several changes is atomic. Where it is not, each is called by itself. */
+  readonly transactions: boolean;
+  /** Whether `ttlMs` is honoured. */
+  readonly ttl: boolean;
+  /** The largest value, metadata included, in bytes. */
+  readonly maxItemBytes: number;
+  /** How vectors are searched: every one of the scope is compared, or an index is used where that finds the same. */
+  readonly vectorSearch: "exact" | "index" | "none";
+  /** How many vectors an exact search compares at most; above it is refused with `TOO_LARGE`. */
+  readonly maxExactVectors: number;
+}
+
+/** At most so many changes in one `write`, and so many ids in one `read`. */
+export const MOST_CHANGES = 500;
+
+/** A write can be repeated so long after it was made, and is then still recognised. */
+export const WRITES_REMEMBERED_MS = 600_000;
+
+export interface StoreDriver extends Driver {
+  /** True of this instance. Fixed once constructed; with `connect`, once that returned, and until then the least that is sure. */
+  readonly capabilities: StoreDriverCapabilities;
+
+  /**
+   * Makes all changes or refuses, in one atomic step (with one change also where
+   * `transactions` is false). No two changes are of the same item.
+   *
+   * A change whose `writeKey` was applied within `WRITES_REMEMBERED_MS` is not
+   * made again: its result is that of the first time, whatever happened to the
+   * item since, and whatever it expects. When it returned, it is as durable as
+   * `capabilities.durability` says.
+   */
+  write(changes: readonly Change[]): Promise<WriteOutcome>;
+
+  /** The items, in the order of the ids; `undefined` for each that is not there. */
+  read(ids: readonly ItemId[]): Promise<readonly (StoredItem | undefined)[]>;
+
+  /** Items in the order of `compareIds`, behind `after`; fewer than `limit` only where there are no more. */
+  scan(scope: Scope, options: { readonly after?: ItemId; readonly limit: number }): Promise<readonly StoredItem[]>;
+
+  /** Namespaces that hold an item, at or below `prefix`, in the order of `compareNamespaces`, behind `after`; fewer than `limit` only where there are no more. */
+  namespaces(
+    prefix: Namespace,
+    options: { readonly after?: Namespace; readonly limit: number },
+  ): Promise<readonly Namespace[]>;
+
+  /**
+   * Takes out up to `limit` items of the scope that were last written at or
+   * before `before`, with everything that was kept for them; says how many.
+   * Less than `limit` means that there are no more.
+   */
+  clear(scope: Omit<Scope, "condition">, options: { readonly before: number; readonly limit: number }): Promise<number>;
+
+  /** Items whose words hold at least one of `words`, best first: rarer words, and more of them, count for more. */
+  searchText?(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]>;
+
+  /**
+   * The items whose vectors have the largest cosines with `vector`, best first:
+   * `limit` of them where the scope has that many with vectors of this length.
+   * Vectors of another length are left out. Refuses with `TOO_LARGE` where it
+   * cannot compare as many; never answers with fewer instead.
+   */
+  searchVector?(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]>;
+
+  /** The vector that was put with the item, if any. */
+  readVector?(id: ItemId): Promise<Float32Array | undefined>;
+
+  /** The length of the vectors that are stored, of whichever is found first; `undefined` where there are no vectors. */
+  dimension?(): Promise<number | undefined>;
+
+  /** The storage's own clock. */
+  now(): Promise<number>;
+}

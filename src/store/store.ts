@@ -1,0 +1,329 @@
+/** Long because it is the whole surface of what users hold: a short method for each feature, most of which live in files of their own. */
+
+import { invalid } from "../driver/options.ts";
+import { type Page, page } from "../driver/page.ts";
+import { BaseStore } from "./base-store.ts";
+import { capabilitiesOfDriver, type StoreCapabilities, type StoreFlag } from "./capabilities.ts";
+import { openItemPosition, sealPosition } from "./cursors.ts";
+import { Dimension } from "./dimension.ts";
+import { assertEmbedder, type Embedder } from "./embedder.ts";
+import { parseFilter, type StoreFilter } from "./filter.ts";
+import { assertPaths } from "./index-paths.ts";
+import { decodeHit, decodeItem, decodeSome, encodeItem } from "./item-codec.ts";
+import type {
+  ClearOptions,
+  EmbeddingSearchOptions,
+  ItemRef,
+  ListNamespacesOptions,
+  ListOptions,
+  PutEntry,
+  PutOptions,
+  PutResult,
+  PutWithEmbeddingOptions,
+  StoreHit,
+  StoreItem,
+  StoreSearchOptions,
+  UpdateFunction,
+  UpdateOptions,
+  Vector,
+  WriteOptions,
+} from "./items.ts";
+import { namespacesPage } from "./listing-namespaces.ts";
+import { assertKey, assertNamespace, readableId } from "./namespaces.ts";
+import { byVector, lacking, rankedPage, type SearchContext } from "./searching.ts";
+import { openAccess, type StoreAccess, type StoreOptions } from "./store-access.ts";
+import {
+  type ChangeResult,
+  type ItemId,
+  MOST_CHANGES,
+  type Namespace,
+  type Scope,
+  type StoreDriver,
+} from "./store-driver.ts";
+import {
+  assertExpectedVersion,
+  checkedLimit,
+  checkedShare,
+  checkedThreshold,
+  clearOptionsOf,
+  embeddingSearchOptionsOf,
+  listOptionsOf,
+  namespacesOptionsOf,
+  putOptionsOf,
+  putWithEmbeddingOptionsOf,
+  searchOptionsOf,
+  updateOptionsOf,
+  writeOptionsOf,
+} from "./store-options.ts";
+import { updateItem } from "./updating.ts";
+import { apply, putResult, type WritingContext, writeItems, writeKeyOf } from "./writing.ts";
+
+const PER_CLEARING = 500;
+
+/** A store on any storage that can be a `StoreDriver`. This is what every factory returns. Every feature is made here once. */
+export class Store extends BaseStore {
+  readonly #access: StoreAccess;
+  readonly #dimension: Dimension;
+  readonly #context: WritingContext & SearchContext;
+
+  constructor(driver: StoreDriver, options: StoreOptions = {}) {
+    super();
+    const { embedder, index, textWeight } = options;
+    if (embedder !== undefined) assertEmbedder(embedder);
+    if (index !== undefined) assertPaths(index);
+    this.#access = openAccess(this, driver, options);
+    this.#dimension = new Dimension(this.#access, options.dimension);
+    this.#context = {
+      access: this.#access,
+      dimension: this.#dimension,
+      embedder: embedder as Embedder | undefined,
+      index,
+      textWeight: checkedShare("textWeight", textWeight) ?? 0.5,
+    };
+  }
+
+  /** What this storage can, as it is configured. A remote one is known for certain after `connect()` or any first use. */
+  get capabilities(): StoreCapabilities {
+    return capabilitiesOfDriver(this.#access.driver, this.#access.access, this.#dimension.known);
+  }
+
+  override async connect(): Promise<StoreCapabilities> {
+    this.#access.assertOpen("connect");
+    await this.#access.connect({ operation: "connect" });
+    return this.capabilities;
+  }
+
+  async put(namespace: Namespace, key: string, value: unknown, given?: PutOptions): Promise<PutResult> {
+    this.#access.assertMayWrite("put");
+    return this.#put("put", { ...putOptionsOf("put", given), namespace, key, value });
+  }
+
+  override async putWithEmbedding(
+    namespace: Namespace,
+    key: string,
+    value: unknown,
+    given: Vector | PutWithEmbeddingOptions,
+  ): Promise<PutResult> {
+    this.#access.assertMayWrite("putWithEmbedding");
+    const options = putWithEmbeddingOptionsOf(given);
+    await this.#assertCan("semanticSearch");
+    return this.#put("putWithEmbedding", { ...options, namespace, key, value });
+  }
+
+  override async putBatch(entries: readonly PutEntry[]): Promise<readonly PutResult[]> {
+    this.#access.assertMayWrite("putBatch");
+    if (!Array.isArray(entries)) throw new TypeError("putBatch() takes a list of { namespace, key, value }");
+    for (const { namespace, key, value, embedding, ...options } of entries as readonly PutEntry[]) {
+      putOptionsOf("putBatch", options);
+      if (embedding !== undefined) await this.#assertCan("semanticSearch");
+    }
+    if (entries.some(({ ttlSeconds }: PutEntry) => ttlSeconds !== undefined)) await this.#assertCan("ttl");
+    return (await writeItems(this.#context, "putBatch", entries)).map(putResult);
+  }
+
+  async getItem<Value = unknown>(namespace: Namespace, key: string): Promise<StoreItem<Value> | undefined> {
+    return this.#getItem("get", namespace, key);
+  }
+
+  override async getItems<Value = unknown>(
+    refs: readonly ItemRef[],
+  ): Promise<readonly (StoreItem<Value> | undefined)[]> {
+    this.#access.assertOpen("getBatch");
+    if (!Array.isArray(refs)) throw new TypeError("getBatch() takes a list of { namespace, key }");
+    const ids = (refs as readonly ItemRef[]).map(({ namespace, key }) => this.#id(namespace, key));
+    const items: (StoreItem<Value> | undefined)[] = [];
+    for (let at = 0; at < ids.length; at += MOST_CHANGES) {
+      const some = ids.slice(at, at + MOST_CHANGES);
+      const found = await this.#access.call({ operation: "getBatch" }, (driver) => driver.read(some));
+      for (const item of found) items.push(item && decodeItem<Value>(item));
+    }
+    return items;
+  }
+
+  async delete(namespace: Namespace, key: string, given?: WriteOptions): Promise<boolean> {
+    this.#access.assertMayWrite("delete");
+    const id = this.#id(namespace, key);
+    const { version } = await this.#remove("delete", id, writeOptionsOf("delete", given));
+    return version > 0;
+  }
+
+  async list<Value = unknown>(namespace: Namespace, given?: ListOptions): Promise<Page<StoreItem<Value>>> {
+    this.#access.assertOpen("list");
+    const options = listOptionsOf(given);
+    return this.#scan<Value>("list", namespace, options, options.recursive ?? false, 100);
+  }
+
+  override async listNamespaces(given?: ListNamespacesOptions): Promise<Page<Namespace>> {
+    this.#access.assertOpen("listNamespaces");
+    return namespacesPage(this.#access, namespacesOptionsOf(given));
+  }
+
+  /** Items that are put while it runs stay, so that it ends however busy others are. */
+  override async clearNamespace(namespace: Namespace, given?: ClearOptions): Promise<number> {
+    this.#access.assertMayWrite("clearNamespace");
+    const { recursive = false } = clearOptionsOf(given);
+    assertNamespace(namespace, { mayBeEmpty: recursive });
+    const place = { operation: "clearNamespace" };
+    const before = await this.#access.call(place, (driver) => driver.now());
+    for (let count = 0; ; ) {
+      const limit = PER_CLEARING;
+      const some = await this.#access.call(place, (driver) =>
+        driver.clear({ namespace, recursive }, { before, limit }),
+      );
+      count += some;
+      if (some < limit) return count;
+    }
+  }
+
+  override async update<Value = unknown>(
+    namespace: Namespace,
+    key: string,
+    change: UpdateFunction<Value>,
+    given?: UpdateOptions,
+  ): Promise<StoreItem<Value> | undefined> {
+    this.#access.assertMayWrite("update");
+    const id = this.#id(namespace, key);
+    const options = updateOptionsOf(given);
+    if (typeof change !== "function") throw new TypeError("update() takes the namespace, the key, then the function");
+    if (options.ttlSeconds !== undefined) await this.#assertCan("ttl");
+    const steps = {
+      read: () => this.#getItem<Value>("update", namespace, key),
+      write: (value: Value | undefined, read: StoreItem<Value> | undefined, writeId: string) =>
+        this.#replace(id, value, read, { ...options, writeId, expectedVersion: read?.version ?? 0 }),
+    };
+    return this.#access.guard({ operation: "update" }, () => updateItem(id, steps, change, options));
+  }
+
+  /** Writes what an update made of an item. Where an earlier call had done that, what is there now is the answer. */
+  async #replace<Value>(
+    id: ItemId,
+    value: Value | undefined,
+    read: StoreItem<Value> | undefined,
+    options: UpdateOptions & WriteOptions,
+  ): Promise<StoreItem<Value> | undefined> {
+    const metadata = options.metadata ?? read?.metadata;
+    const given = { ...options, ...(metadata !== undefined && { metadata }) };
+    const { expectedVersion, writeId } = options as Required<WriteOptions>;
+    const result =
+      value === undefined
+        ? await this.#remove("update", id, { expectedVersion, writeId })
+        : await this.#write("update", { ...id, ...given, value }, "keep");
+    if (result.repeated) return this.#getItem<Value>("update", id.namespace, id.key);
+    return value === undefined ? undefined : decodeItem<Value>({ ...id, ...encodeItem(value, metadata), ...result });
+  }
+
+  override async search<Value = unknown>(
+    namespace: Namespace,
+    given?: string | StoreSearchOptions,
+  ): Promise<Page<StoreHit<Value>>> {
+    this.#access.assertOpen("search");
+    const options = searchOptionsOf(given);
+    const { query, recursive = true } = options;
+    if (query === undefined) return this.#scan<Value>("search", namespace, options, recursive, 10);
+    if (typeof query !== "string") throw invalid("query is the text to look for; for a vector use searchByEmbedding()");
+    return rankedPage<Value>(
+      this.#context,
+      this.#scope(namespace, recursive, options.filter),
+      query,
+      options,
+      checkedLimit(options.limit, 10),
+    );
+  }
+
+  override async searchByEmbedding<Value = unknown>(
+    namespace: Namespace,
+    given: EmbeddingSearchOptions,
+  ): Promise<Page<StoreHit<Value>>> {
+    this.#access.assertOpen("searchByEmbedding");
+    const { query, limit: wanted, threshold, filter, recursive = true } = embeddingSearchOptionsOf(given);
+    const scope = this.#scope(namespace, recursive, filter);
+    const [limit, least] = [checkedLimit(wanted, 10), checkedThreshold(threshold)];
+    await this.#assertCan("semanticSearch");
+    const vector = await this.#dimension.checked(query, "query");
+    if (limit === 0) return page<StoreHit<Value>>([], undefined);
+    const hits = await byVector(this.#access, "searchByEmbedding", scope, vector, limit);
+    const near = hits.filter(({ score }) => score >= least);
+    const { items, warnings } = await decodeSome(near, decodeHit<Value>);
+    return page(items, undefined, warnings);
+  }
+
+  override async getEmbedding(namespace: Namespace, key: string): Promise<readonly number[] | undefined> {
+    this.#access.assertOpen("getEmbedding");
+    const id = this.#id(namespace, key);
+    await this.#assertCan("semanticSearch");
+    const place = { operation: "getEmbedding", item: readableId(id) };
+    const vector = await this.#access.call(place, async (driver) => driver.readVector?.(id));
+    return vector && Array.from(vector);
+  }
+
+  override async close(): Promise<void> {
+    await this.#access.close();
+  }
+
+  async #put(operation: string, entry: PutEntry): Promise<PutResult> {
+    if (entry.ttlSeconds !== undefined) await this.#assertCan("ttl");
+    return putResult(await this.#write(operation, entry));
+  }
+
+  async #write(operation: string, entry: PutEntry, otherwise?: "keep"): Promise<ChangeResult> {
+    const [result] = await writeItems(this.#context, operation, [entry], otherwise);
+    if (result === undefined) throw new TypeError("a driver's write() answers with a result for each change");
+    return result;
+  }
+
+  async #remove(operation: string, id: ItemId, options: WriteOptions): Promise<ChangeResult> {
+    const { expectedVersion: expected } = options;
+    assertExpectedVersion(expected);
+    const change = { kind: "remove", ...id, expected, writeKey: writeKeyOf(id, options) } as const;
+    const [result] = await apply(this.#access, operation, [change]);
+    if (result === undefined) throw new TypeError("a driver's write() answers with a result for each change");
+    return result;
+  }
+
+  async #getItem<Value>(operation: string, namespace: Namespace, key: string): Promise<StoreItem<Value> | undefined> {
+    this.#access.assertOpen(operation);
+    const id = this.#id(namespace, key);
+    const place = { operation, item: readableId(id) };
+    const [item] = await this.#access.call(place, (driver) => driver.read([id]));
+    return this.#access.guard(place, () => item && decodeItem<Value>(item));
+  }
+
+  async #scan<Value>(
+    operation: string,
+    namespace: Namespace,
+    options: ListOptions,
+    recursive: boolean,
+    otherwise: number,
+  ): Promise<Page<StoreItem<Value>>> {
+    const scope = this.#scope(namespace, recursive, options.filter);
+    const limit = checkedLimit(options.limit, otherwise);
+    const walk = ["items", scope];
+    const after = openItemPosition(walk, options.cursor);
+    if (limit === 0) return page<StoreItem<Value>>([], options.cursor);
+    const found = await this.#access.call({ operation }, (driver) =>
+      driver.scan(scope, { limit: limit + 1, ...(after !== undefined && { after }) }),
+    );
+    const shown = found.slice(0, limit);
+    const last = shown.at(-1);
+    const hasMore = found.length > limit && last !== undefined;
+    const { items, warnings } = await decodeSome(shown, decodeItem<Value>);
+    return page(items, hasMore ? sealPosition(walk, [last.namespace, last.key]) : undefined, warnings);
+  }
+
+  #scope(namespace: Namespace, recursive: boolean, filter: StoreFilter | undefined): Scope {
+    assertNamespace(namespace, { mayBeEmpty: true });
+    return { namespace: [...namespace], recursive, condition: parseFilter(filter) };
+  }
+
+  #id(namespace: Namespace, key: string): ItemId {
+    assertNamespace(namespace);
+    assertKey(key);
+    return { namespace: [...namespace], key };
+  }
+
+  async #assertCan(flag: StoreFlag): Promise<void> {
+    if (this.capabilities[flag]) return;
+    await this.#access.connect({ operation: "connect" });
+    if (!this.capabilities[flag]) throw lacking(this.#access.driver.name, flag);
+  }
+}

@@ -1,0 +1,61 @@
+import { invalid } from "../driver/options.ts";
+import { described } from "../internal/known-options.ts";
+
+/** Longer than any model's; a longer one is a mistake. */
+export const MAX_DIMENSION = 16_000;
+
+/**
+ * A copy with single precision of what may be a vector. The one place where a
+ * number that is none is found: storages differ in what they do with it.
+ */
+export function checkedVector(given: unknown, what: string, dimension: number | undefined): Float32Array {
+  if (!Array.isArray(given) && !(given instanceof Float32Array) && !(given instanceof Float64Array)) {
+    throw invalid(`${what} must be a list of numbers, not ${described(given)}`);
+  }
+  if (dimension !== undefined && given.length !== dimension) {
+    throw invalid(`${what} has ${given.length} numbers; vectors of this store have ${dimension}`);
+  }
+  if (given.length === 0 || given.length > MAX_DIMENSION) {
+    throw invalid(`${what} has ${given.length} numbers; 1 to ${MAX_DIMENSION} are taken`);
+  }
+  const vector = new Float32Array(given.length);
+  for (let index = 0; index < given.length; index++) {
+    const number: unknown = given[index];
+    if (typeof number !== "number") throw invalid(`${what}[${index}] is ${described(number)}, not a number`);
+    vector[index] = number;
+    // Also what is finite only with double precision.
+    if (!Number.isFinite(vector[index])) throw invalid(`${what}[${index}] is ${number}; only finite numbers are taken`);
+  }
+  const length = norm(vector);
+  if (!(length > 0)) throw invalid(`${what} is all zeros, and so has no direction`);
+  return vector;
+}
+
+/** The length of a vector. Double precision: the squares of single ones need it. */
+export function norm(vector: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < vector.length; index++) sum += (vector[index] as number) ** 2;
+  return Math.sqrt(sum);
+}
+
+/** Of unit vectors, the cosine. Four sums at once, because each addition waits for the one before it. */
+export function dot(a: Float32Array, b: Float32Array, from = 0): number {
+  let s0 = 0;
+  let s1 = 0;
+  let s2 = 0;
+  let s3 = 0;
+  const length = a.length;
+  const even = length - (length % 4);
+  for (let index = 0; index < even; index += 4) {
+    s0 += (a[index] as number) * (b[from + index] as number);
+    s1 += (a[index + 1] as number) * (b[from + index + 1] as number);
+    s2 += (a[index + 2] as number) * (b[from + index + 2] as number);
+    s3 += (a[index + 3] as number) * (b[from + index + 3] as number);
+  }
+  for (let index = even; index < length; index++) s0 += (a[index] as number) * (b[from + index] as number);
+  return s0 + s1 + s2 + s3;
+}
+
+/** From -1 to 1. Rounding does not get it out of there. */
+export const cosine = (a: Float32Array, b: Float32Array, norms: number): number =>
+  Math.max(-1, Math.min(1, dot(a, b) / norms));

@@ -1,0 +1,191 @@
+import { createHash } from "node:crypto";
+import { assertWriteId } from "../driver/ids.ts";
+import { newId } from "../driver/new-id.ts";
+import { invalid } from "../driver/options.ts";
+import { StateError } from "../errors.ts";
+import type { Dimension } from "./dimension.ts";
+import { type Embedder, embed } from "./embedder.ts";
+import { textsAt, textsIn } from "./index-paths.ts";
+import { bytesOf, encodeItem } from "./item-codec.ts";
+import type { IndexedText, PutEntry, PutResult, WriteOptions } from "./items.ts";
+import { assertKey, assertNamespace, encodeId, readableId } from "./namespaces.ts";
+import type { StoreAccess } from "./store-access.ts";
+import { type Change, type ChangeResult, type ItemId, MOST_CHANGES, type PutChange } from "./store-driver.ts";
+import { assertExpectedVersion, checkedIndex, checkedTtlMs } from "./store-options.ts";
+import { indexedWords } from "./words.ts";
+
+/** What writing needs to know of the store. */
+export interface WritingContext {
+  readonly access: StoreAccess;
+  readonly dimension: Dimension;
+  readonly embedder: Embedder | undefined;
+  /** What is indexed where a put does not say so. */
+  readonly index: readonly string[] | undefined;
+}
+
+/** A put that is ready but for its vector, which is made for many at once. */
+interface Prepared {
+  readonly change: PutChange;
+  readonly toEmbed: string | undefined;
+}
+
+export async function writeItems(
+  context: WritingContext,
+  operation: string,
+  entries: readonly PutEntry[],
+  /** What becomes of an item's end where the entry does not say so. */
+  otherwise?: "keep",
+): Promise<readonly ChangeResult[]> {
+  const { access } = context;
+  const prepared: Prepared[] = [];
+  for (const entry of entries) {
+    const place = { operation, item: nameOf(entry) };
+    prepared.push(await access.guard(place, () => prepare(context, entry, otherwise)));
+  }
+  assertDistinct(prepared.map(({ change }) => change));
+  if (prepared.length > MOST_CHANGES) {
+    throw invalid(`${operation}() takes at most ${MOST_CHANGES} items at once, not ${prepared.length}`);
+  }
+  const changes = await access.guard({ operation }, () => withVectors(context, prepared));
+  const results = await apply(access, operation, changes);
+  const vector = changes.find((change) => change.vector !== undefined)?.vector;
+  if (vector !== undefined) context.dimension.settle(vector.length);
+  return results;
+}
+
+/** All of them in one step where the storage can; else each by itself, until one is refused. */
+export async function apply(
+  access: StoreAccess,
+  operation: string,
+  changes: readonly Change[],
+): Promise<readonly ChangeResult[]> {
+  if (changes.length === 0) return [];
+  await access.connect({ operation });
+  const groups = access.driver.capabilities.transactions ? [changes] : changes.map((change) => [change]);
+  const results: ChangeResult[] = [];
+  for (const group of groups) {
+    const [first] = group;
+    const place = { operation, ...(group.length === 1 && first !== undefined && { item: readableId(first) }) };
+    const outcome = await access.call(place, (driver) => driver.write(group)).catch(ambiguous);
+    if (!outcome.applied) throw conflict(access, operation, group[outcome.index], outcome.version);
+    results.push(...outcome.results);
+  }
+  return results;
+}
+
+/** A failure that leaves open whether the write was made says so: it can be repeated under its id. */
+function ambiguous(error: unknown): never {
+  const isOpen = StateError.is(error) && (error.retryable || error.code === "UNKNOWN");
+  if (!isOpen || error.context.written !== undefined) throw error;
+  throw new StateError(error.code, error.message, { ...error.context, written: "unknown", cause: error.cause });
+}
+
+export function conflict(
+  access: StoreAccess,
+  operation: string,
+  change: Change | undefined,
+  version: number,
+): StateError {
+  const { name } = access.driver;
+  const item = change === undefined ? "" : readableId(change);
+  const there = version === 0 ? "there is no item" : `version ${version} is there`;
+  const wanted = change?.expected === 0 ? "no item was expected" : `version ${change?.expected} was expected`;
+  return new StateError(
+    "CONFLICT",
+    `${name}: ${operation} failed for ${item}: ${wanted}, and ${there}. Read it again, or use update(); nothing was written`,
+    {
+      backend: name,
+      operation,
+      item,
+      expected: change?.expected === undefined ? null : String(change.expected),
+      actual: version === 0 ? null : String(version),
+      written: "no",
+    },
+  );
+}
+
+export const putResult = ({ version, createdAt, updatedAt, expiresAt }: ChangeResult): PutResult => ({
+  version,
+  createdAt: new Date(createdAt),
+  updatedAt: new Date(updatedAt),
+  ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt) }),
+});
+
+/** Names one write of one item. The id alone would not do: a list of puts may share it. */
+export function writeKeyOf(id: ItemId, { writeId }: WriteOptions): string {
+  if (writeId !== undefined) assertWriteId(writeId);
+  const name = `${encodeId(id)}\u001f${writeId ?? newId()}`;
+  return createHash("sha256").update(name).digest("base64url").slice(0, 24);
+}
+
+async function prepare(context: WritingContext, entry: PutEntry, otherwise: "keep" | undefined): Promise<Prepared> {
+  const { namespace, key, value, metadata, embedding } = entry;
+  assertNamespace(namespace);
+  assertKey(key);
+  assertExpectedVersion(entry.expectedVersion);
+  const encoded = encodeItem(value, metadata);
+  const { maxItemBytes } = context.access.driver.capabilities;
+  const bytes = bytesOf(encoded);
+  if (bytes > maxItemBytes) {
+    throw new StateError("TOO_LARGE", `the item has ${bytes} bytes; this storage takes ${maxItemBytes}`);
+  }
+  const texts = textsOf(checkedIndex(entry.index) ?? context.index, value, metadata);
+  const vector = embedding === undefined ? undefined : await context.dimension.checked(embedding, "embedding");
+  const id = { namespace: [...namespace], key };
+  const change: PutChange = {
+    kind: "put",
+    ...id,
+    ...encoded,
+    writeKey: writeKeyOf(id, entry),
+    expected: entry.expectedVersion,
+    words: texts && {
+      text: indexedWords(texts.text),
+      label: indexedWords(texts.label ?? ""),
+      before: indexedWords(texts.before ?? ""),
+      after: indexedWords(texts.after ?? ""),
+    },
+    vector,
+    ttlMs: checkedTtlMs(entry.ttlSeconds) ?? otherwise,
+  };
+  return { change, toEmbed: vector === undefined && texts?.text.trim() !== "" ? texts?.text : undefined };
+}
+
+function textsOf(
+  index: false | readonly string[] | IndexedText | undefined,
+  value: unknown,
+  metadata: unknown,
+): IndexedText | undefined {
+  if (index === false) return undefined;
+  if (index === undefined) return { text: textsIn(value), label: textsIn(metadata) };
+  return "text" in index ? index : { text: textsAt(value, index) };
+}
+
+async function withVectors(
+  { embedder, dimension }: WritingContext,
+  prepared: readonly Prepared[],
+): Promise<readonly PutChange[]> {
+  const texts = prepared.flatMap(({ toEmbed }) => toEmbed ?? []);
+  if (embedder === undefined || texts.length === 0) return prepared.map(({ change }) => change);
+  const vectors = [...(await embed(embedder, texts, { purpose: "store" }))];
+  const changes: PutChange[] = [];
+  for (const { change, toEmbed } of prepared) {
+    const made = toEmbed === undefined ? undefined : vectors.shift();
+    const vector = made && (await dimension.checked(made, "the embedder's vector"));
+    changes.push(vector === undefined ? change : { ...change, vector });
+  }
+  return changes;
+}
+
+function assertDistinct(changes: readonly PutChange[]): void {
+  const seen = new Set<string>();
+  for (const change of changes) {
+    const id = encodeId(change);
+    if (seen.has(id)) throw invalid(`${readableId(change)} is in the list twice; which of the two is meant?`);
+    seen.add(id);
+  }
+}
+
+const nameOf = ({ namespace, key }: PutEntry): string => {
+  const isNamed = Array.isArray(namespace) && [...namespace, key].every((name) => typeof name === "string");
+  return isNamed ? readableId({ namespace, key }) : "an item without a name";
+};

@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { failsWith } from "../expect-failure.ts";
+import { passTime } from "../manual-clock.ts";
+import { type StoreCase, storeCasesOf } from "./store-case.ts";
+import { keysOf } from "./walking.ts";
+
+/** Short, because some storage systems end items by a clock that a test cannot move. */
+const SHORT_SECONDS = 0.4;
+const PAST_MS = 600;
+const NS = ["e"];
+
+export const expiringCases: readonly StoreCase[] = storeCasesOf("expiry", [
+  {
+    name: "an item past its end is in no answer of any kind",
+    needs: ["ttl"],
+    run: async (fixture) => {
+      const { subject } = fixture;
+      await subject.put(NS, "stays", { text: "walrus", n: 1 });
+      const { expiresAt, createdAt } = await subject.put(
+        NS,
+        "ends",
+        { text: "walrus", n: 1 },
+        { ttlSeconds: SHORT_SECONDS },
+      );
+      assert.equal(expiresAt?.getTime(), createdAt.getTime() + SHORT_SECONDS * 1000);
+      if (subject.capabilities.semanticSearch) {
+        await subject.putWithEmbedding(NS, "vector", 1, { embedding: [1, 0], ttlSeconds: SHORT_SECONDS });
+      }
+      await subject.put(["gone"], "ends", 1, { ttlSeconds: SHORT_SECONDS });
+      assert.equal((await subject.getItem(NS, "ends"))?.expiresAt?.getTime(), expiresAt?.getTime());
+      await passTime(fixture, PAST_MS);
+      assert.equal(await subject.get(NS, "ends"), undefined);
+      assert.equal(await subject.exists(NS, "ends"), false);
+      assert.deepEqual(await subject.getBatch([{ namespace: NS, key: "ends" }]), [undefined]);
+      assert.deepEqual(keysOf(await subject.list(NS)), ["stays"]);
+      assert.deepEqual(keysOf(await subject.list(NS, { filter: { n: 1 } })), ["stays"]);
+      if (subject.capabilities.search) assert.deepEqual(keysOf(await subject.search(NS, "walrus")), ["stays"]);
+      if (subject.capabilities.semanticSearch) {
+        assert.deepEqual(await subject.searchByEmbedding(NS, { query: [1, 0] }), []);
+        assert.equal(await subject.getEmbedding(NS, "vector"), undefined);
+      }
+      if (subject.capabilities.listNamespaces) assert.deepEqual(await subject.listNamespaces(), [NS]);
+      assert.equal(await subject.delete(NS, "ends"), false, "there is nothing to delete");
+      assert.equal(await subject.clearNamespace(["gone"]), 0);
+    },
+  },
+  {
+    name: "a new item under the name of one that ended is a new one, with a higher version",
+    needs: ["ttl", "compareAndSet"],
+    run: async (fixture) => {
+      const { subject } = fixture;
+      await subject.put(NS, "k", "old", { metadata: { old: 1 } });
+      const old = await subject.put(NS, "k", "old", { ttlSeconds: SHORT_SECONDS });
+      await passTime(fixture, PAST_MS);
+      await failsWith(
+        "CONFLICT",
+        () => subject.put(NS, "k", "late", { expectedVersion: old.version }),
+        "a late writer",
+      );
+      const made = await subject.put(NS, "k", "new", { expectedVersion: 0 });
+      assert.ok(made.version > old.version, `${made.version} comes after ${old.version}`);
+      assert.ok(made.createdAt.getTime() > old.createdAt.getTime(), "made anew");
+      await passTime(fixture, PAST_MS);
+      assert.equal(await subject.get(NS, "k"), "new", "without an end");
+    },
+  },
+  {
+    name: "a put without an end takes the end away, an update leaves it",
+    needs: ["ttl", "compareAndSet"],
+    run: async (fixture) => {
+      const { subject } = fixture;
+      await subject.put(NS, "put", 1, { ttlSeconds: SHORT_SECONDS });
+      await subject.put(NS, "put", 2);
+      const { expiresAt } = await subject.put(NS, "updated", 1, { ttlSeconds: SHORT_SECONDS });
+      const updated = await subject.update<number>(NS, "updated", (n = 0) => n + 1);
+      assert.equal(updated?.expiresAt?.getTime(), expiresAt?.getTime());
+      await passTime(fixture, PAST_MS);
+      assert.equal(await subject.get(NS, "put"), 2);
+      assert.equal(await subject.get(NS, "updated"), undefined);
+      assert.equal((await subject.update<number>(NS, "updated", (n = 0) => n + 1))?.value, 1, "begins anew");
+    },
+  },
+  {
+    name: "an end that is none is refused",
+    needs: ["ttl"],
+    run: async ({ subject }) => {
+      for (const ttlSeconds of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, "5" as unknown as number]) {
+        await failsWith("INVALID_ARGUMENT", () => subject.put(NS, "k", 1, { ttlSeconds }), `ttlSeconds ${ttlSeconds}`);
+      }
+      assert.equal(await subject.exists(NS, "k"), false);
+    },
+  },
+]);

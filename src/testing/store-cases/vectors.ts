@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import type { Vector } from "../../store/items.ts";
+import { failsWith } from "../expect-failure.ts";
+import { clusteredVectors, cosineOf, nearest } from "./sample-vectors.ts";
+import { type StoreCase, type StoreFixture, storeCasesOf } from "./store-case.ts";
+import { allNames, keysOf } from "./walking.ts";
+
+const NS = ["vectors"];
+const VECTORS = clusteredVectors(400, 16, 10, 7);
+
+async function putVectors({ subject }: StoreFixture): Promise<void> {
+  await subject.putBatch(
+    VECTORS.map((embedding, index) => ({
+      namespace: NS,
+      key: `v${index}`,
+      value: { index, group: index % 40 },
+      embedding,
+    })),
+  );
+}
+
+const names = (indexes: readonly number[]): readonly string[] => indexes.map((index) => `v${index}`);
+
+export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
+  {
+    name: "the nearest vectors are found, with their cosines, best first",
+    needs: ["semanticSearch"],
+    run: async (fixture) => {
+      await putVectors(fixture);
+      for (const query of clusteredVectors(10, 16, 10, 8)) {
+        const hits = await fixture.subject.searchByEmbedding(NS, { query, limit: 10 });
+        assert.deepEqual(keysOf(hits), names(nearest(VECTORS, query, 10)));
+        for (const { key, score } of hits) {
+          const expected = cosineOf(VECTORS[Number(key.slice(1))] ?? [], query);
+          assert.ok(Math.abs((score ?? 9) - expected) < 1e-5, `${key}: ${score}, expected ${expected}`);
+        }
+      }
+      const [first] = await fixture.subject.searchByEmbedding(NS, { query: VECTORS[3] ?? [], limit: 1 });
+      assert.equal(first?.key, "v3");
+      assert.ok(Math.abs((first?.score ?? 0) - 1) < 1e-5, "the same direction is 1");
+    },
+  },
+  {
+    name: "a filtered search gives as many rows as there are, and the nearest of them",
+    needs: ["semanticSearch"],
+    run: async (fixture) => {
+      await putVectors(fixture);
+      const query = VECTORS[100] ?? [];
+      const filters = [
+        [{ group: 7 }, (index: number) => index % 40 === 7],
+        [{ index: { $lt: 200 } }, (index: number) => index < 200],
+        [{ index: 399 }, (index: number) => index === 399],
+        [{ group: { $in: [1, 2] } }, (index: number) => [1, 2].includes(index % 40)],
+      ] as const;
+      for (const [filter, keep] of filters) {
+        const hits = await fixture.subject.searchByEmbedding(NS, { query, limit: 15, filter });
+        assert.deepEqual(keysOf(hits), names(nearest(VECTORS, query, 15, keep)), JSON.stringify(filter));
+      }
+      assert.deepEqual(await fixture.subject.searchByEmbedding(NS, { query, filter: { group: 99 } }), []);
+      assert.equal((await fixture.subject.searchByEmbedding(NS, { query, limit: 400 })).length, 400);
+      const near = await fixture.subject.searchByEmbedding(NS, { query, limit: 400, threshold: 0.5 });
+      assert.equal(near.length, VECTORS.filter((vector) => cosineOf(vector, query) >= 0.5).length);
+    },
+  },
+  {
+    name: "a search by vector stays in its namespace",
+    needs: ["semanticSearch"],
+    run: async ({ subject }) => {
+      for (const namespace of [["u"], ["u1"], ["u", "1"], ["u10"], ["u1", "x"]]) {
+        await subject.putWithEmbedding(namespace, "k", namespace.join("/"), [1, 0]);
+      }
+      const found = async (options: object): Promise<readonly unknown[]> =>
+        (await subject.searchByEmbedding(["u1"], { query: [1, 0], ...options })).map(({ value }) => value).toSorted();
+      assert.deepEqual(await found({}), ["u1", "u1/x"]);
+      assert.deepEqual(await found({ recursive: false }), ["u1"]);
+    },
+  },
+  {
+    name: "a vector comes back as it was put, and goes with its item",
+    needs: ["semanticSearch"],
+    run: async ({ subject }) => {
+      const embedding = [0.5, -0.25, 3];
+      await subject.putWithEmbedding(NS, "k", { a: 1 }, { embedding, metadata: { m: 1 } });
+      assert.deepEqual(await subject.getEmbedding(NS, "k"), embedding);
+      assert.deepEqual((await subject.getItem(NS, "k"))?.metadata, { m: 1 });
+      assert.equal(await subject.getEmbedding(NS, "none"), undefined);
+      await subject.put(NS, "k", { a: 2 });
+      assert.equal(await subject.getEmbedding(NS, "k"), undefined, "a put without a vector has none");
+      assert.deepEqual(await subject.searchByEmbedding(NS, { query: embedding }), []);
+      await subject.putWithEmbedding(NS, "k", { a: 3 }, Float32Array.from([1, 2, 3]));
+      assert.deepEqual(await subject.getEmbedding(NS, "k"), [1, 2, 3]);
+      await subject.delete(NS, "k");
+      await subject.put(NS, "k", { a: 4 }, { index: false });
+      assert.equal(await subject.getEmbedding(NS, "k"), undefined, "a deleted item's vector does not come back");
+      assert.deepEqual(await subject.searchByEmbedding(NS, { query: embedding }), []);
+      await subject.putWithEmbedding(NS, "k", { a: 3 }, [1, 2, 3]);
+      await subject.clearNamespace(NS);
+      assert.deepEqual(await subject.searchByEmbedding(NS, { query: embedding }), []);
+    },
+  },
+  {
+    name: "what is no vector of the store's dimension is refused, and nothing is written",
+    needs: ["semanticSearch"],
+    run: async ({ subject }) => {
+      await subject.putWithEmbedding(NS, "good", 1, [1, 2, 3]);
+      const bad: Readonly<Record<string, unknown>> = {
+        "two numbers": [1, 2],
+        "four numbers": [1, 2, 3, 4],
+        "no numbers": [],
+        NaN: [1, Number.NaN, 3],
+        Infinity: [1, 2, Number.POSITIVE_INFINITY],
+        "infinite with single precision": [1, 2, 1e39],
+        zeros: [0, 0, 0],
+        "minus zero": [-0, 0, 0],
+        "zero with single precision": [1e-60, 0, 0],
+        texts: ["1", "2", "3"],
+        nulls: [null, 1, 2],
+        holes: Object.assign([1, 2], { length: 3 }),
+        "a text": "[1,2,3]",
+        "an object": { 0: 1, 1: 2, 2: 3, length: 3 },
+        bytes: Uint8Array.of(1, 2, 3),
+      };
+      for (const [what, given] of Object.entries(bad)) {
+        const embedding = given as Vector;
+        await failsWith("INVALID_ARGUMENT", () => subject.putWithEmbedding(NS, "bad", 1, { embedding }), `put ${what}`);
+        await failsWith(
+          "INVALID_ARGUMENT",
+          () => subject.searchByEmbedding(NS, { query: embedding }),
+          `search ${what}`,
+        );
+        const batch = [
+          { namespace: NS, key: "fine", value: 1 },
+          { namespace: NS, key: "bad", value: 1, embedding },
+        ];
+        await failsWith("INVALID_ARGUMENT", () => subject.putBatch(batch), `batch ${what}`);
+      }
+      assert.deepEqual(await allNames(subject), ["vectors/good"]);
+      assert.equal(subject.capabilities.embeddingDimension, 3);
+    },
+  },
+  {
+    name: "another instance takes the dimension from what is stored",
+    needs: ["semanticSearch", "reopen"],
+    run: async ({ subject, reopen }) => {
+      await subject.putWithEmbedding(NS, "k", 1, [1, 2, 3]);
+      const other = await reopen?.();
+      assert.ok(other !== undefined);
+      await failsWith("INVALID_ARGUMENT", () => other.putWithEmbedding(NS, "x", 1, [1, 2]), "another length");
+      await failsWith("INVALID_ARGUMENT", () => other.searchByEmbedding(NS, { query: [1, 2] }), "another length");
+      assert.deepEqual(keysOf(await other.searchByEmbedding(NS, { query: [1, 2, 3] })), ["k"]);
+    },
+  },
+]);
