@@ -14,6 +14,7 @@ import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
+import { benchOracle } from "./oracle.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchServer } from "./servers.ts";
@@ -34,6 +35,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),
+  oracle: () => benchOracle(),
   prompts: benchPromptCache,
   retrieval: benchRetrieval,
   s3: ({ seed }) => benchObjectStore(seed),

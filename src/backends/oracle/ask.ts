@@ -43,6 +43,7 @@ const ROWS_AT_ONCE = 1_000;
 /** After a failure the session goes too, and the server undoes what it was in the middle of. */
 export async function onSession<T>(source: SessionSource, work: (asking: Asking) => Promise<T>): Promise<T> {
   const session = await borrow(source);
+  const { callTimeout = 0 } = session;
   let isSilent = false;
   const bounded = async <A>(asked: Promise<A>): Promise<A> => {
     try {
@@ -63,7 +64,8 @@ export async function onSession<T>(source: SessionSource, work: (asking: Asking)
         ),
       rollback: () => bounded(session.rollback()),
     });
-    session.callTimeout = 0;
+    // A session of somebody else's pool goes back as it came.
+    session.callTimeout = callTimeout;
     await session.close();
     return result;
   } catch (error) {
@@ -75,15 +77,18 @@ export async function onSession<T>(source: SessionSource, work: (asking: Asking)
 }
 
 /** Every option that the program could have set for all of its own calls. */
-const options = ({ oracledb }: SessionSource, commit: boolean): object => ({
-  autoCommit: commit,
-  outFormat: oracledb.OUT_FORMAT_OBJECT,
-  maxRows: 0,
-  prefetchRows: ROWS_AT_ONCE + 1,
-  fetchArraySize: ROWS_AT_ONCE,
-  resultSet: false,
-  fetchTypeHandler: ({ dbType }: { dbType: unknown }) => fetchTypes(oracledb).get(dbType),
-});
+function options({ oracledb }: SessionSource, commit: boolean): object {
+  const types = fetchTypes(oracledb);
+  return {
+    autoCommit: commit,
+    outFormat: oracledb.OUT_FORMAT_OBJECT,
+    maxRows: 0,
+    prefetchRows: ROWS_AT_ONCE + 1,
+    fetchArraySize: ROWS_AT_ONCE,
+    resultSet: false,
+    fetchTypeHandler: ({ dbType }: { dbType: unknown }) => types.get(dbType),
+  };
+}
 
 /** LOBs come with their rows. A converter of our own keeps the client from parsing JSON. */
 function fetchTypes(oracledb: OracleModule): ReadonlyMap<unknown, object> {

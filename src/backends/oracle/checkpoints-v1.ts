@@ -22,7 +22,6 @@ export const checkpointsV1 = ({ threads, records, names }: TableNames): readonly
   expires_at TIMESTAMP(3)
 ) PCTFREE 20 INITRANS 8`,
   `CREATE INDEX ${threads}_BY_EXPIRY ON ${threads} (expires_at)`,
-  `CREATE INDEX ${threads}_BY_UPDATE ON ${threads} (updated_at)`,
   `CREATE TABLE ${records} (
   thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
   seq NUMBER(16) NOT NULL,

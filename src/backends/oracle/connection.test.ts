@@ -10,7 +10,10 @@ import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { openCheckpointer } from "../open.ts";
 import { partsOf } from "./dsn.ts";
+import { listThreads } from "./finding.ts";
 import { type OracleCheckpointerOptions, oracleCheckpointer, oracleConnection } from "./index.ts";
+import { tableNames } from "./layout.ts";
+import { statements } from "./statements.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const refusedAtOnce = (options: object): unknown => {
@@ -49,6 +52,13 @@ describe("what is given wrongly is refused at once, and nothing of it is shown",
     }
     expect(String(refusedAtOnce({ dsn: "db", walletlocation: "x" }))).toContain("walletLocation");
   });
+});
+
+test("a page of threads that does not ascend by its bytes is an error, and no walk that leaves threads out", async () => {
+  const row = (id: string) => ({ THREAD_ID: id, SEQ: 1, BASE: 1, HEAD: 1, CHECKPOINT_ID: "c", LENGTHY: 0 });
+  const asGermans = async () => ["a", "Ä", "b"].map(row);
+  const walk = () => listThreads(asGermans, statements(tableNames("T")), { prefix: "", limit: 10 });
+  expect(await failureOf(walk)).toMatchObject({ message: expect.stringContaining("sort as a language does") });
 });
 
 test("a URL names a service or an alias, and its credentials are decoded", () => {
@@ -152,12 +162,13 @@ await describeWithStandIn((place) => {
     const binary = await oracledb.createPool({
       ...options,
       sessionCallback: (connection, _tag, done) => {
+        connection.callTimeout = 12_345;
         connection.execute("ALTER SESSION SET NLS_SORT = BINARY NLS_COMP = BINARY").then(() => done(), done);
       },
     });
     expect(await saved({ pool: binary, tableName: place.tableName() })).toBe(1);
     const connection = await binary.getConnection();
-    expect(connection.callTimeout, "the program's own setting").toBe(0);
+    expect(connection.callTimeout, "the program's own setting").toBe(12_345);
     await connection.close();
     await binary.close(0);
 
