@@ -160,6 +160,7 @@ export class StandInDatabase {
     for (const [name] of sql.matchAll(/[A-Za-z][A-Za-z0-9_$#]*/g)) {
       if (Buffer.byteLength(name) > 128) throw new ServerError(said(972, "identifier is too long"));
     }
+    if (longestKey(sql) > MOST_KEY_BYTES) throw new ServerError(said(1450, "maximum key length (6398) exceeded"));
     await this.#client.query(rewriteStatement(sql, binds).text);
     return NOTHING;
   }
@@ -185,6 +186,18 @@ export class StandInDatabase {
       return { name: name.toUpperCase(), type } as const;
     });
   }
+}
+
+/** Of an index in blocks of 8 kB: the sum of what its columns may hold, and not of what they do. */
+const MOST_KEY_BYTES = 6398;
+
+function longestKey(sql: string): number {
+  const sizes = new Map(
+    [...sql.matchAll(/\b(\w+) (?:VARCHAR2|RAW)\((\d+)/g)].map(([, name, size]) => [name, Number(size)]),
+  );
+  const keys = [...sql.matchAll(/\bPRIMARY KEY \(([^)]*)\)/g)].map(([, columns = ""]) => columns.split(", "));
+  const lengths = keys.map((columns) => columns.reduce((sum, column) => sum + (sizes.get(column) ?? 22) + 1, 0));
+  return Math.max(0, ...lengths);
 }
 
 const BYTEA = 17;

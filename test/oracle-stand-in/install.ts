@@ -9,6 +9,7 @@ import {
   ProtocolClass,
   type NetworkSession as Session,
 } from "./driver-internals.ts";
+import { said } from "./oracle-errors.ts";
 import { StandInWire } from "./wire.ts";
 
 /**
@@ -46,10 +47,10 @@ export function onMessage(listener: (seen: MessageSeen) => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-type Faults = (seen: MessageSeen, wire: StandInWire) => "before" | "after" | "silence" | undefined;
+type Faults = (seen: MessageSeen, wire: StandInWire) => "before" | "after" | "silence" | number | undefined;
 let faults: Faults = () => undefined;
 
-/** Cuts the line before a message arrives, or after it was carried out and before its answer is back; or lets it fall silent. */
+/** Cuts the line before a message arrives, or after it was carried out and before its answer is back; lets it fall silent; or answers with this error of the server's instead of carrying it out. */
 export function setFaults(next: Faults | undefined): void {
   faults = next ?? (() => undefined);
 }
@@ -85,6 +86,7 @@ function refusal(error: unknown, { host, port }: Address, service: string): Serv
 function attach(session: Session, wire: StandInWire): void {
   Object.assign(session.sAtts, { sdu: 8192, version: 319, largeSDU: true });
   session.connected = true;
+  open.add(session);
   session.ntAdapter = {
     connected: true,
     hostName: "stand-in",
@@ -96,7 +98,7 @@ function attach(session: Session, wire: StandInWire): void {
   };
   Object.assign(session, {
     sendPacket: () => undefined,
-    recvInbandNotif: () => (session.connected ? 0 : 12_570),
+    recvInbandNotif: () => (session.connected && !draining.has(session) ? 0 : 12_570),
     sendBreak: () => wire.cancel(),
     reset: async () => undefined,
     disconnect: () => disconnect(session),
@@ -104,7 +106,16 @@ function attach(session: Session, wire: StandInWire): void {
   });
 }
 
+const open = new Set<Session>();
+const draining = new WeakSet<Session>();
+
+/** Tells every session that is open to go, as a server does before maintenance: in the band, and without ending it. */
+export function drainSessions(): void {
+  for (const session of open) draining.add(session);
+}
+
 function disconnect(session: Session): void {
+  open.delete(session);
   if (!session.connected) return;
   session.connected = false;
   session.ntAdapter = { connected: false };
@@ -123,7 +134,7 @@ ProtocolClass.prototype["_processMessage"] = async function (this: Protocol, mes
   const fault = faults(seen, wire);
   if (fault === "before") throw cut(this.nsi);
   if (fault === "silence") await new Promise(() => undefined);
-  const isLate = await withinCallTimeout(this, wire, () => answered(this, wire, message));
+  const isLate = await withinCallTimeout(this, wire, () => answered(this, wire, message, fault));
   if (fault === "after") throw cut(this.nsi);
   message.callStatus = wire.isInTransaction ? (constants["TNS_EOCS_FLAGS_TXN_IN_PROGRESS"] ?? 0) : 0;
   await this._processCallStatus(message);
@@ -132,8 +143,9 @@ ProtocolClass.prototype["_processMessage"] = async function (this: Protocol, mes
   await message.postProcess();
 };
 
-async function answered(protocol: Protocol, wire: StandInWire, message: Message): Promise<void> {
+async function answered(protocol: Protocol, wire: StandInWire, message: Message, fault: unknown): Promise<void> {
   try {
+    if (typeof fault === "number") throw new ServerError(said(fault, "on purpose"));
     await wire.answer(protocol, message);
   } catch (error) {
     if (!(error instanceof ServerError)) throw cut(protocol.nsi);

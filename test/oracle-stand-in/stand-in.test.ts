@@ -89,6 +89,18 @@ await describeWithStandIn((place) => {
     });
   });
 
+  test("a key may hold 6398 bytes, by what its columns are declared as: ORA-01450", async () => {
+    const key = (count: number): string => {
+      const names = Array.from({ length: count }, (_, index) => `c${index}`);
+      const columns = names.map((name) => `${name} VARCHAR2(1088 BYTE) NOT NULL`).join(", ");
+      return `CREATE TABLE keys_${count} (${columns}, PRIMARY KEY (${names.join(", ")}))`;
+    };
+    await withConnection(async (connection) => {
+      await connection.execute(key(5));
+      await expect(connection.execute(key(6))).rejects.toMatchObject({ errorNum: 1450 });
+    });
+  });
+
   test("DDL commits what was before it; a closed connection undoes what was not committed", async () => {
     await withConnection(async (connection) => {
       await connection.execute(insert, { b_id: "before ddl", b_n: 1 });

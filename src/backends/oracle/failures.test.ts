@@ -1,7 +1,7 @@
 import { Client } from "pg";
 import { afterEach, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
-import { type MessageSeen, setFaults } from "../../../test/oracle-stand-in/install.ts";
+import { drainSessions, type MessageSeen, setFaults } from "../../../test/oracle-stand-in/install.ts";
 import { describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
@@ -14,7 +14,7 @@ const said = (text: string): AgentState => AgentState.create().withMessage(userM
 const isAppend = ({ sql = "" }: MessageSeen): boolean => /:b_appended/.test(sql);
 
 /** The first message that fits, and no other. */
-function once(kind: "before" | "after" | "silence", fits: (seen: MessageSeen) => boolean): void {
+function once(kind: "before" | "after" | "silence" | number, fits: (seen: MessageSeen) => boolean): void {
   let isDone = false;
   setFaults((seen) => {
     if (isDone || !fits(seen)) return undefined;
@@ -91,6 +91,41 @@ await describeWithStandIn((place, url) => {
       expect(await checkpointer.listCheckpoints("t")).toHaveLength(2);
     },
   );
+
+  test.each([60, 8177, 54, 4068, 12838])("ORA-%i, where nothing was written, is tried again", async (number) => {
+    await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName: place.tableName() });
+    await checkpointer.connect();
+    once(number, isAppend);
+    await checkpointer.save(said("one"), "t");
+    expect(await checkpointer.listCheckpoints("t")).toHaveLength(1);
+  });
+
+  test.each([
+    [1653, "STORAGE_FULL"],
+    [1536, "STORAGE_FULL"],
+    [1031, "PERMISSION_DENIED"],
+    [1578, "CORRUPT"],
+  ])("ORA-%i is %s, and the error says that nothing was written", async (number, code) => {
+    await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName: place.tableName() });
+    await checkpointer.connect();
+    once(number, isAppend);
+    const failure = await failureOf(() => checkpointer.save(said("one"), "t"));
+    expect(failure).toMatchObject({ code, context: { written: "no" } });
+    expect(await checkpointer.exists("t")).toBe(false);
+  });
+
+  test("sessions that the server drains are replaced by the pool, and no call fails", async () => {
+    await using checkpointer = oracleCheckpointer({
+      dsn,
+      user,
+      password,
+      tableName: place.tableName(),
+      retry: { attempts: 1 },
+    });
+    await checkpointer.save(said("one"), "t");
+    drainSessions();
+    expect((await checkpointer.load("t"))?.messages).toHaveLength(1);
+  });
 
   test("a line that is cut during any message of a large save leaves all of it or nothing", async () => {
     const tableName = place.tableName();
