@@ -21,14 +21,13 @@ export function appendSteps(names: TableNames, threadId: string, request: Append
   const last = added.at(-1) ?? request.record;
   const head = [...added, ...replace].find(({ seq }) => seq === last.head);
   const drops = drop.length > 0 || dropBelow !== undefined;
-  const steps = chunks(replace, added).map((chunk, index): AppendStep => {
+  return chunks(replace, added).map((chunk, index): AppendStep => {
     const shape = { ...shapeOf(chunk), drops: drops && index === 0, ownHead: head !== undefined, continues: index > 0 };
     const records = [...chunk.replaced, ...chunk.added].map((record, at) => recordBinds(record, at + 1));
     const claim = index === 0 ? claimBinds(request, last, head) : {};
     const binds = Object.assign({ b_thread: text(threadId) }, claim, ...records) as Binds;
     return { block: appendBlock(names, shape), binds };
   });
-  return steps;
 }
 
 function claimBinds(

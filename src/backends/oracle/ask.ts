@@ -32,7 +32,6 @@ export interface Asking {
   readonly serverVersion: number;
   /** One statement; with `commit`, all that this session did is committed with it, in the same round trip. */
   ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer>;
-  rollback(): Promise<void>;
 }
 
 /** The client's own "too late" is worth waiting for: it has asked the server to stop by then. */
@@ -62,11 +61,10 @@ export async function onSession<T>(source: SessionSource, work: (asking: Asking)
         answerOf(
           await bounded(session.execute(statement, clientBinds(source.oracledb, binds), options(source, commit))),
         ),
-      rollback: () => bounded(session.rollback()),
     });
-    // A session of somebody else's pool goes back as it came.
-    session.callTimeout = callTimeout;
-    await session.close();
+    // What was done is done, whatever becomes of the session.
+    await bounded(giveBack(session, callTimeout)).catch(() => undefined);
+    if (isSilent) source.abandon(session);
     return result;
   } catch (error) {
     // A session that says nothing is not waited for.
@@ -74,6 +72,12 @@ export async function onSession<T>(source: SessionSource, work: (asking: Asking)
     void session.close({ drop: true }).catch(() => undefined);
     throw error;
   }
+}
+
+/** A session of somebody else's pool goes back as it came; what was not committed on it is undone. */
+async function giveBack(session: OracleSession, callTimeout: number): Promise<void> {
+  session.callTimeout = callTimeout;
+  await session.close();
 }
 
 /** Every option that the program could have set for all of its own calls. */

@@ -15,7 +15,6 @@ export interface OracleSession {
   readonly oracleServerVersion: number;
   callTimeout?: number | undefined;
   execute(statement: string, binds: object, options: object): Promise<OracleResult>;
-  rollback(): Promise<void>;
   close(options?: { drop?: boolean }): Promise<void>;
 }
 
