@@ -204,7 +204,7 @@ describe("examples/12-oci.ts", () => {
   });
 });
 
-const ORACLE_EXAMPLE = "examples/15-oracle-durable-agent.ts";
+const ORACLE_EXAMPLE = "examples/17-oracle-durable-agent.ts";
 
 await describeWithStandIn(({ dsn, user, password }) => {
   test(

@@ -8,7 +8,7 @@
  *   export ORACLE_PASSWORD='<password>'
  *   export ORACLE_WALLET=~/.oci/wallets/mydb     # the directory of the unpacked wallet
  *   export ORACLE_WALLET_PASSWORD='<password>'   # where the wallet has one
- *   npx tsx examples/15-oracle-durable-agent.ts
+ *   npx tsx examples/17-oracle-durable-agent.ts
  *
  * With variables missing it says which, shows the wiring and ends.
  */
