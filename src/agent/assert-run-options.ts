@@ -3,15 +3,16 @@ import { assertSubjects } from "../state/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 
-const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting">> = {
+const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId">> = {
   threadId: "string",
   signal: "object",
   metadata: "object",
   context: "anything",
   subject: ["string", "object"],
   session: "object",
+  whenBusy: "string",
 };
-const RUN: OptionKinds<RunOptions> = { ...SHARED, declineWaiting: ["boolean", "string"] };
+const RUN: OptionKinds<RunOptions> = { ...SHARED, declineWaiting: ["boolean", "string"], messageId: "string" };
 const RESUME: OptionKinds<ResumeOptions> = {
   ...SHARED,
   interruptId: "string",
@@ -28,6 +29,7 @@ export function assertRunOptions(options: RunOptions): void {
   assertKnownOptions("run()", options, RUN);
   assertSignal("run()", options.signal);
   assertTask("run()", options);
+  assertWhenBusy("run()", options.whenBusy);
 }
 
 export function assertResumeOptions(options: ResumeOptions): void {
@@ -46,6 +48,14 @@ export function assertResumeOptions(options: ResumeOptions): void {
   }
   assertSignal("resume()", options.signal);
   assertTask("resume()", options);
+  assertWhenBusy("resume()", options.whenBusy);
+}
+
+const WHEN_BUSY: ReadonlySet<unknown> = new Set(["wait", "reject", "enqueue", undefined]);
+
+export function assertWhenBusy(where: string, whenBusy: unknown): void {
+  if (WHEN_BUSY.has(whenBusy)) return;
+  throw new TypeError(`${where}: whenBusy must be "wait", "reject" or "enqueue", not ${described(whenBusy)}`);
 }
 
 function assertTask(where: string, { session, subject }: Pick<RunOptions, "session" | "subject">): void {

@@ -82,6 +82,8 @@ describe("C4: an agent that is made wrongly says what to write instead", () => {
       hooks: { beforeRun: execute },
       maxOutputRepairs: 0,
       lease: { waitMs: 1 },
+      whenBusy: "wait",
+      saveRetryMs: 1,
       now: Date.now,
       maxIterations: 1,
       tokenBudget: 1,
@@ -258,8 +260,17 @@ describe("C4: a run that is started wrongly says what to write instead", () => {
     const { signal } = new AbortController();
     const metadata = { a: 1 };
     const session = { getWorking: () => undefined, setWorking: () => undefined, finished: async () => undefined };
-    const shared = { threadId: "t", signal, metadata, context: {}, subject: "u1", session };
-    const options: Required<RunOptions> = { ...shared, declineWaiting: false };
+    const options: Required<RunOptions> = {
+      threadId: "t",
+      signal,
+      metadata,
+      context: {},
+      declineWaiting: false,
+      whenBusy: "wait",
+      messageId: "m",
+      subject: "u1",
+      session,
+    };
     for (const prompt of ["hi", [{ type: "text", text: "hi" } as const], userMessage("hi")]) {
       expect((await agentWith({}).run(prompt, options)).text).toBe("hi");
     }
