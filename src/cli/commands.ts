@@ -192,6 +192,40 @@ export const COMMANDS: readonly CommandSpec[] = [
     load: () => import("./commands/vacuum.ts"),
   },
   {
+    name: "copy",
+    summary: "copy threads from one store to another, of whatever kind",
+    store: "two",
+    arguments: [{ name: "pattern", optional: true }],
+    options: {
+      verify: {
+        value: "what",
+        choices: ["full", "copied", "sample", "none"],
+        help: "read back and compare by hash all threads, those copied now, a tenth of them, or nothing; full unless told",
+      },
+      "on-conflict": {
+        value: "how",
+        choices: ["fail", "skip", "replace"],
+        help: "a thread of the same id that is no earlier part of this one; fail reports it and goes on",
+      },
+      "dry-run": DRY_RUN,
+    },
+    notes:
+      "Repeating the command resumes it: there is no state file, the target is the state. Records keep their write ids, checkpoints their names and times; leases are not copied. Two live copies of a thread would run the same effects twice: stop the agents first.",
+    examples: ["copy sqlite:./agents.db env:DATABASE_URL", "copy env:OLD env:NEW 'trip-*' --dry-run"],
+    load: () => import("./commands/copy.ts"),
+  },
+  {
+    name: "verify",
+    summary: "prove every record of every thread",
+    store: "read",
+    arguments: [{ name: "pattern", optional: true }],
+    options: {},
+    notes:
+      "Lists what is damaged and which checkpoints are lost by it, and ends with 6; lists nothing where all is well.",
+    examples: ["verify sqlite:./agents.db", "verify env:DATABASE_URL 'trip-*' -o json"],
+    load: () => import("./commands/verify.ts"),
+  },
+  {
     name: "lease show",
     summary: "who holds a thread, and until when",
     store: "read",
