@@ -11,6 +11,12 @@ const EXIT_CODE: OptionSpec = { help: "end with 1 where the answer is no" };
 const DRY_RUN: OptionSpec = { help: "say what would be done and change nothing" };
 const YES: OptionSpec = { short: "y", help: "do not ask" };
 
+const ON_CONFLICT: OptionSpec = {
+  value: "how",
+  choices: ["fail", "skip", "replace"],
+  help: "a thread of the same id that is no earlier part of this one; fail reports it and goes on",
+};
+
 /** In the order of help. */
 export const COMMANDS: readonly CommandSpec[] = [
   {
@@ -202,17 +208,34 @@ export const COMMANDS: readonly CommandSpec[] = [
         choices: ["full", "copied", "sample", "none"],
         help: "read back and compare by hash all threads, those copied now, a tenth of them, or nothing; full unless told",
       },
-      "on-conflict": {
-        value: "how",
-        choices: ["fail", "skip", "replace"],
-        help: "a thread of the same id that is no earlier part of this one; fail reports it and goes on",
-      },
+      "on-conflict": ON_CONFLICT,
       "dry-run": DRY_RUN,
     },
     notes:
       "Repeating the command resumes it: there is no state file, the target is the state. Records keep their write ids, checkpoints their names and times; leases are not copied. Two live copies of a thread would run the same effects twice: stop the agents first.",
     examples: ["copy sqlite:./agents.db env:DATABASE_URL", "copy env:OLD env:NEW 'trip-*' --dry-run"],
     load: () => import("./commands/copy.ts"),
+  },
+  {
+    name: "export",
+    summary: "write threads to stdout, as a file that import takes",
+    store: "read",
+    arguments: [{ name: "pattern", optional: true }],
+    options: {},
+    notes:
+      "One JSON object a line, whatever -o says: every record as it is stored, and hashes that show a file that was cut off or changed.",
+    examples: ["export sqlite:./agents.db 'trip-*' > trips.ndjson"],
+    load: () => import("./commands/export.ts"),
+  },
+  {
+    name: "import",
+    summary: "put the threads of an export into a store",
+    store: "write",
+    arguments: [{ name: "file" }],
+    options: { "on-conflict": ON_CONFLICT, "dry-run": DRY_RUN },
+    notes: "- is stdin. The whole file is proven before anything is written; repeating the command resumes it.",
+    examples: ["import sqlite:./new.db trips.ndjson"],
+    load: () => import("./commands/import.ts"),
   },
   {
     name: "verify",

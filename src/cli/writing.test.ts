@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { holdfast, NOW } from "../../test/cli/fake-world.ts";
 import { type FilledStore, filledStore } from "../../test/cli/filled-stores.ts";
@@ -40,6 +41,7 @@ const WRITES: Readonly<Record<string, readonly string[]>> = {
   vacuum: ["--keep-last", "1", "--yes"],
   "lease break": ["trip-1", "--yes"],
   serve: ["--port", "0"],
+  import: [fileURLToPath(new URL("../../test/golden/cli/export.ndjson", import.meta.url))],
 };
 
 test("17.1: every command that writes leaves every byte as it was with --dry-run", async () => {
@@ -56,9 +58,9 @@ test("17.1: every command that writes leaves every byte as it was with --dry-run
   }
 });
 
-test("17.1: no command but serve makes a store that is not there", async () => {
+test("17.1: no command but serve and import makes a store that is not there", async () => {
   const before = await hashedFiles(store.directory);
-  for (const [name, args] of Object.entries(WRITES).filter(([name]) => name !== "serve")) {
+  for (const [name, args] of Object.entries(WRITES).filter(([name]) => !["serve", "import"].includes(name))) {
     const { code } = await holdfast([...name.split(" "), `sqlite:${store.directory}/typo.db`, ...args]);
     expect([name, code]).toEqual([name, 4]);
   }
