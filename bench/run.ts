@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --seed=1 --rounds=5 --only=agent,postgres]`: ours and
+ * `npm run bench [-- --seed=1 --rounds=5 --only=agent,postgres --sizes=1000,20000]`: ours and
  * LangGraph.js' on the same conversation in one run, with one raw statement as
  * the floor. Prints tables and writes bench/results. A missed target is shown;
  * it fails nothing.
@@ -14,7 +14,10 @@ import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
+import { benchPromptCache } from "./prompt-cache.ts";
+import { benchRetrieval } from "./retrieval.ts";
 import { benchServer } from "./servers.ts";
+import { benchStores } from "./stores.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
@@ -31,7 +34,10 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),
+  prompts: benchPromptCache,
+  retrieval: benchRetrieval,
   s3: ({ seed }) => benchObjectStore(seed),
+  stores: ({ seed }) => benchStores({ seed, sizes: values.sizes.split(",").map(Number), named: values.stores }),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
 
@@ -39,6 +45,8 @@ const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
     rounds: { type: "string", default: "5" },
+    sizes: { type: "string", default: "1000,20000,100000" },
+    stores: { type: "string", default: "" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },
 });

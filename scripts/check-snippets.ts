@@ -43,6 +43,7 @@ const config = {
       "holdfast/testing": ["../../src/testing/index.ts"],
       "holdfast/server": ["../../src/server/index.ts"],
       "holdfast/driver": ["../../src/for-drivers.ts"],
+      "holdfast/langgraph": ["../../src/adapters/langgraph/index.ts"],
       "holdfast/*": ["../../src/backends/*/index.ts"],
     },
   },

@@ -1,10 +1,35 @@
+export {
+  type AiSdkMemoryTools,
+  type AiSdkTool,
+  aiSdkMemoryTools,
+  type RememberInput,
+} from "./adapters/ai-sdk/memory-tools.ts";
+export {
+  type AnthropicMemory,
+  type AnthropicMemoryOptions,
+  anthropicMemory,
+  type MemoryCommand,
+} from "./adapters/anthropic/memory-files.ts";
+export {
+  type HistoryTransaction,
+  type OpenAIAgentsSession,
+  openAIAgentsSession,
+} from "./adapters/openai-agents/session.ts";
 export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
-export type { ConversationPort, MemoryContext, MemoryPort } from "./agent/ports.ts";
+export type {
+  ConversationPort,
+  MemoryContext,
+  MemoryPort,
+  ObservedCall,
+  RememberContext,
+  ShapeContext,
+  ShapedConversation,
+} from "./agent/ports.ts";
 export type { RecoverOptions, RecoverReport } from "./agent/recovering.ts";
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
@@ -20,7 +45,7 @@ export {
   type VerifiedOutcome,
 } from "./agent/tool.ts";
 export * from "./backends/factories.ts";
-export { openCheckpointer } from "./backends/open.ts";
+export { openCheckpointer, openSaver } from "./backends/open.ts";
 export { openStore } from "./backends/open-store.ts";
 export { assertCheckpointer } from "./checkpoint/assert-checkpointer.ts";
 export {
@@ -58,12 +83,30 @@ export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-st
 export type { ThreadLog } from "./checkpoint/thread-log.ts";
 export type { RecordFault, ThreadVerdict } from "./checkpoint/verifying.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
+export { type CompactingOptions, compactingConversation } from "./conversation/compacting.ts";
+export { estimateTokens, type TokenCounter } from "./conversation/estimate-tokens.ts";
+export type { Summarizer, Summary, SummaryRequest } from "./conversation/summarize.ts";
+export { type WindowOptions, windowConversation } from "./conversation/window.ts";
 export type { Access } from "./driver/access.ts";
 export type { RetryPolicy } from "./driver/call.ts";
 export type { Durability } from "./driver/durability.ts";
 export type { Page } from "./driver/page.ts";
 export type { ThreadWarning } from "./driver/warnings.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "./errors.ts";
+export {
+  ConversationIndex,
+  type ConversationSearchOptions,
+  type FoundLine,
+  type SpokenLine,
+  spokenLines,
+} from "./memory/conversation-index.ts";
+export type { MemoryDecision } from "./memory/core-memory.ts";
+export type { Explanation } from "./memory/explain.ts";
+export type { ExtractableMessage, ExtractFunction, Extractor, ExtractRequest, KnownFact } from "./memory/extractor.ts";
+export { heuristicExtractor } from "./memory/heuristic-extractor.ts";
+export type { Fact, Memory, MemoryType, PastValue, PendingMemory, Provenance } from "./memory/memory.ts";
+export type { MemoryShelf } from "./memory/memory-shelf.ts";
+export type { Outcome as MemoryOutcome } from "./memory/merge-fact.ts";
 export type {
   FinishReason,
   JsonSchema,
@@ -77,6 +120,25 @@ export { ModelError } from "./models/model-error.ts";
 export type { AnySchema, SchemaOutput, StandardSchema } from "./models/schema.ts";
 export { type AiSdkModel, type AiSdkOptions, fromAiSdk, isAiSdkModel } from "./providers/ai-sdk/index.ts";
 export { modelFromString } from "./providers/strings.ts";
+export { CheckpointSaver, type CheckpointSaverOptions, type SaverRules, saverOf } from "./saver/checkpoint-saver.ts";
+export { newCheckpointId } from "./saver/new-checkpoint-id.ts";
+export {
+  type ChannelWrite,
+  type CheckpointInfo,
+  type DeleteForRunsRequest,
+  type GetRequest,
+  type ListedCheckpoint,
+  type ListRequest,
+  type ListThreadsRequest,
+  type PendingWrite,
+  type PruneRequest,
+  type PutRequest,
+  type PutWritesRequest,
+  type RemovedReport,
+  type SavedCheckpoint,
+  type Saver,
+  SPECIAL_CHANNELS,
+} from "./saver/saver.ts";
 export { AgentState } from "./state/agent-state.ts";
 export type { JsonValue } from "./state/codec.ts";
 export {
@@ -142,3 +204,4 @@ export type { StoreOptions } from "./store/store-access.ts";
 export { StoreContext, type StoreContextOptions } from "./store/store-context.ts";
 export type { Namespace, StoreDriver } from "./store/store-driver.ts";
 export { Agent, type AgentOptions } from "./wiring/agent.ts";
+export { LLMMemoryManager, type LLMMemoryManagerOptions } from "./wiring/llm-memory-manager.ts";

@@ -9,8 +9,8 @@ export interface SourceFile {
 
 const BASICS = ["errors", "internal"];
 const DRIVER = [...BASICS, "driver"];
-const CONTRACTS = [...DRIVER, "state", "checkpoint", "store", "models"];
-const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "memory", "session", "adapters", "wire"];
+const CONTRACTS = [...DRIVER, "state", "checkpoint", "saver", "store", "models"];
+const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "conversation", "memory", "session", "adapters", "wire"];
 
 /**
  * Who may import whom. A room is a folder of src, or a file directly in it; it
@@ -22,16 +22,19 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   driver: BASICS,
   state: BASICS,
   checkpoint: [...DRIVER, "state"],
+  saver: [...DRIVER, "state", "checkpoint"],
   store: [...DRIVER, "state"],
   models: [...BASICS, "state"],
   wire: [...DRIVER, "state", "checkpoint", "store"],
-  backends: [...DRIVER, "state", "checkpoint", "store"],
+  backends: [...DRIVER, "state", "checkpoint", "saver", "store"],
   providers: [...BASICS, "state", "models"],
   testing: CONTRACTS,
   agent: CONTRACTS,
-  memory: CONTRACTS,
+  // Both plug into the agent by its ports; the agent knows neither.
+  conversation: [...CONTRACTS, "agent"],
+  memory: [...CONTRACTS, "agent"],
   session: CONTRACTS,
-  adapters: CONTRACTS,
+  adapters: [...CONTRACTS, "memory"],
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
   server: ABOVE_CONTRACTS,
   cli: [...ABOVE_CONTRACTS, "backends", "providers", "server", "testing", "wiring"],
@@ -43,6 +46,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   // It is the other end of the protocol.
   "backends/http": ["wire"],
+  // Features that act by the kind of a thread; loaded when a graph's thread is met.
+  "checkpoint/graphs": ["saver"],
+  // It takes a URL in place of a saver.
+  "adapters/langgraph": ["backends"],
 };
 
 /** Rooms that are shelves: what stands on them side by side does not know of each other. */
@@ -53,6 +60,7 @@ const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
 /** Where a clock or chance may be asked, and why. Everywhere else it is handed in, so that a test can hold it still. */
 const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts": "the default of the option `now`",
+  "src/saver/new-checkpoint-id.ts": "ids that grow with time",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
@@ -72,6 +80,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/models/retrying-model.ts": "the default of the option `random`",
   "src/agent/fixed-parts.ts": "the default of the option `now`",
   "src/cli/main.ts": "the clock of the command line",
+  "src/wiring/llm-memory-manager.ts": "the default of the option `now`",
   "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",
 };

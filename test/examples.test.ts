@@ -45,6 +45,16 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /(vacuum: 0 were older than 30 days, 6 others were not the newest[\s\S]*){4}/,
     "TypeError: Agent({ checkpointer }) takes a checkpointer, not a dict-shaped storage",
   ],
+  "examples/16-memory.ts": [
+    'The user lives in Bern. ("I moved to Bern.", before: Zurich)',
+    "Which city is my home? → The user lives in Bern.",
+    "Who employs me? → The user works for Alpenbank.",
+    "Is there food that I must avoid? → The user is allergic to peanuts.",
+    "Do I have any siblings? → The user's sister is called Mara.",
+    "notes in the thread: 0",
+    'Why Bern? Message 14 of "monday" says: I moved to Bern.',
+    "Forgotten: 0 memories are left",
+  ],
   "examples/02-across-restarts.ts": [
     /process \d+: "Who am I\?" → "Alex" \(4 messages\)/,
     "checkpointEveryNIterations: end → 2 checkpoints",
@@ -71,6 +81,13 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "22 different messages of 22",
     'it is leased to "worker-1" for now',
     "given back; the other writes again after 1 attempt",
+  ],
+  "examples/15-langgraph.ts": [
+    "waits for: charge 40 EUR?",
+    "after the answer: order 7 · planned: charge 40 EUR · a person said: yes · charged",
+    "checkpoints: 5",
+    "pruned: 4",
+    "still there: 4 lines",
   ],
   "examples/07-fork-and-diff.ts": [
     "2 messages shared, 2 added",

@@ -1,7 +1,6 @@
 /** Long because it is the whole surface of an agent: a short method for each thing it does. */
 
 import { randomUUID } from "node:crypto";
-import { setMaxListeners } from "node:events";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Lease, LeaseOptions } from "../checkpoint/lease.ts";
@@ -11,19 +10,20 @@ import { reasonOf } from "../internal/reason-of.ts";
 import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { type UserMessage, userMessage } from "../state/message.ts";
-import { assertPrompt } from "./assert-prompt.ts";
+import type { UserMessage } from "../state/message.ts";
+import { asUserMessage } from "./assert-prompt.ts";
 import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
 import { assertAnswerable, assertTools } from "./assert-tools.ts";
-import { assertDrainOptions, type DrainOptions, drainRuns, TimeBudget } from "./cut-off.ts";
+import { assertDrainOptions, type DrainOptions, drainRuns, signalOf, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
-import { answerInterrupt, declineWaiting, type PersonAnswer, pendingInterrupts } from "./interrupts.ts";
+import { answerInterrupt, declineWaiting, type PersonAnswer } from "./interrupts.ts";
 import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
+import { Prompt } from "./prompt.ts";
 import {
   assertRecoverOptions,
   nothingToRecover,
@@ -32,11 +32,11 @@ import {
   type RecoverReport,
   recoverThreads,
 } from "./recovering.ts";
-import { HistoryRepair } from "./repair-history.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
-import { lastText, RunError } from "./run-error.ts";
+import { RunError } from "./run-error.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
+import { resultOf } from "./run-result.ts";
 import { withoutStopMark, withStopMark } from "./stop-mark.ts";
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
@@ -233,7 +233,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
-      history: new HistoryRepair(),
+      prompt: new Prompt(),
       emit,
     };
     const runId = randomUUID();
@@ -269,10 +269,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
 
   /** Everything that may fail without costing anything: the answer is saved. */
   async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
-    const { parts, session, emit, threadId, metadata, signal } = context;
+    const { parts, session, emit, threadId, metadata, signal, prompt } = context;
     await runAfter(parts.hooks, "afterRun", { state: session.state, stopReason }, emit);
     try {
-      await parts.memory.remember({ state: session.state, threadId, metadata, signal });
+      const { state, checkpointId } = session;
+      await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });
       parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });
@@ -289,34 +290,6 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       telemetry: await this.#telemetry,
     };
   }
-}
-
-/** A signal of this run's own, with as many listeners as it has tools under way. */
-function signalOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-  const signal = AbortSignal.any(signals.filter((given) => given !== undefined));
-  setMaxListeners(0, signal);
-  return signal;
-}
-
-function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): UserMessage {
-  assertPrompt(prompt);
-  if (typeof prompt === "string" || Array.isArray(prompt)) return userMessage(prompt);
-  return prompt as UserMessage;
-}
-
-function resultOf<Output>({ session, limits }: RunContext, { stopReason, output }: Ending): RunResult<Output> {
-  const text = lastText(session.state);
-  return {
-    text,
-    message: text,
-    state: session.state,
-    stopReason,
-    usage: limits.usage,
-    iterations: limits.iterations,
-    checkpointId: session.checkpointId,
-    output: output as Output | undefined,
-    interrupts: pendingInterrupts(session.state),
-  };
 }
 
 const asFailure = (error: unknown): StateError => new StateError("UNKNOWN", reasonOf(error), { cause: error });

@@ -7,7 +7,7 @@ import { type FinishReason, type ModelPart, type ModelRequest, type ModelUsage, 
 import { ModelError } from "../models/model-error.ts";
 import { parseToolArguments } from "../models/tool-arguments.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import { type AssistantMessage, systemMessage, type ToolCall, textOf } from "../state/message.ts";
+import { type AssistantMessage, type ToolCall, textOf } from "../state/message.ts";
 import { unusualFinish, wholeCalls } from "./finish.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
@@ -36,6 +36,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
     () => answerTo(context, request),
   );
   limits.countUsage(usage);
+  await context.prompt.observe(context, request, usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
   const named = withUnusedIds(session.state, message);
   session.change((state) =>
@@ -52,19 +53,13 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
 }
 
 async function buildRequest(context: RunContext): Promise<ModelRequest> {
-  const { parts, session, signal, threadId, metadata, history } = context;
-  const recalled = await parts.memory.recall({ state: session.state, threadId, metadata, signal });
-  const shaped = await parts.conversation.shape(session.state.messages, { signal });
-  const system = parts.systemPrompt === undefined ? [] : [systemMessage(parts.systemPrompt)];
+  const { parts, session, prompt, signal } = context;
+  const tools = offeredTools(context).map(modelTool);
   const output =
     parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
-  const repaired = history.repair(recalled.length === 0 ? shaped : [...recalled, ...shaped], system);
-  return {
-    messages: withoutRefusedFiles(repaired, session.state, parts.model.id),
-    tools: offeredTools(context).map(modelTool),
-    ...output,
-    signal,
-  };
+  const shown = await prompt.messages(context, tools);
+  const messages = withoutRefusedFiles(shown, session.state, parts.model.id);
+  return { messages, tools, ...output, signal };
 }
 
 /** The reader of large results is offered once there is something to read. */

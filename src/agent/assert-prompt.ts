@@ -1,8 +1,14 @@
 import { described } from "../internal/known-options.ts";
-import type { UserMessage } from "../state/message.ts";
+import { type UserMessage, userMessage } from "../state/message.ts";
 
-/** A text, parts, or a message of the user's. */
-export function assertPrompt(prompt: unknown): void {
+/** A text, parts, or a message of the user's, as a message. */
+export function asUserMessage(prompt: string | UserMessage["content"] | UserMessage): UserMessage {
+  assertPrompt(prompt);
+  if (typeof prompt === "string" || Array.isArray(prompt)) return userMessage(prompt);
+  return prompt as UserMessage;
+}
+
+function assertPrompt(prompt: unknown): void {
   const content = contentOf(prompt);
   if (Array.isArray(content)) assertParts(content);
   else if (typeof content !== "string") {

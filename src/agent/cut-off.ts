@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
 import type { StopReason } from "./events.ts";
@@ -15,6 +16,13 @@ export class CutOff extends Error {
 /** Why a run whose signal aborted ended. */
 export const cutOffReason = ({ reason }: AbortSignal): StopReason =>
   reason instanceof CutOff ? reason.stopReason : "cancelled";
+
+/** A signal of one run's own, with as many listeners as it has tools under way. */
+export function signalOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  const signal = AbortSignal.any(signals.filter((given) => given !== undefined));
+  setMaxListeners(0, signal);
+  return signal;
+}
 
 /** Beyond this a timer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

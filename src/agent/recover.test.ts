@@ -208,3 +208,27 @@ describe("11.4: what a tool said of itself is recorded with its call", () => {
     expect({ done, statuses: await store.statuses() }).toEqual({ done: [], statuses: ["unknown"] });
   });
 });
+
+test("11.4: a thread that somebody holds is left alone until the lease has run out", async () => {
+  const store = new MemoryStore();
+  const begun = gate();
+  const hangs = tool({
+    name: "work",
+    effect: "idempotent",
+    execute: () => {
+      begun.open();
+      return new Promise(() => undefined);
+    },
+  });
+  const held = agentOf({
+    model: scriptedModel([works]),
+    checkpointer: store.open(),
+    tools: [hangs],
+    lease: { owner: "worker-1", ttlMs: 60_000 },
+  });
+  void held.run("go", { threadId: "t" }).catch(() => undefined);
+  await begun.opened;
+  expect(await store.open().listWithMetadata()).toMatchObject([{ lease: { owner: "worker-1" } }]);
+  expect(await rescuer(store, []).recover({ olderThanMs: 0 })).toMatchObject({ resumed: [], failed: [] });
+  await held.drain({ deadlineMs: 0 });
+});

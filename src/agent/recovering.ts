@@ -78,7 +78,7 @@ export async function recoverThreads(
     const query = { pattern: globOfPrefix(prefix), standing: "unfinished", limit: PAGE } as const;
     const found = await checkpointer.listWithMetadata({ ...query, ...(cursor !== undefined && { cursor }) });
     warnings.push(...(found.warnings ?? []));
-    const queue = found.filter((thread) => isLeft(thread, now - olderThanMs));
+    const queue = found.filter((thread) => isLeft(thread, now, olderThanMs));
     const workers = Array.from({ length: Math.min(concurrency, queue.length) }, async () => {
       for (let next = queue.shift(); next !== undefined && !isStopped(); next = queue.shift()) {
         const { threadId } = next;
@@ -100,9 +100,10 @@ export async function recoverThreads(
   return { resumed, failed, warnings: warnings.slice(0, MOST_WARNINGS) };
 }
 
-/** Nobody ended it on purpose, nobody wrote to it lately, and there is more to do than to wait for people. */
-function isLeft({ standing = {}, createdAt }: ThreadSummary, before: number): boolean {
+/** Nobody ended it on purpose, nobody holds it or wrote to it lately, and there is more to do than to wait for people. */
+function isLeft({ standing = {}, createdAt, lease }: ThreadSummary, now: number, olderThanMs: number): boolean {
   const { open = 0, waiting = 0, stopped = false } = standing;
   const isWaiting = waiting > 0 && open <= waiting;
-  return !stopped && !isWaiting && (createdAt?.getTime() ?? 0) <= before;
+  const isHeld = lease !== undefined && lease.expiresAt.getTime() > now;
+  return !stopped && !isWaiting && !isHeld && (createdAt?.getTime() ?? 0) <= now - olderThanMs;
 }

@@ -4,7 +4,7 @@ import type { RunEvent } from "./events.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { LimitGuard } from "./limits.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
-import type { HistoryRepair } from "./repair-history.ts";
+import type { Prompt } from "./prompt.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { ThreadSession } from "./thread-session.ts";
 import type { Tool } from "./tool.ts";
@@ -44,7 +44,7 @@ export interface RunContext {
   readonly progress: { spoken: string };
   /** Calls of tools that are marked `idempotent`, under way, by what they do: the second of two equals waits for the first. */
   readonly inFlight: Map<string, Promise<void>>;
-  /** Makes the conversation valid for a provider, from where it did so last. */
-  readonly history: HistoryRepair;
+  /** What the model is shown, from where it was shown last. */
+  readonly prompt: Prompt;
   readonly emit: (event: RunEvent) => void;
 }

@@ -1,6 +1,7 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../checkpoint/context.ts";
 import { StateError } from "../errors.ts";
+import { type CheckpointSaver, type SaverRules, saverInsteadOf } from "../saver/checkpoint-saver.ts";
 import { BACKENDS, type BackendEntry } from "./registry.ts";
 
 /** The checkpointer for a URL: `sqlite:./agents.db`, `file:./threads`, `memory:`. Loads only that backend. */
@@ -20,4 +21,11 @@ export function backendOf(url: string): BackendEntry {
     throw new StateError("INVALID_ARGUMENT", `no backend knows this URL; it should look like ${examples.join(", ")}`);
   }
   return backend;
+}
+
+/** The saver for a URL, for graphs. Closing it closes the storage. */
+export async function openSaver(url: string, options: CheckpointerOptions & SaverRules = {}): Promise<CheckpointSaver> {
+  const { conflict, slackBytes, ...rest } = options;
+  const rules = { ...(conflict !== undefined && { conflict }), ...(slackBytes !== undefined && { slackBytes }) };
+  return saverInsteadOf(await openCheckpointer(url, rest), rules);
 }

@@ -66,6 +66,8 @@ export interface CheckpointSummary {
   readonly seq?: number;
   /** What the thread waits for, as of this checkpoint; absent where it waits for nothing. */
   readonly standing?: Standing;
+  /** Under which lease it was written, as of then: whoever wrote it may have renewed it or given it back since. */
+  readonly lease?: { readonly owner: string; readonly expiresAt: Date };
 }
 
 export interface ThreadSummary extends CheckpointSummary {

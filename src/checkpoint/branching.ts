@@ -3,7 +3,7 @@ import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { forAnotherThread, type OpenCallsPolicy, openCallsIn } from "../state/open-calls.ts";
-import { standingOf } from "../state/standing.ts";
+import { withStanding } from "../state/standing.ts";
 import { headOf, rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
@@ -13,6 +13,7 @@ import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
 import { saveState } from "./saving.ts";
 import { metadataOf } from "./summary.ts";
 import { targetExists } from "./target-exists.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { LogChain } from "./thread-log.ts";
 
 /**
@@ -44,7 +45,6 @@ export async function forkThread(
     return copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs, settled);
   }
   const [writeId, checkpointId] = [newId(), newId()];
-  const standing = standingOf(fields);
   const request = {
     generation: writeId,
     expected: 0,
@@ -64,7 +64,7 @@ export async function forkThread(
         schema: header.schema,
         messageCount: fields.messages.length,
         chain: planned.chain,
-        ...(standing !== undefined && { standing }),
+        ...withStanding(fields),
         thread: { forkedFrom },
       },
     }),
@@ -117,7 +117,9 @@ export async function copyThread(
     const there = await context.call(place, (log) => log.tail(target));
     if (there?.generation !== generation) throw targetExists(context, target);
   }
-  if (openCalls === "settle") await settleCopy(context, target, generation);
+  // A graph has no calls: what its tasks wrote waits in the copy as it does in the source.
+  const isAgents = !isGraphs(openHeader(tail.entry).thread);
+  if (openCalls === "settle" && isAgents) await settleCopy(context, target, generation);
   return true;
 }
 

@@ -5,6 +5,7 @@ import { isPlainObject, own } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { EMPTY_FIELDS, type StateFields } from "../state/state-fields.ts";
 import { assertProven, openHeader, openRecord, type RecordHeader } from "./record.ts";
+import { assertAgents } from "./thread-kind.ts";
 import type { LogChain, LogRecord } from "./thread-log.ts";
 
 /** One checkpoint, rebuilt. */
@@ -35,7 +36,7 @@ export const recordsOf = (chain: LogChain, seq: number): readonly LogRecord[] =>
 export function headOf({ tail, records }: LogChain): number {
   const last = records.at(-1);
   if (last?.seq !== tail.seq) throw missing(tail.seq, "it");
-  openRecord(last);
+  assertAgents(last, openRecord(last));
   return last.head;
 }
 
@@ -97,6 +98,7 @@ function linksTo(chain: LogChain, seq: number): Link[] {
     const header = openHeader(record);
     if (header.kind === "base") links.length = 0;
     if (header.kind !== "base" && header.kind !== "delta") continue;
+    assertAgents(record, header);
     assertProven(record);
     links.push({ record, header });
   }

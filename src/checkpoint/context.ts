@@ -125,6 +125,12 @@ export function openContext(owner: object, log: ThreadLog, options: Checkpointer
   return context;
 }
 
+/** The context of a checkpointer for something else that stands on its storage. */
+export function shareContext(owner: object, context: CheckpointContext): CheckpointContext {
+  contexts.set(owner, context);
+  return context;
+}
+
 /**
  * What is inside a checkpointer, for those rooms of the package that put its log
  * to another use, such as the HTTP service. Not exported from the package: users

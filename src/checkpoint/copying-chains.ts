@@ -1,5 +1,5 @@
 import { newId } from "../driver/new-id.ts";
-import { standingOf } from "../state/standing.ts";
+import { withStanding } from "../state/standing.ts";
 import type { StateFields } from "../state/state-fields.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
@@ -76,7 +76,6 @@ function changed(
   const last = records.at(-1) as LogRecord;
   const planned = planBody(after, before, context.log.capabilities);
   const isBase = planned.kind === "base";
-  const standing = standingOf(after);
   return sealRecord({
     seq,
     writeId: newId(),
@@ -94,7 +93,7 @@ function changed(
       messageCount: after.messages.length,
       chain: planned.chain,
       ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
-      ...(standing !== undefined && { standing }),
+      ...withStanding(after),
       thread: { forkedFrom },
     },
   });

@@ -8,6 +8,7 @@ import { LostRaces } from "./lost-races.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
 import { isContent, stepsOf } from "./steps.ts";
+import { assertAgents } from "./thread-kind.ts";
 import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog, ThreadTail } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
@@ -62,6 +63,7 @@ export async function deleteCheckpoint(
     const tail = await context.call(place, (log) => log.tail(threadId));
     const entry = await context.call(place, (log) => log.entry(threadId, checkpointId));
     if (tail === undefined || entry === undefined) return false;
+    assertAgents(tail.entry);
     const { newer, older } = await neighbours(context, threadId, entry);
     if (newer === undefined && older === undefined) {
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };

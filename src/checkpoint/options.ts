@@ -50,6 +50,7 @@ const SUMMARY: Names<ThreadSearchHit> = {
   bytes: true,
   seq: true,
   standing: true,
+  lease: true,
   score: true,
 };
 const PAGE: Names<PageOptions> = { limit: true, cursor: true };

@@ -26,8 +26,23 @@ export interface RecordHeader {
   readonly freshMessages?: readonly number[];
   /** What the state waits for, so that a listing can tell without reading it. Absent where it waits for nothing. */
   readonly standing?: Standing;
+  /** Of the records of a graph's thread. */
+  readonly graph?: GraphFacts;
   /** What is true of the thread and not of one record: every record hands it on, so that the tail knows. */
   readonly thread?: ThreadFacts;
+}
+
+/** What a saver needs to know of a record without reading it. Short names, because every record pays for them. */
+export interface GraphFacts {
+  /** The parent of the checkpoint that this record puts. */
+  readonly parent?: string;
+  /** The namespace and the id, where they are too long to be read off the record's name. */
+  readonly ns?: string;
+  readonly id?: string;
+  /** The greatest checkpoint id that was ever named in the thread. Left out where it is this record's. */
+  readonly greatest?: string;
+  /** How many bytes since the base brought something new. */
+  readonly fresh?: number;
 }
 
 export interface ThreadFacts {
@@ -99,6 +114,7 @@ interface StoredHeader {
   readonly chain?: readonly [number, number, number, number];
   readonly fresh?: readonly number[];
   readonly standing?: Standing;
+  readonly graph?: GraphFacts;
   readonly thread?: ThreadFacts;
   /** The last field, so that what it covers is the text before it. */
   readonly sum?: string;
@@ -106,7 +122,7 @@ interface StoredHeader {
 
 /** A record whose header holds the checksum of everything else in it. */
 export function sealRecord({ fields, ...parts }: RecordParts): LogRecord {
-  const { kind, createdAt, buildsOn, schema, chain, freshMessages, standing, thread } = fields;
+  const { kind, createdAt, buildsOn, schema, chain, freshMessages, standing, graph, thread } = fields;
   const header: StoredHeader = {
     format: FORMAT_VERSION,
     kind,
@@ -118,6 +134,7 @@ export function sealRecord({ fields, ...parts }: RecordParts): LogRecord {
     ...(chain.records > 0 && { chain: [chain.records, chain.bytes, chain.liveBytes, chain.baseBytes] as const }),
     ...(freshMessages !== undefined && { fresh: freshMessages }),
     ...(standing !== undefined && { standing }),
+    ...(graph !== undefined && { graph }),
     ...(thread !== undefined && { thread }),
   };
   const text = JSON.stringify(header);
@@ -168,7 +185,7 @@ export function assertProven(record: LogRecord): void {
 }
 
 function unfold({ seq }: LogEntry, stored: StoredHeader): RecordHeader {
-  const { format, kind, createdAt, buildsOn, schema, messages, bytes, chain, fresh, standing, thread } = stored;
+  const { format, kind, createdAt, buildsOn, schema, messages, bytes, chain, fresh, standing, graph, thread } = stored;
   const [records, chainBytes, liveBytes, baseBytes] = chain ?? [0, 0, 0, 0];
   return {
     format,
@@ -181,6 +198,7 @@ function unfold({ seq }: LogEntry, stored: StoredHeader): RecordHeader {
     chain: { records, bytes: chainBytes, liveBytes, baseBytes },
     ...(fresh !== undefined && { freshMessages: fresh }),
     ...(standing !== undefined && { standing }),
+    ...(graph !== undefined && { graph }),
     ...(thread !== undefined && { thread }),
   };
 }

@@ -7,6 +7,7 @@ import { everyThread } from "./finding.ts";
 import { LostRaces } from "./lost-races.ts";
 import { fits } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { LogEntry, ThreadEntry } from "./thread-log.ts";
 
 /** What may go, as of the moment the vacuum began. */
@@ -45,6 +46,10 @@ export async function vacuumThreads(context: CheckpointContext, options: VacuumO
 
 /** Takes away the thread's oldest checkpoints, or all of them. */
 async function vacuumThread(context: CheckpointContext, { threadId, head }: ThreadEntry, rule: Rule): Promise<Removed> {
+  if (isGraphs(openHeader(head).thread)) {
+    const { vacuumGraph } = await import("./graphs/vacuum-graph.ts");
+    return vacuumGraph(context, threadId, rule);
+  }
   // A thread holds no more checkpoints than the position of its newest says: the many short ones cost no call.
   if (head.seq <= rule.keepLast || (head.seq === 1 && isYoung(head, rule))) return NOTHING;
   const place = { operation: "vacuum", threadId };

@@ -4,7 +4,7 @@ import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { leastBytesOf } from "../state/immutable.ts";
 import { lookAtBytes, NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
-import { standingOf } from "../state/standing.ts";
+import { withStanding } from "../state/standing.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
 import {
   type Attempt,
@@ -18,6 +18,7 @@ import {
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { isOvertaken } from "./editing.ts";
+import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
 import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
@@ -25,230 +26,253 @@ import { encodeMetadata } from "./metadata.ts";
 import { freeName } from "./moving-names.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { adoptPosition, type Position, positionOf } from "./position.ts";
-import { openHeader, type RecordFields, sealRecord, type ThreadFacts } from "./record.ts";
+import { openHeader, type RecordFields, sealRecord } from "./record.ts";
 import { movedOn, tooLarge } from "./save-refusals.ts";
-import type { AppendOutcome, AppendRequest, LogEntry } from "./thread-log.ts";
+import { assertAgents } from "./thread-kind.ts";
+import type { AppendOutcome, AppendRequest, LogEntry, ThreadLog } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
-/** What the caller holds to be the newest checkpoint. `undefined`: there must be no thread. */
-interface Expectation {
-  readonly generation: string;
-  readonly tail: number;
-  /** 0 when there is no checkpoint yet. */
-  readonly head: number;
-  readonly headId: string | null;
-  readonly thread: ThreadFacts | undefined;
-}
-
-export async function saveState(
+export const saveState = (
   context: CheckpointContext,
   state: AgentState,
   threadId: string,
   options: SaveOptions,
-): Promise<string> {
+): Promise<string> => new Saving(context, state, threadId, options).run();
+
+type Refusal = AppendOutcome & { readonly appended: false };
+
+/**
+ * One save. It expects a head, makes a record that builds on it, and appends
+ * that. Refused, it looks at what is there instead: its own record, from an
+ * attempt whose answer was lost; the head it expected, with something behind it;
+ * or another head, which is a conflict.
+ */
+class Saving {
+  readonly #context: CheckpointContext;
+  readonly #state: AgentState;
+  readonly #threadId: string;
+  readonly #options: SaveOptions;
+  readonly #metadata: string | undefined;
+  readonly #attempt: Attempt;
+
+  constructor(context: CheckpointContext, state: AgentState, threadId: string, options: SaveOptions) {
+    assertSaveOptions(threadId, options);
+    this.#context = context;
+    this.#state = state;
+    this.#threadId = threadId;
+    this.#options = options;
+    this.#metadata = options.metadata === undefined ? undefined : encodeMetadata(options.metadata);
+    this.#attempt = attemptFor(context, state, threadId, options);
+  }
+
+  async run(): Promise<string> {
+    const { isRepeated, writeId } = this.#attempt;
+    try {
+      return (await this.#appliedBefore()) ?? (await this.#appendUntilSettled());
+    } catch (error) {
+      if (!isRepeated || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, isRepeated);
+      const earlier = await findWrite(this.#context, this.#state, this.#threadId, writeId);
+      if (earlier === undefined) throw error;
+      return earlier;
+    }
+  }
+
+  async #appliedBefore(): Promise<string | undefined> {
+    // What is written depends on what the storage takes, which some drivers know only after contact.
+    await this.#context.connect({ operation: "save", threadId: this.#threadId });
+    await adoptPosition(this.#context, this.#state, this.#threadId);
+    const known = [this.#context, this.#state, this.#threadId, this.#attempt] as const;
+    if (this.#options.expectedHead !== uncheckedHead) await assertNotDeleted(...known);
+    return appliedBefore(...known, this.#options);
+  }
+
+  async #appendUntilSettled(): Promise<string> {
+    let expected = await this.#firstExpectation();
+    for (const races = new LostRaces(this.#context, "save", this.#threadId); ; races.lost()) {
+      expected = await this.#heedLease(expected);
+      const { request, made } = await this.#plan(expected);
+      const outcome = await this.#append(request);
+      if (outcome.appended) return this.#settled(request, request.record, made);
+      const { occupant } = outcome;
+      if (occupant?.writeId === this.#attempt.writeId) {
+        return this.#settled(request, occupant, { ...openHeader(occupant), bytes: made.bytes });
+      }
+      expected = this.#reconsider(expected, outcome);
+    }
+  }
+
+  async #firstExpectation(): Promise<Expectation | undefined> {
+    const { expectedHead } = this.#options;
+    const position = this.#position;
+    if (expectedHead === undefined || expectedHead === position?.checkpointId) {
+      return position && expectationOf(position);
+    }
+    if (expectedHead === null) return undefined;
+    const found = await this.#ask((log) => log.tail(this.#threadId));
+    const head = found === undefined ? undefined : await this.#headOf(found.entry);
+    if (expectedHead !== uncheckedHead && head?.checkpointId !== expectedHead) {
+      throw movedOn(this.#context, this.#threadId, expectedHead, head?.checkpointId ?? null);
+    }
+    return found && expectationAt(found.generation, found.entry, head);
+  }
+
+  async #headOf(tail: LogEntry): Promise<LogEntry | undefined> {
+    assertAgents(tail);
+    if (tail.head === tail.seq) return tail;
+    const [head] = await this.#ask((log) => log.list(this.#threadId, { limit: 1 }));
+    return head;
+  }
+
+  /** A lease that was seen may have ended since, so it is looked at again before it refuses anybody. */
+  async #heedLease(expected: Expectation | undefined): Promise<Expectation | undefined> {
+    const { lease } = this.#options;
+    if ((await leaseFault(this.#context, expected, lease)) === undefined) return expected;
+    const found = await this.#ask((log) => log.tail(this.#threadId));
+    const { entry: tail, generation } = found ?? {};
+    const fresh = this.#reconsider(expected, { appended: false, tail, generation, occupant: undefined });
+    const fault = await leaseFault(this.#context, fresh, lease);
+    if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
+    return fresh;
+  }
+
+  /**
+   * After a refusal. Records that are not checkpoints (a deletion of old ones, a
+   * lease) may have been added while the head is still the one that was expected:
+   * then nothing moved on, and the save goes behind them.
+   */
+  #reconsider(expected: Expectation | undefined, { tail, generation }: Refusal): Expectation | undefined {
+    if (tail !== undefined) assertAgents(tail);
+    const there = tail && generation !== undefined ? expectationAt(generation, tail, tail) : undefined;
+    if (this.#options.expectedHead === uncheckedHead) return there;
+    const sameThread = expected === undefined || generation === expected.generation;
+    if (there !== undefined && sameThread && there.head === (expected?.head ?? 0)) {
+      return { ...there, headId: expected?.headId ?? null };
+    }
+    const actual = tail === undefined ? null : (tail.checkpointId ?? `record ${tail.head}`);
+    throw movedOn(this.#context, this.#threadId, expected?.headId ?? null, actual);
+  }
+
+  async #plan(
+    expected: Expectation | undefined,
+  ): Promise<{ readonly request: AppendRequest; readonly made: MadeRecord }> {
+    const { fields: now } = this.#state;
+    const position = this.#position;
+    const origin = buildableOn(position, expected);
+    const looked = position && lookAtBytes(position.bytes, now);
+    const whole = this.#planBody(origin);
+    const builtOn = whole.kind === "delta" ? origin : undefined;
+    const { checkpointId } = this.#options;
+    const { planned, edits } =
+      checkpointId === undefined || expected === undefined
+        ? { planned: whole, edits: {} }
+        : await freeName(this.#context, this.#threadId, checkpointId, now, whole, asOf(builtOn, expected.tail));
+    const isEdit = Object.keys(edits).length > 0;
+    const generation = this.#generationAfter(expected);
+    const fields = this.#fieldsOf(planned, builtOn, expected, isEdit);
+    const seq = (expected?.tail ?? 0) + 1;
+    const record = sealRecord({
+      seq,
+      writeId: this.#attempt.writeId,
+      base: builtOn?.base ?? seq,
+      head: seq,
+      checkpointId: this.#attempt.checkpointId,
+      metadata: this.#metadata,
+      body: planned.body,
+      words: wordsToAppend(this.#context.log, planned.newMessages),
+      fields,
+    });
+    const { ttlSeconds } = this.#options;
+    const request = {
+      generation,
+      expected: seq - 1,
+      record,
+      // Names that others moved meanwhile are not ours to move: the append is refused, and tells why.
+      ...(isOvertaken(edits, seq - 1) ? {} : edits),
+      ...(ttlSeconds !== undefined && { ttlMs: Math.min(ttlSeconds * 1000, LONGEST_TTL_MS) }),
+    };
+    const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
+    return { request, made: { ...fields, bytes, ...(checkpointId !== undefined && { record }) } };
+  }
+
+  /**
+   * A new thread is named after its first write, so that a retry of that write finds its own thread; but a write id
+   * of the caller's may come again after the thread was deleted, and a generation must not.
+   */
+  #generationAfter(expected: Expectation | undefined): string {
+    return expected?.generation ?? (this.#options.writeId === undefined ? this.#attempt.writeId : newId());
+  }
+
+  #fieldsOf(
+    planned: PlannedBody,
+    builtOn: Position | undefined,
+    expected: Expectation | undefined,
+    isEdit: boolean,
+  ): RecordFields {
+    const before = expected?.thread;
+    const lease = leaseAfterWrite(this.#context, expected, this.#options.lease);
+    const edits = isEdit ? { edits: (before?.edits ?? 0) + 1 } : {};
+    const thread = { ...before, ...edits, ...(lease !== undefined && { lease }) };
+    return {
+      kind: planned.kind,
+      createdAt: this.#context.now(),
+      buildsOn: builtOn?.seq ?? 0,
+      // A program that knows no schema hands on the version of what it adds to.
+      schema: this.#context.schema?.version ?? this.#position?.schema ?? 0,
+      messageCount: this.#state.messages.length,
+      chain: planned.chain,
+      ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
+      ...withStanding(this.#state.fields),
+      ...(Object.keys(thread).length > 0 && { thread }),
+    };
+  }
+
+  #planBody(origin: Position | undefined): PlannedBody {
+    const { fields } = this.#state;
+    const { capabilities } = this.#context.log;
+    if (origin === undefined && !mayFit(fields, capabilities)) {
+      throw tooLarge(this.#context, this.#threadId, `at least ${leastBytesOf(fields)}`);
+    }
+    const planned = planBody(fields, origin && { fields: origin.stored, chain: origin.chain }, capabilities);
+    if (fits(planned, capabilities)) return planned;
+    throw tooLarge(this.#context, this.#threadId, String(planned.body.byteLength));
+  }
+
+  async #append(request: AppendRequest): Promise<AppendOutcome> {
+    let mayBe = this.#attempt.isRepeated;
+    try {
+      return await this.#ask((log) =>
+        log.append(this.#threadId, request).catch((error: unknown) => {
+          mayBe ||= mayBeWritten(log, error);
+          throw error;
+        }),
+      );
+    } catch (error) {
+      const isLost = request.expected === 0 && mayBe;
+      const creation = isLost ? { creation: await creationSeen(this.#context, this.#threadId, request) } : {};
+      leaveUnsettled(this.#context, this.#state, this.#threadId, { ...this.#attempt, ...creation });
+      throw sayingWhetherWritten(error, mayBe);
+    }
+  }
+
+  get #position(): Position | undefined {
+    return positionOf(this.#context, this.#state, this.#threadId);
+  }
+
+  #settled({ generation }: AppendRequest, entry: LogEntry, made: MadeRecord): string {
+    return settled(this.#context, this.#state, this.#threadId, generation, entry, made);
+  }
+
+  #ask<T>(work: (log: ThreadLog) => Promise<T>): Promise<T> {
+    return this.#context.call({ operation: "save", threadId: this.#threadId }, work);
+  }
+}
+
+function assertSaveOptions(threadId: string, { checkpointId, ttlSeconds }: SaveOptions): void {
   assertThreadId(threadId);
-  if (options.checkpointId !== undefined) assertCheckpointId(options.checkpointId);
-  const { ttlSeconds } = options;
+  if (checkpointId !== undefined) assertCheckpointId(checkpointId);
   if (ttlSeconds !== undefined && !(Number.isFinite(ttlSeconds) && ttlSeconds > 0)) {
     throw new StateError("INVALID_ARGUMENT", "ttlSeconds must be a number greater than 0");
   }
-  const metadata = options.metadata === undefined ? undefined : encodeMetadata(options.metadata);
-  const attempt = attemptFor(context, state, threadId, options);
-  try {
-    // What is written depends on what the storage takes, which some drivers know only after contact.
-    await context.connect({ operation: "save", threadId });
-    await adoptPosition(context, state, threadId);
-    if (options.expectedHead !== uncheckedHead) await assertNotDeleted(context, state, threadId, attempt);
-    const applied = await appliedBefore(context, state, threadId, attempt, options);
-    if (applied !== undefined) return applied;
-    let expectation = await initialExpectation(context, state, threadId, options);
-    for (const races = new LostRaces(context, "save", threadId); ; races.lost()) {
-      expectation = await heedLease(context, threadId, expectation, options);
-      const { request, made } = await planAppend(context, state, threadId, expectation, {
-        ...options,
-        metadata,
-        attempt,
-      });
-      const outcome = await append(context, state, threadId, request, attempt);
-      if (outcome.appended) return settled(context, state, threadId, request.generation, request.record, made);
-      const { occupant } = outcome;
-      if (occupant?.writeId === attempt.writeId) {
-        const known = { ...openHeader(occupant), bytes: made.bytes };
-        return settled(context, state, threadId, request.generation, occupant, known);
-      }
-      expectation = reconsider(context, threadId, expectation, outcome, options);
-    }
-  } catch (error) {
-    if (!attempt.isRepeated || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, attempt.isRepeated);
-    const earlier = await findWrite(context, state, threadId, attempt.writeId);
-    if (earlier === undefined) throw error;
-    return earlier;
-  }
-}
-
-async function append(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-  request: AppendRequest,
-  attempt: Attempt,
-): Promise<AppendOutcome> {
-  let mayBe = attempt.isRepeated;
-  try {
-    return await context.call({ operation: "save", threadId }, (log) =>
-      log.append(threadId, request).catch((error: unknown) => {
-        mayBe ||= mayBeWritten(log, error);
-        throw error;
-      }),
-    );
-  } catch (error) {
-    const creation = request.expected === 0 && mayBe ? await creationSeen(context, threadId, request) : undefined;
-    leaveUnsettled(context, state, threadId, creation === undefined ? attempt : { ...attempt, creation });
-    throw sayingWhetherWritten(error, mayBe);
-  }
-}
-
-async function initialExpectation(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-  { expectedHead }: SaveOptions,
-): Promise<Expectation | undefined> {
-  const position = positionOf(context, state, threadId);
-  if (expectedHead === undefined || expectedHead === position?.checkpointId) return position && fromPosition(position);
-  if (expectedHead === null) return undefined;
-  const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
-  const head = found === undefined ? undefined : await headEntry(context, threadId, found.entry);
-  if (expectedHead !== uncheckedHead && head?.checkpointId !== expectedHead) {
-    throw movedOn(context, threadId, expectedHead, head?.checkpointId ?? null);
-  }
-  return found && fromTail(found.generation, found.entry, head);
-}
-
-async function headEntry(context: CheckpointContext, threadId: string, tail: LogEntry): Promise<LogEntry | undefined> {
-  if (tail.head === tail.seq) return tail;
-  const [head] = await context.call({ operation: "save", threadId }, (log) => log.list(threadId, { limit: 1 }));
-  return head;
-}
-
-const fromPosition = (position: Position): Expectation => ({
-  generation: position.generation,
-  tail: position.tail,
-  head: position.seq,
-  headId: position.checkpointId,
-  thread: position.thread,
-});
-
-const fromTail = (generation: string, tail: LogEntry, head: LogEntry | undefined): Expectation => ({
-  generation,
-  tail: tail.seq,
-  head: tail.head,
-  headId: head?.checkpointId ?? null,
-  thread: openHeader(tail).thread,
-});
-
-/** A lease that was seen may have ended since, so it is looked at again before it refuses anybody. */
-async function heedLease(
-  context: CheckpointContext,
-  threadId: string,
-  expected: Expectation | undefined,
-  options: SaveOptions,
-): Promise<Expectation | undefined> {
-  if ((await leaseFault(context, expected, options.lease)) === undefined) return expected;
-  const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
-  const refusal = { appended: false, tail: found?.entry, generation: found?.generation, occupant: undefined } as const;
-  const fresh = reconsider(context, threadId, expected, refusal, options);
-  const fault = await leaseFault(context, fresh, options.lease);
-  if (fault !== undefined) throw leaseConflict(context, threadId, fault);
-  return fresh;
-}
-
-/**
- * After a refusal. Records that are not checkpoints (a deletion of old ones, a
- * lease) may have been added while the head is still the one that was expected:
- * then nothing moved on, and the save goes behind them.
- */
-function reconsider(
-  context: CheckpointContext,
-  threadId: string,
-  expected: Expectation | undefined,
-  refusal: AppendOutcome & { readonly appended: false },
-  { expectedHead }: SaveOptions,
-): Expectation | undefined {
-  const { tail, generation } = refusal;
-  const sameThread = expected === undefined || generation === expected.generation;
-  if (expectedHead === uncheckedHead)
-    return tail && generation !== undefined ? fromTail(generation, tail, tail) : undefined;
-  if (tail !== undefined && generation !== undefined && sameThread && tail.head === (expected?.head ?? 0)) {
-    return { ...fromTail(generation, tail, undefined), headId: expected?.headId ?? null };
-  }
-  const actual = tail === undefined ? null : (tail.checkpointId ?? `record ${tail.head}`);
-  throw movedOn(context, threadId, expected?.headId ?? null, actual);
-}
-
-interface Planned extends Omit<SaveOptions, "metadata"> {
-  readonly metadata: string | undefined;
-  readonly attempt: Attempt;
-}
-
-async function planAppend(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-  expected: Expectation | undefined,
-  options: Planned,
-): Promise<{ readonly request: AppendRequest; readonly made: MadeRecord }> {
-  const { writeId, checkpointId } = options.attempt;
-  const position = positionOf(context, state, threadId);
-  // A program that knows no schema hands on the version of what it adds to.
-  const schema = context.schema?.version ?? position?.schema ?? 0;
-  const origin = buildableOrigin(position, expected);
-  const looked = position && lookAtBytes(position.bytes, state.fields);
-  const whole = planFitting(context, state, threadId, origin);
-  const builtOn = whole.kind === "delta" ? origin : undefined;
-  const { planned, edits } =
-    options.checkpointId === undefined || expected === undefined
-      ? { planned: whole, edits: {} }
-      : await freeName(context, threadId, options.checkpointId, state.fields, whole, asOf(builtOn, expected.tail));
-  const seq = (expected?.tail ?? 0) + 1;
-  const lease = leaseAfterWrite(context, expected, options.lease);
-  const edited = Object.keys(edits).length === 0 ? {} : { edits: (expected?.thread?.edits ?? 0) + 1 };
-  const thread = { ...expected?.thread, ...edited, ...(lease !== undefined && { lease }) };
-  const standing = standingOf(state.fields);
-  const fields: RecordFields = {
-    kind: planned.kind,
-    createdAt: context.now(),
-    buildsOn: builtOn?.seq ?? 0,
-    schema,
-    messageCount: state.messages.length,
-    chain: planned.chain,
-    ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
-    ...(standing !== undefined && { standing }),
-    ...(Object.keys(thread).length > 0 && { thread }),
-  };
-  const record = sealRecord({
-    seq,
-    writeId,
-    base: builtOn?.base ?? seq,
-    head: seq,
-    checkpointId,
-    metadata: options.metadata,
-    body: planned.body,
-    words: wordsToAppend(context.log, planned.newMessages),
-    fields,
-  });
-  const request = {
-    // A new thread is named after its first write, so that a retry of that write finds its own thread; but a write id
-    // of the caller's may come again after the thread was deleted, and a generation must not.
-    generation: expected?.generation ?? (options.writeId === undefined ? writeId : newId()),
-    expected: expected?.tail ?? 0,
-    record,
-    // Names that others moved meanwhile are not ours to move: the append is refused, and tells why.
-    ...(isOvertaken(edits, seq - 1) ? {} : edits),
-    ...(options.ttlSeconds !== undefined && { ttlMs: Math.min(options.ttlSeconds * 1000, LONGEST_TTL_MS) }),
-  };
-  const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
-  return { request, made: { ...fields, bytes, ...(options.checkpointId !== undefined && { record }) } };
 }
 
 /** A record that is kept in memory is the stored one only while nothing came after it: an edit may have replaced it. */
@@ -256,26 +280,4 @@ function asOf(position: Position | undefined, tail: number): Position | undefine
   if (position === undefined || position.seq === tail) return position;
   const { record: _, ...rest } = position;
   return rest;
-}
-
-/** The checkpoint a delta may build on: the head itself. */
-function buildableOrigin(position: Position | undefined, expected: Expectation | undefined): Position | undefined {
-  if (position === undefined || expected === undefined) return undefined;
-  return position.generation === expected.generation && position.seq === expected.head ? position : undefined;
-}
-
-function planFitting(
-  context: CheckpointContext,
-  state: AgentState,
-  threadId: string,
-  origin: Position | undefined,
-): PlannedBody {
-  const { log } = context;
-  if (origin === undefined && !mayFit(state.fields, log.capabilities)) {
-    throw tooLarge(context, threadId, `at least ${leastBytesOf(state.fields)}`);
-  }
-  const before = origin && { fields: origin.stored, chain: origin.chain };
-  const planned = planBody(state.fields, before, log.capabilities);
-  if (!fits(planned, log.capabilities)) throw tooLarge(context, threadId, String(planned.body.byteLength));
-  return planned;
 }

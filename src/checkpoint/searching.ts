@@ -6,10 +6,13 @@ import type { FindOptions, ThreadSearchHit } from "./base-checkpointer.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { checkedLimit, checkedPrefix, everyThread } from "./finding.ts";
+import { graphWordsOf } from "./graph-words.ts";
 import { wordsOf } from "./plan-record.ts";
+import { openHeader } from "./record.ts";
 import { hitsInCheckpoints } from "./step-hits.ts";
 import { isContent } from "./steps.ts";
 import { summariseThread } from "./summary.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { LogRecord, SearchHit } from "./thread-log.ts";
 
 /** More than anybody searches for; each of them costs an index a lookup. */
@@ -68,7 +71,8 @@ export const catchUpIndex = (context: CheckpointContext, warnings: Warnings): Pr
 /** Whoever loads a record that cannot be read hears of it; it must not keep everything else from being found. */
 function wordsIn(record: LogRecord, threadId: string | undefined, warnings: Warnings): string | undefined {
   try {
-    return isContent(record) ? wordsOf(newMessagesOf(record)) : undefined;
+    if (!isContent(record)) return undefined;
+    return isGraphs(openHeader(record).thread) ? graphWordsOf(record) : wordsOf(newMessagesOf(record));
   } catch (error) {
     warnings.note(error, threadId);
     return undefined;

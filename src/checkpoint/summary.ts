@@ -2,7 +2,7 @@ import { type Page, page } from "../driver/page.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import type { CheckpointSummary, ThreadSummary } from "./base-checkpointer.ts";
 import { decodeMetadata } from "./metadata.ts";
-import { openHeader } from "./record.ts";
+import { openHeader, type RecordHeader } from "./record.ts";
 import type { LogEntry, LogPage, ThreadEntry } from "./thread-log.ts";
 
 /** A page of threads, and what was the matter with those it cannot tell everything of. */
@@ -21,8 +21,21 @@ export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary 
     bytes: header.bodyBytes,
     metadata: metadataOf(entry),
     ...(header.standing !== undefined && { standing: header.standing }),
-    ...(older?.checkpointId !== undefined && { parentId: older.checkpointId }),
+    ...leaseShown(header),
+    ...parentOf(header, older),
   };
+}
+
+/** One that was given back is not shown; one that has run out is, because whoever held it may have died. */
+function leaseShown({ thread }: RecordHeader): Pick<CheckpointSummary, "lease"> {
+  const { owner = "", expiresAt = 0 } = thread?.lease ?? {};
+  return expiresAt > 0 ? { lease: { owner, expiresAt: new Date(expiresAt) } } : {};
+}
+
+/** A graph's checkpoint says what it follows; that of an agent follows the one before it. */
+function parentOf({ graph }: RecordHeader, older: LogEntry | undefined): { parentId?: string } {
+  const parentId = graph === undefined ? older?.checkpointId : graph.parent;
+  return parentId === undefined ? {} : { parentId };
 }
 
 /** A thread whose newest checkpoint cannot be read is still listed, by its name: one bad thread must not hide the others. */

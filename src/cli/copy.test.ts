@@ -170,7 +170,7 @@ test("17.4: what was saved since is added, and a thread that was edited or writt
     expect(
       stderr
         .split("\n")
-        .map((line) => line.split("\\t")[0])
+        .map((line) => line.split("  ")[0])
         .sort(),
     ).toEqual(["", "both", "edited", "strange"]);
     expect((await target.listCheckpoints("grows")).map(({ checkpointId }) => checkpointId)).toEqual([

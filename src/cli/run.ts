@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, exitCodeOf, UsageError } from "./exit-codes.ts";
 import { commandOf, type ParsedLine, parseLine } from "./grammar.ts";
 import { commandHelp, generalHelp } from "./help.ts";
 import { type Format, Printer } from "./output/printer.ts";
-import { visible } from "./output/visible.ts";
+import { visible, visibleJson } from "./output/visible.ts";
 import { secretsIn, storeUrlOf, withToken } from "./store-url.ts";
 import { Ended, type World } from "./world.ts";
 
@@ -74,7 +74,7 @@ async function runParsed(parsed: ParsedLine, world: World, secrets: string[]): P
   };
   const open: CommandCall["open"] = async (access = "read", which = 0) => {
     // Opening for writing makes a store that is not there: a mistyped name must not.
-    if (access === "write") await (await openAs("read", which)).connect();
+    if (access === "write") await (await openAs("read", which)).exists("-");
     return openAs(access === "read" ? "read" : "write", which);
   };
   const printer = new Printer(world, {
@@ -115,14 +115,10 @@ async function complain(
   const known = StateError.is(error) ? error : undefined;
   const wantsJson = parsed !== undefined && ["json", "ndjson"].includes(formatOf(parsed, world));
   if (wantsJson) {
-    const { code = "INVALID_ARGUMENT", context = {}, retryable = false } = known ?? {};
-    const told = {
-      code: known === undefined && !(error instanceof UsageError) ? "UNKNOWN" : code,
-      message,
-      context,
-      retryable,
-    };
-    await world.stderr.write(`${redact(JSON.stringify({ error: told }), secrets)}\n`);
+    const code = known?.code ?? (error instanceof UsageError ? "INVALID_ARGUMENT" : "UNKNOWN");
+    const context = redactedContext(known?.context ?? {}, secrets);
+    const told = { code, message, context, retryable: known?.retryable ?? false };
+    await world.stderr.write(`${visibleJson({ error: told })}\n`);
     return;
   }
   const hint =
@@ -138,6 +134,12 @@ async function complain(
     );
   }
 }
+
+/** Value by value: what is hidden in the text of a document may take its quotes along. */
+const redactedContext = (context: object, secrets: readonly string[]): object =>
+  Object.fromEntries(
+    Object.entries(context).map(([name, value]) => [name, typeof value === "string" ? redact(value, secrets) : value]),
+  );
 
 /** `npx` brings no database client: the line that does. */
 function peerLine(message: string): string | undefined {

@@ -61,8 +61,9 @@ test("17.1: every command that writes leaves every byte as it was with --dry-run
 test("17.1: no command but serve and import makes a store that is not there", async () => {
   const before = await hashedFiles(store.directory);
   for (const [name, args] of Object.entries(WRITES).filter(([name]) => !["serve", "import"].includes(name))) {
-    const { code } = await holdfast([...name.split(" "), `sqlite:${store.directory}/typo.db`, ...args]);
-    expect([name, code]).toEqual([name, 4]);
+    for (const typo of [`sqlite:${store.directory}/typo.db`, `file:${store.directory}/typo`]) {
+      expect([name, typo, (await holdfast([...name.split(" "), typo, ...args])).code]).toEqual([name, typo, 4]);
+    }
   }
   expect(await hashedFiles(store.directory)).toEqual(before);
 });

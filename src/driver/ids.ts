@@ -18,6 +18,12 @@ export const assertThreadPrefix = (prefix: unknown): void =>
   assertId(prefix, "prefix of thread ids", MAX_TENANT_PREFIX_BYTES);
 export const assertCheckpointId = (id: unknown): void => assertId(id, "checkpoint id");
 export const assertWriteId = (id: unknown): void => assertId(id, "write id");
+/** A task of a graph. */
+export const assertTaskId = (id: unknown): void => assertId(id, "task id");
+/** The namespace of a graph's checkpoints; the root graph's is empty. */
+export function assertCheckpointNs(ns: unknown): void {
+  if (ns !== "") assertId(ns, "checkpoint namespace");
+}
 /** The owner of a lease is a name for people; it is kept with every record, so it is as short as an id. */
 export const assertOwner = (id: unknown): void => assertId(id, "owner of a lease");
 

@@ -21,6 +21,9 @@ export interface Model {
    * soon and throws the signal's reason.
    */
   stream(request: ModelRequest): AsyncIterable<ModelPart>;
+
+  /** How many tokens a request and its answer may have together, where that is known. */
+  readonly contextWindow?: number;
 }
 
 export interface ModelRequest {

@@ -31,11 +31,13 @@ class RetryingModel implements Model {
   readonly id: string;
   readonly #model: Model;
   readonly #options: ModelRetryOptions;
+  readonly contextWindow?: number;
 
   constructor(model: Model, options: ModelRetryOptions) {
     this.id = model.id;
     this.#model = model;
     this.#options = options;
+    if (model.contextWindow !== undefined) this.contextWindow = model.contextWindow;
   }
 
   async *stream(request: ModelRequest): AsyncGenerator<ModelPart, void, undefined> {

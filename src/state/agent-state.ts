@@ -97,6 +97,10 @@ export class AgentState {
     return this.#fields.metadata;
   }
 
+  get overlay(): unknown {
+    return this.#fields.overlay;
+  }
+
   get agentId(): string | undefined {
     return this.#fields.agentId;
   }

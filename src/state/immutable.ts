@@ -241,26 +241,26 @@ export function ownBytes(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-function refuseProperties(value: object, place: Place): void {
+export function refuseProperties(value: object, place: Place): void {
   if (Reflect.ownKeys(value).length > 0) {
     throw refusal(place, `${describeInstance(value)} with properties of its own`);
   }
 }
 
-function describeInstance(value: object): string {
+export function describeInstance(value: object): string {
   const made: unknown = Object.getPrototypeOf(value)?.constructor;
   const name = typeof made === "function" && made.name !== "" ? made.name : "an unnamed class";
   return `an instance of ${name}`;
 }
 
-const tooNested = (place: Place): StateError => refusal(place, `nested more than ${MAX_DEPTH} levels deep`);
+export const tooNested = (place: Place): StateError => refusal(place, `nested more than ${MAX_DEPTH} levels deep`);
 
-function refusal(place: Place, what: string): StateError {
+export function refusal(place: Place, what: string): StateError {
   const path = readablePath(place);
   return new StateError("INVALID_ARGUMENT", `${path}: ${what} cannot be stored; keep plain data there`, { path });
 }
 
-function tooLarge(place: Place): StateError {
+export function tooLarge(place: Place): StateError {
   const path = readablePath(place);
   return new StateError("TOO_LARGE", `${path}: the value is larger than ${MAX_SIZE} characters in all`, { path });
 }

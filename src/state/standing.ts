@@ -19,7 +19,7 @@ export interface Standing {
 export const STOPPED_KEY = "holdfast.stopped";
 
 /** What a listing can tell of a state without reading it; `undefined` where it waits for nothing. */
-export function standingOf(fields: StateFields): Standing | undefined {
+function standingOf(fields: StateFields): Standing | undefined {
   const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
   const open = openCallsIn(fields).length;
   const inDoubt = countInDoubt(fields.toolExecutions);
@@ -33,6 +33,12 @@ export function standingOf(fields: StateFields): Standing | undefined {
     ...(isUnfinished && { unfinished: true }),
     ...(isStopped && { stopped: true }),
   };
+}
+
+/** The same as a member of a header, which leaves out what is not there. */
+export function withStanding(fields: StateFields): { readonly standing?: Standing } {
+  const standing = standingOf(fields);
+  return standing === undefined ? {} : { standing };
 }
 
 export const isInDoubt = ({ status }: ToolExecution): boolean => status === "started" || status === "unknown";

@@ -86,6 +86,8 @@ export interface StateFields {
   /** Yours. Give it a schema version and a migration with `stateSchema`. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly agentId?: string;
+  /** What the agent's conversation port keeps of this thread: which part of the messages a model is shown, and in what form. */
+  readonly overlay?: unknown;
 }
 
 export const EMPTY_FIELDS: StateFields = {

@@ -1,7 +1,12 @@
+import type { Access } from "../driver/access.ts";
 import type { Durability } from "../driver/durability.ts";
 import type { StoreDriver } from "./store-driver.ts";
 
-/** What a store can do. True means that it works; false means that the call throws `UNSUPPORTED` naming the flag. */
+/**
+ * What a store can do. True means that it works; false means that the call throws
+ * `UNSUPPORTED` naming the flag. With `access: "read"` whatever writes is
+ * `PERMISSION_DENIED`, and its flags are false.
+ */
 export interface StoreCapabilities {
   /** `search()` by words. */
   readonly search: boolean;
@@ -49,17 +54,22 @@ export const storeCapabilities = (advertised: Partial<StoreCapabilities>): Store
   Object.freeze({ ...NO_STORE_CAPABILITIES, ...advertised });
 
 /** What the class above makes of a driver's. */
-export function capabilitiesOfDriver(driver: StoreDriver, embeddingDimension: number | undefined): StoreCapabilities {
+export function capabilitiesOfDriver(
+  driver: StoreDriver,
+  access: Access,
+  embeddingDimension: number | undefined,
+): StoreCapabilities {
+  const mayWrite = access === "write";
   const { durability, transactions, ttl, maxItemBytes, vectorSearch, maxExactVectors } = driver.capabilities;
   return Object.freeze({
     search: driver.searchText !== undefined,
     semanticSearch: vectorSearch !== "none",
     embeddingDimension,
-    ttl,
+    ttl: ttl && mayWrite,
     listNamespaces: true,
     batchOperations: true,
-    transactions,
-    compareAndSet: true,
+    transactions: transactions && mayWrite,
+    compareAndSet: mayWrite,
     vectorSearch,
     durability,
     limits: Object.freeze({ maxItemBytes, maxExactVectors }),

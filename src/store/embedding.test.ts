@@ -123,6 +123,29 @@ describe("a hybrid search", () => {
     expect(keys(await store.search(NS, { query: "axolotl pet", textWeight: 0 }))[2]).toBe("word");
   });
 
+  test("has pages that hold every hit once, in one order", async () => {
+    const store = new InMemoryStore({
+      embedder: async (texts) => texts.map((text) => [1, text.length, text.length ** 2]),
+    });
+    await store.putBatch(
+      Array.from({ length: 150 }, (_, index) => ({
+        namespace: NS,
+        key: `${index}`,
+        value: `cat ${"x ".repeat(index)}`,
+      })),
+    );
+    const all = keys(await store.search(NS, { query: "cat x", limit: 150 }));
+    const paged: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const some = await store.search(NS, { query: "cat x", limit: 7, ...(cursor !== undefined && { cursor }) });
+      paged.push(...keys(some));
+      cursor = some.cursor;
+    } while (cursor !== undefined);
+    expect(paged).toEqual(all);
+    expect(new Set(paged).size).toBe(150);
+  });
+
   test("leaves out what is below the threshold, and refuses what is no share", async () => {
     const store = await open();
     expect(keys(await store.search(NS, { query: "axolotl pet", threshold: 0.9 }))).toEqual(["both"]);

@@ -11,7 +11,7 @@ export interface StoreItem<Value = unknown> {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-  /** 1 at first, larger with each write. Hand it back as `expectedVersion`. */
+  /** 1 at first (higher in a store where items were deleted), one more with each write. Hand it back as `expectedVersion`. */
   readonly version: number;
   /** Absent where the item has no end. */
   readonly expiresAt?: Date;

@@ -21,8 +21,11 @@ export interface SearchContext {
 
 /** A ranking is paged through this far: what is behind it is better found by a better question. */
 const DEEPEST_HIT = 1000;
-/** So many of each ranking are fused, at least. */
-const LEAST_CANDIDATES = 100;
+/** So many of each ranking are fused, at least; the same on every page of a walk, because the scores depend on it. */
+const LEAST_CANDIDATES = 200;
+
+/** Where a page of a ranking begins, and how many of each ranking were fused for the first one. */
+type Place = readonly [from: number, candidates: number];
 
 export async function rankedPage<Value>(
   context: SearchContext,
@@ -35,14 +38,16 @@ export async function rankedPage<Value>(
   const threshold = checkedThreshold(options.threshold);
   const textWeight = checkedShare("textWeight", options.textWeight) ?? context.textWeight;
   const walk = [scope, query, mode, textWeight, options.threshold ?? null];
-  const from = options.cursor === undefined ? 0 : (openPosition(walk, options.cursor) as number);
+  const begin: Place = [0, Math.min(DEEPEST_HIT, Math.max(LEAST_CANDIDATES, 4 * limit))];
+  const [from, candidates] = options.cursor === undefined ? begin : (openPosition(walk, options.cursor) as Place);
   const until = Math.min(from + limit, DEEPEST_HIT);
   if (until <= from) return page<StoreHit<Value>>([], undefined);
-  const ranked = await rank(context, scope, query, mode, textWeight, until + 1, options.signal);
+  const wanted = mode === "hybrid" ? candidates : until + 1;
+  const ranked = await rank(context, scope, query, mode, textWeight, wanted, options.signal);
   const hits = ranked.filter(({ score }) => score >= threshold);
   const { items, warnings } = await decodeSome(hits.slice(from, until), decodeHit<Value>);
   const hasMore = hits.length > until && until < DEEPEST_HIT;
-  return page(items, hasMore ? sealPosition(walk, until) : undefined, warnings);
+  return page(items, hasMore ? sealPosition(walk, [until, candidates]) : undefined, warnings);
 }
 
 async function rank(
@@ -60,10 +65,9 @@ async function rank(
     case "semantic":
       return byMeaning(context, scope, query, wanted, signal);
     case "hybrid": {
-      const candidates = Math.max(LEAST_CANDIDATES, 2 * wanted);
       const [texts, vectors] = await Promise.all([
-        byText(context, scope, query, candidates),
-        byMeaning(context, scope, query, candidates, signal),
+        byText(context, scope, query, wanted),
+        byMeaning(context, scope, query, wanted, signal),
       ]);
       return fused(texts, vectors, textWeight);
     }

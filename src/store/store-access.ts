@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import { type Access, assertAccess, readOnlyAccess } from "../driver/access.ts";
 import { asStateError, type CallPlace, callDriver, policyFor, type RetryPolicy, retrying } from "../driver/call.ts";
 import { assertDurability, type Durability, warnOfWeaker } from "../driver/durability.ts";
 import { OpenOnce } from "../driver/open-once.ts";
@@ -17,6 +18,8 @@ export interface StoreOptions {
   /** How much the words count in a hybrid search; the vectors count for the rest. @default 0.5; 0.7 is better with a small embedding model */
   readonly textWeight?: number;
   readonly retry?: RetryPolicy;
+  /** With `"read"` nothing is created or changed, and whatever writes is refused. @default "write" */
+  readonly access?: Access;
   /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
   readonly durability?: Durability;
 }
@@ -24,17 +27,20 @@ export interface StoreOptions {
 /** The driver behind one guarded call: contact is made once, what may pass is tried again, errors say where. */
 export class StoreAccess {
   readonly driver: StoreDriver;
+  readonly access: Access;
   readonly #retry: RetryPolicy;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();
   readonly #contact: OpenOnce<void> = new OpenOnce(() => this.#makeContact());
   #wasReached = false;
 
-  constructor(driver: StoreDriver, { retry = {}, durability }: StoreOptions) {
+  constructor(driver: StoreDriver, { retry = {}, durability, access = "write" }: StoreOptions) {
+    assertAccess(access);
     assertDurability(durability);
     // Every call that waits is one.
     setMaxListeners(0, this.#closing.signal);
     this.driver = driver;
+    this.access = access;
     this.#retry = retry;
     this.#wanted = durability;
     if (driver.connect === undefined) warnOfWeaker(driver, durability);
@@ -78,6 +84,12 @@ export class StoreAccess {
     if (!this.isClosed) return;
     const { name } = this.driver;
     throw new StateError("CLOSED", `${name}: ${operation} after close(); open the store again`, { backend: name });
+  }
+
+  /** The first thing that is asked of whatever writes. */
+  assertMayWrite(operation: string): void {
+    this.assertOpen(operation);
+    if (this.access === "read") throw asStateError(this.driver, { operation }, readOnlyAccess());
   }
 
   async close(): Promise<void> {

@@ -33,7 +33,7 @@ export interface StoredItem extends ItemId {
   readonly value: string;
   /** The same of the metadata; absent where the item has no metadata. */
   readonly metadata: string | undefined;
-  /** 1 at first, one more with each write. A version that an item of this name had never comes again, also after it was removed. */
+  /** 1 at first (higher where items were removed), one more with each write. A version that an item of this name had never comes again. */
   readonly version: number;
   readonly createdAt: number;
   readonly updatedAt: number;

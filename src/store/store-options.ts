@@ -24,6 +24,7 @@ const SHARED: OptionKinds<StoreOptions> = {
   textWeight: "number",
   retry: "object",
   durability: "string",
+  access: "string",
 };
 
 /** Refuses an option that does not exist: a misspelt one must not be ignored in silence. */

@@ -84,7 +84,7 @@ export class Store extends BaseStore {
 
   /** What this storage can, as it is configured. A remote one is known for certain after `connect()` or any first use. */
   get capabilities(): StoreCapabilities {
-    return capabilitiesOfDriver(this.#access.driver, this.#dimension.known);
+    return capabilitiesOfDriver(this.#access.driver, this.#access.access, this.#dimension.known);
   }
 
   override async connect(): Promise<StoreCapabilities> {
@@ -94,7 +94,7 @@ export class Store extends BaseStore {
   }
 
   async put(namespace: Namespace, key: string, value: unknown, given?: PutOptions): Promise<PutResult> {
-    this.#access.assertOpen("put");
+    this.#access.assertMayWrite("put");
     return this.#put("put", { ...putOptionsOf("put", given), namespace, key, value });
   }
 
@@ -104,14 +104,14 @@ export class Store extends BaseStore {
     value: unknown,
     given: Vector | PutWithEmbeddingOptions,
   ): Promise<PutResult> {
-    this.#access.assertOpen("putWithEmbedding");
+    this.#access.assertMayWrite("putWithEmbedding");
     const options = putWithEmbeddingOptionsOf(given);
     await this.#assertCan("semanticSearch");
     return this.#put("putWithEmbedding", { ...options, namespace, key, value });
   }
 
   override async putBatch(entries: readonly PutEntry[]): Promise<readonly PutResult[]> {
-    this.#access.assertOpen("putBatch");
+    this.#access.assertMayWrite("putBatch");
     if (!Array.isArray(entries)) throw new TypeError("putBatch() takes a list of { namespace, key, value }");
     for (const { namespace, key, value, embedding, ...options } of entries as readonly PutEntry[]) {
       putOptionsOf("putBatch", options);
@@ -141,7 +141,7 @@ export class Store extends BaseStore {
   }
 
   async delete(namespace: Namespace, key: string, given?: WriteOptions): Promise<boolean> {
-    this.#access.assertOpen("delete");
+    this.#access.assertMayWrite("delete");
     const id = this.#id(namespace, key);
     const { version } = await this.#remove("delete", id, writeOptionsOf("delete", given));
     return version > 0;
@@ -160,7 +160,7 @@ export class Store extends BaseStore {
 
   /** Items that are put while it runs stay, so that it ends however busy others are. */
   override async clearNamespace(namespace: Namespace, given?: ClearOptions): Promise<number> {
-    this.#access.assertOpen("clearNamespace");
+    this.#access.assertMayWrite("clearNamespace");
     const { recursive = false } = clearOptionsOf(given);
     assertNamespace(namespace, { mayBeEmpty: recursive });
     const place = { operation: "clearNamespace" };
@@ -181,7 +181,7 @@ export class Store extends BaseStore {
     change: UpdateFunction<Value>,
     given?: UpdateOptions,
   ): Promise<StoreItem<Value> | undefined> {
-    this.#access.assertOpen("update");
+    this.#access.assertMayWrite("update");
     const id = this.#id(namespace, key);
     const options = updateOptionsOf(given);
     if (typeof change !== "function") throw new TypeError("update() takes the namespace, the key, then the function");

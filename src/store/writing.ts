@@ -66,11 +66,18 @@ export async function apply(
   for (const group of groups) {
     const [first] = group;
     const place = { operation, ...(group.length === 1 && first !== undefined && { item: readableId(first) }) };
-    const outcome = await access.call(place, (driver) => driver.write(group));
+    const outcome = await access.call(place, (driver) => driver.write(group)).catch(ambiguous);
     if (!outcome.applied) throw conflict(access, operation, group[outcome.index], outcome.version);
     results.push(...outcome.results);
   }
   return results;
+}
+
+/** A failure that leaves open whether the write was made says so: it can be repeated under its id. */
+function ambiguous(error: unknown): never {
+  const isOpen = StateError.is(error) && (error.retryable || error.code === "UNKNOWN");
+  if (!isOpen || error.context.written !== undefined) throw error;
+  throw new StateError(error.code, error.message, { ...error.context, written: "unknown", cause: error.cause });
 }
 
 export function conflict(

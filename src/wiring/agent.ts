@@ -52,7 +52,7 @@ export class Agent<Schema extends AnySchema = AnySchema, Context = unknown> exte
   }
 }
 
-async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
+export async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
   if (typeof model === "string") return retryingModel(await modelFromString(model));
   return retryingModel(isAiSdkModel(model) ? fromAiSdk(model) : model);
 }

@@ -3,7 +3,10 @@ import type { Store } from "../../src/store/store.ts";
 import { clusteredVectors, nearest } from "../../src/testing/store-cases/sample-vectors.ts";
 
 const DIMENSION = 384;
+const CLUSTERS = 200;
 const NS = ["recall"];
+/** Which of every so many an item is: the same in all clusters, so that a filter by it keeps some of each. */
+const turnOf = (index: number, every: number): number => (index + Math.floor(index / CLUSTERS)) % every;
 
 /** Which share of the vectors a filter keeps, spread evenly over the clusters: the worst case for a graph index. */
 const SHARES = { "no filter": 1, "50 %": 2, "1 %": 100, "0.01 %": 10_000 } as const;
@@ -17,8 +20,10 @@ export interface RecallSubject {
 /** Registers: the ten nearest are found, filtered or not, and always as many as there are. */
 export function testRecall({ name, count, open }: RecallSubject): void {
   describe(`${name}: recall among ${count} vectors of ${DIMENSION} numbers`, () => {
-    const vectors = clusteredVectors(count, DIMENSION, 200, 11);
-    const queries = clusteredVectors(20, DIMENSION, 200, 12);
+    // Questions are about the topics that there are.
+    const all = clusteredVectors(count + 20, DIMENSION, CLUSTERS, 11);
+    const vectors = all.slice(0, count);
+    const queries = all.slice(count);
     let opening: Promise<Store> | undefined;
     const filled = (): Promise<Store> => {
       opening ??= fill();
@@ -30,12 +35,7 @@ export function testRecall({ name, count, open }: RecallSubject): void {
         const entries = vectors.slice(at, at + 500).map((embedding, index) => ({
           namespace: NS,
           key: `v${at + index}`,
-          value: {
-            index: at + index,
-            mod2: (at + index) % 2,
-            mod100: (at + index) % 100,
-            mod10000: (at + index) % 10_000,
-          },
+          value: Object.fromEntries([2, 100, 10_000].map((every) => [`of${every}`, turnOf(at + index, every)])),
           embedding,
           index: false as const,
         }));
@@ -50,9 +50,8 @@ export function testRecall({ name, count, open }: RecallSubject): void {
       { timeout: 240_000 },
       async ([, every]) => {
         const store = await filled();
-        // Not a multiple of the number of clusters, so that what is kept lies in all of them.
-        const keep = (index: number): boolean => every === 1 || index % every === 7 % every;
-        const filter = every === 1 ? undefined : { [`mod${every}`]: 7 % every };
+        const keep = (index: number): boolean => every === 1 || turnOf(index, every) === 7 % every;
+        const filter = every === 1 ? undefined : { [`of${every}`]: 7 % every };
         const matching = vectors.filter((_, index) => keep(index)).length;
         let found = 0;
         let wanted = 0;

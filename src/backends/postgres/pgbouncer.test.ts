@@ -6,6 +6,7 @@ import { describeWithPgbouncer } from "../../../test/services/with-pgbouncer.ts"
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { tableNames } from "./layout.ts";
+import { postgresqlStore } from "./store.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
@@ -41,6 +42,30 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     await checkpointer.vacuum({ keepLast: 1 });
     await checkpointer.delete("t1");
     expect(await checkpointer.listThreads()).toEqual(["t2", "t3"]);
+  });
+
+  test("every kind of call of a store works", async () => {
+    const tablePrefix = place.prefix();
+    const direct = postgresqlStore({ dsn: mode === "statement" ? url : pooledUrl, schema, tablePrefix });
+    await direct.connect();
+    await direct.close();
+    const store = postgresqlStore({ dsn: pooledUrl, schema, tablePrefix });
+    await store.putBatch(
+      Array.from({ length: 20 }, (_, index) => ({
+        namespace: ["n"],
+        key: `${index}`,
+        value: { text: `walrus ${index}`, index },
+        embedding: [1, index],
+      })),
+    );
+    expect(await store.list(["n"], { filter: { index: { $gte: 18 } } })).toHaveLength(2);
+    expect(await store.search(["n"], "walrus")).toHaveLength(10);
+    expect((await store.searchByEmbedding(["n"], { query: [1, 19], limit: 1 }))[0]?.key).toBe("19");
+    await Promise.all(Array.from({ length: 5 }, () => store.update<number>(["c"], "n", (n = 0) => n + 1)));
+    expect(await store.get(["c"], "n")).toBe(5);
+    await expect(store.put(["c"], "n", 0, { expectedVersion: 1 })).rejects.toMatchObject({ code: "CONFLICT" });
+    expect(await store.clearNamespace(["n"])).toBe(20);
+    await store.close();
   });
 
   test("C2, B13: a watch sees what another process saves, and LISTEN stays on no connection of the pooler's", async () => {

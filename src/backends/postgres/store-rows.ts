@@ -11,8 +11,8 @@ import type { TextRow } from "./ask.ts";
 import { conditionSql, type Values } from "./store-conditions.ts";
 import { tsvectorOf } from "./store-words.ts";
 
-/** The server's clock, in milliseconds since 1970. */
-export const NOW_SQL = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+/** The server's clock, in milliseconds since 1970. A query of its own, so that it is asked once and not for every row. */
+export const NOW_SQL = "(SELECT floor(extract(epoch FROM now()) * 1000)::bigint)";
 
 export const ITEM_COLUMNS =
   "i.namespace, i.key, i.value, i.metadata, i.version, i.created_at, i.updated_at, i.expires_at";

@@ -83,13 +83,19 @@ function createWriteItems({ writeItems, items, itemVectors, itemWrites, itemFloo
       item_id bigint;
       is_repeated boolean[] := '{}';
     BEGIN
-      -- In one order, so that two batches never wait for each other.
-      FOR lock_key IN
-        SELECT DISTINCT hashtextextended('${items}' || n.namespace || E'\\x01' || n.key, 0)
-        FROM unnest(p_namespaces, p_keys) AS n (namespace, key) ORDER BY 1
-      LOOP
-        PERFORM pg_advisory_xact_lock(lock_key);
-      END LOOP;
+      -- A server has room for some thousand locks in all: a large batch takes one that keeps everybody else out.
+      IF cardinality(p_keys) > 50 THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended('${items}', 1));
+      ELSE
+        PERFORM pg_advisory_xact_lock_shared(hashtextextended('${items}', 1));
+        -- In one order, so that two batches never wait for each other.
+        FOR lock_key IN
+          SELECT DISTINCT hashtextextended('${items}' || n.namespace || E'\\x01' || n.key, 0)
+          FROM unnest(p_namespaces, p_keys) AS n (namespace, key) ORDER BY 1
+        LOOP
+          PERFORM pg_advisory_xact_lock(lock_key);
+        END LOOP;
+      END IF;
       now_ms := ${NOW};
       FOR at IN 1 .. cardinality(p_keys) LOOP
         is_repeated[at] := EXISTS (SELECT FROM ${itemWrites} w WHERE w.write_key = p_write_keys[at]);

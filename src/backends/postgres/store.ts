@@ -33,7 +33,8 @@ export function postgresqlStore(options: PostgresqlStoreOptions): Store {
   assertStoreOptions("postgresqlStore", options, { ...CONNECTION_OPTIONS, ...own });
   const checked = postgresStoreOptions(options);
   const load = async () => new (await import("./store-driver.ts")).PostgresStoreDriver(checked);
-  return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), options);
+  const { access } = checked.connection.settings;
+  return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), { ...options, access });
 }
 
 /** Everything a driver needs, with the defaults filled in. */
@@ -42,7 +43,7 @@ export function postgresStoreOptions(given: PostgresqlStoreOptions): PostgresSto
   const own = (options: PostgresqlConnectionOptions): PostgresqlConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, PostgresqlConnection, CONNECTION_OPTIONS, own);
   assertNames(schema, tablePrefix);
-  if (!vectorIndex) return { connection, schema, tablePrefix };
+  if (!vectorIndex || connection.settings.access === "read") return { connection, schema, tablePrefix };
   if (dimension !== undefined && dimension <= 2000)
     return { connection, schema, tablePrefix, indexedDimension: dimension };
   throw new StateError("INVALID_ARGUMENT", "vectorIndex needs the option dimension, of at most 2000");

@@ -95,6 +95,15 @@ async function exact(
 }
 
 /**
+ * How many candidates the index looks at before it answers. A filter may leave
+ * whole regions of the graph out, and what is near then lies further away.
+ */
+function effortFor({ condition, namespace }: Scope, limit: number): number {
+  const least = condition === undefined && namespace.length === 0 ? 200 : 400;
+  return Math.min(1000, Math.max(least, 4 * limit));
+}
+
+/**
  * The settings hold for the one transaction that the statement is. What comes
  * first is evaluated first, because the rest needs its row.
  */
@@ -107,7 +116,7 @@ async function throughIndex(
 ): Promise<readonly RankedItem[]> {
   const dims = vector.length;
   const values = new Values();
-  const effort = values.add(String(Math.min(1000, Math.max(200, 4 * limit))), "text");
+  const effort = values.add(String(effortFor(scope, limit)), "text");
   const query = values.add(textOf(vector), `${schema}.vector(${dims})`);
   const distance = `(v.vector::${schema}.vector(${dims})) OPERATOR(${schema}.<=>) ${query}`;
   const sql = `WITH settings AS MATERIALIZED (

@@ -4,7 +4,7 @@ import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, said } from "../.
 import { userMessage } from "../../state/message.ts";
 import { HOSTILE_IDS } from "../../testing/hostile-ids.ts";
 import { redisLogOptions } from "./checkpointer.ts";
-import { redisCheckpointer } from "./index.ts";
+import { redisCheckpointer, redisStore } from "./index.ts";
 import { ANNOUNCED_BEFORE_MS, CREATE_WITHIN_MS } from "./layout.ts";
 import { RedisLog } from "./log.ts";
 
@@ -48,6 +48,27 @@ await describeWithOwnRedis("a Redis cluster", () => {
       expect((await checkpointer.load("the copy"))?.messages).toHaveLength(2);
       for (const id of ids) expect(await checkpointer.delete(id)).toBe(true);
       expect(await checkpointer.listThreads()).toEqual(["the copy"]);
+    });
+
+    test("a store lies on one node, and every kind of call works", async () => {
+      await using store = redisStore({ url: cluster.url, library });
+      const entries = Array.from({ length: 40 }, (_, index) => ({
+        namespace: ["n", `${index % 4}`],
+        key: `${index}`,
+        value: { text: `walrus ${index}`, index },
+        embedding: [1, index],
+      }));
+      await store.putBatch(entries);
+      expect(await onItsNode("ZCARD", "holdfast:{store}:ids")).toBe(40);
+      expect(await store.list(["n"], { recursive: true, filter: { index: { $lt: 3 } } })).toHaveLength(3);
+      expect((await store.search(["n"], "walrus")).length).toBe(10);
+      expect((await store.searchByEmbedding(["n"], { query: [1, 39], limit: 1 }))[0]?.key).toBe("39");
+      expect((await store.update<{ index: number }>(["n", "0"], "0", () => ({ index: 100 })))?.version).toBe(2);
+      expect(await store.listNamespaces({ prefix: ["n"] })).toHaveLength(4);
+      expect(await store.clearNamespace(["n"], { recursive: true })).toBe(40);
+      expect(
+        await onItsNode("EXISTS", "holdfast:{store}:items", "holdfast:{store}:words", "holdfast:{store}:vectors"),
+      ).toBe(0);
     });
 
     test("a cluster client that is handed in is used, and stays open", async () => {

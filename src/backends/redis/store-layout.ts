@@ -59,9 +59,14 @@ function encodeBody({ value, metadata, fields, words }: PutChange): Buffer {
   const lengths = parts.map((part) => part.byteLength);
   if (metadata === undefined) lengths[1] = -1;
   const { counts, length } = words === undefined ? { counts: new Map<string, number>(), length: 0 } : countWords(words);
-  const lines = [...counts].map(([word, weight]) => `${word} ${Number(weight.toFixed(2))}/${length}\n`);
+  const lines = [...counts]
+    .slice(0, MOST_WORDS)
+    .map(([word, weight]) => `${word} ${Number(weight.toFixed(2))}/${length}\n`);
   return Buffer.concat([Buffer.from(`${lengths.join(" ")}\n`), ...parts, Buffer.from(lines.join(""))]);
 }
+
+/** Each is a member of a sorted set, and all are entered by one script: of a longer text, the first ones are found. */
+const MOST_WORDS = 2000;
 
 /** A record as it is read. */
 export interface Record {

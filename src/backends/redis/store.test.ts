@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { afterAll, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { failureOf } from "../../../test/failure-of.ts";
 import { clearPrefix, endClient, freshPrefix, IOREDIS, makeUser, NODE_REDIS } from "../../../test/redis/fixtures.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Store } from "../../store/store.ts";
@@ -9,6 +11,39 @@ import { redisStore } from "./store.ts";
 await describeWithService("redis", (url) => {
   const admin = new Redis(url);
   afterAll(() => admin.disconnect());
+
+  test("a right that is missing is found out before anything is written", async () => {
+    const prefix = freshPrefix();
+    const { user, url: userUrl } = await makeUser(admin, url, prefix);
+    await admin.call("ACL", ["SETUSER", user, "-zrem"]);
+    const store = redisStore({ url: userUrl, prefix });
+    expect(await failureOf(() => store.put(["a"], "k", 1))).toMatchObject({ code: "PERMISSION_DENIED" });
+    expect(await store.exists(["a"], "k")).toBe(false);
+    expect(await admin.keys(`${prefix}*`)).toEqual([]);
+    await store.close();
+    await admin.call("ACL", ["DELUSER", user]);
+  });
+
+  test("what was deleted, replaced or ended leaves nothing behind, words and vectors included", async () => {
+    const prefix = freshPrefix();
+    const store = redisStore({ url, prefix });
+    await store.putWithEmbedding(["a"], "k", { text: "one zebra" }, [1, 0]);
+    await store.put(["a"], "k", { text: "one okapi" }, { ttlSeconds: 0.05 });
+    await store.putWithEmbedding(
+      ["a"],
+      "deleted",
+      { text: "tapir" },
+      { embedding: [1, 0], metadata: { tag: "dugong" } },
+    );
+    await store.delete(["a"], "deleted");
+    await sleep(100);
+    await store.put(["a"], "last", 1, { index: false });
+    await store.delete(["a"], "last");
+    await store.close();
+    const left = (await admin.keys(`${prefix}*`)).map((key) => key.slice(prefix.length)).sort();
+    expect(left).toEqual(["{store}:floor", "{store}:writes", "{store}:written"]);
+    await clearPrefix(admin, prefix);
+  });
 
   for (const { name, make } of [IOREDIS, NODE_REDIS]) {
     testStore({

@@ -24,7 +24,8 @@ export function redisStore(options: RedisStoreOptions = {}): Store {
   assertStoreOptions("redisStore", options, { ...CONNECTION_OPTIONS, connection: "object", prefix: "string" });
   const checked = redisStoreOptions(options);
   const load = async () => new (await import("./store-driver.ts")).RedisStoreDriver(checked);
-  return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), options);
+  const { access } = checked.connection;
+  return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), { ...options, access });
 }
 
 /** Everything a driver needs, with the defaults filled in. */

@@ -33,7 +33,7 @@ import { assertTablePrefix } from "./options.ts";
  *   value, metadata (NULL: none)    JSON, as it was given
  *   value_fields, metadata_fields   what filters look at, where that is something else (NULL: the same)
  * <prefix>item_words     FTS5, rowid = items.id, a column for each class of words
- * <prefix>item_vectors   id (never used twice), item = items.id, dims, norm, vector. A row is never changed, so that a
+ * <prefix>item_vectors   id (never used twice), item = items.id, dims, vector. A row is never changed, so that a
  *                        process may keep what it read
  * <prefix>item_writes    the writes of the last ten minutes and what they answered: a repeated one is recognised
  * <prefix>item_floor     one row: the highest version that was taken out; new items start above it

@@ -50,10 +50,10 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
     ended: prepare(`SELECT i.id, i.version FROM ${items} i WHERE i.expires_at <= ? LIMIT ${PER_SWEEP}`),
     insertWords: prepare(`INSERT INTO ${itemWords} (rowid, text, label, before, after) VALUES (?, ?, ?, ?, ?)`),
     removeWords: prepare(`DELETE FROM ${itemWords} WHERE rowid = ?`),
-    insertVector: prepare(`INSERT INTO ${itemVectors} (item, dims, norm, vector) VALUES (?, ?, ?, ?)`),
+    insertVector: prepare(`INSERT INTO ${itemVectors} (item, dims, vector) VALUES (?, ?, ?)`),
     removeVector: prepare(`DELETE FROM ${itemVectors} WHERE item = ?`),
     vectorOf: prepare(`SELECT vector FROM ${itemVectors} WHERE item = ?`),
-    vectorById: prepare(`SELECT norm, vector FROM ${itemVectors} WHERE id = ?`),
+    vectorById: prepare(`SELECT vector FROM ${itemVectors} WHERE id = ?`),
     anyVector: prepare(`SELECT dims FROM ${itemVectors} LIMIT 1`),
     findWrite: prepare(`SELECT version, created_at, updated_at, expires_at FROM ${itemWrites} WHERE write_key = ?`),
     insertWrite: prepare(

@@ -28,7 +28,6 @@ export const storeV1 = ({ items, itemWords, itemVectors, itemWrites, itemFloor }
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   item INTEGER NOT NULL UNIQUE,
   dims INTEGER NOT NULL,
-  norm REAL NOT NULL,
   vector BLOB NOT NULL
 ) STRICT`,
   `CREATE TABLE ${itemWrites} (

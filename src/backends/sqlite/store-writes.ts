@@ -6,7 +6,6 @@ import {
   type WriteOutcome,
 } from "../../store/store-driver.ts";
 import { vectorToBytes } from "../../store/vector-bytes.ts";
-import { norm } from "../../store/vectors.ts";
 import { type ItemRow, idValues, orNull, toResult, type WriteRow } from "./store-rows.ts";
 import type { StoreStatements } from "./store-statements.ts";
 
@@ -58,7 +57,7 @@ function put(statements: StoreStatements, change: PutChange, found: ItemRow | un
     statements.removeVector.run(id);
   }
   if (words !== undefined) statements.insertWords.run(id, words.text, words.label, words.before, words.after);
-  if (vector !== undefined) statements.insertVector.run(id, vector.length, norm(vector), vectorToBytes(vector));
+  if (vector !== undefined) statements.insertVector.run(id, vector.length, vectorToBytes(vector));
   return { version, createdAt, updatedAt: now, expiresAt: expiresAt ?? undefined, repeated: false };
 }
 

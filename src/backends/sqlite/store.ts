@@ -28,7 +28,9 @@ export function sqliteStore(options: SqliteStoreOptions = {}): Store {
   assertTablePrefix(tablePrefix);
   const connection = connectionFor(TAKER, options, SqliteConnection, CONNECTION_OPTIONS, connectionOf);
   const load = async () => new (await import("./store-driver.ts")).SqliteStoreDriver({ connection, tablePrefix, now });
-  return new Store(new DeferredStoreDriver(storeFacts(connection.durability), load, connection.hold()), options);
+  const { access } = connection.settings;
+  const driver = new DeferredStoreDriver(storeFacts(connection.durability), load, connection.hold());
+  return new Store(driver, { ...options, access });
 }
 
 /** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */

@@ -43,7 +43,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   const failed = async ({ threadId, code, message }: ThreadFailure): Promise<void> => {
     totals.failed++;
     await progress.clear();
-    await note(`${threadId ?? "a thread"}\t${code}\t${message}`);
+    await note(`${threadId ?? "a thread"}  ${code}  ${message}`);
   };
   try {
     for await (const threadId of threadIds(from, given["pattern"] ?? "*", warnings)) {

@@ -41,13 +41,13 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     }
     if (failure !== undefined) {
       failed++;
-      await note(`${threadId}\t${failure.code}\t${failure.message}`);
+      await note(`${threadId}  ${failure.code}  ${failure.message}`);
     }
     await progress.show(() => `${plural(threads, "thread")} exported`);
   }
   for (const { threadId, code, message } of failuresOf(warnings)) {
     failed++;
-    await note(`${threadId ?? "a thread"}\t${code}\t${message}`);
+    await note(`${threadId ?? "a thread"}  ${code}  ${message}`);
   }
   await line(lastLine(threads, records));
   await progress.clear();

@@ -53,7 +53,7 @@ async function importFile(call: CommandCall, file: string): Promise<ExitCode> {
       });
       if (failure !== undefined) {
         totals.failed++;
-        await note(`${source.threadId}\t${failure.code}\t${failure.message}`);
+        await note(`${source.threadId}  ${failure.code}  ${failure.message}`);
       }
       await progress.show(() => `${plural(totals.imported, "thread")} imported`);
     }

@@ -48,6 +48,16 @@ export const answeringFaults: readonly CheckpointerFault[] = [
     ],
   },
   {
+    fault: "lists every thread, whatever it waits for",
+    checkpointer: (log, options) =>
+      new (class extends Checkpointer {
+        override listWithMetadata({ standing: _, ...rest }: ListThreadsOptions = {}): Promise<Page<ThreadSummary>> {
+          return super.listWithMetadata(rest);
+        }
+      })(log, options),
+    caughtBy: ["what a thread waits for is in its summary, and lists are narrowed by it"],
+  },
+  {
     fault: "takes open calls along into forks",
     checkpointer: (log, options) =>
       new (class extends Checkpointer {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { BaseCheckpointer, ListThreadsOptions } from "../../checkpoint/base-checkpointer.ts";
+import { assistantMessage } from "../../state/message.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
-import { conversation, growThread } from "./conversations.ts";
+import { conversation, growThread, withOpenCall } from "./conversations.ts";
 
 const IDS: readonly string[] = [
   ...[
@@ -136,6 +137,28 @@ export const findingThreadsCases: readonly CheckpointerCase[] = checkpointerCase
         cursor = page.cursor;
       } while (cursor !== undefined);
       assert.deepEqual(met.sort(), [...IDS].sort());
+    },
+  },
+  {
+    name: "what a thread waits for is in its summary, and lists are narrowed by it",
+    needs: ["listWithMetadata", "details"],
+    run: async ({ subject }) => {
+      await growThread(subject, "asked", 1);
+      await subject.save(withOpenCall(), "open");
+      await subject.save(conversation(1).withMessage(assistantMessage("yes?")), "answered");
+      const shown = await subject.listWithMetadata();
+      const standings = Object.fromEntries(shown.map(({ threadId, standing }) => [threadId, standing]));
+      assert.deepEqual(standings, {
+        asked: { unfinished: true },
+        open: { open: 1, unfinished: true },
+        answered: undefined,
+      });
+      const narrowed = await subject.listWithMetadata({ standing: "open" });
+      assert.deepEqual(
+        narrowed.map(({ threadId }) => threadId),
+        ["open"],
+      );
+      assert.equal((await subject.listWithMetadata({ standing: ["open", "unfinished"] })).length, 2);
     },
   },
 ]);

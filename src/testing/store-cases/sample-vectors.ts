@@ -37,11 +37,11 @@ function unit(vector: readonly number[]): number[] {
 
 export function cosineOf(a: readonly number[], b: readonly number[]): number {
   let [dot, aa, bb] = [0, 0, 0];
-  for (const [index, number] of a.entries()) {
-    const other = b[index] ?? 0;
-    dot += number * other;
-    aa += number * number;
-    bb += other * other;
+  for (let index = 0; index < a.length; index++) {
+    const [x, y] = [a[index] ?? 0, b[index] ?? 0];
+    dot += x * y;
+    aa += x * x;
+    bb += y * y;
   }
   return dot / Math.sqrt(aa * bb);
 }

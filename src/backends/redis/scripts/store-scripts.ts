@@ -2,6 +2,16 @@ import { type Script, script } from "./script.ts";
 
 /** The keys as store-layout.ts lists them, and what every write does with an item. */
 const NAMES = `
+-- A right that is missing must be found out before the first write: a script that fails is not undone.
+local function forbidden()
+  local needed = {{'hset', KEYS[1], '-', '-'}, {'hdel', KEYS[1], '-'}, {'zadd', KEYS[2], '0', '-'}, {'zrem', KEYS[2], '-'},
+    {'zrangebyscore', KEYS[6], '0', '0'}}
+  for _, command in ipairs(needed) do
+    if redis.acl_check_cmd and not redis.acl_check_cmd(unpack(command)) then
+      return redis.error_reply('NOPERM this user may not run ' .. command[1])
+    end
+  end
+end
 local items, ids, vectors, vids, words = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local ends, writes, written, floor = KEYS[6], KEYS[7], KEYS[8], KEYS[9]
 local HEAD = '^(%d+) (%d+) (%d+) (%d+) (%d+) (-?%d+) (%d+) (%d+)\\n'
@@ -18,7 +28,7 @@ local function isLive(item, now) return item and (item.finish == 0 or item.finis
 local function eachWord(record, act)
   local _, at, _, _, _, _, value, metadata, valueFields, metadataFields = string.find(record, HEAD)
   local from = at + 1 + value + math.max(0, metadata) + valueFields + metadataFields
-  for word, weight in string.gmatch(string.sub(record, from), '(%S+) ([^\\n]+)\\n') do act(word, weight) end
+  for word, weight in string.gmatch(string.sub(record, from), '([^ ]+) ([^\\n]+)\\n') do act(word, weight) end
 end
 local function take(id, item)
   eachWord(item.record, function (word, weight) redis.call('ZREM', words, word .. '\\1' .. id .. '\\2' .. weight) end)
@@ -46,6 +56,8 @@ end
  * "1" for a repeated one or "0", and "version created updated end" of each}.
  */
 export const WRITE_ITEMS: Script = script(`${NAMES}
+local denied = forbidden()
+if denied then return denied end
 local now = milliseconds()
 local remembered = tonumber(ARGV[1])
 local known = {}
@@ -187,7 +199,7 @@ return {from, unpack(answer)}
 
 /** ARGV  from, to, how many, not newer than. {"end" or where to go on, how many were taken out} */
 export const CLEAR_ITEMS: Script = script(`${NAMES}
-local fault = outOfStep()
+local fault = forbidden() or outOfStep()
 if fault then return fault end
 local now, count, before = milliseconds(), 0, tonumber(ARGV[4])
 local found = redis.call('ZRANGEBYLEX', ids, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])

@@ -1,0 +1,267 @@
+import {
+  BaseCheckpointSaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type DeltaChannelHistory,
+  getCheckpointId,
+  maxChannelVersion,
+  type PendingWrite,
+  type SerializerProtocol,
+  TASKS,
+} from "@langchain/langgraph-checkpoint";
+import { encodeMetadata } from "../../checkpoint/metadata.ts";
+import { assertCheckpointId, assertCheckpointNs, assertTaskId, assertThreadId } from "../../driver/ids.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
+import { invalid } from "../../driver/options.ts";
+import { type CheckpointSaver, graphThreadsOf } from "../../saver/checkpoint-saver.ts";
+import { graphThreadsIn } from "../../saver/graph-kind.ts";
+import type { GraphThreads } from "../../saver/graph-threads.ts";
+import { ListReader, listThread } from "../../saver/listing.ts";
+import type { Packed } from "../../saver/packed.ts";
+import { packValue } from "../../saver/packing.ts";
+import { packParts } from "../../saver/parts.ts";
+import { openCheckpoint } from "../../saver/reading.ts";
+import type { SavedCheckpoint } from "../../saver/saver.ts";
+import { Shadows } from "../../saver/shadows.ts";
+import type { ForeignReader } from "../../saver/unpacking.ts";
+import { replacesEarlier, writeIndex } from "../../saver/write-rules.ts";
+import type { Place } from "../../state/path.ts";
+import { channelRules, valueKey } from "./channels.ts";
+import { CustomValueReader, CustomValues } from "./custom-serde.ts";
+import { deltaHistory } from "./delta-history.ts";
+import { GraphValueReader, GraphValues, isLangChainObject } from "./values.ts";
+
+/** The part of LangGraph's config that says which checkpoint is meant. */
+interface Config {
+  readonly configurable?: Readonly<Record<string, unknown>>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface LangGraphSaverOptions {
+  /** A serialiser of your own; every value goes through it. @default LangGraph's, for messages; plain data is kept losslessly */
+  readonly serde?: SerializerProtocol;
+}
+
+/** LangGraph's checkpointer on any storage of this package. */
+export class LangGraphSaver extends BaseCheckpointSaver {
+  readonly #opening: OpenOnce<CheckpointSaver>;
+  readonly #shadows = new Shadows(isLangChainObject);
+  readonly #isCustom: boolean;
+  readonly #reader: ForeignReader;
+
+  constructor(open: () => Promise<CheckpointSaver>, options: LangGraphSaverOptions = {}) {
+    super(options.serde);
+    this.#opening = new OpenOnce(open);
+    this.#isCustom = options.serde !== undefined;
+    this.#reader = this.#isCustom ? new CustomValueReader(this.serde) : new GraphValueReader(this.serde);
+  }
+
+  /** The saver beneath: `prune`, `copyThread`, `deleteForRuns`, `listThreads`. */
+  saver(): Promise<CheckpointSaver> {
+    return this.#opening.get();
+  }
+
+  async close(): Promise<void> {
+    await (await this.#opening.opened())?.close();
+  }
+
+  override async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
+    const threadId = config.configurable?.["thread_id"];
+    if (threadId === undefined) return undefined;
+    assertThreadId(threadId);
+    const ns = nsOf(config);
+    const id = idOf(config);
+    const threads = await this.#threads();
+    const found = await threads.find(threadId as string, ns, id);
+    if (found === undefined) return undefined;
+    const saved = await openCheckpoint(threadId as string, found, { foreign: this.#reader });
+    return this.#tupleOf(threads, saved);
+  }
+
+  override async *list(config: Config, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { limit = Number.POSITIVE_INFINITY, before, filter = {} } = options;
+    const threads = await this.#threads();
+    const given = config.configurable?.["thread_id"];
+    if (given !== undefined) assertThreadId(given);
+    const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
+    const request = {
+      ...(config.configurable?.["checkpoint_ns"] !== undefined && { checkpointNs: nsOf(config) }),
+      ...(idOf(config) !== undefined && { checkpointId: idOf(config) as string }),
+      ...(before !== undefined && idOf(before) !== undefined && { before: idOf(before) as string }),
+      filter: Object.fromEntries(wanted),
+    };
+    let left = limit;
+    for await (const threadId of given === undefined ? graphThreadsIn(threads.context) : [given as string]) {
+      if (left <= 0) return;
+      const writer = threads.writer(threadId);
+      await writer.settled();
+      const bases = new Set<number>();
+      const entries = await threads.context.guard({ operation: "list", threadId }, () =>
+        listThread(threads.context, threadId, { ...request, limit: left }, bases),
+      );
+      left -= entries.length;
+      const reader = new ListReader(threads.context, writer, threadId, bases, { foreign: this.#reader });
+      for (const entry of entries) {
+        const saved = await reader.load(entry);
+        if (saved !== undefined) yield this.#tupleOf(threads, saved);
+      }
+    }
+  }
+
+  override async put(
+    config: Config,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<{ configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string } }> {
+    const threadId = threadOf("put", config);
+    const [ns, parentId] = [nsOf(config), idOf(config)];
+    const { id, channel_values, ...rest } = checkpoint;
+    assertCheckpointId(id);
+    const values = this.#values();
+    const parts = new Map(packParts(rest, "checkpoint", {}));
+    for (const [channel, value] of Object.entries(channel_values ?? {})) {
+      const place = { parent: { parent: ROOT, step: "channel_values" }, step: channel };
+      parts.set(valueKey(channel), values.pack(value, place));
+    }
+    const runId = metadata["run_id" as keyof CheckpointMetadata] ?? config.metadata?.["run_id"];
+    const kept = runId === undefined ? metadata : { ...metadata, run_id: runId };
+    const threads = this.#threads();
+    const text = encodeMetadata({ ...kept });
+    const ready = Promise.all(values.pending);
+    const operation = {
+      kind: "put" as const,
+      ns,
+      id,
+      parentId,
+      parts,
+      metadata: text,
+      createdAt: 0,
+      reconcile: channelRules(newVersions),
+    };
+    const opened = await threads;
+    await opened.put(threadId, { ...operation, createdAt: opened.context.now() }, metadata.source, ready);
+    return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } };
+  }
+
+  override async putWrites(config: Config, writes: PendingWrite[], taskId: string): Promise<void> {
+    const threadId = threadOf("putWrites", config);
+    const [ns, id] = [nsOf(config), idOf(config)];
+    if (id === undefined) throw invalid('putWrites() needs a "checkpoint_id" in config.configurable');
+    assertTaskId(taskId);
+    if (writes.length === 0) return;
+    const values = this.#values();
+    const packed = writes.map(([channel, value], position) => {
+      const place = { parent: { parent: undefined, step: "writes" }, step: String(channel) };
+      return {
+        channel: String(channel),
+        index: writeIndex(String(channel), position),
+        packed: values.pack(value, place),
+      };
+    });
+    const replaces = replacesEarlier(writes.map(([channel, value]) => [String(channel), value]));
+    const ready = Promise.all(values.pending);
+    const threads = await this.#threads();
+    await threads.putWrites(threadId, { kind: "writes", ns, id, taskId, replaces, writes: packed }, ready);
+  }
+
+  override async deleteThread(threadId: string): Promise<void> {
+    await (await this.saver()).deleteThread(threadId);
+  }
+
+  override async getDeltaChannelHistory(options: {
+    config: Config;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const { config, channels } = options;
+    if (channels.length === 0) return {};
+    const threadId = threadOf("getDeltaChannelHistory", config);
+    return deltaHistory(await this.#threads(), threadId, nsOf(config), idOf(config), channels, this.#reader);
+  }
+
+  async #threads(): Promise<GraphThreads> {
+    const threads = graphThreadsOf(await this.saver());
+    if (threads === undefined)
+      throw new TypeError("toLangGraphSaver() takes a CheckpointSaver, a Checkpointer or a URL");
+    return threads;
+  }
+
+  /** One way to pack the values of one call, at once. */
+  #values(): { readonly pack: (value: unknown, place: Place) => Packed; readonly pending: Promise<void>[] } {
+    if (this.#isCustom) {
+      const custom = new CustomValues(this.serde);
+      return { pack: (value) => custom.pack(value), pending: custom.pending };
+    }
+    const foreign = new GraphValues(this.serde);
+    const options = { foreign, shadows: this.#shadows };
+    return { pack: (value, place) => packValue(value, place, options), pending: foreign.pending };
+  }
+
+  async #tupleOf(threads: GraphThreads, saved: SavedCheckpoint): Promise<CheckpointTuple> {
+    const { threadId, checkpointNs, checkpointId, parentId, checkpointData, metadata, pendingWrites } = saved;
+    const data = checkpointData as Partial<Checkpoint>;
+    const checkpoint = {
+      channel_values: {},
+      channel_versions: {},
+      versions_seen: {},
+      ...data,
+      id: checkpointId,
+    } as Checkpoint;
+    if (parentId !== undefined && checkpoint.v < 4) await this.#addPendingSends(threads, checkpoint, saved, parentId);
+    const at = (id: string) => ({
+      configurable: { thread_id: threadId, checkpoint_ns: checkpointNs, checkpoint_id: id },
+    });
+    return {
+      config: at(checkpointId),
+      checkpoint,
+      metadata: { ...metadata } as CheckpointMetadata,
+      pendingWrites: pendingWrites.map(({ taskId, channel, value }) => [taskId, channel, value]),
+      ...(parentId !== undefined && { parentConfig: at(parentId) }),
+    };
+  }
+
+  /** Checkpoints of old versions of LangGraph have their sends among the writes of their parents. */
+  async #addPendingSends(
+    threads: GraphThreads,
+    checkpoint: Checkpoint,
+    { threadId, checkpointNs }: SavedCheckpoint,
+    parentId: string,
+  ): Promise<void> {
+    const found = await threads.find(threadId, checkpointNs, parentId);
+    const parent = found && (await openCheckpoint(threadId, found, { foreign: this.#reader }));
+    const sends = (parent?.pendingWrites ?? []).filter(({ channel }) => channel === TASKS).map(({ value }) => value);
+    const versions = Object.values(checkpoint.channel_versions);
+    checkpoint.channel_values[TASKS] = sends;
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
+  }
+}
+
+const ROOT: Place = { parent: undefined, step: "checkpoint" };
+
+function threadOf(method: string, config: Config): string {
+  const threadId = config.configurable?.["thread_id"];
+  if (threadId === undefined) {
+    throw invalid(
+      `${method}() needs a "thread_id" in config.configurable: graph.invoke(input, { configurable: { thread_id: "t1" } })`,
+    );
+  }
+  assertThreadId(threadId);
+  return threadId as string;
+}
+
+function nsOf(config: Config): string {
+  const ns = config.configurable?.["checkpoint_ns"] ?? "";
+  assertCheckpointNs(ns);
+  return ns as string;
+}
+
+function idOf(config: Config): string | undefined {
+  const id: unknown = getCheckpointId(config as Parameters<typeof getCheckpointId>[0]);
+  if (id === "") return undefined;
+  assertCheckpointId(id);
+  return id as string;
+}

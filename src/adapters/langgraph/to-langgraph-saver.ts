@@ -1,0 +1,20 @@
+import { openSaver } from "../../backends/open.ts";
+import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
+import { CheckpointSaver, saverOf } from "../../saver/checkpoint-saver.ts";
+import { LangGraphSaver, type LangGraphSaverOptions } from "./saver.ts";
+
+/**
+ * A LangGraph checkpointer on any storage of this package:
+ *
+ *     const graph = builder.compile({ checkpointer: toLangGraphSaver("sqlite:./graphs.db") });
+ *
+ * A URL is opened at the first use. A saver or a checkpointer stays yours to close.
+ */
+export function toLangGraphSaver(
+  target: CheckpointSaver | BaseCheckpointer | string,
+  options: LangGraphSaverOptions = {},
+): LangGraphSaver {
+  if (typeof target === "string") return new LangGraphSaver(() => openSaver(target), options);
+  const saver = target instanceof CheckpointSaver ? target : saverOf(target);
+  return new LangGraphSaver(async () => saver, options);
+}

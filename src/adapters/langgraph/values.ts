@@ -1,0 +1,147 @@
+import { types } from "node:util";
+import { load } from "@langchain/core/load";
+import { DeltaSnapshot, isDeltaSnapshot, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { LateText, type Packed, Packer } from "../../saver/packed.ts";
+import { type ForeignValues, type PackPart, tagged } from "../../saver/packing.ts";
+import type { ForeignReader } from "../../saver/unpacking.ts";
+import { refusal } from "../../state/immutable.ts";
+import type { Place } from "../../state/path.ts";
+import { assertKeptByJson } from "./json-losses.ts";
+
+/**
+ * How the values of a graph are written. Plain data goes through our own codec,
+ * which keeps Dates, BigInts, NaN and bytes and is deceived by nothing. Instances
+ * of LangChain's classes (messages) go through LangGraph's serialiser, so that
+ * they come back as what they were.
+ */
+export const LANGCHAIN_TAG = "lc";
+const DELTA_TAG = "delta";
+const REGEXP_TAG = "regexp";
+const ERROR_TAG = "error";
+
+const ERRORS: ReadonlyMap<unknown, new (message: string) => Error> = new Map(
+  [Error, TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError].map((made) => [
+    made.prototype,
+    made,
+  ]),
+);
+
+/** What a class instance may be to this package. */
+interface Instance {
+  readonly lg_name?: unknown;
+  readonly lc_serializable?: unknown;
+  readonly toJSON?: unknown;
+}
+
+export const isLangChainObject = (value: object): boolean => (value as Instance).lc_serializable === true;
+
+export class GraphValues implements ForeignValues {
+  readonly #serde: SerializerProtocol;
+  /** What must be over before the values can be written. */
+  readonly pending: Promise<void>[] = [];
+
+  constructor(serde: SerializerProtocol) {
+    this.#serde = serde;
+  }
+
+  pack(value: object, place: Place, pack: PackPart): Packed | undefined {
+    const { lg_name, toJSON } = value as Instance;
+    if (isDeltaSnapshot(value)) return tagged(DELTA_TAG, pack(value.value, "value"));
+    if (lg_name === "Send") return packSend(value as SendLike, pack);
+    if ((lg_name === "Command" || lg_name === "Overwrite") && typeof toJSON === "function") {
+      return pack(toJSON.call(value));
+    }
+    if (isLangChainObject(value)) return this.#packSerializable(value, place);
+    if (types.isRegExp(value)) return tagged(REGEXP_TAG, JSON.stringify([value.source, value.flags]));
+    if (types.isNativeError(value)) return packError(value);
+    // As LangGraph has it: an object of a class of yours is kept as plain data.
+    return typeof toJSON === "function" || isExotic(value) ? undefined : pack({ ...value });
+  }
+
+  #packSerializable(value: object, place: Place): LateText {
+    assertKeptByJson(value, place);
+    const late = new LateText();
+    const dumping = this.#serde.dumpsTyped(value).then(([type, bytes]) => {
+      const json = new TextDecoder().decode(bytes);
+      if (type !== "json" || json.startsWith('"'))
+        throw refusal(place, "what LangGraph's serialiser cannot write down");
+      late.text = `{"$":"${LANGCHAIN_TAG}","v":${json}}`;
+    });
+    // Whoever waits for the write hears of it.
+    dumping.catch(() => undefined);
+    this.pending.push(dumping);
+    return late;
+  }
+}
+
+interface SendLike {
+  readonly node: string;
+  readonly args: unknown;
+  readonly timeout?: unknown;
+}
+
+/** Comes back as plain data, which LangGraph takes for a Send. Its arguments often hold the whole state. */
+function packSend({ node, args, timeout }: SendLike, pack: PackPart): Packed {
+  const packer = new Packer().add('{"node":').add(pack(node, "node")).add(',"args":').add(pack(args, "args"));
+  if (timeout !== undefined) packer.add(',"timeout":').add(pack(timeout, "timeout"));
+  return packer.add("}").done();
+}
+
+/** The errors of the language, with their message and stack. Others would come back as something else. */
+function packError(error: Error): Packed | undefined {
+  const made = ERRORS.get(Object.getPrototypeOf(error));
+  const hasMore = Reflect.ownKeys(error).some((key) => key !== "message" && key !== "stack");
+  return made === undefined || hasMore
+    ? undefined
+    : tagged(ERROR_TAG, JSON.stringify([made.name, error.message, error.stack ?? ""]));
+}
+
+const isExotic = (value: object): boolean =>
+  ArrayBuffer.isView(value) ||
+  types.isAnyArrayBuffer(value) ||
+  types.isBoxedPrimitive(value) ||
+  types.isPromise(value) ||
+  types.isDate(value) ||
+  types.isMap(value) ||
+  types.isSet(value) ||
+  types.isWeakMap(value) ||
+  types.isWeakSet(value) ||
+  types.isGeneratorObject(value) ||
+  typeof (value as { [Symbol.iterator]?: unknown })[Symbol.iterator] === "function";
+
+/** Reads what `GraphValues` wrote. */
+export class GraphValueReader implements ForeignReader {
+  readonly #serde: SerializerProtocol;
+
+  constructor(serde: SerializerProtocol) {
+    this.#serde = serde;
+  }
+
+  reads(tag: string): boolean {
+    return tag === LANGCHAIN_TAG || tag === DELTA_TAG || tag === REGEXP_TAG || tag === ERROR_TAG;
+  }
+
+  /** The serialiser's own additions to JSON are marked with "lc":2. Without one, what it does is this `load`, after two more passes. */
+  async revive(_: string, json: string): Promise<unknown> {
+    return json.includes('"lc":2') ? this.#serde.loadsTyped("json", json) : load(json);
+  }
+
+  wrapper(tag: string): ((value: unknown) => unknown) | undefined {
+    switch (tag) {
+      case DELTA_TAG:
+        return (value) => new DeltaSnapshot(value);
+      case REGEXP_TAG:
+        return (value) => new RegExp(...(value as [string, string]));
+      case ERROR_TAG:
+        return reviveError;
+      default:
+        return undefined;
+    }
+  }
+}
+
+function reviveError(value: unknown): Error {
+  const [name, message, stack] = value as [string, string, string];
+  const made = [...ERRORS.values()].find((each) => each.name === name) ?? Error;
+  return Object.defineProperty(new made(message), "stack", { value: stack, writable: true, configurable: true });
+}

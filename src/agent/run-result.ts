@@ -1,0 +1,20 @@
+import type { RunResult } from "./events.ts";
+import { pendingInterrupts } from "./interrupts.ts";
+import type { Ending } from "./loop.ts";
+import type { RunContext } from "./run-context.ts";
+import { lastText } from "./run-error.ts";
+
+export function resultOf<Output>({ session, limits }: RunContext, { stopReason, output }: Ending): RunResult<Output> {
+  const text = lastText(session.state);
+  return {
+    text,
+    message: text,
+    state: session.state,
+    stopReason,
+    usage: limits.usage,
+    iterations: limits.iterations,
+    checkpointId: session.checkpointId,
+    output: output as Output | undefined,
+    interrupts: pendingInterrupts(session.state),
+  };
+}

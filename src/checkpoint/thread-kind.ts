@@ -1,0 +1,21 @@
+import { StateError } from "../errors.ts";
+import { openHeader, type RecordHeader, type ThreadFacts } from "./record.ts";
+import type { LogEntry } from "./thread-log.ts";
+
+/**
+ * A thread belongs to an agent or to a graph, from its first record on. Both lie
+ * side by side in one storage; what is asked of the one is not answered with the
+ * other.
+ */
+export const isGraphs = (thread: ThreadFacts | undefined): boolean => thread?.kind === "graph";
+
+/** Refuses a graph's thread where an agent's is wanted. */
+export function assertAgents(entry: LogEntry, header: RecordHeader = openHeader(entry)): void {
+  if (isGraphs(header.thread)) throw graphsThread();
+}
+
+export const graphsThread = (): StateError =>
+  new StateError(
+    "INVALID_ARGUMENT",
+    "the thread belongs to a graph and not to an agent; use a saver (saverOf(checkpointer)) for it, or give the agent a thread id of its own",
+  );

@@ -1,0 +1,79 @@
+import { StateError } from "../errors.ts";
+import { type Message, textOf } from "../state/message.ts";
+import type { BaseStore } from "../store/base-store.ts";
+import type { Namespace } from "../store/store-driver.ts";
+import { digest } from "./identity.ts";
+
+/** How far a thread was read for memories. It moves after the memories are stored: a crash in between reads twice, and twice changes nothing. */
+interface Position {
+  readonly count: number;
+  /** Of the last message that was read: after an edit of the history it no longer fits. */
+  readonly last: string;
+  /** How often the messages behind it could not be read in a row. */
+  readonly failures: number;
+}
+
+/** So often a batch is tried. After that it is left out, so that one message cannot end all remembering in its thread. */
+const MOST_FAILURES = 3;
+
+export class ReadingPosition {
+  readonly #store: BaseStore;
+  readonly #namespace: Namespace;
+  readonly #key: string | undefined;
+  #version = 0;
+  #failures = 0;
+
+  /** Without a thread there is nothing to come back to: each run is read from its beginning. */
+  constructor(store: BaseStore, namespace: Namespace, threadId: string | undefined) {
+    this.#store = store;
+    this.#namespace = [...namespace, "threads"];
+    // A thread's id may be longer than a key.
+    this.#key = threadId === undefined ? undefined : digest(threadId);
+  }
+
+  /** Where to go on reading. */
+  async find(messages: readonly Message[]): Promise<number> {
+    if (this.#key === undefined) return 0;
+    const item = await this.#store.getItem<Position>(this.#namespace, this.#key);
+    this.#version = item?.version ?? 0;
+    if (item === undefined) return 0;
+    const { count, last, failures } = item.value;
+    // The history was edited. Read from its beginning, it would bring back what somebody had forgotten on purpose.
+    if (count > messages.length || digestAt(messages, count) !== last) return startOfLastTurn(messages);
+    this.#failures = failures;
+    return count;
+  }
+
+  async moveTo(messages: readonly Message[], count: number): Promise<void> {
+    await this.#write({ count, last: digestAt(messages, count), failures: 0 });
+  }
+
+  /** Notes that the batch from `from` to `next` could not be read; says whether it is now left out for good. */
+  async failed(messages: readonly Message[], from: number, next: number): Promise<boolean> {
+    const isLast = this.#failures + 1 >= MOST_FAILURES;
+    const count = isLast ? next : from;
+    await this.#write({ count, last: digestAt(messages, count), failures: isLast ? 0 : this.#failures + 1 });
+    return isLast;
+  }
+
+  /** If another process was faster, its position stands. */
+  async #write(position: Position): Promise<void> {
+    if (this.#key === undefined) return;
+    try {
+      await this.#store.put(this.#namespace, this.#key, position, { expectedVersion: this.#version, index: false });
+    } catch (error) {
+      if (!StateError.is(error, "CONFLICT")) throw error;
+    }
+  }
+}
+
+const startOfLastTurn = (messages: readonly Message[]): number =>
+  Math.max(
+    0,
+    messages.findLastIndex(({ role }) => role === "user"),
+  );
+
+function digestAt(messages: readonly Message[], count: number): string {
+  const message = messages[count - 1];
+  return message === undefined ? "" : digest(`${message.role}\n${textOf(message)}`);
+}

@@ -1,0 +1,110 @@
+import { StateError } from "../errors.ts";
+import { type PartsDelta, partKey, partPath } from "./parts.ts";
+import type { PoolAdditions } from "./pool.ts";
+
+/** What a record of a graph's thread holds. */
+export interface GraphBody {
+  readonly pool: PoolAdditions;
+  /** Present where the record puts its checkpoint, anew or as a copy. */
+  readonly checkpoint?: CheckpointBody;
+  /** Calls of putWrites, in their order. */
+  readonly writes: readonly WriteCall[];
+}
+
+export interface CheckpointBody {
+  /** The position of the record whose parts these are a change of; 0 where they are all. */
+  readonly on: number;
+  readonly parts: PartsDelta;
+}
+
+export interface WriteCall {
+  readonly taskId: string;
+  /** Whether it replaces what its task wrote before. */
+  readonly replaces: boolean;
+  readonly writes: readonly StoredWrite[];
+}
+
+export interface StoredWrite {
+  readonly channel: string;
+  readonly index: number;
+  readonly text: string;
+}
+
+/**
+ * A line of JSON, then all texts one behind the other; the line tells their
+ * lengths. So no text is escaped, and none is parsed before somebody wants it.
+ */
+interface Line {
+  /** Lengths of the new elements. */
+  readonly e?: readonly number[];
+  readonly l?: readonly (readonly number[])[];
+  readonly on?: number;
+  readonly s?: readonly (readonly [...path: string[], length: number])[];
+  readonly d?: readonly (readonly string[])[];
+  readonly k?: readonly (readonly string[])[];
+  readonly w?: readonly (readonly [task: string, replaces: 0 | 1, ...writes: (string | number)[]])[];
+}
+
+export function encodeBody({ pool, checkpoint, writes }: GraphBody): Uint8Array {
+  const texts: string[] = [...pool.elements];
+  const calls = writes.map(({ taskId, replaces, writes: own }) => {
+    const fields = own.flatMap(({ channel, index, text }) => [channel, index, text.length]);
+    return [taskId, replaces ? 1 : 0, ...fields] as const;
+  });
+  const line: Line = {
+    ...(pool.elements.length > 0 && { e: pool.elements.map((text) => text.length) }),
+    ...(pool.lists.length > 0 && { l: pool.lists }),
+    ...(checkpoint !== undefined && lineOf(checkpoint)),
+    ...(calls.length > 0 && { w: calls }),
+  };
+  for (const [, text] of checkpoint?.parts.set ?? []) texts.push(text);
+  for (const { writes: own } of writes) for (const { text } of own) texts.push(text);
+  return Buffer.from(`${JSON.stringify(line)}\n${texts.join("")}`);
+}
+
+function lineOf({ on, parts }: CheckpointBody): Line {
+  return {
+    on,
+    s: parts.set.map(([key, text]) => [...partPath(key), text.length] as const),
+    ...(parts.removed.length > 0 && { d: parts.removed.map(partPath) }),
+    ...(parts.order !== undefined && { k: parts.order.map(partPath) }),
+  };
+}
+
+/** The record was proven by its checksum, so its line is one of ours. */
+export function decodeBody(body: Uint8Array, seq: number): GraphBody {
+  const whole = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  const end = whole.indexOf("\n");
+  let line: Line;
+  try {
+    line = JSON.parse(whole.slice(0, end)) as Line;
+  } catch (cause) {
+    throw new StateError("CORRUPT", `the body of record ${seq} is damaged`, { location: `record ${seq}`, cause });
+  }
+  let at = end + 1;
+  const take = (length: number): string => {
+    at += length;
+    return whole.slice(at - length, at);
+  };
+  const elements = (line.e ?? []).map(take);
+  const set = (line.s ?? []).map((each) => {
+    const path = each.slice(0, -1) as unknown as readonly [string];
+    return [partKey(path), take(each.at(-1) as number)] as const;
+  });
+  const writes = (line.w ?? []).map(([taskId, replaces, ...fields]) => {
+    const own: StoredWrite[] = [];
+    for (let field = 0; field < fields.length; field += 3) {
+      const [channel, index, length] = fields.slice(field, field + 3) as [string, number, number];
+      own.push({ channel, index, text: take(length) });
+    }
+    return { taskId, replaces: replaces === 1, writes: own };
+  });
+  const { on, d = [], k } = line;
+  const order = k === undefined ? {} : { order: k.map((path) => partKey(path as readonly [string])) };
+  const removed = d.map((path) => partKey(path as readonly [string]));
+  return {
+    pool: { elements, lists: line.l ?? [] },
+    writes,
+    ...(on !== undefined && { checkpoint: { on, parts: { set, removed, ...order } } }),
+  };
+}

@@ -1,0 +1,40 @@
+import type { CheckpointContext } from "../checkpoint/context.ts";
+import { everyThread } from "../checkpoint/finding.ts";
+import { openHeader } from "../checkpoint/record.ts";
+import type { LogEntry } from "../checkpoint/thread-log.ts";
+import { Warnings } from "../driver/warnings.ts";
+import { StateError } from "../errors.ts";
+
+/** Every thread of a graph. */
+export async function* graphThreadsIn(context: CheckpointContext): AsyncGenerator<string> {
+  const warnings = new Warnings();
+  for await (const { threadId, head } of everyThread(context, "listThreads", "", warnings)) {
+    if (isGraph(head)) yield threadId;
+  }
+}
+
+/** A damaged or newer header is that thread's trouble: whoever looks at the thread itself is told. */
+export function isGraph(entry: LogEntry): boolean {
+  try {
+    return openHeader(entry).thread?.kind === "graph";
+  } catch {
+    return false;
+  }
+}
+
+/** Refuses an agent's thread. One that is not there passes. */
+export async function assertGraphThread(
+  context: CheckpointContext,
+  operation: string,
+  threadId: string,
+): Promise<void> {
+  const tail = await context.call({ operation, threadId }, (log) => log.tail(threadId));
+  if (tail === undefined || openHeader(tail.entry).thread?.kind === "graph") return;
+  throw agentsThread();
+}
+
+export const agentsThread = (): StateError =>
+  new StateError(
+    "INVALID_ARGUMENT",
+    "the thread belongs to an agent and not to a graph; give the graph a thread id of its own, or use a Checkpointer",
+  );

@@ -1,0 +1,96 @@
+import type { CheckpointContext } from "../checkpoint/context.ts";
+import { decodeMetadata } from "../checkpoint/metadata.ts";
+import type { LogChain } from "../checkpoint/thread-log.ts";
+import { Epoch, type KnownCheckpoint, type KnownWrite } from "./epoch.ts";
+import { type CheckpointPlace, checkpointName, newestName, placeOf } from "./names.ts";
+import { joinParts } from "./parts.ts";
+import type { CheckpointInfo, SavedCheckpoint } from "./saver.ts";
+import type { ThreadWriter } from "./thread-writer.ts";
+import { Unpacker, type UnpackOptions } from "./unpacking.ts";
+import { inWriteOrder } from "./write-rules.ts";
+
+/** A checkpoint as it lies in an epoch, with everything that its values are made of. */
+export interface FoundCheckpoint {
+  readonly known: KnownCheckpoint;
+  readonly parts: ReadonlyMap<string, string>;
+  readonly writes: readonly KnownWrite[];
+  readonly epoch: Epoch;
+}
+
+/**
+ * One checkpoint in one round trip: what is new since this saver last looked,
+ * where the checkpoint lies in what it knows; else the checkpoint's own records.
+ */
+export async function findCheckpoint(
+  context: CheckpointContext,
+  writer: ThreadWriter,
+  threadId: string,
+  ns: string,
+  id: string | undefined,
+): Promise<FoundCheckpoint | undefined> {
+  await writer.settled();
+  return writer.alone(async () => {
+    if (isAtHand(writer.known, ns, id)) {
+      const epoch = await writer.fresh();
+      if (epoch === undefined) return undefined;
+      const newest = id ?? epoch.newestOf(ns);
+      const found = newest === undefined ? undefined : foundIn(epoch, { ns, id: newest });
+      if (found !== undefined) return found;
+    }
+    const name = id === undefined ? newestName(ns) : checkpointName(ns, id);
+    const chain = await context.call({ operation: "get", threadId }, (log) => log.readCheckpoint(threadId, name));
+    if (chain === undefined) return undefined;
+    return fromChain(writer, chain);
+  });
+}
+
+function isAtHand(epoch: Epoch | undefined, ns: string, id: string | undefined): boolean {
+  if (epoch === undefined) return false;
+  return id === undefined ? epoch.newestOf(ns) !== undefined : epoch.find({ ns, id }) !== undefined;
+}
+
+/** What was read is kept where it reaches to the tail: then the next put needs no read. */
+function fromChain(writer: ThreadWriter, chain: LogChain): FoundCheckpoint | undefined {
+  const epoch = Epoch.of(chain);
+  const last = chain.records.at(-1);
+  const place = last && placeOf(last);
+  if (last?.seq === chain.tail.seq) writer.adopt(epoch);
+  return place && foundIn(epoch, place);
+}
+
+export function foundIn(epoch: Epoch, place: CheckpointPlace): FoundCheckpoint | undefined {
+  const known = epoch.find(place);
+  return known && { known, parts: epoch.partsOf(known), writes: epoch.writesOf(place), epoch };
+}
+
+/** The values of a checkpoint. `unpacker` may be shared by checkpoints of one epoch. */
+export async function openCheckpoint(
+  threadId: string,
+  found: FoundCheckpoint,
+  options: UnpackOptions,
+  unpacker: Unpacker = new Unpacker(found.epoch.pool, options),
+): Promise<SavedCheckpoint> {
+  const { known, parts, writes } = found;
+  const values = await Promise.all([...parts].map(async ([key, text]) => [key, await unpacker.value(text)] as const));
+  const pendingWrites = await Promise.all(
+    inWriteOrder(writes).map(async ({ taskId, index, channel, text }) => ({
+      taskId,
+      index,
+      channel,
+      value: await unpacker.value(text),
+    })),
+  );
+  return { ...infoOf(threadId, known), checkpointData: joinParts(values), pendingWrites };
+}
+
+export const infoOf = (
+  threadId: string,
+  { ns, id, parentId, metadata, createdAt }: Omit<KnownCheckpoint, "seq" | "on" | "delta">,
+): CheckpointInfo => ({
+  threadId,
+  checkpointNs: ns,
+  checkpointId: id,
+  parentId,
+  metadata: metadata === undefined ? {} : decodeMetadata(metadata, "metadata"),
+  createdAt,
+});

@@ -1,0 +1,226 @@
+import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
+import type { CheckpointContext } from "../checkpoint/context.ts";
+import { LostRaces } from "../checkpoint/lost-races.ts";
+import { openHeader, type ThreadFacts } from "../checkpoint/record.ts";
+import type { LogRecord } from "../checkpoint/thread-log.ts";
+import { Epoch } from "./epoch.ts";
+import { agentsThread } from "./graph-kind.ts";
+import { type CheckpointPlace, checkpointName, placeOf } from "./names.ts";
+import { infoOf } from "./reading.ts";
+import type { CheckpointInfo } from "./saver.ts";
+import { sealKept } from "./sealing.ts";
+import type { ThreadWriter } from "./thread-writer.ts";
+
+export interface Removal {
+  /** Whether a checkpoint goes. `rank` counts from the newest of its namespace, which is 0. */
+  readonly removes: (info: CheckpointInfo, rank: number) => boolean;
+  /** Only counts. */
+  readonly dryRun?: boolean;
+}
+
+/** How many went, and whether the thread went with them. */
+export interface Removed {
+  readonly checkpoints: number;
+  readonly threads: number;
+}
+
+const NOTHING: Removed = { checkpoints: 0, threads: 0 };
+
+/** Everything that the newest records say of one checkpoint. */
+interface Kept extends CheckpointPlace {
+  readonly epoch: Epoch;
+}
+
+const PAGE = 500;
+const MOST_ATTEMPTS = 20;
+
+/**
+ * Takes checkpoints out of a thread: what stays is written anew behind the tail,
+ * as a new epoch, and with the last of it everything before goes. So whoever
+ * reads meanwhile finds the thread as it was, and nothing of what went is left.
+ */
+export async function removeCheckpoints(
+  context: CheckpointContext,
+  writer: ThreadWriter,
+  threadId: string,
+  removal: Removal,
+): Promise<Removed> {
+  await writer.settled();
+  return writer.alone(async () => {
+    for (const races = new LostRaces(context, "prune", threadId, MOST_ATTEMPTS); ; races.lost()) {
+      const removed = await attempt(context, threadId, removal);
+      writer.adopt(undefined);
+      if (removed !== undefined) return removed;
+    }
+  });
+}
+
+/** `undefined` when somebody wrote meanwhile. */
+async function attempt(context: CheckpointContext, threadId: string, removal: Removal): Promise<Removed | undefined> {
+  const records = await everyRecord(context, threadId);
+  const last = records?.at(-1);
+  if (records === undefined || last === undefined) return NOTHING;
+  if (openHeader(last).thread?.kind !== "graph") throw agentsThread();
+  const { generation } = records;
+  const all = keptOf(records, generation);
+  const going = goingOf(threadId, all, removal);
+  if (going.size === 0) return NOTHING;
+  const staying = all.filter((kept) => !going.has(kept));
+  const removed = { checkpoints: going.size, threads: staying.length === 0 ? 1 : 0 };
+  if (removal.dryRun === true) return removed;
+  if (staying.length === 0) {
+    const ifTail = { generation, seq: last.seq };
+    const outcome = await context.call({ operation: "prune", threadId }, (log) => log.remove(threadId, ifTail));
+    return outcome === "moved" ? undefined : removed;
+  }
+  return (await rewrite(context, threadId, records, staying)) ? removed : undefined;
+}
+
+type Records = readonly LogRecord[] & { readonly generation: string };
+
+async function everyRecord(context: CheckpointContext, threadId: string): Promise<Records | undefined> {
+  const pages: (readonly LogRecord[])[] = [];
+  let generation: string | undefined;
+  for (let before: number | undefined; ; ) {
+    const query = { limit: PAGE, ...(before !== undefined && { before }) };
+    const chain = await context.call({ operation: "prune", threadId }, (log) => log.readRecords(threadId, query));
+    const first = chain?.records[0];
+    if (chain === undefined || first === undefined) break;
+    // A thread that was made anew meanwhile is another one: what was read of the old one is nothing.
+    if (generation !== undefined && generation !== chain.generation) return everyRecord(context, threadId);
+    generation = chain.generation;
+    pages.unshift(chain.records);
+    before = first.seq;
+  }
+  return generation === undefined ? undefined : Object.assign(pages.flat(), { generation });
+}
+
+/** Every checkpoint, and every place that only has writes, as the newest epoch that knows it has it; in the order of the records. */
+function keptOf(records: readonly LogRecord[], generation: string): readonly Kept[] {
+  const epochs: Epoch[] = [];
+  let open: Epoch | undefined;
+  let base = 0;
+  for (const record of records) {
+    if (open === undefined || record.base !== base) {
+      open = new Epoch(generation);
+      epochs.push(open);
+      base = record.base;
+    }
+    open.take(record);
+  }
+  const newest = new Map<string, Kept>();
+  for (const epoch of epochs) {
+    for (const place of epoch.places()) newest.set(checkpointName(place.ns, place.id), { ...place, epoch });
+  }
+  return [...newest.values()].sort((a, b) => putAt(a) - putAt(b));
+}
+
+const putAt = ({ epoch, ns, id }: Kept): number => epoch.find({ ns, id })?.seq ?? Number.POSITIVE_INFINITY;
+
+function goingOf(threadId: string, all: readonly Kept[], removal: Removal): ReadonlySet<Kept> {
+  const going = new Set<Kept>();
+  const ranks = new Map<string, number>();
+  const byId = [...all].sort((a, b) => (a.id > b.id ? -1 : 1));
+  for (const kept of byId) {
+    const known = kept.epoch.find(kept);
+    if (known === undefined) continue;
+    const rank = ranks.get(kept.ns) ?? 0;
+    ranks.set(kept.ns, rank + 1);
+    if (removal.removes(infoOf(threadId, known), rank)) going.add(kept);
+  }
+  return withoutNeeded(threadId, all, going);
+}
+
+/**
+ * LangGraph keeps the values of delta channels in the writes of a checkpoint's
+ * ancestors, back to the last snapshot, and counts in the metadata how far that
+ * is. What a checkpoint that stays needs of them stays, too.
+ */
+function withoutNeeded(threadId: string, all: readonly Kept[], going: Set<Kept>): ReadonlySet<Kept> {
+  const byName = new Map(all.map((kept) => [checkpointName(kept.ns, kept.id), kept]));
+  for (const staying of all.filter((kept) => !going.has(kept))) {
+    let at: Kept | undefined = staying;
+    while (at !== undefined) {
+      going.delete(at);
+      const needed: Kept | undefined = byName.get(neededBy(threadId, at) ?? "");
+      at = needed !== undefined && going.has(needed) ? needed : undefined;
+    }
+  }
+  return going;
+}
+
+/** The name of the parent, where values of this checkpoint lie in its writes. */
+function neededBy(threadId: string, { epoch, ns, id }: Kept): string | undefined {
+  const known = epoch.find({ ns, id });
+  if (known?.parentId === undefined) return undefined;
+  const counters = infoOf(threadId, known).metadata["counters_since_delta_snapshot"];
+  const counts = typeof counters === "object" && counters !== null && Object.keys(counters).length > 0;
+  return counts ? checkpointName(ns, known.parentId) : undefined;
+}
+
+/** False when somebody wrote meanwhile. What was appended by then is a copy of what is there. */
+async function rewrite(
+  context: CheckpointContext,
+  threadId: string,
+  records: Records,
+  staying: readonly Kept[],
+): Promise<boolean> {
+  const { maxRecordBytes } = context.log.capabilities;
+  const { tail, thread, greatest } = endOf(records);
+  const epoch = new Epoch(records.generation);
+  Object.assign(epoch, { base: tail + 1, tail, head: 0, thread, greatest });
+  const newest = newestIds(staying);
+  let batch: LogRecord[] = [];
+  let bytes = 0;
+  for (const [index, kept] of staying.entries()) {
+    const record = sealKept(context, epoch, kept, newest.get(kept.ns) === kept.id);
+    if (bytes + record.body.byteLength > maxRecordBytes || batch.length === MOST_RECORDS) {
+      if (!(await append(context, threadId, records.generation, batch))) return false;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(record);
+    bytes += record.body.byteLength;
+    if (index === staying.length - 1) return append(context, threadId, records.generation, batch, tail + 1);
+  }
+  return true;
+}
+
+/** What the new epoch goes on from. The greatest id stays known, so that a smaller one is always looked for. */
+function endOf(records: readonly LogRecord[]): { tail: number; thread: ThreadFacts; greatest: string } {
+  let greatest = "";
+  let [tail, thread]: [number, ThreadFacts] = [0, { kind: "graph" }];
+  for (const record of records) {
+    const header = openHeader(record);
+    const id = header.graph?.greatest ?? placeOf(record, header)?.id ?? "";
+    if (id > greatest) greatest = id;
+    [tail, thread] = [record.seq, header.thread ?? thread];
+  }
+  return { tail, thread, greatest };
+}
+
+function newestIds(staying: readonly Kept[]): ReadonlyMap<string, string> {
+  const newest = new Map<string, string>();
+  for (const { ns, id, epoch } of staying) {
+    if (epoch.find({ ns, id }) !== undefined && id > (newest.get(ns) ?? "")) newest.set(ns, id);
+  }
+  return newest;
+}
+
+async function append(
+  context: CheckpointContext,
+  threadId: string,
+  generation: string,
+  [record, ...more]: readonly LogRecord[],
+  dropBelow?: number,
+): Promise<boolean> {
+  if (record === undefined) return true;
+  const request = {
+    generation,
+    expected: record.seq - 1,
+    record,
+    ...(more.length > 0 && { more }),
+    ...(dropBelow !== undefined && { dropBelow }),
+  };
+  const outcome = await context.call({ operation: "prune", threadId }, (log) => log.append(threadId, request));
+  return outcome.appended || outcome.occupant?.writeId === record.writeId;
+}

@@ -1,0 +1,28 @@
+import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type LangGraphSaver, toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
+import type { SaverPlace } from "../saver/saver-places.ts";
+
+/**
+ * LangGraph's own validation suite, all 726 of its tests. The suite skips a test for
+ * savers that it knows by name; ours has a name of its own, so that it skips nothing.
+ */
+export function validate(name: string, makePlace: () => Promise<SaverPlace>): void {
+  // The suite takes the test runner from the global object.
+  Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it });
+  const places = new WeakMap<LangGraphSaver, SaverPlace>();
+  const initializer = {
+    checkpointerName: `holdfast ${name}`,
+    createCheckpointer: async () => {
+      const place = await makePlace();
+      const saver = toLangGraphSaver(place.open());
+      places.set(saver, place);
+      return saver;
+    },
+    destroyCheckpointer: async (saver: LangGraphSaver) => {
+      await places.get(saver)?.cleanup();
+    },
+  };
+  specTest(initializer);
+  deltaChannelHistoryTests(initializer);
+}

@@ -1,0 +1,4 @@
+import { localPlace } from "./saver-places.ts";
+import { proveSaver } from "./saver-suite.ts";
+
+proveSaver("file", () => localPlace("file"), 200);

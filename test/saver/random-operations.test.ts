@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
+import { CheckpointSaver } from "../../src/saver/checkpoint-saver.ts";
+import { seed } from "../property-seed.ts";
+import { runRandomly } from "./random-operations.ts";
+
+const OPERATIONS = 1500;
+
+test.each([
+  ["with the usual slack", 256 * 1024],
+  ["with a new base whenever it may be", 0],
+  ["with a new base now and then", 8 * 1024],
+])("%s, two savers over one log never differ from the model", async (_, slackBytes) => {
+  console.log(`random operations use HOLDFAST_SEED=${seed}`);
+  const log = new MemoryLog();
+  const counts = await runRandomly({
+    seed,
+    operations: OPERATIONS,
+    open: () => new CheckpointSaver({ log, slackBytes, now: () => 0 }),
+    now: () => 0,
+  });
+  for (const [what, count] of Object.entries(counts)) expect(count, what).toBeGreaterThan(5);
+});

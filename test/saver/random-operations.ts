@@ -1,0 +1,299 @@
+import { StateError } from "../../src/errors.ts";
+import type { PutRequest, PutWritesRequest, SavedCheckpoint, Saver } from "../../src/saver/saver.ts";
+import { ReferenceSaver } from "../../src/testing/broken-savers/reference-saver.ts";
+import { assertSame } from "../../src/testing/same-value.ts";
+import { type SeededRandom, seededRandom } from "../processes/seeded-random.ts";
+
+export interface RandomRun {
+  readonly seed: number;
+  readonly operations: number;
+  /** A saver on the storage under test, with nothing in its memory. */
+  readonly open: () => Saver;
+  readonly now: () => number;
+  /** Called before every operation; may cut a wire or kill a server. What fails is made again until it succeeds. */
+  readonly disturb?: (operation: number) => Promise<void> | void;
+}
+
+export interface RunCounts {
+  upserts: number;
+  early: number;
+  late: number;
+  forks: number;
+  removals: number;
+  dropped: number;
+  reads: number;
+}
+
+const THREADS = ["t", "u/1", "é"];
+const NAMESPACES = ["", "", "", "child", "child|a:1", "/"];
+const CHANNELS = ["messages", "plan", "n", "__interrupt__", "__error__"];
+
+/**
+ * Two savers over one log and a model in Maps are given the same operations, at
+ * random, and must never differ: writes before their put, ids put anew, ids older
+ * than the newest, forks, caches dropped, histories pruned.
+ */
+export async function runRandomly({ seed, operations, open, now, disturb }: RandomRun): Promise<RunCounts> {
+  const random = seededRandom(seed);
+  const model = new ReferenceSaver({ now });
+  const savers = [open(), open()];
+  const counts: RunCounts = { upserts: 0, early: 0, late: 0, forks: 0, removals: 0, dropped: 0, reads: 0 };
+  const story = new Story(random);
+  for (let step = 0; step < operations; step++) {
+    await disturb?.(step);
+    const which = random.below(savers.length);
+    if (random.below(40) === 0) {
+      savers[which] = open();
+      counts.dropped++;
+    }
+    const saver = savers[which] as Saver;
+    const other = savers[1 - which] as Saver;
+    try {
+      await one({ random, story, model, saver, other, counts });
+    } catch (cause) {
+      throw new Error(`seed ${seed}, operation ${step}: ${String(cause)}`, { cause });
+    }
+  }
+  for (const saver of savers) await compareAll(model, saver);
+  return counts;
+}
+
+interface Turn {
+  readonly random: SeededRandom;
+  readonly story: Story;
+  readonly model: ReferenceSaver;
+  readonly saver: Saver;
+  readonly other: Saver;
+  readonly counts: RunCounts;
+}
+
+async function one({ random, story, model, saver, other, counts }: Turn): Promise<void> {
+  const kind = random.below(100);
+  if (kind < 40) {
+    const put = story.put(counts);
+    await both(model, saver, (each) => each.put(put));
+  } else if (kind < 62) {
+    const writes = story.writes(counts);
+    await both(model, saver, (each) => each.putWrites(writes));
+  } else if (kind < 70) {
+    // Both at once, by two savers: about different checkpoints, so that their order does not matter.
+    const put = story.put(counts);
+    const writes = story.writes(counts, put.checkpointId);
+    await model.put(put);
+    await model.putWrites(writes);
+    await Promise.all([insisting(() => saver.put(put)), insisting(() => other.putWrites(writes))]);
+  } else if (kind < 88) {
+    counts.reads++;
+    const request = story.get();
+    assertSame(plain(await saver.get(request)), plain(await model.get(request)), `get ${JSON.stringify(request)}`);
+  } else if (kind < 96) {
+    counts.reads++;
+    const request = story.list();
+    const load = async (each: Saver) =>
+      Promise.all((await each.listCheckpoints(request)).map(async (listed) => plain(await listed.load())));
+    assertSame(await load(saver), await load(model), `list ${JSON.stringify(request)}`);
+  } else {
+    counts.removals++;
+    await remove(random, story, model, saver);
+  }
+}
+
+async function remove(random: SeededRandom, story: Story, model: Saver, saver: Saver): Promise<void> {
+  const threadId = story.thread();
+  const kind = random.below(8);
+  if (kind === 0) {
+    assertSame(await saver.deleteThread(threadId), await model.deleteThread(threadId), "deleteThread");
+    story.forget(threadId);
+  } else if (kind < 4) {
+    const request = { threadId, keepLast: 1 + random.below(6) };
+    assertSame(await saver.prune(request), await model.prune(request), "prune");
+  } else {
+    const request = { threadId, runIds: [`run ${random.below(5)}`] };
+    assertSame(await saver.deleteForRuns(request), await model.deleteForRuns(request), "deleteForRuns");
+  }
+}
+
+async function both(model: Saver, saver: Saver, call: (saver: Saver) => Promise<void>): Promise<void> {
+  await call(model);
+  await insisting(() => call(saver));
+}
+
+/** A saver whose thread was deleted by the other one is told once; then the thread begins anew. */
+async function insisting(call: () => Promise<void>): Promise<void> {
+  try {
+    await call();
+  } catch (error) {
+    if (!StateError.is(error, "CONFLICT") || !error.message.includes("was deleted")) throw error;
+    await call();
+  }
+}
+
+async function compareAll(model: Saver, saver: Saver): Promise<void> {
+  for (const threadId of THREADS) {
+    const load = async (each: Saver) =>
+      Promise.all((await each.listCheckpoints({ threadId })).map(async (listed) => plain(await listed.load())));
+    assertSame(await load(saver), await load(model), `all of ${threadId}`);
+    for (const checkpointNs of new Set(NAMESPACES)) {
+      const request = { threadId, checkpointNs };
+      assertSame(plain(await saver.get(request)), plain(await model.get(request)), JSON.stringify(request));
+    }
+  }
+}
+
+/** Without what is frozen on one side and not on the other. */
+const plain = (found: SavedCheckpoint | undefined): unknown =>
+  found && { ...found, createdAt: 0, pendingWrites: [...found.pendingWrites] };
+
+/** What happens: ids that mostly grow, lists that mostly grow, and the exceptions. */
+class Story {
+  readonly #random: SeededRandom;
+  readonly #ids = new Map<string, string[]>();
+  readonly #early = new Map<string, string[]>();
+  readonly #lists = new Map<string, string[]>();
+  #clock = 1000;
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  thread(): string {
+    return this.#pick(THREADS);
+  }
+
+  forget(threadId: string): void {
+    for (const key of this.#ids.keys()) if (key.startsWith(`${threadId} `)) this.#ids.delete(key);
+  }
+
+  put(counts: RunCounts): PutRequest {
+    const { threadId, checkpointNs, key } = this.#place();
+    const ids = this.#known(key);
+    const early = this.#early.get(key) ?? [];
+    const kind = this.#random.below(20);
+    let checkpointId: string;
+    if (kind === 0 && ids.length > 0) {
+      checkpointId = this.#pick(ids);
+      counts.upserts++;
+    } else if (kind < 4 && early.length > 0) {
+      checkpointId = early.shift() ?? "";
+    } else checkpointId = this.#newId(kind === 19);
+    const parentId = this.#parent(ids, counts);
+    ids.push(checkpointId);
+    return {
+      threadId,
+      checkpointNs,
+      checkpointId,
+      checkpointData: this.#data(key),
+      ...(parentId !== undefined && { parentId }),
+      metadata: { run_id: `run ${this.#random.below(5)}`, step: this.#random.below(3) },
+    };
+  }
+
+  writes(counts: RunCounts, not = ""): PutWritesRequest {
+    const { threadId, checkpointNs, key } = this.#place();
+    const ids = this.#known(key).filter((id) => id !== not);
+    const kind = this.#random.below(10);
+    let checkpointId = ids.at(-1);
+    if (kind === 0 || checkpointId === undefined) {
+      checkpointId = this.#newId(false);
+      this.#early.set(key, [...(this.#early.get(key) ?? []), checkpointId]);
+      counts.early++;
+    } else if (kind < 4) {
+      checkpointId = this.#pick(ids);
+      counts.late++;
+    }
+    const writes = Array.from(
+      { length: 1 + this.#random.below(3) },
+      () => [this.#pick(CHANNELS), this.#value(key)] as const,
+    );
+    return { threadId, checkpointNs, checkpointId, taskId: `task ${this.#random.below(4)}`, writes };
+  }
+
+  get() {
+    const { threadId, checkpointNs, key } = this.#place();
+    const ids = this.#known(key);
+    const kind = this.#random.below(10);
+    if (kind < 5 || ids.length === 0) return { threadId, checkpointNs };
+    return { threadId, checkpointNs, checkpointId: kind === 9 ? "not there" : this.#pick(ids) };
+  }
+
+  list() {
+    const { threadId, checkpointNs, key } = this.#place();
+    const ids = this.#known(key);
+    return {
+      threadId,
+      ...(this.#random.below(2) === 0 && { checkpointNs }),
+      ...(this.#random.below(2) === 0 && { limit: this.#random.below(5) }),
+      ...(this.#random.below(3) === 0 && ids.length > 0 && { before: this.#pick(ids) }),
+      ...(this.#random.below(3) === 0 && { filter: { step: this.#random.below(3) } }),
+    };
+  }
+
+  #place() {
+    const [threadId, checkpointNs] = [this.thread(), this.#pick(NAMESPACES)];
+    return { threadId, checkpointNs, key: `${threadId} ${checkpointNs}` };
+  }
+
+  #known(key: string): string[] {
+    const ids = this.#ids.get(key) ?? [];
+    this.#ids.set(key, ids);
+    return ids;
+  }
+
+  #newId(isOld: boolean): string {
+    this.#clock++;
+    return isOld ? `c0-${this.#random.below(1e6)}` : `c${String(this.#clock).padStart(8, "0")}`;
+  }
+
+  #parent(ids: readonly string[], counts: RunCounts): string | undefined {
+    const kind = this.#random.below(12);
+    if (kind === 0) return undefined;
+    if (kind < 3 && ids.length > 0) {
+      counts.forks++;
+      return this.#pick(ids);
+    }
+    return ids.at(-1);
+  }
+
+  #data(key: string): Record<string, unknown> {
+    const data: Record<string, unknown> = {
+      channel_values: { messages: this.#list(key), plan: this.#value(key), n: this.#random.below(3) },
+      channel_versions: { messages: this.#random.below(99), n: 1 },
+      step: this.#random.below(2),
+    };
+    if (this.#random.below(4) === 0) data["versions_seen"] = this.#random.below(2) === 0 ? {} : { node: { n: 1 } };
+    return data;
+  }
+
+  /** Mostly the list of before and one more; now and then cut, changed or another namespace's. */
+  #list(key: string): readonly string[] {
+    const list = this.#lists.get(key) ?? [];
+    this.#lists.set(key, list);
+    const kind = this.#random.below(30);
+    if (kind === 0) list.splice(0, this.#random.below(list.length + 1));
+    else if (kind === 1) list.reverse();
+    else if (kind === 2) return [...(this.#lists.get(this.#place().key) ?? [])];
+    else
+      list.push(`message ${this.#random.below(1e6)} ${"long enough to be shared ".repeat(1 + this.#random.below(4))}`);
+    if (list.length > 60) list.splice(0, 30);
+    return [...list];
+  }
+
+  #value(key: string): unknown {
+    switch (this.#random.below(6)) {
+      case 0:
+        return undefined;
+      case 1:
+        return { messages: [...(this.#lists.get(key) ?? [])], at: new Date(this.#random.below(1e6)) };
+      case 2:
+        return [{ args: { deep: [...(this.#lists.get(key) ?? [])].slice(0, 5) } }];
+      case 3:
+        return new Map([[this.#random.below(9), "x".repeat(this.#random.below(90))]]);
+      default:
+        return this.#random.below(5);
+    }
+  }
+
+  #pick<Item>(items: readonly Item[]): Item {
+    return items[this.#random.below(items.length)] as Item;
+  }
+}
