@@ -3,6 +3,7 @@ import { reasonOf } from "../internal/reason-of.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { openHeader, openRecord } from "./record.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { LogChain, LogRecord } from "./thread-log.ts";
 
 /** A record that is not what was written, or that should be there and is not. */
@@ -27,7 +28,8 @@ export interface ThreadVerdict {
 interface Link {
   readonly seq: number;
   readonly isBase: boolean;
-  readonly buildsOn: number;
+  /** `undefined` where it is whatever came before, as in a graph's thread. */
+  readonly buildsOn: number | undefined;
   readonly checkpointId: string | undefined;
   readonly fault: RecordFault | undefined;
 }
@@ -86,8 +88,10 @@ async function readPage(
 function linkOf(record: LogRecord): Link | undefined {
   const { seq, checkpointId } = record;
   try {
-    const { kind, buildsOn } = openRecord(record);
+    const { kind, buildsOn, thread } = openRecord(record);
     if (kind === "edit" || kind === "lease") return undefined;
+    // What a graph keeps is the saver's to read; the checksum says that it is what was written.
+    if (isGraphs(thread)) return { seq, isBase: kind === "base", buildsOn: undefined, checkpointId, fault: undefined };
     newMessagesOf(record);
     return { seq, isBase: kind === "base", buildsOn, checkpointId, fault: undefined };
   } catch (error) {
@@ -110,16 +114,18 @@ function lastKnown(record: LogRecord): Pick<Link, "isBase" | "buildsOn"> {
 /** Ascending: a state is lost from a damaged or missing record up to the next base. */
 function lostIn(links: readonly Link[], faults: RecordFault[]): readonly string[] {
   const lost: string[] = [];
-  let before: Link | undefined;
-  let isWhole = true;
-  for (const link of links) {
-    const { seq, isBase, buildsOn, checkpointId, fault } = link;
-    const isGap = fault === undefined && !isBase && before?.seq !== buildsOn;
-    if (isGap)
+  /** Whether the state as of each record can be rebuilt, by position. */
+  const wholes = new Map<number, boolean>();
+  let before = 0;
+  for (const { seq, isBase, buildsOn = before, checkpointId, fault } of links) {
+    const isGap = fault === undefined && !isBase && !wholes.has(buildsOn);
+    if (isGap) {
       faults.push({ seq, code: "CORRUPT", message: `record ${seq} builds on record ${buildsOn}, which is missing` });
-    isWhole = fault === undefined && !isGap && (isBase || isWhole);
+    }
+    const isWhole = fault === undefined && (isBase || wholes.get(buildsOn) === true);
+    wholes.set(seq, isWhole);
+    before = seq;
     if (!isWhole && checkpointId !== undefined) lost.push(checkpointId);
-    before = link;
   }
   return lost;
 }

@@ -9,6 +9,7 @@ import { type CheckpointerOptions, contextOf } from "../checkpoint/context.ts";
 import { PrefixLog } from "../checkpoint/prefix-log.ts";
 import type { ThreadLog } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
+import { saverOf } from "../saver/checkpoint-saver.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { growThread } from "../testing/checkpointer-cases/conversations.ts";
@@ -47,7 +48,7 @@ async function everything(storage: LocalStorage): Promise<unknown> {
   const found: Record<string, unknown> = {};
   for (const threadId of [...(await checkpointer.listThreads({ limit: 1000 }))].sort()) {
     const checkpoints: unknown[] = [];
-    for await (const { seq: _, ...summary } of checkpointer.history(threadId)) {
+    for await (const { seq: _, lease: _lease, ...summary } of checkpointer.history(threadId)) {
       checkpoints.push({
         ...summary,
         state: (await checkpointer.load(threadId, summary.checkpointId))?.toCheckpoint(),
@@ -179,6 +180,42 @@ test("17.4: what was saved since is added, and a thread that was edited or writt
     ]);
     expect((await holdfast(["copy", ...FROM_AND_TO, "--on-conflict", "skip"])).code).toBe(0);
     expect((await holdfast(["copy", ...FROM_AND_TO, "--on-conflict", "replace"])).code).toBe(0);
+    expect(await everything(to)).toEqual(await everything(from));
+  }));
+
+test("17.4: a graph's thread is copied as it is, and one that records were taken out of is reported and not copied", () =>
+  stores(memory, sqlite, async (from, to) => {
+    const saver = saverOf(from.open());
+    const put = { threadId: "graph", metadata: { tag: "x" } };
+    await saver.put({ ...put, checkpointId: "g1", checkpointData: { values: { messages: ["of badgers"] } } });
+    const writes: [string, unknown][] = [["messages", ["again"]]];
+    await saver.putWrites({ threadId: "graph", checkpointId: "g1", taskId: "t", writes });
+    const checkpointData = { values: { messages: ["of badgers", "again"] } };
+    await saver.put({ ...put, checkpointId: "g2", parentId: "g1", checkpointData });
+    stand(from, to);
+    expect((await holdfast(["copy", ...FROM_AND_TO])).code).toBe(0);
+    const copied = saverOf(to.open());
+    for (const checkpointId of ["g1", "g2"]) {
+      const place = { threadId: "graph", checkpointId };
+      expect(await copied.get(place)).toEqual(await saver.get(place));
+    }
+    expect((await to.open().verify("graph"))?.faults).toEqual([]);
+    await to.open().delete("graph");
+    await from.open().vacuum({ keepLast: 1 });
+    const { code, stderr } = await holdfast(["copy", ...FROM_AND_TO]);
+    expect([code, stderr]).toMatchObject([3, expect.stringContaining("belongs to a graph")]);
+    expect(await to.open().exists("graph")).toBe(false);
+  }));
+
+test("17.4: two copies at once are one copy", () =>
+  stores(memory, sqlite, async (from, to) => {
+    await growThread(from.open(), "t", 40);
+    stand(from, to, smallRecords);
+    const both = await Promise.all([holdfast(["copy", ...FROM_AND_TO]), holdfast(["copy", ...FROM_AND_TO])]);
+    expect(both.map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ""],
+      [0, ""],
+    ]);
     expect(await everything(to)).toEqual(await everything(from));
   }));
 

@@ -7,7 +7,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { plural, sizeText } from "../output/wording.ts";
 import { assertSame } from "../transfer/comparing.ts";
 import { failuresOf, ownFailure, type ThreadFailure, threadIds } from "../transfer/moving.ts";
-import { isPartOf, type OnConflict, type Placed, placeThread } from "../transfer/placing.ts";
+import { assertFits, isPartOf, type OnConflict, type Placed, placeThread } from "../transfer/placing.ts";
 import { Progress } from "../transfer/progress.ts";
 import { type SourceThread, threadOf } from "../transfer/source-thread.ts";
 
@@ -98,6 +98,7 @@ async function planned(to: CheckpointContext | undefined, source: SourceThread):
   if (to !== undefined && tail !== undefined && !(await isPartOf(to, source, tail))) {
     throw new StateError("CONFLICT", "the target has another thread of this id", { threadId });
   }
+  if (to !== undefined) assertFits(to, source);
   const rest = outline.slice(tail?.entry.seq ?? 0);
   const bytes = rest.reduce((sum, record) => sum + record.bytes, 0);
   return { outcome: rest.length === 0 ? "there already" : "copied", records: rest.length, bytes };

@@ -1,6 +1,6 @@
 import { encodeValue, type JsonValue } from "../../state/codec.ts";
 import { type Message, textOf } from "../../state/message.ts";
-import { standingOf } from "../../state/standing.ts";
+import { withStanding } from "../../state/standing.ts";
 import type { ToolExecution } from "../../state/state-fields.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
@@ -41,7 +41,7 @@ async function showPage(
     [
       ["thread", { id: threadId }],
       ["checkpoint", { id: checkpointId }],
-      ["standing", standingText(standingOf(state.fields))],
+      ["standing", standingText(withStanding(state.fields).standing)],
       ["messages", countText(messages.length)],
       ["tokens", `${countText(totals.inputTokens)} in, ${countText(totals.outputTokens)} out`],
     ],

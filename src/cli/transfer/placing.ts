@@ -67,12 +67,17 @@ export async function isPartOf(context: CheckpointContext, source: SourceThread,
 }
 
 /** Said before anything is written, so that no half of a thread is left behind. */
-function assertFits(context: CheckpointContext, { threadId, outline, ttlMs }: SourceThread): void {
+export function assertFits(context: CheckpointContext, { threadId, outline, ttlMs }: SourceThread): void {
   const { maxRecordBytes, ttl } = context.log.capabilities;
   const at = outline.findIndex(({ bytes }) => bytes > maxRecordBytes);
   if (at !== -1) {
     const message = `record ${outline[at]?.seq} has ${outline[at]?.bytes} bytes; the target takes ${maxRecordBytes}`;
     throw new StateError("TOO_LARGE", message, { threadId });
+  }
+  // What a graph's thread holds names other records by their positions, which cannot be told new ones.
+  if (outline.some(({ seq, isGraphs }, index) => isGraphs && seq !== index + 1)) {
+    const message = "it belongs to a graph, and records were taken out of it; such a thread cannot be copied yet";
+    throw new StateError("UNSUPPORTED", message, { threadId });
   }
   if (ttlMs !== undefined && !ttl) {
     throw new StateError("UNSUPPORTED", "it expires by itself, and the target cannot do that", {

@@ -1,6 +1,8 @@
 import { newMessagesOf } from "../../checkpoint/chain.ts";
+import { graphWordsOf } from "../../checkpoint/graph-words.ts";
 import { wordsToAppend } from "../../checkpoint/plan-record.ts";
 import { openRecord, sealRecord, type ThreadFacts } from "../../checkpoint/record.ts";
+import { isGraphs } from "../../checkpoint/thread-kind.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import type { OutlinedRecord } from "./source-thread.ts";
@@ -43,9 +45,14 @@ export function relocated(record: LogRecord, outline: readonly OutlinedRecord[],
   return sealRecord({
     ...record,
     ...place,
-    words: isContent ? wordsToAppend(log, newMessagesOf(record)) : undefined,
+    words: isContent ? wordsFor(log, record, thread) : undefined,
     fields: { ...fields, buildsOn, ...(facts !== undefined && { thread: facts }) },
   });
+}
+
+function wordsFor(log: ThreadLog, record: LogRecord, thread: ThreadFacts | undefined): string | undefined {
+  if (!isGraphs(thread)) return wordsToAppend(log, newMessagesOf(record));
+  return log.search === undefined || log.catchUp !== undefined ? undefined : graphWordsOf(record);
 }
 
 /** Nobody holds a lease there; its epoch counts on. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { openHeader, type RecordHeader } from "../../checkpoint/record.ts";
+import { isGraphs } from "../../checkpoint/thread-kind.ts";
 import type { LogChain, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 
@@ -13,6 +14,7 @@ export interface OutlinedRecord {
   readonly buildsOn: number;
   readonly writeId: string;
   readonly isCheckpoint: boolean;
+  readonly isGraphs: boolean;
   readonly bytes: number;
   readonly digest: string;
 }
@@ -37,7 +39,7 @@ export function digestOf({ writeId, checkpointId, names, metadata, body }: LogRe
 
 export function outlined(record: LogRecord): OutlinedRecord {
   const { seq, base, head, writeId, checkpointId, body } = record;
-  const { kind, buildsOn } = openHeader(record);
+  const { kind, buildsOn, thread } = openHeader(record);
   const bytes = body.byteLength;
   return {
     seq,
@@ -47,6 +49,7 @@ export function outlined(record: LogRecord): OutlinedRecord {
     buildsOn,
     writeId,
     isCheckpoint: checkpointId !== undefined,
+    isGraphs: isGraphs(thread),
     bytes,
     digest: digestOf(record),
   };
