@@ -1,6 +1,7 @@
+import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { holdfast, NOW } from "../../test/cli/fake-world.ts";
+import { holdfast, NOW, type Outcome } from "../../test/cli/fake-world.ts";
 import { type FilledStore, filledStore } from "../../test/cli/filled-stores.ts";
 import { hashedFiles } from "../../test/read-access/hashed-files.ts";
 import { sqliteCheckpointer } from "../backends/sqlite/index.ts";
@@ -8,9 +9,11 @@ import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { assistantMessage, userMessage } from "../state/message.ts";
 import { COMMANDS } from "./commands.ts";
+import { Ended } from "./world.ts";
 
 let store: FilledStore;
 let checkpointer: Checkpointer;
+let served: Promise<Outcome> | undefined;
 beforeEach(async () => {
   store = await filledStore("one");
   checkpointer = sqliteCheckpointer({ path: `${store.directory}/agents.db`, now: () => NOW });
@@ -142,7 +145,38 @@ test("17.1: lease show says who holds a thread, and a holder whose lease was bro
   expect(JSON.parse(stdout).lease).toBe(null);
 });
 
-test("17.1: token prints the token alone, and serve takes the entries it prints", async () => {
+test("17.1: serve takes the entries that token prints, lets in who has the token, and ends with 0", async () => {
+  const { stdout: token, stderr: entry } = await holdfast(["token"]);
+  const file = `${store.directory}/tokens.ndjson`;
+  await writeFile(file, entry);
+  const ending = new AbortController();
+  const found = new Promise<string>((resolve) => {
+    const onOutput = (text: string) => resolve(JSON.parse(text).url);
+    served = holdfast(["serve", store.url, "--port", "0", "--tokens", file, "-o", "ndjson"], {
+      signal: ending.signal,
+      onOutput,
+    });
+  });
+  const url = await found;
+  const shown = await holdfast(["threads", url, "-o", "id"], { env: { HOLDFAST_TOKEN: token.trim() } });
+  expect(shown).toEqual({ code: 0, stdout: "trip-1\n", stderr: "" });
+  expect((await holdfast(["threads", url])).code).toBe(7);
+  await writeFile(`${store.directory}/token`, token);
+  expect((await holdfast(["threads", url, "--token-file", `${store.directory}/token`, "-o", "id"])).stdout).toBe(
+    "trip-1\n",
+  );
+  ending.abort(new Ended("SIGINT"));
+  expect((await served)?.code).toBe(0);
+});
+
+test("17.1: tail -f ends by itself when its thread is deleted", async () => {
+  const shown = holdfast(["tail", "-f", store.url, "trip-1", "-o", "id"], {
+    onOutput: () => void checkpointer.delete("trip-1"),
+  });
+  expect((await shown).code).toBe(0);
+});
+
+test("17.1: token prints the token alone, and its entry elsewhere", async () => {
   const { stdout, stderr } = await holdfast(["token", "--scopes", "threads:read", "--tenant", "a"]);
   expect(stdout).toMatch(/^hf_[\w-]{43}\n$/);
   expect(JSON.parse(stderr)).toMatchObject({ scopes: ["threads:read"], tenant: "a" });

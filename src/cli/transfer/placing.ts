@@ -59,8 +59,8 @@ export async function placeThread(
 /** Whether what is there is the beginning of what comes, or all of it. */
 export async function isPartOf(context: CheckpointContext, source: SourceThread, tail: ThreadTail): Promise<boolean> {
   const { outline, edits } = source;
-  const { seq, writeId, header } = tail.entry;
-  if (seq > outline.length || outline[seq - 1]?.writeId !== writeId || header === "") return false;
+  const { seq, writeId } = tail.entry;
+  if (outline[seq - 1]?.writeId !== writeId) return false;
   // Where nothing was replaced or taken out since, a tail is proof of all that is before it.
   if ((openHeader(tail.entry).thread?.edits ?? 0) === edits) return true;
   return sameAs(context, source, seq);
