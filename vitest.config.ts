@@ -8,6 +8,9 @@ import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
 const MATRIX: readonly string[] = [
   "src/backends/oci/conformance.test.ts",
   "src/backends/oci/faults.test.ts",
+  "src/backends/oracle/conformance-checkpointer.test.ts",
+  "src/backends/oracle/grammar.test.ts",
+  "src/backends/oracle/processes.test.ts",
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/redis/conformance-node-redis.test.ts",
   "src/backends/redis/silent-cluster-nodes.test.ts",

@@ -10,13 +10,16 @@ import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
 import { type Plan, STEPS } from "./checkpointers.ts";
 import { benchErasing } from "./erasing.ts";
+import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
+import { benchOracle } from "./oracle.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchServer } from "./servers.ts";
+import { benchSlowStore } from "./slow-store.ts";
 import { benchStores } from "./stores.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
@@ -30,10 +33,13 @@ interface PartResult {
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
+  graphs: () => benchGraphs(),
   files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
+  overlap: ({ rounds }) => benchSlowStore({ rounds: Math.min(rounds, 3) }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),
+  oracle: () => benchOracle(),
   prompts: benchPromptCache,
   retrieval: benchRetrieval,
   s3: ({ seed }) => benchObjectStore(seed),

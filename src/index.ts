@@ -21,6 +21,7 @@ export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
+export type { WhenBusy } from "./agent/only-writer.ts";
 export type {
   ConversationPort,
   MemoryContext,

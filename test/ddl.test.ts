@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { INDEX_MARK, indexBody } from "../src/backends/opensearch/layout.ts";
+import { tableNames as oracleNames } from "../src/backends/oracle/layout.ts";
+import { checkpoints as oracleCheckpoints, versionTable as oracleVersions } from "../src/backends/oracle/parts.ts";
 import { tableNames as postgresNames } from "../src/backends/postgres/layout.ts";
 import {
   checkpoints as postgresCheckpoints,
@@ -19,16 +21,22 @@ const FOLDER = new URL("golden/ddl/", import.meta.url);
 
 const inSqlite = sqliteNames("holdfast_");
 const inPostgres = postgresNames("public", "holdfast_");
+const inOracle = oracleNames("HOLDFAST");
 
 const PARTS: readonly (readonly [name: string, part: Part])[] = [
   ["sqlite-checkpoints", sqliteCheckpoints(inSqlite)],
+  ["oracle-checkpoints", oracleCheckpoints(inOracle)],
   ["sqlite-store", sqliteStore(inSqlite)],
   ["postgres-store", postgresStore(inPostgres)],
   ["postgres-checkpoints", postgresCheckpoints(inPostgres)],
   ["postgres-partitioned-checkpoints", postgresCheckpoints(inPostgres, 2)],
 ];
 
-const TABLES = { sqlite: sqliteVersions(inSqlite), postgres: postgresVersions(inPostgres) };
+const TABLES = {
+  sqlite: sqliteVersions(inSqlite),
+  postgres: postgresVersions(inPostgres),
+  oracle: oracleVersions(inOracle),
+};
 
 /** Statements that a released version may have executed, by the name of their file. */
 const statements: Readonly<Record<string, readonly string[]>> = Object.fromEntries([

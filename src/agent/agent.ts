@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import type { Lease, LeaseOptions } from "../checkpoint/lease.ts";
+import type { LeaseOptions } from "../checkpoint/lease.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
@@ -11,16 +11,19 @@ import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
-import { asUserMessage } from "./assert-prompt.ts";
+import { asUserMessage, withId } from "./assert-prompt.ts";
 import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
 import { assertAnswerable, assertTools } from "./assert-tools.ts";
 import { assertDrainOptions, type DrainOptions, drainRuns, signalOf, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
 import { type AgentHooks, runAfter } from "./hooks.ts";
+import { Inbox } from "./inbox.ts";
 import { answerInterrupt, declineWaiting, type PersonAnswer } from "./interrupts.ts";
+import { heardBy, joinRun } from "./joining.ts";
 import { LimitGuard, type RunLimits } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
+import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS, type WhenBusy } from "./only-writer.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
 import { Prompt } from "./prompt.ts";
@@ -32,11 +35,13 @@ import {
   type RecoverReport,
   recoverThreads,
 } from "./recovering.ts";
+import { releaseAtExit } from "./release-at-exit.ts";
 import { Run } from "./run.ts";
 import type { AgentParts, RunContext } from "./run-context.ts";
 import { RunError } from "./run-error.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
 import { resultOf } from "./run-result.ts";
+import { sessionStorage } from "./session-storage.ts";
 import { withoutStopMark, withStopMark } from "./stop-mark.ts";
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
@@ -45,6 +50,7 @@ import type { Tool } from "./tool.ts";
 import { changedTools, withToolList } from "./tool-list.ts";
 import { readResultTool } from "./tool-result.ts";
 import { UnsavedThreads } from "./unsaved-threads.ts";
+import { leaveUnsettled, settleError, settleThread } from "./unsettled.ts";
 
 export interface CoreAgentOptions<Context = unknown> extends RunLimits {
   /** Resolved when the first run needs it. */
@@ -71,8 +77,17 @@ export interface CoreAgentOptions<Context = unknown> extends RunLimits {
   readonly outputSchema?: AnySchema;
   /** How often the model is asked again for an answer that does not fit. @default 2 */
   readonly maxOutputRepairs?: number;
-  /** Hold the thread's lease during each run, so that a second run waits or is refused at the start. @default false */
-  readonly lease?: boolean | LeaseOptions;
+  /**
+   * How a run holds its thread, so that no other run works on it at the same
+   * time: `ttlMs` after its last sign of life it counts as dead (15000), a second
+   * run waits `waitMs` for it (60000). `false` gives this up: two runs of one
+   * thread then work side by side until one of them gets `CONFLICT`. @default true
+   */
+  readonly lease?: boolean | Omit<LeaseOptions, "signal">;
+  /** What a run does whose thread another run has, unless it says so itself. @default "wait" */
+  readonly whenBusy?: WhenBusy;
+  /** How long a save that settles a call with effects is tried when the storage cannot be reached. @default 60000 */
+  readonly saveRetryMs?: number;
   /** @default Date.now */
   readonly now?: () => number;
 }
@@ -87,6 +102,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
   readonly #unsaved = new UnsavedThreads();
   #telemetry: Promise<Telemetry> | undefined;
   #draining = false;
+  #hasWarned = false;
 
   constructor(options: CoreAgentOptions<Context>) {
     this.#options = options;
@@ -111,8 +127,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
   run(prompt?: string | UserMessage["content"] | UserMessage, ...given: RunArguments<Context>): Run<Output> {
     const options: RunOptions<Context> = given[0] ?? {};
     assertRunOptions(options);
-    const message = prompt === undefined ? undefined : asUserMessage(prompt);
-    const needsThread = message === undefined;
+    const message = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
     const { declineWaiting: declines = false } = options;
     const opening: Opening["begin"] = async (context, adopt) => {
       const { session, parts } = context;
@@ -120,7 +135,8 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       if (declines !== false) session.change((state) => declineWaiting(state, reason, parts.now()));
       return begin(context, adopt, message);
     };
-    return this.#start(options, { needsThread, begin: opening });
+    const needsThread = message === undefined;
+    return this.#start(options, { needsThread, begin: opening, ...(message !== undefined && { message }) });
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
@@ -135,7 +151,8 @@ export class CoreAgent<Output = unknown, Context = unknown> {
         tools: parts.tools,
       });
       session.change(() => adopt(answered));
-      await session.save();
+      session.saveBeside();
+      return undefined;
     };
     return this.#start(options, { needsThread: true, begin: answer });
   }
@@ -148,7 +165,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     if (checkpointer === undefined) throw nothingToRecover();
     const begins: Opening["begin"] = (context, adopt) => begin(context, adopt, undefined);
     const run = (threadId: string): Run<Output> =>
-      this.#start({ threadId, context: options.context }, { needsThread: true, begin: begins });
+      this.#start({ threadId, context: options.context, whenBusy: "reject" }, { needsThread: true, begin: begins });
     return recoverThreads(checkpointer, options, { now: this.#fixed.now(), isDraining: () => this.#draining, run });
   }
 
@@ -157,6 +174,14 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     assertDrainOptions("drain()", options);
     this.#draining = true;
     await drainRuns(this.#active, options);
+  }
+
+  /**
+   * Writes down what a run could not save before it failed, once the storage is
+   * back. The next run of this process on that thread does so by itself.
+   */
+  async settle(error: RunError): Promise<void> {
+    await settleError(error);
   }
 
   #start(options: RunOptions, opening: Opening): Run<Output> {
@@ -187,40 +212,66 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     opening: Opening,
     emit: (event: RunEvent) => void,
   ): Promise<RunResult<Output>> {
-    const { threadId } = options;
-    const { checkpointer: open, lease } = this.#options;
+    const { threadId, signal } = options;
+    const { checkpointer: open, lease = true } = this.#options;
     if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
     if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
     const checkpointer = await open();
     assertCheckpointer(checkpointer, "Agent({ checkpointer })");
-    const execute = (held?: Lease): Promise<RunResult<Output>> =>
-      this.#execute(options, opening, emit, { checkpointer, threadId, ...(held !== undefined && { lease: held }) });
-    if (lease === undefined || lease === false) return execute();
-    const signal = options.signal === undefined ? {} : { signal: options.signal };
-    return checkpointer.withLease(threadId, execute, { ...signal, ...(lease === true ? {} : lease) });
+    await settleThread(checkpointer, threadId);
+    if (lease === false) {
+      const stored = await loadState(checkpointer, threadId);
+      return this.#execute(options, opening, emit, { checkpointer, threadId, stored });
+    }
+    const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
+    const whenBusy = options.whenBusy ?? this.#options.whenBusy ?? "wait";
+    if (whenBusy === "enqueue" && opening.message !== undefined) {
+      const joined = await joinRun(checkpointer, threadId, opening.message, emit);
+      if (joined !== undefined) return joined as RunResult<Output>;
+    }
+    const messageId = opening.message?.id;
+    const terms = {
+      whenBusy,
+      waitMs,
+      ttlMs,
+      owner,
+      signal,
+      emit,
+      messageId,
+      warn: () => this.#warnOfNoLease(emit),
+    };
+    return asOnlyWriter(checkpointer, threadId, terms, (place) => {
+      const result = this.#execute(options, opening, heardBy(place.turn, emit), place);
+      if (place.turn !== undefined) place.turn.result = result;
+      return result;
+    });
+  }
+
+  #warnOfNoLease(emit: (event: RunEvent) => void): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const what = "this checkpointer has no leases: runs of one thread wait for one another in this process only";
+    emit({ type: "warning", where: "lease", error: new StateError("UNSUPPORTED", what, { capability: "lease" }) });
   }
 
   async #execute(
     options: RunOptions,
     opening: Opening,
-    emit: (event: RunEvent) => void,
-    place: { checkpointer: BaseCheckpointer; threadId: string; lease?: Lease } | undefined,
+    show: (event: RunEvent) => void,
+    place: Place | undefined,
   ): Promise<RunResult<Output>> {
-    const stored = place && (await loadState(place.checkpointer, place.threadId));
+    const stored = place?.stored;
     if (stored === undefined && opening.needsThread) throw nothingToResume(options.threadId);
-    const session = new ThreadSession(
-      stored ?? AgentState.create(),
-      place &&
-        (async (state) => {
-          const { checkpointer, threadId, lease } = place;
-          const saved = { metadata: state.metadata, ...(lease !== undefined && { lease }) };
-          const checkpointId = await checkpointer.save(state, threadId, saved);
-          emit({ type: "checkpoint-saved", checkpointId });
-          return checkpointId;
-        }),
-    );
+    const { saveRetryMs } = this.#fixed;
+    const session = new ThreadSession(stored ?? AgentState.create(), place && sessionStorage(place), {
+      emit: show,
+      saveRetryMs,
+    });
+    if (place?.lease !== undefined) session.endWith(place.lease.signal);
+    const emit = (event: RunEvent): void => session.emit(event);
     const parts = await this.#parts(session);
     const budget = new TimeBudget(this.#options.timeBudgetMs);
+    const signal = signalOf(session.lost, options.signal, budget.spent);
     const context: RunContext = {
       parts,
       session,
@@ -229,48 +280,78 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
       runtime: options.context,
       isKept: place !== undefined,
-      signal: signalOf(place?.lease?.signal, options.signal, budget.spent),
+      signal,
+      modelSignal: signalOf(session.failed, signal),
+      inbox: new Inbox(),
       isDraining: () => this.#draining,
       progress: { spoken: "" },
       inFlight: new Map(),
       prompt: new Prompt(),
       emit,
     };
+    if (place?.turn !== undefined) place.turn.inbox = context.inbox;
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
-    const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options);
+    const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options, place);
     return parts.telemetry.span("run", { "holdfast.run": runId }, work).finally(() => budget.end());
   }
 
-  async #toTheEnd(context: RunContext, opening: Opening, options: RunOptions): Promise<RunResult<Output>> {
+  async #toTheEnd(
+    context: RunContext,
+    opening: Opening,
+    options: RunOptions,
+    place: Place | undefined,
+  ): Promise<RunResult<Output>> {
     const { session, parts, emit } = context;
+    let ending: Ending;
+    const forget = place?.riding === undefined ? undefined : releaseAtExit(() => session.release());
     try {
       await parts.hooks.beforeRun?.({ state: session.state, threadId: options.threadId });
       const changed = changedTools(session.state, this.#tools);
       if (changed !== undefined) emit({ type: "warning", where: "tools", error: new Error(changed) });
       const { metadata } = options;
-      await opening.begin(context, (state) => {
+      const ended = await opening.begin(context, (state) => {
         const listed = withToolList(withoutStopMark(state), this.#tools);
         return metadata === undefined ? listed : listed.withMetadata(metadata);
       });
-      const ending = await drive(context);
-      session.change((state) => withStopMark(state, ending.stopReason));
-      await session.save();
-      await this.#afterwards(context, ending);
-      emit({ type: "run-end", stopReason: ending.stopReason });
-      return resultOf<Output>(context, ending);
+      if (place?.isRepeated === true) await session.durable();
+      const reached = ended ?? (await drive(context));
+      session.change((state) => withStopMark(state, reached.stopReason));
+      await session.finish();
+      session.throwIfFailed();
+      ending = reached;
     } catch (error) {
-      const failure = StateError.is(error) ? error : asFailure(error);
-      // What was said so far is kept, however seldom the agent saves; if saving is what failed, that is the failure.
-      await session.save().catch(() => undefined);
-      throw new RunError(failure, session.state, context.progress.spoken);
+      throw await this.#failed(context, error, place);
+    } finally {
+      forget?.();
+      context.inbox.close();
     }
+    place?.turn?.end();
+    await this.#afterwards(context, ending);
+    emit({ type: "run-end", stopReason: ending.stopReason });
+    return resultOf<Output>(context, ending);
+  }
+
+  async #failed({ session, progress }: RunContext, error: unknown, place: Place | undefined): Promise<Error> {
+    const failure = StateError.is(error) ? error : asFailure(error);
+    if (place?.riding?.wasHeld === false && session.lost.aborted) {
+      await session.abandon();
+      session.forgetEvents();
+      return new Overtaken(failure);
+    }
+    // What was said so far is kept, however seldom the agent saves; if saving is what failed, that is the failure.
+    await session.leave();
+    const raised = new RunError(failure, session.state, progress.spoken);
+    if (place !== undefined && session.isUnsaved && !session.lost.aborted) {
+      leaveUnsettled(place.checkpointer, place.threadId, session, raised);
+    }
+    return raised;
   }
 
   /** Everything that may fail without costing anything: the answer is saved. */
   async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
     const { parts, session, emit, threadId, metadata, signal, prompt } = context;
-    await runAfter(parts.hooks, "afterRun", { state: session.state, stopReason }, emit);
+    await runAfter(context, "afterRun", { state: session.state, stopReason });
     try {
       const { state, checkpointId } = session;
       await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });

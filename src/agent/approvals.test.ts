@@ -177,6 +177,7 @@ describe("an approved tool that is cut off", () => {
       response: { decision: "approve" },
     });
     await begun;
+    store.killAll();
     const third = agentOf({ model: scriptedModel(["?"]), checkpointer: store.open(), tools: [payTool(paid)] });
     await third.run(undefined, { threadId: "t" });
     expect(paid).toEqual([]);

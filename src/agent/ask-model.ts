@@ -30,11 +30,14 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   const { parts, session, limits, emit } = context;
   const request = await buildRequest(context);
   await parts.hooks.beforeModel?.({ request });
+  if (parts.model.runsTools === true) await session.durable();
   const { message, usage, finishReason } = await parts.telemetry.span(
     "model",
     { "holdfast.model": parts.model.id },
     () => answerTo(context, request),
   );
+  // An answer that was ended because a save failed is no answer; one that was complete by then is kept.
+  if (message.incomplete === true) session.throwIfFailed();
   limits.countUsage(usage);
   await context.prompt.observe(context, request, usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
@@ -46,14 +49,16 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
       ...usage,
     }),
   );
+  // An answer is saved by whoever judges it, calls together with their claims.
+  if (named.toolCalls === undefined) session.owe();
+  else if (mustSave(context, named)) session.saveBeside({ gathers: true });
   emit({ type: "message", message: named, ...(finishReason !== undefined && { finishReason }) });
-  if (mustSave(context, named)) await session.save();
-  await runAfter(parts.hooks, "afterModel", { message: named, state: session.state }, emit);
+  await runAfter(context, "afterModel", { message: named, state: session.state });
   return named;
 }
 
 async function buildRequest(context: RunContext): Promise<ModelRequest> {
-  const { parts, session, prompt, signal } = context;
+  const { parts, session, prompt, modelSignal: signal } = context;
   const tools = offeredTools(context).map(modelTool);
   const output =
     parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
@@ -96,14 +101,14 @@ async function answerTo(context: RunContext, request: ModelRequest): Promise<Col
 async function collect(context: RunContext, request: ModelRequest): Promise<Collected> {
   const collector = new AnswerCollector();
   try {
-    for await (const part of heeding(context.parts.model.stream(request), context.signal)) {
+    for await (const part of heeding(context.parts.model.stream(request), context.modelSignal)) {
       collector.add(part);
       if (part.type === "text-delta") context.emit({ type: "model-delta", kind: "text", text: part.text });
       if (part.type === "reasoning-delta") context.emit({ type: "model-delta", kind: "reasoning", text: part.text });
     }
   } catch (error) {
     context.progress.spoken = textOf({ role: "assistant", content: collector.answer.content });
-    if (!context.signal.aborted) throw StateError.is(error) ? error : modelFailure(error);
+    if (!context.modelSignal.aborted) throw StateError.is(error) ? error : modelFailure(error);
   }
   const { answer } = collector;
   const { usage = NO_USAGE, reason: finishReason } = answer.finish ?? {};

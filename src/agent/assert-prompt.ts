@@ -54,3 +54,10 @@ function faultInPart(part: unknown): string | undefined {
   const isFile = data instanceof Uint8Array || typeof (data as { url?: unknown } | undefined)?.url === "string";
   return isFile ? undefined : "has no data that can be read. Give the bytes, a Uint8Array, or { url }";
 }
+
+/** Names what is said. */
+export function withId(message: UserMessage, id: string | undefined): UserMessage {
+  if (id === undefined || message.id === id) return message;
+  if (message.id === undefined) return { ...message, id };
+  throw new TypeError("run() was given two ids for one message: messageId, and the message's own id");
+}

@@ -2,13 +2,14 @@ import { assertKnownOptions, described, type OptionKinds } from "../internal/kno
 import type { AgentHooks } from "./hooks.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 
-const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting">> = {
+const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId">> = {
   threadId: "string",
   signal: "object",
   metadata: "object",
   context: "anything",
+  whenBusy: "string",
 };
-const RUN: OptionKinds<RunOptions> = { ...SHARED, declineWaiting: ["boolean", "string"] };
+const RUN: OptionKinds<RunOptions> = { ...SHARED, declineWaiting: ["boolean", "string"], messageId: "string" };
 const RESUME: OptionKinds<ResumeOptions> = {
   ...SHARED,
   interruptId: "string",
@@ -24,6 +25,7 @@ export function assertRunOptions(options: RunOptions): void {
   }
   assertKnownOptions("run()", options, RUN);
   assertSignal("run()", options.signal);
+  assertWhenBusy("run()", options.whenBusy);
 }
 
 export function assertResumeOptions(options: ResumeOptions): void {
@@ -41,6 +43,14 @@ export function assertResumeOptions(options: ResumeOptions): void {
     throw new TypeError(`resume() needs ${both}. ${usage}`);
   }
   assertSignal("resume()", options.signal);
+  assertWhenBusy("resume()", options.whenBusy);
+}
+
+const WHEN_BUSY: ReadonlySet<unknown> = new Set(["wait", "reject", "enqueue", undefined]);
+
+export function assertWhenBusy(where: string, whenBusy: unknown): void {
+  if (WHEN_BUSY.has(whenBusy)) return;
+  throw new TypeError(`${where}: whenBusy must be "wait", "reject" or "enqueue", not ${described(whenBusy)}`);
 }
 
 function assertSignal(where: string, signal: unknown): void {

@@ -38,6 +38,8 @@ async function cutOff(options: {
   const first = scriptedModel([{ toolCalls: [{ name: "work" }] }]);
   agentOf({ model: first, checkpointer: store.open(), tools: [work(true)] }).run("go", { threadId: "t" });
   await begun.opened;
+  await store.holds(2);
+  store.killAll();
   const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work(false)] });
   await second.run(undefined, { threadId: "t" });
   return { attempts, lines: await store.lines(), statuses: await store.statuses() };
@@ -139,6 +141,7 @@ test("a call that was intended and never begun runs as if for the first time", a
   dies.run("go", { threadId: "t" });
   await asked.opened;
   expect(await store.statuses()).toEqual(["intended"]);
+  store.killAll();
   const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work] });
   await second.run(undefined, { threadId: "t" });
   expect(attempts).toEqual([1]);
@@ -169,6 +172,7 @@ test("settled siblings of a call that was cut off keep their results and do not 
   });
   dies.run("go", { threadId: "t" });
   await settled.opened;
+  store.killAll();
   const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work(false)] });
   await second.run(undefined, { threadId: "t" });
   expect(ran).toEqual(["quick", "slow", "slow"]);

@@ -4,17 +4,20 @@ import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
 import { tool } from "./tool.ts";
 
-test("the user's message is in storage before the model is asked", async () => {
+test("the user's message is in storage before anything of the run is seen, and is saved while the model is asked", async () => {
   const store = new MemoryStore();
-  let seen: readonly string[] = [];
   const model = scriptedModel([
     async () => {
-      seen = await store.lines();
+      await store.holds(1);
       return "hi";
     },
   ]);
-  await agentOf({ model, checkpointer: store.open() }).run("hello", { threadId: "t" });
-  expect(seen).toEqual(["user: hello"]);
+  const seen: (readonly string[])[] = [];
+  for await (const _ of agentOf({ model, checkpointer: store.open() }).run("hello", { threadId: "t" })) {
+    seen.push(await store.lines());
+  }
+  expect(seen.length).toBeGreaterThan(4);
+  for (const lines of seen) expect(lines[0]).toBe("user: hello");
 });
 
 test("the answer is in storage before anything that comes after the run sees it", async () => {

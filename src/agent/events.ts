@@ -61,6 +61,8 @@ export type RunEvent =
       readonly threadId: string | undefined;
       readonly resumed: boolean;
     }
+  /** Another run has the thread; this one begins when that one has ended, or is dead. `until`: when it counts as dead unless it goes on. */
+  | { readonly type: "waiting"; readonly holder: string; readonly until: Date | undefined }
   | { readonly type: "iteration-start"; readonly iteration: number }
   | { readonly type: "model-delta"; readonly kind: "text" | "reasoning"; readonly text: string }
   /** `finishReason` is the model's own, of a message of the model's. */

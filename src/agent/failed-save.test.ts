@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { agentOf } from "../../test/agent/agent-of.ts";
+import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
+import { gate } from "../../test/agent/gate.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { BreakingLog } from "../../test/altered-log.ts";
 import { failureOf } from "../../test/failure-of.ts";
@@ -9,9 +10,11 @@ import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model
 import { RunError } from "./run-error.ts";
 import { tool } from "./tool.ts";
 
-/** Breaks the storage from within a run. */
+/** Breaks the storage from within a run, once the prompt is saved. */
 const breaks = (log: BreakingLog, moment: "before" | "after", step: ScriptStep): ScriptStep => {
-  return () => {
+  return async () => {
+    await new MemoryStore(log).holds(1);
+    await new Promise((resolve) => setTimeout(resolve, 5));
     log.failures.push(moment);
     return step;
   };
@@ -41,20 +44,27 @@ describe("an answer that could not be saved", () => {
 
 test("a save that fails and may pass is made again, and nobody notices", async () => {
   const log = new BreakingLog();
-  const checkpointer = new Checkpointer(log, { retry: { attempts: 3, baseDelayMs: 1 } });
+  const checkpointer = new Checkpointer(log, { retry: { attempts: 4, baseDelayMs: 1 } });
   log.failures.push("before", "after");
   const agent = agentOf({ model: scriptedModel([breaks(log, "after", "forty-two")]), checkpointer });
   expect(await agent.run("go", { threadId: "t" })).toMatchObject({ text: "forty-two" });
   expect(await new MemoryStore(log).lines()).toEqual(["user: go", "assistant: forty-two"]);
 });
 
-test("a prompt that could not be saved is not put to the model", async () => {
+test("a prompt that could not be saved: the model's call is ended, and nobody sees anything of it", async () => {
   const log = new BreakingLog();
-  const model = scriptedModel(["?"]);
-  log.failures.push("before");
-  const agent = agentOf({ model, checkpointer: new MemoryStore(log).open() });
-  await failureOf(() => agent.run("go", { threadId: "t" }));
-  expect(model.requests).toHaveLength(0);
+  const ended = gate();
+  const never: ScriptStep = async ({ signal }) => {
+    signal?.addEventListener("abort", ended.open, { once: true });
+    await ended.opened;
+    return "?";
+  };
+  log.failures.push("before", "before");
+  const run = agentOf({ model: scriptedModel([never]), checkpointer: new MemoryStore(log).open() }).run("go", {
+    threadId: "t",
+  });
+  expect(await eventsOf(run)).toEqual([]);
+  expect((await failureOf(() => run)).code).toBe("UNAVAILABLE");
 });
 
 test("a call whose beginning could not be saved is not begun", async () => {
@@ -76,13 +86,25 @@ test("a call whose beginning could not be saved is not begun", async () => {
   expect(ran).toBe(1);
 });
 
-test("no model is asked while the outcome of a tool is not saved", async () => {
+test("an outcome that cannot be saved for a while is saved when the storage is back, and a warning says so", async () => {
   const log = new BreakingLog();
   const store = new MemoryStore(log);
-  const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "?"]);
-  const work = tool({ name: "work", execute: () => void log.failures.push("before", "before") });
-  await failureOf(() => agentOf({ model, checkpointer: store.open(), tools: [work] }).run("go", { threadId: "t" }));
-  expect(model.requests).toHaveLength(1);
+  const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]);
+  const work = tool({
+    name: "work",
+    execute: () => {
+      log.failures.push("before", "after");
+      return "paid";
+    },
+  });
+  const run = agentOf({ model, checkpointer: store.open(), tools: [work] }).run("go", { threadId: "t" });
+  const warnings = ofType(await eventsOf(run), "warning");
+  expect(warnings).toMatchObject([
+    { where: "save", error: { code: "UNAVAILABLE" } },
+    { where: "save", error: { code: "UNAVAILABLE" } },
+  ]);
+  expect(await store.lines()).toEqual(["user: go", "assistant: (calls work)", "tool: paid", "assistant: ready"]);
+  expect(await store.statuses()).toEqual(["succeeded"]);
 });
 
 test("one call whose outcome could not be saved does not cost the outcome of the call beside it", async () => {

@@ -1,7 +1,8 @@
+import { assertLeaseOptions } from "../checkpoint/lease.ts";
 import { StateError } from "../errors.ts";
 import { readySchema } from "../models/schema.ts";
 import type { CoreAgentOptions } from "./agent.ts";
-import { assertHooks, assertMethods } from "./assert-run-options.ts";
+import { assertHooks, assertMethods, assertWhenBusy } from "./assert-run-options.ts";
 import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
 import type { AgentParts } from "./run-context.ts";
 
@@ -15,6 +16,10 @@ export function fixedParts(options: Omit<CoreAgentOptions, "tools">): FixedParts
   assertWhole("toolConcurrency", toolConcurrency, 1);
   assertWhole("maxToolResultChars", maxToolResultChars, 100);
   assertWhole("maxOutputRepairs", maxOutputRepairs, 0);
+  const { saveRetryMs = 60_000, lease, whenBusy } = options;
+  if (typeof lease === "object") assertLeaseOptions(lease);
+  assertWhenBusy("Agent()", whenBusy);
+  if (!(saveRetryMs >= 0)) throw new StateError("INVALID_ARGUMENT", "saveRetryMs must be a number from 0 on");
   const { hooks = {}, memory = NO_MEMORY, conversation = WHOLE_CONVERSATION } = options;
   assertHooks(hooks);
   assertMethods("Agent({ memory })", memory, ["recall", "remember"]);
@@ -29,6 +34,7 @@ export function fixedParts(options: Omit<CoreAgentOptions, "tools">): FixedParts
     hooks,
     output: outputSchema === undefined ? undefined : readySchema(outputSchema, "outputSchema"),
     maxOutputRepairs,
+    saveRetryMs,
     now: options.now ?? Date.now,
   };
 }

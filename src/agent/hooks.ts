@@ -2,7 +2,7 @@ import type { ModelRequest } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { AssistantMessage, ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
-import type { RunEvent } from "./events.ts";
+import type { RunContext } from "./run-context.ts";
 
 /**
  * Called around the steps of a run. One that is called *before* a step may
@@ -22,15 +22,17 @@ export interface AgentHooks {
 
 type After = "afterModel" | "afterTool" | "afterIteration" | "afterRun";
 
-/** Runs a hook whose failure must not cost anything. */
+/** Runs a hook whose failure must not cost anything, once what it is told of is durable. */
 export async function runAfter<Name extends After>(
-  hooks: AgentHooks,
+  { parts, session, emit }: RunContext,
   name: Name,
-  context: Parameters<NonNullable<AgentHooks[Name]>>[0],
-  emit: (event: RunEvent) => void,
+  details: Parameters<NonNullable<AgentHooks[Name]>>[0],
 ): Promise<void> {
+  const hook = parts.hooks[name] as ((context: unknown) => unknown) | undefined;
+  if (hook === undefined) return;
+  await session.durable();
   try {
-    await (hooks[name] as ((context: unknown) => unknown) | undefined)?.(context);
+    await hook.call(parts.hooks, details);
   } catch (error) {
     emit({ type: "warning", where: name, error });
   }

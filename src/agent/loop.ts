@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import type { Message } from "../state/message.ts";
 import { askModel } from "./ask-model.ts";
 import { cutOffReason } from "./cut-off.ts";
 import type { StopReason } from "./events.ts";
@@ -13,16 +14,19 @@ import type { RunContext } from "./run-context.ts";
 export interface Ending {
   readonly stopReason: StopReason;
   readonly output?: unknown;
+  /** Where it is not the last that was said in the thread. */
+  readonly text?: string;
 }
 
 /** Runs the calls that are open, asks the model, and repeats until it asks for none. */
 export async function drive(context: RunContext): Promise<Ending> {
   const { parts, session, limits, emit } = context;
   for (;;) {
+    session.throwIfFailed();
     const stopped = await finishOpenCalls(context);
     if (stopped !== undefined) return { stopReason: stopped };
     if (limits.iterations > 0) {
-      await runAfter(parts.hooks, "afterIteration", { state: session.state, iteration: limits.iterations }, emit);
+      await runAfter(context, "afterIteration", { state: session.state, iteration: limits.iterations });
     }
     if (isAnswered(session.state)) {
       const ending = await judgeAnswer(context);
@@ -30,13 +34,25 @@ export async function drive(context: RunContext): Promise<Ending> {
     }
     const reached = await reasonToStop(context);
     if (reached !== undefined) return { stopReason: reached };
+    takeWordsAlong(context);
     const iteration = limits.countIteration();
     emit({ type: "iteration-start", iteration });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
     const message = await askModel(context);
+    session.throwIfFailed();
     if (context.signal.aborted) return { stopReason: cutOffReason(context.signal) };
     if (message === undefined || message.incomplete === true) return { stopReason: "incomplete" };
   }
+}
+
+/** What users said to this run since the model was asked the last time. */
+function takeWordsAlong({ inbox, session }: RunContext): void {
+  const taken = inbox.take();
+  if (taken.length === 0) return;
+  const known = new Set(session.state.messages.flatMap(({ id }) => id ?? []));
+  const said = taken.filter(({ id }) => id === undefined || !known.has(id));
+  session.change((state) => said.reduce((before, message) => before.withMessage(message), state));
+  session.saveBeside();
 }
 
 async function reasonToStop(context: RunContext): Promise<StopReason | undefined> {
@@ -50,7 +66,10 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   const { session, limits, signal } = context;
   const calls = openCalls(session.state);
   if (calls.length > 0) limits.countCalls(calls.map(({ call }) => argumentsHash(call)).join());
+  // Begun by another run: whether that one is dead is known to whoever holds the thread.
+  if (calls.some(({ execution }) => execution.status === "started")) await session.hold();
   await inParallel(context, calls);
+  session.throwIfFailed();
   if (openCalls(session.state).length > 0) {
     if (pendingInterrupts(session.state).length > 0) return "interrupted";
     if (signal.aborted) return cutOffReason(signal);
@@ -72,14 +91,18 @@ async function inParallel(context: RunContext, calls: readonly LedgerCall[]): Pr
 }
 
 /** Looks at the state and not at what this run did, so that it holds for a run that was resumed; a later message of the user's ends it. */
-export function endedByTerminalTool({ session, parts }: RunContext): boolean {
-  const { messages, toolExecutions } = session.state;
-  const last = messages.findLast((message) => message.role !== "tool");
-  if (last?.role !== "assistant") return false;
-  return (last.toolCalls ?? []).some(
+export function endedByTerminalTool(context: RunContext): boolean {
+  const last = context.session.state.messages.findLast((message) => message.role !== "tool");
+  return last !== undefined && isEndedBy(context, last);
+}
+
+/** Whether a call of this message ended its turn. */
+export function isEndedBy({ session, parts }: RunContext, message: Message): boolean {
+  if (message.role !== "assistant") return false;
+  return (message.toolCalls ?? []).some(
     (call) =>
       parts.tools.get(call.name)?.terminal === true &&
-      toolExecutions.some((entry) => entry.toolCallId === call.id && entry.status === "succeeded"),
+      session.state.toolExecutions.some((entry) => entry.toolCallId === call.id && entry.status === "succeeded"),
   );
 }
 

@@ -2,8 +2,10 @@ import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { encodeText } from "../state/codec.ts";
 import type { UserMessage } from "../state/message.ts";
+import { answerTo, isLastTurn, placeOf } from "./answered-before.ts";
 import { pendingInterrupts } from "./interrupts.ts";
-import { endedByTerminalTool, finishOpenCalls, isAnswered } from "./loop.ts";
+import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered, isEndedBy } from "./loop.ts";
+import { answeredBefore } from "./output.ts";
 import { isRepairRequest } from "./repair-request.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -11,20 +13,32 @@ import type { RunContext } from "./run-context.ts";
 export interface Opening {
   /** Without words there must be something to go on with. */
   readonly needsThread: boolean;
-  /** `adopt` gives a state what the run brings along. Not called for a run that is refused: it leaves no trace. */
-  begin(context: RunContext, adopt: (state: AgentState) => AgentState): Promise<void>;
+  /** What the user says, if that is what begins it. */
+  readonly message?: UserMessage;
+  /**
+   * `adopt` gives a state what the run brings along. Not called for a run that is
+   * refused: it leaves no trace. Returns how the run ends where there is nothing to do.
+   */
+  begin(context: RunContext, adopt: (state: AgentState) => AgentState): Promise<Ending | undefined>;
 }
 
-/** Settles what the last run left open, then adds the user's words and makes them durable before any model is asked. */
+/** Settles what the last run left open, then adds the user's words, which become durable while the model is asked. */
 export async function begin(
   context: RunContext,
   adopt: (state: AgentState) => AgentState,
   message: UserMessage | undefined,
-): Promise<void> {
+): Promise<Ending | undefined> {
   const { session } = context;
-  if (message === undefined) {
+  const place = message === undefined ? -1 : placeOf(session.state, message);
+  if (place >= 0 && !isLastTurn(session.state, place)) {
+    const answer = answerTo(session.state, place, (said) => isEndedBy(context, said));
+    if (answer !== undefined) return answeredBefore(context, answer);
+  }
+  if (message === undefined || place >= 0) {
     session.change(adopt);
-    return session.save();
+    if (session.isUnsaved) session.saveBeside();
+    else if (!isAnswered(session.state) && !endedByTerminalTool(context)) session.hold().catch(() => undefined);
+    return undefined;
   }
   const waiting = pendingInterrupts(session.state);
   const left = waiting.length > 0 ? "interrupted" : await finishOpenCalls(context);
@@ -37,7 +51,9 @@ export async function begin(
   }
   const isRepeated = isSaidAlready(context, message);
   session.change((state) => adopt(isRepeated ? state : state.withMessage(message).withUsage({ runs: 1 })));
-  await session.save();
+  if (session.isUnsaved) session.saveBeside();
+  else session.hold().catch(() => undefined);
+  return undefined;
 }
 
 /** The same words, and their turn is not over: somebody repeats a run that failed. */
@@ -45,7 +61,8 @@ function isSaidAlready(context: RunContext, message: UserMessage): boolean {
   const { state } = context.session;
   if (isAnswered(state) || endedByTerminalTool(context)) return false;
   const last = state.messages.findLast((other) => other.role === "user" && !isRepairRequest(other));
-  return last !== undefined && encodeText(last.content, "prompt") === encodeText(message.content, "prompt");
+  if (last === undefined || (message.id !== undefined && last.id !== message.id)) return false;
+  return encodeText(last.content, "prompt") === encodeText(message.content, "prompt");
 }
 
 export const nothingToResume = (threadId: string | undefined): StateError =>

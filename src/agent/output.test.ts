@@ -67,10 +67,11 @@ test("what the agent asked by itself can be told from what the user said", async
   expect(users.map(({ metadata }) => metadata)).toEqual([undefined, { "holdfast.repair": true }]);
 });
 
-test("the repair is in storage before the model is asked again", async () => {
+test("the repair is saved while the model is asked again", async () => {
   const store = new MemoryStore();
   let stored = 0;
   const again: ScriptStep = async () => {
+    await store.holds(3);
     stored = (await store.lines()).length;
     return '{"city": "Bern"}';
   };

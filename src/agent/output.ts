@@ -7,29 +7,39 @@ import type { RunContext } from "./run-context.ts";
 /**
  * With an output schema: checks the answer and, while there are tries left, asks
  * again with what is wrong. The request is a message like any other, saved
- * before the model is asked, so that a crash in between changes nothing.
+ * while the model is asked, so that a crash in between changes nothing that anybody saw.
  */
 export async function judgeAnswer(context: RunContext): Promise<Ending | "ask again"> {
   const { parts, session } = context;
-  const stopReason = stopReasonOf(session.state.messages.at(-1) as AssistantMessage);
+  const last = session.state.messages.at(-1) as AssistantMessage;
+  const stopReason = stopReasonOf(last);
   if (parts.output === undefined) return { stopReason };
-  const faults = await faultsIn(context);
+  const faults = await faultsIn(context, textOf(last));
   if ("output" in faults) return { stopReason, output: faults.output };
   // Asking for other words does not help an answer that was cut off or refused; one without words may have been an accident.
   if (stopReason !== "complete" && stopReason !== "empty") return { stopReason };
   if (repairsSoFar(context) >= parts.maxOutputRepairs) return { stopReason: "invalid-output" };
   const request = `That answer does not fit: ${faults.faults.join("; ")}. Answer again with nothing but JSON that fits this schema: ${JSON.stringify(parts.output.jsonSchema)}`;
   session.change((state) => state.withMessage(repairRequest(request)));
-  await session.save();
+  session.saveBeside();
   return "ask again";
 }
 
-async function faultsIn({ parts, session }: RunContext): Promise<{ output: unknown } | { faults: readonly string[] }> {
-  const last = session.state.messages.at(-1);
-  const text = last === undefined ? "" : withoutFence(textOf(last));
+/** The ending of a run that has nothing to do, because an earlier one gave this answer. */
+export async function answeredBefore(context: RunContext, text: string): Promise<Ending> {
+  if (context.parts.output === undefined) return { stopReason: "complete", text };
+  const faults = await faultsIn(context, text);
+  if ("output" in faults) return { stopReason: "complete", text, output: faults.output };
+  return { stopReason: "invalid-output", text };
+}
+
+async function faultsIn(
+  { parts }: RunContext,
+  text: string,
+): Promise<{ output: unknown } | { faults: readonly string[] }> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(withoutFence(text));
   } catch (error) {
     return { faults: [`it is not JSON (${error instanceof Error ? error.message : String(error)})`] };
   }

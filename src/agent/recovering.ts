@@ -1,4 +1,6 @@
 import type { BaseCheckpointer, ThreadSummary } from "../checkpoint/base-checkpointer.ts";
+import { contextOf } from "../checkpoint/context.ts";
+import { holderNow } from "../checkpoint/riding-lease.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { globOfPrefix } from "../internal/glob.ts";
@@ -82,6 +84,7 @@ export async function recoverThreads(
     const workers = Array.from({ length: Math.min(concurrency, queue.length) }, async () => {
       for (let next = queue.shift(); next !== undefined && !isStopped(); next = queue.shift()) {
         const { threadId } = next;
+        if (await isHeld(checkpointer, next, now)) continue;
         try {
           const { stopReason } = await run(threadId);
           resumed.push({ threadId, stopReason });
@@ -100,10 +103,17 @@ export async function recoverThreads(
   return { resumed, failed, warnings: warnings.slice(0, MOST_WARNINGS) };
 }
 
-/** Nobody ended it on purpose, nobody holds it or wrote to it lately, and there is more to do than to wait for people. */
-function isLeft({ standing = {}, createdAt, lease }: ThreadSummary, now: number, olderThanMs: number): boolean {
+/** The summary tells of the lease as of the newest checkpoint, and it may have been given back since: the thread itself knows. */
+async function isHeld(checkpointer: BaseCheckpointer, thread: ThreadSummary, now: number): Promise<boolean> {
+  const { threadId, lease } = thread;
+  if (lease === undefined || lease.expiresAt.getTime() <= now) return false;
+  const context = contextOf(checkpointer);
+  return context === undefined || (await holderNow(context, threadId)) !== undefined;
+}
+
+/** Nobody ended it on purpose or wrote to it lately, and there is more to do than to wait for people. */
+function isLeft({ standing = {}, createdAt }: ThreadSummary, now: number, olderThanMs: number): boolean {
   const { open = 0, waiting = 0, stopped = false } = standing;
   const isWaiting = waiting > 0 && open <= waiting;
-  const isHeld = lease !== undefined && lease.expiresAt.getTime() > now;
-  return !stopped && !isWaiting && !isHeld && (createdAt?.getTime() ?? 0) <= now - olderThanMs;
+  return !stopped && !isWaiting && (createdAt?.getTime() ?? 0) <= now - olderThanMs;
 }

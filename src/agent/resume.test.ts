@@ -49,6 +49,7 @@ test("with a new prompt, what the last turn left open is settled first and nothi
   });
   dies.run("go", { threadId: "t" });
   await asked.opened;
+  store.killAll();
   await run(store, ["both"], "and this");
   expect(await store.lines()).toEqual([
     "user: go",

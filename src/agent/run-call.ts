@@ -55,7 +55,7 @@ async function bringToEnd(context: RunContext, ledgerCall: LedgerCall): Promise<
     session.change((state) =>
       state.withInterrupt(outcome.interrupt).withToolExecution({ ...started, status: "waiting" }),
     );
-    await session.save();
+    session.saveBeside();
     emit({ type: "interrupt", interrupt: outcome.interrupt });
     return;
   }
@@ -174,7 +174,7 @@ async function askForApproval(context: RunContext, call: ToolCall, execution: To
   context.session.change((state) =>
     state.withInterrupt(interrupt).withToolExecution({ ...execution, status: "waiting" }),
   );
-  await context.session.save();
+  context.session.saveBeside();
   context.emit({ type: "interrupt", interrupt });
   return "waiting";
 }
@@ -199,7 +199,11 @@ const hasOpenQuestion = ({ session }: RunContext, execution: ToolExecution): boo
     (interrupt) => interrupt.toolCallId === execution.toolCallId && interrupt.answer === undefined,
   );
 
-/** Whoever gets this saved owns the attempt: a second process that resumes the same thread is refused here. */
+/**
+ * Whoever gets this saved owns the attempt: a second process that resumes the
+ * same thread is refused here. Claims of calls that begin together, and the
+ * model's message that asks for them, are one write.
+ */
 async function claim(
   context: RunContext,
   { call, execution }: LedgerCall,
@@ -212,15 +216,21 @@ async function claim(
   const started: ToolExecution = { ...recorded, status: "started", attempts, startedAt: parts.now() };
   if (tool.effect === "pure") return started;
   session.change((state) => state.withToolExecution(started));
-  await session.save();
+  try {
+    await session.save({ gathers: true });
+    session.throwIfFailed();
+  } catch (error) {
+    // It is not begun: nobody shall think that it may have run.
+    session.withdraw((state) => state.withToolExecution(execution));
+    throw error;
+  }
   if (!signal.aborted) return started;
-  // Cancelled before it began: nobody shall think that it may have run.
   session.change((state) => state.withToolExecution(execution));
-  await session.save();
+  session.saveBeside();
   return "cancelled";
 }
 
-/** Makes an outcome durable: on its own, without waiting for the other calls of the same turn. */
+/** Makes an outcome durable: on its own, without waiting for the other calls of the same turn, and while the run goes on. */
 async function close(
   context: RunContext,
   { call, execution }: LedgerCall,
@@ -230,11 +240,12 @@ async function close(
   const { parts, session, emit } = context;
   const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
   session.change((state) => settle(state, call, execution, outcome, options));
-  if (tool?.effect !== "pure" || parts.saveEvery === 1) await session.save();
+  const hasEffects = tool?.effect !== "pure";
+  if (hasEffects || parts.saveEvery === 1) session.saveBeside({ settles: hasEffects });
   emit({ type: "tool-end", toolCallId: call.id, toolName: call.name, status: outcome.status });
   const message = session.state.messages.findLast((entry) => entry.role === "tool" && entry.toolCallId === call.id);
   if (message !== undefined) emit({ type: "message", message });
-  await runAfter(parts.hooks, "afterTool", { call, execution: { ...execution, status: outcome.status } }, emit);
+  await runAfter(context, "afterTool", { call, execution: { ...execution, status: outcome.status } });
 }
 
 const unknownTool = (call: ToolCall, tools: ReadonlyMap<string, Tool>): string =>

@@ -2,6 +2,7 @@ import type { Model } from "../models/model.ts";
 import type { ReadySchema } from "../models/schema.ts";
 import type { RunEvent } from "./events.ts";
 import type { AgentHooks } from "./hooks.ts";
+import type { Inbox } from "./inbox.ts";
 import type { LimitGuard } from "./limits.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
 import type { Prompt } from "./prompt.ts";
@@ -23,6 +24,7 @@ export interface AgentParts {
   readonly hooks: AgentHooks;
   readonly output: ReadySchema | undefined;
   readonly maxOutputRepairs: number;
+  readonly saveRetryMs: number;
   readonly telemetry: Telemetry;
   readonly now: () => number;
 }
@@ -39,6 +41,10 @@ export interface RunContext {
   /** Whether what waits is kept, so that somebody can answer later. */
   readonly isKept: boolean;
   readonly signal: AbortSignal;
+  /** Aborts besides when a save failed: a model that is asked meanwhile is asked for nothing. */
+  readonly modelSignal: AbortSignal;
+  /** What users say meanwhile. */
+  readonly inbox: Inbox;
   readonly isDraining: () => boolean;
   /** What the model is saying and nobody has saved yet: an answer that fails half way is not lost without a trace. */
   readonly progress: { spoken: string };

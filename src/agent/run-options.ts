@@ -1,3 +1,5 @@
+import type { WhenBusy } from "./only-writer.ts";
+
 export interface RunOptions<Context = unknown> {
   /** The conversation to continue. Without it nothing is saved. */
   readonly threadId?: string;
@@ -11,9 +13,13 @@ export interface RunOptions<Context = unknown> {
    * calls that asked them settled as denied. @default false: a prompt is refused as INTERRUPTED
    */
   readonly declineWaiting?: boolean | string;
+  /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or (in the same process) be heard by that run. */
+  readonly whenBusy?: WhenBusy;
+  /** Names what is said: the same id twice in a thread is answered once, and both get that answer. */
+  readonly messageId?: string;
 }
 
-export interface ResumeOptions<Context = unknown> extends Omit<RunOptions<Context>, "declineWaiting"> {
+export interface ResumeOptions<Context = unknown> extends Omit<RunOptions<Context>, "declineWaiting" | "messageId"> {
   readonly threadId: string;
   readonly interruptId: string;
   /** What fits the question; for a request for approval an `Approval`. */

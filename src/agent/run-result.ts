@@ -4,8 +4,11 @@ import type { Ending } from "./loop.ts";
 import type { RunContext } from "./run-context.ts";
 import { lastText } from "./run-error.ts";
 
-export function resultOf<Output>({ session, limits }: RunContext, { stopReason, output }: Ending): RunResult<Output> {
-  const text = lastText(session.state);
+export function resultOf<Output>(
+  { session, limits }: RunContext,
+  { stopReason, output, text: said }: Ending,
+): RunResult<Output> {
+  const text = said ?? lastText(session.state);
   return {
     text,
     message: text,

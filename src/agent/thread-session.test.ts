@@ -5,7 +5,12 @@ import { userMessage } from "../state/message.ts";
 import { ThreadSession } from "./thread-session.ts";
 
 /** A storage that takes as long as a test wants, and notes how many messages each save brought. */
-function slowStorage(): { save: (state: AgentState) => Promise<string>; saved: number[]; next: () => Promise<void> } {
+function slowStorage(): {
+  save: (state: AgentState) => Promise<string>;
+  saved: number[];
+  begun: () => Promise<void>;
+  next: () => Promise<void>;
+} {
   const saved: number[] = [];
   let arrived = gate();
   let release = gate();
@@ -17,6 +22,7 @@ function slowStorage(): { save: (state: AgentState) => Promise<string>; saved: n
       saved.push(state.messages.length);
       return `checkpoint ${saved.length}`;
     },
+    begun: () => arrived.opened,
     /** Waits until a save is under way and lets it finish. */
     next: async () => {
       await arrived.opened;
@@ -32,7 +38,7 @@ const say = (session: ThreadSession, text = "word"): void =>
 
 test("a save brings everything that was changed before it", async () => {
   const storage = slowStorage();
-  const session = new ThreadSession(AgentState.create(), storage.save);
+  const session = new ThreadSession(AgentState.create(), storage);
   say(session);
   say(session);
   const saving = session.save();
@@ -44,10 +50,10 @@ test("a save brings everything that was changed before it", async () => {
 
 test("saves that are asked for while one is under way share the next", async () => {
   const storage = slowStorage();
-  const session = new ThreadSession(AgentState.create(), storage.save);
+  const session = new ThreadSession(AgentState.create(), storage);
   say(session);
   const first = session.save();
-  await new Promise((resolve) => setImmediate(resolve));
+  await storage.begun();
   const others = [1, 2, 3].map(() => {
     say(session);
     return session.save();
@@ -61,10 +67,10 @@ test("saves that are asked for while one is under way share the next", async () 
 
 test("a save that was asked for after a change does not end with an earlier one", async () => {
   const storage = slowStorage();
-  const session = new ThreadSession(AgentState.create(), storage.save);
+  const session = new ThreadSession(AgentState.create(), storage);
   say(session);
   const first = session.save();
-  await new Promise((resolve) => setImmediate(resolve));
+  await storage.begun();
   say(session);
   let isDone = false;
   const second = session.save().then(() => {
@@ -80,7 +86,7 @@ test("a save that was asked for after a change does not end with an earlier one"
 test("nothing is written where nothing changed", async () => {
   let writes = 0;
   const count = async (): Promise<string> => String(++writes);
-  const session = new ThreadSession(AgentState.create(), count);
+  const session = new ThreadSession(AgentState.create(), { save: count });
   await session.save();
   say(session);
   await session.save();
@@ -91,9 +97,11 @@ test("nothing is written where nothing changed", async () => {
 describe("a save that fails", () => {
   test("fails for everybody who shares it, and the next one is tried anew", async () => {
     let fails = true;
-    const session = new ThreadSession(AgentState.create(), async ({ messages }) => {
-      if (fails) throw new Error("disk full");
-      return `with ${messages.length}`;
+    const session = new ThreadSession(AgentState.create(), {
+      save: async ({ messages }) => {
+        if (fails) throw new Error("disk full");
+        return `with ${messages.length}`;
+      },
     });
     say(session);
     const outcomes = await Promise.allSettled([session.save(), session.save()]);

@@ -1,23 +1,71 @@
+import { StateError } from "../errors.ts";
+import { sleep } from "../internal/sleep.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import type { RunEvent } from "./events.ts";
+import { GatedEvents } from "./gated-events.ts";
+
+/** Where a session's states go. */
+export interface SessionStorage {
+  /** With `ends` it is the last save of the run: whatever the run holds is given back with it. */
+  save(state: AgentState, ends: boolean): Promise<string>;
+  /** For a run that holds its thread. */
+  readonly hold?: ThreadHold;
+}
+
+export interface ThreadHold {
+  readonly isHeld: boolean;
+  /** Without a sign of life for three times this, another may take over. */
+  readonly renewEveryMs: number;
+  /** Takes, renews or gives back without saving anything. `state` is the newest that is stored. */
+  mark(state: AgentState, ends: boolean): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly emit?: (event: RunEvent) => void;
+  /** How long a save that settles a call with effects is tried. */
+  readonly saveRetryMs?: number;
+}
 
 /**
- * The loop's whole view of storage: a state that it changes, and a save that is
- * done when everything changed so far is durable. Calls that come while a save
- * is under way share the next one, so that parallel tools do not queue up.
+ * The loop's whole view of storage: a state that it changes, saves that go on
+ * beside the loop, and events that are shown when what they rest on is durable.
+ * Whoever must not go ahead before that (an effect, a result) waits for `save`.
+ *
+ * Every write brings the whole state as it is then, and they follow one another:
+ * if a write was made, everything changed before it is durable. Saves that are
+ * asked for while one is under way share the next.
  */
 export class ThreadSession {
-  readonly #save: ((state: AgentState) => Promise<string>) | undefined;
+  readonly #storage: SessionStorage | undefined;
+  readonly #saveRetryMs: number;
+  readonly #events: GatedEvents;
+  readonly #failed = new AbortController();
+  readonly #lost = new AbortController();
   #state: AgentState;
   /** The last state that needs no save. A new thread's empty state is one: it becomes a thread when something is said. */
   #saved: AgentState;
+  /** A state whose save failed without saying whether it was written: it comes first, so that the next one finds its place. */
+  #inDoubt: AgentState | undefined;
   #checkpointId: string | undefined;
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
+  #mustHold = false;
+  #settles = false;
+  /** A save was tried for as long as it may be: no other one is. */
+  #gaveUp = false;
+  #ends = false;
+  /** The last write was made. */
+  #isOver = false;
+  #isAbandoned = false;
+  #renewal: NodeJS.Timeout | undefined;
 
-  constructor(state: AgentState, save: ((state: AgentState) => Promise<string>) | undefined) {
+  constructor(state: AgentState, storage: SessionStorage | undefined, options: SessionOptions = {}) {
     this.#state = state;
     this.#saved = state;
-    this.#save = save;
+    this.#storage = storage;
+    this.#saveRetryMs = options.saveRetryMs ?? 0;
+    const isOpen = (): boolean => storage?.hold === undefined || storage.hold.isHeld || this.#isOver;
+    this.#events = new GatedEvents(options.emit ?? (() => undefined), isOpen);
   }
 
   get state(): AgentState {
@@ -28,13 +76,44 @@ export class ThreadSession {
     return this.#checkpointId;
   }
 
+  /** Whether something is in this state that no save has brought to the storage. */
+  get isUnsaved(): boolean {
+    return this.#storage !== undefined && this.#state !== this.#saved;
+  }
+
+  /** Aborts when a save failed: what goes on beside it goes on for nothing. */
+  get failed(): AbortSignal {
+    return this.#failed.signal;
+  }
+
+  /** Aborts when another writer has the thread: what goes on must end, for it can no longer be recorded. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  throwIfFailed(): void {
+    this.#failed.signal.throwIfAborted();
+  }
+
   change(update: (state: AgentState) => AgentState): void {
     this.#state = update(this.#state);
   }
 
-  /** Resolves when everything changed before this call is durable. */
-  save(): Promise<void> {
-    this.#next ??= this.#running.then(() => {
+  /** Shows an event once everything that was asked to be saved by now is durable. */
+  emit(event: RunEvent): void {
+    this.#events.add(event);
+  }
+
+  /** Announces that the state as it is will be saved: events from here on wait for that. Some call of `save` must follow. */
+  owe(): void {
+    if (this.#storage !== undefined) this.#events.owe();
+  }
+
+  /** Resolves when everything changed before this call is durable. With `gathers`, others who are about to ask for a save share it. */
+  save(options: { readonly gathers?: boolean } = {}): Promise<void> {
+    if (this.#storage === undefined) return Promise.resolve();
+    this.#events.owe();
+    this.#next ??= this.#running.then(options.gathers === true ? turn : undefined).then(() => {
       this.#next = undefined;
       const write = this.#write();
       this.#running = write.catch(() => undefined);
@@ -43,10 +122,171 @@ export class ThreadSession {
     return this.#next;
   }
 
+  /** Begins a save that nobody waits for: a failure ends the run. */
+  saveBeside(options: { readonly settles?: boolean; readonly gathers?: boolean } = {}): void {
+    if (options.settles === true) this.#settles = true;
+    this.save(options).catch(() => undefined);
+  }
+
+  /** Resolves when everything that was announced is durable; throws when some of it could not be saved. */
+  async durable(): Promise<void> {
+    if (this.#events.isOwed) await this.save();
+    await this.#running;
+    this.throwIfFailed();
+  }
+
+  /** Resolves when the run is the thread's only writer: only then may it judge what another run left behind. */
+  async hold(): Promise<void> {
+    const hold = this.#storage?.hold;
+    if (hold === undefined || hold.isHeld) return;
+    this.#mustHold = true;
+    await this.save();
+  }
+
+  /** The last save, and what the run held is given back with it. */
+  async finish(): Promise<void> {
+    this.#ends = true;
+    try {
+      await this.save();
+    } finally {
+      clearTimeout(this.#renewal);
+    }
+  }
+
+  /** Takes a change back that a save was to bring and perhaps brought: that must reach the storage, too. */
+  withdraw(update: (state: AgentState) => AgentState): void {
+    this.change(update);
+    this.#settles ||= this.#inDoubt !== undefined;
+  }
+
+  /** After a failure: saves what can be saved, and leaves the thread. */
+  async leave(): Promise<void> {
+    if (this.#lost.signal.aborted) await this.abandon();
+    else await this.finish().catch(() => undefined);
+    this.#events.drop(true);
+  }
+
+  /** Writes nothing more: another run has the thread, or came first. */
+  async abandon(): Promise<void> {
+    this.#isAbandoned = true;
+    this.#ends = true;
+    clearTimeout(this.#renewal);
+    await this.#running;
+  }
+
+  /** Nothing of this run was seen, and nothing will be. */
+  forgetEvents(): void {
+    this.#events.drop(false);
+  }
+
+  /** For a lease that is held around the run: it is over when that signal aborts. */
+  endWith(lost: AbortSignal): void {
+    const lose = (): void => this.#fail(lost.reason);
+    if (lost.aborted) lose();
+    else lost.addEventListener("abort", lose, { once: true });
+  }
+
+  /** The process is about to end: the run gets no further, and gives back what it holds. */
+  async release(): Promise<void> {
+    this.#fail(new StateError("CLOSED", "the process is ending; another one can go on with the thread"));
+    await this.finish();
+  }
+
   async #write(): Promise<void> {
-    const state = this.#state;
-    if (this.#save === undefined || state === this.#saved) return;
-    this.#checkpointId = await this.#save(state);
+    clearTimeout(this.#renewal);
+    const written = this.#events.beginWrite();
+    try {
+      await this.#store();
+      written();
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#failed.abort(error);
+    if (StateError.is(error, "CONFLICT")) this.#lost.abort(error);
+  }
+
+  async #store(): Promise<void> {
+    const storage = this.#storage;
+    if (storage === undefined || this.#isAbandoned) return;
+    const settles = this.#settles;
+    this.#settles = false;
+    try {
+      if (this.#inDoubt !== undefined && this.#inDoubt !== this.#state) {
+        await this.#persist(storage, this.#inDoubt, false, settles);
+      }
+      const state = this.#state;
+      if (state !== this.#saved) await this.#persist(storage, state, this.#ends, settles);
+      else await this.#markHold(storage);
+    } catch (error) {
+      this.#settles ||= settles;
+      this.#gaveUp ||= settles;
+      throw error;
+    }
+    this.#mustHold = false;
+    this.#isOver = this.#ends;
+    this.#renewLater();
+  }
+
+  async #persist(storage: SessionStorage, state: AgentState, ends: boolean, settles: boolean): Promise<void> {
+    const checkpointId = await this.#tried(storage, state, ends, settles);
+    this.#inDoubt = undefined;
     this.#saved = state;
+    this.#checkpointId = checkpointId;
+    this.#events.addOfWrite({ type: "checkpoint-saved", checkpointId });
+  }
+
+  /** An outcome of a call with effects is not given up because the storage is away for a while. */
+  async #tried(storage: SessionStorage, state: AgentState, ends: boolean, settles: boolean): Promise<string> {
+    const end = performance.now() + (settles && !this.#gaveUp ? this.#saveRetryMs : 0);
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return await storage.save(state, ends);
+      } catch (error) {
+        if (!StateError.is(error) || error.context.written !== "no") this.#inDoubt = state;
+        const isPassing = StateError.is(error) && error.retryable;
+        if (!isPassing || performance.now() + pause > end) throw error;
+        this.#events.show({ type: "warning", where: "save", error });
+        await sleep(pause);
+      }
+    }
+  }
+
+  async #markHold({ hold }: SessionStorage): Promise<void> {
+    if (hold === undefined) return;
+    if (!this.#ends) {
+      if (this.#mustHold && !hold.isHeld) await hold.mark(this.#saved, false);
+    } else if (hold.isHeld) {
+      // A lease that cannot be given back ends by itself.
+      await hold.mark(this.#saved, true).catch(() => undefined);
+    }
+  }
+
+  #renewLater(): void {
+    clearTimeout(this.#renewal);
+    const hold = this.#storage?.hold;
+    if (hold === undefined || !hold.isHeld || this.#ends) return;
+    this.#renewal = setTimeout(() => this.#renew(hold), hold.renewEveryMs).unref();
+  }
+
+  /** Nothing was saved for a while: a sign of life, between the saves. */
+  #renew(hold: ThreadHold): void {
+    if (this.#next !== undefined || this.#ends) return;
+    this.#running = this.#running
+      .then(() => (this.#ends ? undefined : hold.mark(this.#saved, false)))
+      .catch((error: unknown) => {
+        // Where the storage did not answer, the lease may yet be good; if it is not, the next save is refused.
+        if (StateError.is(error, "CONFLICT")) this.#fail(error);
+      })
+      .then(() => this.#renewLater());
   }
 }
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+
+/** Whatever happens in the same turn of the event loop, such as the claims of several calls, is saved together. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -5,7 +5,7 @@ import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { AlteredLog } from "../../test/altered-log.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { textOf } from "../state/message.ts";
-import { scriptedModel } from "../testing/models/scripted-model.ts";
+import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { type ToolContext, tool } from "./tool.ts";
 
 test("without a thread id nothing is saved, whatever the checkpointer (locus 35)", async () => {
@@ -91,32 +91,30 @@ test("two runs of one agent at once, on two threads, do not mix (locus 26)", asy
   ]);
 });
 
-test("two runs of one thread at once: one of them gets CONFLICT, and nothing of the other is lost", async () => {
+test("two runs of one thread at once, in two processes: one waits for the other, and both are answered", async () => {
   const store = new MemoryStore();
-  const both = gate();
-  let arrived = 0;
-  const meets = (answer: string) => async () => {
-    if (++arrived === 2) both.open();
-    await both.opened;
-    return answer;
-  };
+  await agentOf({ model: scriptedModel(["hello"]), checkpointer: store.open() }).run("hi", { threadId: "t" });
+  const answers: ScriptStep = ({ messages }) => `answer ${textOf(messages.at(-1)!)}`;
+  const runs = ["one", "two"].map((word) =>
+    agentOf({ model: scriptedModel([answers, answers]), checkpointer: store.open() }).run(word, { threadId: "t" }),
+  );
+  const texts = await Promise.all(runs.map(async (run) => (await run).text));
+  expect(texts).toEqual(["answer one", "answer two"]);
+  const turns = ["one", "two"].map((word) => [`user: ${word}`, `assistant: answer ${word}`]);
+  const lines = await store.lines();
+  expect(lines.slice(0, 2)).toEqual(["user: hi", "assistant: hello"]);
+  expect([turns.flat(), turns.toReversed().flat()]).toContainEqual(lines.slice(2));
+});
+
+test("two runs of one thread at once that want no lease: one of them gets CONFLICT, and nothing of the other is lost", async () => {
+  const store = new MemoryStore();
   await agentOf({ model: scriptedModel(["hello"]), checkpointer: store.open() }).run("hi", { threadId: "t" });
   const runs = ["one", "two"].map((word) =>
-    agentOf({ model: scriptedModel([meets(`answer ${word}`)]), checkpointer: store.open() }).run(word, {
+    agentOf({ model: scriptedModel([`answer ${word}`]), checkpointer: store.open(), lease: false }).run(word, {
       threadId: "t",
     }),
   );
-  // The second prompt may be refused before its model is asked; then nobody else will arrive.
-  const outcomes = await Promise.allSettled(
-    runs.map(async (run) => {
-      try {
-        return await run;
-      } catch (error) {
-        both.open();
-        throw error;
-      }
-    }),
-  );
+  const outcomes = await Promise.allSettled(runs);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "CONFLICT" } });
   const won = outcomes[0]?.status === "fulfilled" ? "one" : "two";

@@ -11,6 +11,10 @@ const IN_TERMS_OF_A_RUN: readonly (readonly [said: RegExp, instead: string])[] =
     "Somebody else wrote to it during this run. Run it again; what was saved is kept",
   ],
   [
+    /the lease of .* is no longer held/,
+    "another run took it over because this one gave no sign of life for too long. Run it again; what was saved is kept",
+  ],
+  [
     /It may have been written; saving the same state again applies it once/,
     "It may have been written; run the thread again to go on from what is there",
   ],

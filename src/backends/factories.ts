@@ -6,6 +6,7 @@ export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./memory/che
 export { InMemoryStore, type InMemoryStoreOptions } from "./memory/store.ts";
 export { OCIBucketBackend, type OCIBucketOptions, ociBucketCheckpointer } from "./oci/checkpointer.ts";
 export { type OpensearchCheckpointerOptions, opensearchCheckpointer } from "./opensearch/checkpointer.ts";
+export { type OracleCheckpointerOptions, oracleCheckpointer } from "./oracle/checkpointer.ts";
 export { type PostgresqlCheckpointerOptions, postgresqlCheckpointer } from "./postgres/checkpointer.ts";
 export { type PostgresqlStoreOptions, postgresqlStore } from "./postgres/store.ts";
 export { type RedisCheckpointerOptions, redisCheckpointer } from "./redis/checkpointer.ts";

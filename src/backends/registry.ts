@@ -121,6 +121,22 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     peers: { pg: ">=8.11 <9" },
     durability: "configured",
   },
+  oracle: {
+    title: "Oracle Database",
+    names: { values: ["oracleCheckpointer"], types: ["OracleCheckpointerOptions"] },
+    hints: {
+      client: {
+        what: "an Oracle pool",
+        instead: "oracleCheckpointer({ pool })",
+        methods: [["getConnection", "close", "reconfigure"]],
+      },
+      options: { walletLocation: "oracleCheckpointer({ dsn, user, password, walletLocation, … })" },
+    },
+    schemes: ["oracle"],
+    example: "oracle://agents@localhost:1521/FREEPDB1",
+    load: () => import("./oracle/checkpointer.ts"),
+    peers: { oracledb: ">=6 <27" },
+  },
   redis: {
     title: "Redis",
     names: { values: ["redisCheckpointer"], types: ["RedisCheckpointerOptions"] },

@@ -9,7 +9,9 @@ import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
 import type { StateSchema } from "../state/state-schema.ts";
 import { DeferredIndex } from "./deferred-index.ts";
+import { type LeaseHolder, thisProcess } from "./lease-holder.ts";
 import { ReadOnlyLog } from "./read-only-log.ts";
+import { StorageClock } from "./storage-clock.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
 export interface CheckpointerOptions {
@@ -37,11 +39,13 @@ export class CheckpointContext {
   /** Under which a state remembers who knows its place. */
   readonly id: string = newId();
   readonly index: DeferredIndex = new DeferredIndex(this);
+  readonly clock: StorageClock = new StorageClock(this);
   readonly #retry: RetryPolicy;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();
   readonly #contact: OpenOnce<void> = new OpenOnce(() => this.#makeContact());
   #wasReached = false;
+  #holder: LeaseHolder | undefined;
 
   constructor(log: ThreadLog, options: CheckpointerOptions) {
     assertDurability(options.durability);
@@ -108,6 +112,17 @@ export class CheckpointContext {
     } catch (error) {
       throw StateError.is(error) ? asStateError(this.log, place, error) : error;
     }
+  }
+
+  /** As whom this checkpointer's leases are held. */
+  get holder(): LeaseHolder {
+    this.#holder ??= thisProcess();
+    return this.#holder;
+  }
+
+  /** For tests that put several processes into one. */
+  set holder(holder: LeaseHolder) {
+    this.#holder = holder;
   }
 
   /** The storage's clock, which all holders of a lease share. */

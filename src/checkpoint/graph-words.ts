@@ -17,11 +17,11 @@ export function graphWordsOf(record: LogRecord): string | undefined {
 export function wordsInTexts(body: string): string {
   const texts = body.slice(body.indexOf("\n") + 1);
   const found: string[] = [];
-  for (const [, text = ""] of texts.matchAll(VALUES)) {
-    if (text.length > 1) found.push(...searchWords(JSON.parse(`"${text}"`) as string));
+  for (const [, text = "", colon] of texts.matchAll(STRINGS)) {
+    if (colon === "" && text.length > 1) found.push(searchWords(JSON.parse(`"${text}"`) as string).join(" "));
   }
-  return found.join(" ");
+  return found.filter((words) => words !== "").join(" ");
 }
 
-/** Strings that are no keys. */
-const VALUES = /"((?:[^"\\]|\\.)*)"(?!:)/g;
+/** Strings of JSON, and the colon behind those that are keys. */
+const STRINGS = /"([^"\\]*(?:\\.[^"\\]*)*)"(:?)/g;

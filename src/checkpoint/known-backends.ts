@@ -11,6 +11,11 @@ export const CLIENTS: readonly KnownClient[] = [
     without: ["getConnection"],
   },
   {
+    what: "an Oracle pool",
+    instead: "oracleCheckpointer({ pool })",
+    methods: [["getConnection", "close", "reconfigure"]],
+  },
+  {
     what: "a Redis client",
     instead: "redisCheckpointer({ client })",
     methods: [
@@ -36,6 +41,7 @@ export const OPTIONS: readonly (readonly [option: string, call: string])[] = [
   ["directory", "new FileCheckpointer({ directory })"],
   ["dsn", "postgresqlCheckpointer({ dsn })"],
   ["pool", "postgresqlCheckpointer({ pool })"],
+  ["walletLocation", "oracleCheckpointer({ dsn, user, password, walletLocation, … })"],
   ["client", "redisCheckpointer({ client })"],
   ["client", "opensearchCheckpointer({ client })"],
   ["bucketName", "ociBucketCheckpointer({ bucketName, … })"],

@@ -19,6 +19,12 @@ export interface Lease {
   readonly signal: AbortSignal;
   /** How far the storage's clock is ahead of this machine's. */
   readonly clockOffsetMs: number;
+  /** For a lease that rides on saves: the process that holds it. */
+  readonly holder?: string;
+  /** The next write with it takes it, if it is free then. */
+  readonly taking?: boolean;
+  /** The next write with it gives it back. */
+  readonly ends?: boolean;
 }
 
 /** A thread as a writer knows it: which one of its name, and what its tail says. */
@@ -37,7 +43,7 @@ export function leaseIn(known: KnownThread | undefined): LeaseState | undefined 
   return { ...lease, expiresAt: 0 };
 }
 
-/** Why a write must not go ahead, or `undefined`. `held` is the lease the writer has, if any. */
+/** Why a write must not go ahead, or `undefined`. `held` is the lease the writer has, or takes with this write. */
 export async function leaseFault(
   context: CheckpointContext,
   known: KnownThread | undefined,
@@ -46,42 +52,59 @@ export async function leaseFault(
   const moved = known?.thread?.moved;
   if (moved !== undefined) return `it was moved to ${moved.to}; load and save it there`;
   const current = leaseIn(known);
-  if (held !== undefined) {
+  if (held !== undefined && held.taking !== true) {
     if (isHeldBy(current, held)) return undefined;
     return `the lease of ${JSON.stringify(held.owner)} (epoch ${held.epoch}) is no longer held`;
   }
-  if (current === undefined || current.expiresAt <= 0) return undefined;
-  if (current.expiresAt <= (await context.storageNow())) return undefined;
+  if (held !== undefined && isHeldBy(current, held)) return undefined;
+  if (current === undefined || (await timeLeft(context, current)) <= 0) return undefined;
   return leasedTo(current);
 }
 
-export const leasedTo = ({ owner, expiresAt }: LeaseState): string =>
-  `it is leased to ${JSON.stringify(owner)} until ${new Date(expiresAt).toISOString()}`;
+/** For how long a lease still holds others off, by the storage's clock; a holder that is known to be dead holds off nobody. */
+export async function timeLeft(context: CheckpointContext, current: LeaseState): Promise<number> {
+  const { expiresAt } = current;
+  if (expiresAt <= 0 || ownedByDead(context, current)) return 0;
+  return expiresAt - (await context.storageNow());
+}
+
+/** Of the same machine, or of this process and over. */
+export const ownedByDead = ({ holder: self }: CheckpointContext, { id, holder }: LeaseState): boolean =>
+  holder !== undefined && self.isGone(holder, id);
+
+export function leasedTo({ owner, expiresAt, holder }: LeaseState): string {
+  const until = new Date(expiresAt).toISOString();
+  if (holder === undefined) return `it is leased to ${JSON.stringify(owner)} until ${until}`;
+  return `a run of an agent holds it (${owner}, until ${until} unless the run goes on); wait for the run to end`;
+}
 
 /** What a write leaves in the log: the holder's own writes renew the lease, others only keep its epoch in mind. */
 export function leaseAfterWrite(
   context: CheckpointContext,
-  known: KnownThread | undefined,
+  known: KnownThread,
   held: Lease | undefined,
 ): LeaseState | undefined {
-  if (held !== undefined && known !== undefined) return leaseState(context, held, known.generation);
   const current = leaseIn(known);
-  return current === undefined ? undefined : { ...current, expiresAt: 0 };
+  if (held === undefined) return current === undefined ? undefined : { ...current, expiresAt: 0 };
+  const isTaken = held.taking === true && !isHeldBy(current, held);
+  const epoch = isTaken ? (current?.epoch ?? 0) + 1 : held.epoch;
+  return leaseState(context, { ...held, epoch }, known.generation);
 }
 
-export const isHeldBy = (current: LeaseState | undefined, lease: Lease): boolean =>
+export const isHeldBy = (current: LeaseState | undefined, lease: Pick<Lease, "id">): boolean =>
   current?.id === lease.id && current.expiresAt > 0;
 
 export const leaseState = (
   context: CheckpointContext,
-  { id, owner, epoch, ttlMs, clockOffsetMs }: Lease,
+  { id, owner, epoch, ttlMs, clockOffsetMs, holder, ends }: Lease,
   generation: string,
 ): LeaseState => ({
   id,
   owner,
   epoch,
-  expiresAt: context.now() + clockOffsetMs + ttlMs,
+  expiresAt: ends === true ? 0 : context.now() + clockOffsetMs + ttlMs,
   generation,
+  ...(holder !== undefined && { holder }),
 });
 
 export const leaseConflict = (context: CheckpointContext, threadId: string, fault: string): StateError =>

@@ -4,7 +4,7 @@ import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
-import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState } from "./lease-rules.ts";
+import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState, ownedByDead } from "./lease-rules.ts";
 import { LostRaces } from "./lost-races.ts";
 import { type LeaseState, openHeader, sealMark } from "./record.ts";
 import type { AppendRequest, ThreadTail } from "./thread-log.ts";
@@ -56,7 +56,7 @@ async function acquire(
     signal?.throwIfAborted();
     const current = leaseOf(tail);
     const left = (current?.expiresAt ?? 0) - (context.now() + clockOffsetMs);
-    if (current === undefined || left <= 0) {
+    if (current === undefined || left <= 0 || ownedByDead(context, current)) {
       const epoch = (current?.epoch ?? 0) + 1;
       const lease: Lease = { id: newId(), threadId, owner, epoch, ttlMs, signal: lost, clockOffsetMs };
       const outcome = await appendLease(context, threadId, tail, (generation) =>
@@ -79,6 +79,9 @@ const clockOffset = async (context: CheckpointContext): Promise<number> => (awai
 interface Terms extends Required<Omit<LeaseOptions, "signal">> {
   readonly signal: AbortSignal | undefined;
 }
+
+/** Refuses terms that make no sense, before anybody relies on them. */
+export const assertLeaseOptions = (options: LeaseOptions): void => void checkedTerms(options);
 
 function checkedTerms({ owner = newId(), ttlMs = 30_000, waitMs = 0, signal }: LeaseOptions): Terms {
   assertOwner(owner);

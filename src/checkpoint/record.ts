@@ -85,6 +85,8 @@ export interface LeaseState {
   readonly expiresAt: number;
   /** Of the thread it was taken in: in a copy of that thread it holds nobody. */
   readonly generation?: string;
+  /** For the lease of an agent's run: which process that is, so that others on its machine see when it is dead. */
+  readonly holder?: string;
 }
 
 const EMPTY_CHAIN: ChainSize = { records: 0, bytes: 0, liveBytes: 0, baseBytes: 0 };

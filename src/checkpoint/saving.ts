@@ -19,7 +19,7 @@ import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { isOvertaken } from "./editing.ts";
 import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
-import { leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
+import { type KnownThread, leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
@@ -168,7 +168,7 @@ class Saving {
         : await freeName(this.#context, this.#threadId, checkpointId, now, whole, asOf(builtOn, expected.tail));
     const isEdit = Object.keys(edits).length > 0;
     const generation = this.#generationAfter(expected);
-    const fields = this.#fieldsOf(planned, builtOn, expected, isEdit);
+    const fields = this.#fieldsOf(planned, builtOn, { generation, thread: expected?.thread }, isEdit);
     const seq = (expected?.tail ?? 0) + 1;
     const record = sealRecord({
       seq,
@@ -202,14 +202,9 @@ class Saving {
     return expected?.generation ?? (this.#options.writeId === undefined ? this.#attempt.writeId : newId());
   }
 
-  #fieldsOf(
-    planned: PlannedBody,
-    builtOn: Position | undefined,
-    expected: Expectation | undefined,
-    isEdit: boolean,
-  ): RecordFields {
-    const before = expected?.thread;
-    const lease = leaseAfterWrite(this.#context, expected, this.#options.lease);
+  #fieldsOf(planned: PlannedBody, builtOn: Position | undefined, known: KnownThread, isEdit: boolean): RecordFields {
+    const before = known.thread;
+    const lease = leaseAfterWrite(this.#context, known, this.#options.lease);
     const edits = isEdit ? { edits: (before?.edits ?? 0) + 1 } : {};
     const thread = { ...before, ...edits, ...(lease !== undefined && { lease }) };
     return {

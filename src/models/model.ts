@@ -8,6 +8,9 @@ export interface Model {
   /** For people, traces and totals: "openai:gpt-5". */
   readonly id: string;
 
+  /** Its provider runs tools of its own during a request: then asking it is an effect, and waits until all before it is durable. */
+  readonly runsTools?: boolean;
+
   /**
    * Answers a conversation, part by part.
    *

@@ -29,12 +29,14 @@ export function retryingModel(model: Model, options: ModelRetryOptions = {}): Mo
 
 class RetryingModel implements Model {
   readonly id: string;
+  readonly runsTools: boolean;
   readonly #model: Model;
   readonly #options: ModelRetryOptions;
   readonly contextWindow?: number;
 
   constructor(model: Model, options: ModelRetryOptions) {
     this.id = model.id;
+    this.runsTools = model.runsTools === true;
     this.#model = model;
     this.#options = options;
     if (model.contextWindow !== undefined) this.contextWindow = model.contextWindow;

@@ -64,12 +64,6 @@ export class GraphThreads {
     await Promise.all([...this.#writers.values()].map((writer) => writer.settled()));
   }
 
-  forget(threadId: string): void {
-    const writer = this.#writers.get(threadId);
-    if (writer?.isIdle === true) this.#writers.delete(threadId);
-    else writer?.alone(async () => writer.adopt(undefined));
-  }
-
   /** The ones that were not used for the longest time go first. */
   #forgetIdle(): void {
     let [count, bytes] = [0, 0];

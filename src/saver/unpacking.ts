@@ -24,7 +24,7 @@ const MAX_TREE_DEPTH = MAX_DEPTH * 4;
 export class Unpacker {
   readonly #pool: Pool;
   readonly #foreign: ForeignReader | undefined;
-  readonly #shared: Map<number, unknown> | undefined;
+  readonly #shared: SharedElements | undefined;
 
   constructor(pool: Pool, { foreign, share = false }: UnpackOptions = {}) {
     this.#pool = pool;
@@ -35,10 +35,13 @@ export class Unpacker {
   async value(text: string): Promise<unknown> {
     const reading = new Reading(this.#pool, this.#foreign, this.#shared);
     const value = reading.read(text);
-    await reading.settled();
+    await reading.whole;
     return current(value);
   }
 }
+
+/** Elements by their numbers, and when they are whole: whoever shares one waits for that. */
+type SharedElements = Map<number, { readonly value: unknown; readonly whole: Promise<void> }>;
 
 /** A value that somebody is still making. */
 class LateValue {
@@ -50,18 +53,24 @@ const current = (value: unknown): unknown => (value instanceof LateValue ? value
 class Reading {
   readonly #pool: Pool;
   readonly #foreign: ForeignReader | undefined;
-  readonly #shared: Map<number, unknown> | undefined;
+  readonly #shared: SharedElements | undefined;
   readonly #waiting: Promise<void>[] = [];
   /** What is left to do when everything that was waited for is there: innermost first. */
   readonly #finish: (() => void)[] = [];
 
-  constructor(pool: Pool, foreign: ForeignReader | undefined, shared: Map<number, unknown> | undefined) {
+  /** When nothing in what was read is late any more. */
+  readonly whole: Promise<void>;
+
+  constructor(pool: Pool, foreign: ForeignReader | undefined, shared: SharedElements | undefined) {
     this.#pool = pool;
     this.#foreign = foreign;
     this.#shared = shared;
+    // A reading is made and read in one go, so that all it waits for is known by then.
+    this.whole = Promise.resolve().then(() => this.#settle());
+    this.whole.catch(() => undefined);
   }
 
-  async settled(): Promise<void> {
+  async #settle(): Promise<void> {
     if (this.#waiting.length > 0) await Promise.all(this.#waiting);
     for (const finish of this.#finish) finish();
   }
@@ -124,10 +133,13 @@ class Reading {
   }
 
   #element(id: number): unknown {
-    const shared = this.#shared;
-    if (shared?.has(id)) return shared.get(id);
+    const known = this.#shared?.get(id);
+    if (known !== undefined) {
+      if (known.whole !== this.whole) this.#waiting.push(known.whole);
+      return known.value;
+    }
     const value = this.read(this.#pool.element(id));
-    shared?.set(id, value);
+    this.#shared?.set(id, { value, whole: this.whole });
     return value;
   }
 

@@ -17,6 +17,8 @@ const OPTIONS: OptionKinds<AgentOptions> = {
   outputSchema: ["object", "function"],
   maxOutputRepairs: "number",
   lease: ["boolean", "object"],
+  whenBusy: "string",
+  saveRetryMs: "number",
   now: "function",
   maxIterations: "number",
   tokenBudget: "number",

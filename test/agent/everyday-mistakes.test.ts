@@ -82,6 +82,8 @@ describe("C4: an agent that is made wrongly says what to write instead", () => {
       hooks: { beforeRun: execute },
       maxOutputRepairs: 0,
       lease: { waitMs: 1 },
+      whenBusy: "wait",
+      saveRetryMs: 1,
       now: Date.now,
       maxIterations: 1,
       tokenBudget: 1,
@@ -257,7 +259,15 @@ describe("C4: a run that is started wrongly says what to write instead", () => {
   test("every prompt that the types have is taken", async () => {
     const { signal } = new AbortController();
     const metadata = { a: 1 };
-    const options: Required<RunOptions> = { threadId: "t", signal, metadata, context: {}, declineWaiting: false };
+    const options: Required<RunOptions> = {
+      threadId: "t",
+      signal,
+      metadata,
+      context: {},
+      declineWaiting: false,
+      whenBusy: "wait",
+      messageId: "m",
+    };
     for (const prompt of ["hi", [{ type: "text", text: "hi" } as const], userMessage("hi")]) {
       expect((await agentWith({}).run(prompt, options)).text).toBe("hi");
     }

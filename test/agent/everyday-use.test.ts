@@ -100,10 +100,12 @@ describe("11.9: an error of a run advises what its caller can do", () => {
     const checkpointer = new MemoryCheckpointer();
     const agent = new Agent({
       checkpointer,
+      lease: false,
       model: scriptedModel([
         async () => {
-          const state = await checkpointer.load("t");
-          if (state !== undefined) await checkpointer.save(state.withMessage(userMessage("me too")), "t");
+          let state = await checkpointer.load("t");
+          for (; state === undefined; state = await checkpointer.load("t")) await new Promise(setImmediate);
+          await checkpointer.save(state.withMessage(userMessage("me too")), "t");
           return "hi";
         },
       ]),

@@ -1,5 +1,7 @@
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { contextOf } from "../../src/checkpoint/context.ts";
+import { liveLeases } from "../../src/checkpoint/lease-holder.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";
 import type { ToolExecution } from "../../src/state/state-fields.ts";
@@ -7,6 +9,8 @@ import type { ToolExecution } from "../../src/state/state-fields.ts";
 /** A store in memory that several "processes" open, each with a checkpointer of its own. */
 export class MemoryStore {
   readonly log: MemoryLog;
+  readonly #dead = new Set<string>();
+  #processes = 0;
 
   constructor(log: MemoryLog = new MemoryLog()) {
     this.log = log;
@@ -14,7 +18,23 @@ export class MemoryStore {
 
   /** What a process has that just began. */
   open(): Checkpointer {
-    return new Checkpointer(this.log, { retry: { attempts: 1 } });
+    const checkpointer = new Checkpointer(this.log, { retry: { attempts: 1 } });
+    this.#processes = asProcessOfItsOwn(checkpointer, this.#dead, this.#processes);
+    return checkpointer;
+  }
+
+  /** Every process that opened the store so far is dead, as far as the next one can tell. */
+  killAll(): void {
+    for (let number = 1; number <= this.#processes; number++) this.#dead.add(`process ${number}`);
+  }
+
+  /** Waits until so many messages are stored: saves go on beside the run. */
+  async holds(count: number, threadId = "t"): Promise<void> {
+    for (let turn = 0; turn < 200; turn++) {
+      if (((await this.open().load(threadId))?.messages.length ?? 0) >= count) return;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    throw new Error(`${count} messages were never stored`);
   }
 
   /** What is stored now, as another process would find it. */
@@ -37,6 +57,18 @@ export class MemoryStore {
     const found = await this.open().listCheckpoints(threadId, { limit: 1000 });
     return found.map(({ checkpointId }) => checkpointId);
   }
+}
+
+/** Leases that this checkpointer takes are held by a process of their own, which may be dead. Returns its number. */
+export function asProcessOfItsOwn(checkpointer: Checkpointer, dead: ReadonlySet<string>, before: number): number {
+  const context = contextOf(checkpointer);
+  const mark = `process ${before + 1}`;
+  if (context !== undefined) {
+    const isGone = (other: string, leaseId: string): boolean =>
+      dead.has(other) || (other === mark && !liveLeases().has(leaseId));
+    context.holder = { name: mark, mark, isGone };
+  }
+  return before + 1;
 }
 
 /** "user: hello", "assistant: (calls search)", "tool: 42": short enough to compare whole conversations. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { surviveEverywhere } from "../crash/matrix.ts";
+import { surviveEverywhere, surviveSilence } from "../crash/matrix.ts";
 import { SITUATIONS } from "../crash/situations.ts";
 import { openStore, STORES } from "../crash/stores.ts";
 import { seededRandom } from "../processes/seeded-random.ts";
@@ -17,11 +17,16 @@ test.each(STORES)("%s: cut off at every await point of every story, a run always
   let [scenarios, cutTwice] = [0, 0];
   for (const situation of name === "memory" ? SITUATIONS : onDisk) {
     const store = await openStore(name);
-    await surviveEverywhere(store, situation, random, (stoppedAt) => {
+    const count = (stoppedAt: readonly string[]): void => {
       scenarios++;
       if (stoppedAt.length > 1) cutTwice++;
       for (const point of stoppedAt) points.set(point, (points.get(point) ?? 0) + 1);
-    });
+    };
+    await surviveEverywhere(store, situation, random, count);
+    await surviveEverywhere(store, { ...situation, acks: { kind: "late" } }, random, count);
+    for (const kind of ["unacknowledged", "dropped", "straggling"] as const) {
+      await surviveSilence(store, situation, kind, count);
+    }
     await store.dispose();
   }
   const proven = `${scenarios} scenarios, seed ${seed}: every run came to its end, every promise held`;
@@ -30,5 +35,5 @@ test.each(STORES)("%s: cut off at every await point of every story, a run always
     "kinds of await point": points.size,
   });
   for (const [point, count] of [...points].sort()) console.log(`  ${String(count).padStart(5)}  ${point}`);
-  expect(scenarios).toBeGreaterThan(2_000);
+  expect(scenarios).toBeGreaterThan(4_000);
 });

@@ -1,9 +1,18 @@
 import { expect, test } from "vitest";
 import { seededRandom } from "../processes/seeded-random.ts";
 import { seed } from "../property-seed.ts";
+import type { Acknowledgements } from "./acknowledgements.ts";
 import { named, type Scenario, survive } from "./matrix.ts";
 import { SITUATIONS } from "./situations.ts";
 import { openStore } from "./stores.ts";
+
+const ACKS: readonly ((write: number) => Acknowledgements)[] = [
+  () => ({ kind: "at once" }),
+  () => ({ kind: "late" }),
+  (write) => ({ kind: "unacknowledged", write }),
+  (write) => ({ kind: "dropped", write }),
+  (write) => ({ kind: "straggling", write }),
+];
 
 /** A few of those that `npm run test:crash` goes through one by one. */
 test.each([
@@ -19,7 +28,8 @@ test.each([
     let cutOff = 0;
     for (let turn = 0; turn < count; turn++) {
       const situation = SITUATIONS[random.below(SITUATIONS.length)]!;
-      const scenario: Scenario = { ...situation, cuts: [1 + random.below(80), 1 + random.below(80)] };
+      const acks = ACKS[random.below(ACKS.length)]!(1 + random.below(6));
+      const scenario: Scenario = { ...situation, acks, cuts: [1 + random.below(80), 1 + random.below(80)] };
       const { stoppedAt } = await named(scenario, () => survive(store, scenario));
       if (stoppedAt.length > 0) cutOff++;
     }

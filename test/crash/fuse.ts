@@ -34,6 +34,14 @@ export class Fuse {
     return NEVER;
   };
 
+  /** Cuts the power now, between two points. */
+  blow(name: string): void {
+    if (this.#isBlown) return;
+    this.reached.push(name);
+    this.#isBlown = true;
+    this.#rest();
+  }
+
   /** Work of the storage, which the cut must wait for. */
   async storing<T>(work: () => Promise<T>): Promise<T> {
     this.#underWay++;

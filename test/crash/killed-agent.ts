@@ -47,7 +47,7 @@ export async function killAgent(
     const world = { point: async () => undefined, effects, faults, told };
     await live({ story, world, log, threadId }, back);
     const final = await checkpointer.load(threadId);
-    judge({ story, back, effects: effects.all(), faults, found: [found], final, reached: [] });
+    judge({ story, back, effects: effects.all(), faults, found: [found], final });
     await checkpointer.close();
   } catch (error) {
     const what = JSON.stringify({ backend, story, back, cut, stoppedAt: last?.stoppedAt, directory: store.directory });

@@ -5,6 +5,7 @@ import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { StateError } from "../../src/errors.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";
+import { asProcessOfItsOwn } from "../agent/stored-thread.ts";
 import { ANSWER, LATER_ANSWER, LATER_PROMPT, PROMPT, partsOf, type Story, type World } from "./story.ts";
 
 /** What a process does that finds a thread which another one left behind. */
@@ -16,6 +17,10 @@ export interface Life {
   readonly world: World;
   readonly log: ThreadLog;
   readonly threadId: string;
+  /** Among processes that are all in this one, which of them it is and which are dead. Without it, it is this one. */
+  readonly process?: { readonly number: number; readonly dead: ReadonlySet<string> };
+  /** Prompts have ids: needed where the answer to one may arrive while it is said again. */
+  readonly hasIds?: boolean;
   /** Told of each checkpoint that the agent announced. */
   readonly onSaved?: (checkpointId: string) => void;
 }
@@ -27,6 +32,7 @@ export interface Life {
 export async function live(life: Life, back: Return): Promise<void> {
   const { threadId } = life;
   const checkpointer = new Checkpointer(life.log);
+  if (life.process !== undefined) asProcessOfItsOwn(checkpointer, life.process.dead, life.process.number - 1);
   const { model, ...parts } = partsOf(life.story, life.world);
   const agent = new CoreAgent({ ...parts, model: async () => model, checkpointer: async () => checkpointer });
   const state = await checkpointer.load(threadId);
@@ -35,7 +41,11 @@ export async function live(life: Life, back: Return): Promise<void> {
     if (back === "say something new" && !hasSaid(state, LATER_PROMPT)) return answered(agent, life, LATER_PROMPT);
     await answered(agent, life, back === "say the same again" ? lastPrompt(state) : undefined, false);
   }
-  if (back === "say something new" && !hasSaid(await checkpointer.load(threadId), LATER_PROMPT)) {
+  // With an id it is answered once, however often it is said; what a dead process said may arrive at any moment.
+  if (
+    back === "say something new" &&
+    (life.hasIds === true || !hasSaid(await checkpointer.load(threadId), LATER_PROMPT))
+  ) {
     await answered(agent, life, LATER_PROMPT);
   }
 }
@@ -59,7 +69,8 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
   try {
     // A signal of its own, so that runs that are never heard of again leave nothing behind on a shared one.
     const { signal } = new AbortController();
-    result = await followed(agent.run(prompt, { threadId: life.threadId, signal }), life);
+    const id = life.hasIds === true && prompt !== undefined ? { messageId: prompt } : {};
+    result = await followed(agent.run(prompt, { threadId: life.threadId, signal, ...id }), life, prompt);
   } catch (error) {
     if (!StateError.is(error, "INTERRUPTED")) throw error;
     // Somebody must be asked first. Words that are new are said again after that; others are answered by then.
@@ -84,17 +95,29 @@ async function settleQuestions(agent: CoreAgent, life: Life, asked: RunResult): 
   return result;
 }
 
-function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunResult> {
+async function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunResult> {
   life.world.told.answered.add(interruptId);
   const response = interruptId.endsWith("/approval") ? { decision: "approve" } : "yes";
   const { signal } = new AbortController();
-  return followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
+  try {
+    return await followed(agent.resume({ threadId: life.threadId, interruptId, response, signal }), life);
+  } catch (error) {
+    // The answer that a dead process was given may arrive late: then the person is told so, and the run goes on.
+    if (life.hasIds !== true || !StateError.is(error, "CONFLICT")) throw error;
+    return followed(agent.run(undefined, { threadId: life.threadId, signal }), life);
+  }
 }
 
-async function followed(run: ReturnType<CoreAgent["run"]>, { onSaved, world }: Life): Promise<RunResult> {
+async function followed(
+  run: ReturnType<CoreAgent["run"]>,
+  { onSaved, world: { told } }: Life,
+  prompt?: string,
+): Promise<RunResult> {
   for await (const event of run) {
     if (event.type === "checkpoint-saved") onSaved?.(event.checkpointId);
-    if (event.type === "interrupt") world.told.questions.add(event.interrupt.id);
+    if (event.type === "interrupt") told.questions.add(event.interrupt.id);
+    if (event.type === "message") told.messages.add(`${event.message.role}: ${textOf(event.message)}`);
+    if (prompt !== undefined && event.type === "model-delta") told.heard.add(prompt);
   }
   return run;
 }

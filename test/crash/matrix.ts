@@ -2,6 +2,7 @@ import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import type { SeededRandom } from "../processes/seeded-random.ts";
+import { type Acknowledgements, answering } from "./acknowledgements.ts";
 import { effectsInMemory } from "./effects.ts";
 import { Fuse } from "./fuse.ts";
 import { live, type Return } from "./life.ts";
@@ -16,6 +17,8 @@ export interface Scenario {
   readonly story: Story;
   readonly back: Return;
   readonly cuts: readonly number[];
+  /** Of the storage that the first process has. @default at once */
+  readonly acks?: Acknowledgements;
 }
 
 export interface Outcome {
@@ -23,10 +26,12 @@ export interface Outcome {
   readonly stoppedAt: readonly string[];
 }
 
+const AT_ONCE: Acknowledgements = { kind: "at once" };
+
 let threads = 0;
 
 /** Lives the story, cutting the power where the scenario says, and judges what is left. */
-export async function survive(store: Store, { story, back, cuts }: Scenario): Promise<Outcome> {
+export async function survive(store: Store, { story, back, cuts, acks = AT_ONCE }: Scenario): Promise<Outcome> {
   const threadId = `thread ${++threads}`;
   const effects = effectsInMemory();
   const faults: string[] = [];
@@ -35,25 +40,37 @@ export async function survive(store: Store, { story, back, cuts }: Scenario): Pr
   const opened: ThreadLog[] = [];
   const found: (AgentState | undefined)[] = [];
   const stoppedAt: string[] = [];
-  let reached: readonly string[] = [];
-  for (const cut of [...cuts, Number.POSITIVE_INFINITY]) {
+  const dead = new Set<string>();
+  for (const [index, cut] of [...cuts, Number.POSITIVE_INFINITY].entries()) {
     const fuse = new Fuse(cut);
     const driver = store.open();
     opened.push(driver);
-    const log = stoppingLog(driver, fuse.point, (work) => fuse.storing(work));
+    const manners = index === 0 || acks.kind === "late" ? acks : AT_ONCE;
+    const log = stoppingLog(driver, fuse.point, (work) => fuse.storing(work), answering(manners, fuse));
     const peek = (): Promise<AgentState | undefined> => look(store, opened, threadId);
     const world = { point: fuse.point, effects, faults, told, peek };
-    const life = live({ story, world, log, threadId, onSaved: (id) => acked.push(id) }, back);
+    const life = live(
+      {
+        story,
+        world,
+        log,
+        threadId,
+        process: { number: index + 1, dead },
+        hasIds: acks.kind === "straggling",
+        onSaved: (id) => acked.push(id),
+      },
+      back,
+    );
     const end = await Promise.race([life.then(() => "came to its end"), fuse.blown.then(() => "was cut off")]);
-    if (reached.length === 0) reached = fuse.reached;
     if (end === "came to its end") break;
+    dead.add(`process ${index + 1}`);
     stoppedAt.push(fuse.reached.at(-1) ?? "");
     const left = await look(store, opened, threadId);
     judgeTold(story, told, left);
     found.push(left);
   }
   const final = await look(store, opened, threadId);
-  judge({ story, back, effects: effects.all(), faults, found, final, reached });
+  judge({ story, back, effects: effects.all(), faults, found, final });
   await judgeAcknowledged(store, opened, threadId, acked);
   for (const log of opened) if (store.directory !== "") await log.close();
   return { stoppedAt };
@@ -91,6 +108,21 @@ export async function surviveEverywhere(
     // Every third time the process that comes back is cut off as well.
     const cuts = cut % 3 === 0 ? [cut, 1 + random.below(40)] : [cut];
     const { stoppedAt } = await named({ ...scenario, cuts }, () => survive(store, { ...scenario, cuts }));
+    if (stoppedAt.length === 0) return;
+    onPoint(stoppedAt);
+  }
+}
+
+/** Survives a write that is never heard of: the first one, the second, and so on. */
+export async function surviveSilence(
+  store: Store,
+  scenario: Omit<Scenario, "cuts" | "acks">,
+  kind: "unacknowledged" | "dropped" | "straggling",
+  onPoint: (stoppedAt: readonly string[]) => void,
+): Promise<void> {
+  for (let write = 1; ; write++) {
+    const silent: Scenario = { ...scenario, cuts: [Number.POSITIVE_INFINITY], acks: { kind, write } };
+    const { stoppedAt } = await named(silent, () => survive(store, silent));
     if (stoppedAt.length === 0) return;
     onPoint(stoppedAt);
   }

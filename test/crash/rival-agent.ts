@@ -27,7 +27,9 @@ const log = stoppingLog(openLogOnDisk(asDiskBackend(backend), directory), point)
 const checkpointer = new Checkpointer(log);
 const world = { point, effects: effectsInFile(effectsPath), faults: [], told: nothingTold() };
 const { model, ...parts } = partsOf(JSON.parse(story) as Story, world);
-const agent = new CoreAgent({ ...parts, model: async () => model, checkpointer: async () => checkpointer });
+// A short lease: a test that stops a process waits for its end.
+const lease = { ttlMs: 3_000 };
+const agent = new CoreAgent({ ...parts, lease, model: async () => model, checkpointer: async () => checkpointer });
 say(await ending());
 await checkpointer.close();
 process.disconnect();

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repairHistory } from "../../src/agent/repair-history.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { openHeader } from "../../src/checkpoint/record.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { agentOf } from "../agent/agent-of.ts";
@@ -71,7 +72,7 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
   }
 
   test.each([1, 3] as const)(
-    "both find %i open calls; one goes on, the other gets CONFLICT, each tool acts once",
+    "both find %i open calls; one goes on, the other waits for it, each tool acts once",
     async (tools) => {
       const [threadId, story] = [`open ${tools}`, { kind: "idempotent", tools, every: 1 } as const];
       await leaveCallsOpen(threadId, story);
@@ -79,43 +80,72 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
       for (const rival of rivals) await rival.hasSaid(1);
       for (const rival of rivals) rival.tell("go");
       const ended = await Promise.all(rivals.map(ending));
-      expect(ended.sort()).toEqual(["CONFLICT", "complete"]);
+      expect(ended).toEqual(["complete", "complete"]);
       const { state, effects } = await look(threadId);
       expect(effects.map(({ n }) => n).sort()).toEqual(Array.from({ length: 2 * tools }, (_, index) => index + 1));
       expect(linesOf(state).at(-1)).toBe(`assistant: ${ANSWER}`);
     },
   );
 
-  test("both say something new; one is heard, the other gets CONFLICT and can say it again", async () => {
+  test("both say something new; both are heard, one after the other", async () => {
     const [threadId, story] = ["new words", { kind: "pure", tools: 0, every: 1 } as const];
     await ending(start(threadId, story, PROMPT, ""));
     const rivals = [LATER_PROMPT, PROMPT].map((prompt) => start(threadId, story, prompt, "after load"));
     for (const rival of rivals) await rival.hasSaid(1);
     for (const rival of rivals) rival.tell("go");
-    const ended = await Promise.all(rivals.map(ending));
-    expect(ended.toSorted()).toEqual(["CONFLICT", "complete"]);
-    const [heard, unheard] = ended[0] === "complete" ? [LATER_PROMPT, PROMPT] : [PROMPT, LATER_PROMPT];
-    const answers: Readonly<Record<string, string>> = { [PROMPT]: ANSWER, [LATER_PROMPT]: LATER_ANSWER };
-    const lines = [`user: ${PROMPT}`, `assistant: ${ANSWER}`, `user: ${heard}`, `assistant: ${answers[heard]}`];
-    expect(linesOf((await look(threadId)).state)).toEqual(lines);
-    expect(await ending(start(threadId, story, unheard, ""))).toBe("complete");
-    expect(linesOf((await look(threadId)).state)).toEqual([
-      ...lines,
-      `user: ${unheard}`,
-      `assistant: ${answers[unheard]}`,
-    ]);
+    expect(await Promise.all(rivals.map(ending))).toEqual(["complete", "complete"]);
+    const [first, second] = [
+      [`user: ${PROMPT}`, `assistant: ${ANSWER}`],
+      [`user: ${LATER_PROMPT}`, `assistant: ${LATER_ANSWER}`],
+    ] as const;
+    const lines = linesOf((await look(threadId)).state);
+    expect(lines.slice(0, 2)).toEqual(first);
+    expect([
+      [...first, ...second],
+      [...second, ...first],
+    ]).toContainEqual(lines.slice(2));
   });
 
-  test("one is in the middle of a tool that acts at most once: the other does not run it, and the first gets CONFLICT", async () => {
+  test("one is in the middle of a tool that acts at most once: the other waits, and nobody is in doubt", async () => {
     const [threadId, story] = ["in a tool", { kind: "atMostOnce", tools: 1, every: 1 } as const];
     const first = start(threadId, story, PROMPT, "tool acted");
     await first.hasSaid(1);
+    const second = start(threadId, story, "", "after load");
+    await second.hasSaid(1);
+    second.tell("go");
+    first.tell("go");
+    expect(await Promise.all([first, second].map(ending))).toEqual(["complete", "complete"]);
+    const { state, effects } = await look(threadId);
+    expect(effects.map(({ n }) => n)).toEqual([1, 2]);
+    expect(state.toolExecutions.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+    expect(linesOf(state).slice(-2)).toEqual([`tool: ${resultFor(2)}`, `assistant: ${ANSWER}`]);
+  });
+
+  test("one is stopped past its lease in the middle of a tool: the other takes over, and the first gets CONFLICT when it wakes", async () => {
+    const [threadId, story] = ["stopped", { kind: "atMostOnce", tools: 1, every: 1 } as const];
+    const first = start(threadId, story, PROMPT, "tool acted");
+    await first.hasSaid(1);
+    first.signal("SIGSTOP");
     expect(await ending(start(threadId, story, "", ""))).toBe("complete");
+    first.signal("SIGCONT");
     first.tell("go");
     expect(await ending(first)).toBe("CONFLICT");
     const { state, effects } = await look(threadId);
     expect(effects.map(({ n }) => n)).toEqual([1, 2]);
     expect(state.toolExecutions.map(({ status }) => status)).toEqual(["unknown", "succeeded"]);
-    expect(linesOf(state).slice(-2)).toEqual([`tool: ${resultFor(2)}`, `assistant: ${ANSWER}`]);
+  });
+
+  test("one that is asked to end gives back what it holds, so that nobody has to wait for its lease", async () => {
+    const [threadId, story] = ["asked to end", { kind: "atMostOnce", tools: 1, every: 1 } as const];
+    const first = start(threadId, story, PROMPT, "tool acted");
+    await first.hasSaid(1);
+    first.signal("SIGTERM");
+    expect(await first.ended()).toMatchObject({ signal: "SIGTERM" });
+    const log = store.open();
+    const lease = openHeader((await log.tail(threadId))!.entry).thread?.lease;
+    await log.close();
+    expect(lease).toMatchObject({ expiresAt: 0, epoch: 1 });
+    const { state } = await look(threadId);
+    expect(state.toolExecutions.map(({ status }) => status)).toEqual(["started"]);
   });
 });

@@ -4,17 +4,22 @@ import type { AwaitPoint } from "./fuse.ts";
 type Storing = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** The driver with an await point before and after everything that the agent has it do. */
-export function stoppingLog(log: ThreadLog, point: AwaitPoint, storing: Storing = (work) => work()): ThreadLog {
-  const around = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+export function stoppingLog(
+  log: ThreadLog,
+  point: AwaitPoint,
+  storing: Storing = (work) => work(),
+  writing: Storing = storing,
+): ThreadLog {
+  const around = async <T>(name: string, work: () => Promise<T>, by: Storing = storing): Promise<T> => {
     await point(`before ${name}`);
-    const answer = await storing(work);
+    const answer = await by(work);
     await point(`after ${name}`);
     return answer;
   };
   return {
     name: log.name,
     capabilities: log.capabilities,
-    append: (threadId, request) => around("append", () => log.append(threadId, request)),
+    append: (threadId, request) => around("append", () => log.append(threadId, request), writing),
     readTail: (threadId, options) => around("load", () => log.readTail(threadId, options)),
     readCheckpoint: (threadId, name) => log.readCheckpoint(threadId, name),
     readRecords: (threadId, options) => log.readRecords(threadId, options),

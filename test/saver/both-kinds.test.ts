@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
-import { uncheckedHead } from "../../src/index.ts";
+import { Agent, uncheckedHead } from "../../src/index.ts";
 import { type CheckpointSaver, saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
 import { failureOf } from "../failure-of.ts";
 import { localPlace, type SaverPlace } from "./saver-places.ts";
 
@@ -76,6 +77,17 @@ describe.each(["memory", "sqlite", "file"])("%s: a storage that holds both kinds
       expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
       expect(String(error)).toContain("belongs to a graph");
     }
+    expect((await saver.get({ threadId: "graph" }))?.checkpointId).toBe("g2");
+  });
+
+  test("an agent refuses to run on a graph's thread", async () => {
+    const { checkpointer, saver } = await open();
+    const agent = new Agent({ model: scriptedModel([{ text: "never said" }]), checkpointer });
+    const error: unknown = await agent.run("hello", { threadId: "graph" }).then(
+      () => "it ran",
+      (failure: unknown) => failure,
+    );
+    expect(String(error)).toContain("belongs to a graph");
     expect((await saver.get({ threadId: "graph" }))?.checkpointId).toBe("g2");
   });
 

@@ -102,7 +102,9 @@ async function remove(random: SeededRandom, story: Story, model: Saver, saver: S
   const threadId = story.thread();
   const kind = random.below(8);
   if (kind === 0) {
-    assertSame(await saver.deleteThread(threadId), await model.deleteThread(threadId), "deleteThread");
+    // What it says is for the suite: a call whose answer was lost finds nothing left to delete.
+    await Promise.all([saver.deleteThread(threadId), model.deleteThread(threadId)]);
+    assertSame(await saver.get({ threadId }), undefined, "deleteThread");
     story.forget(threadId);
   } else if (kind < 4) {
     const request = { threadId, keepLast: 1 + random.below(6) };

@@ -21,9 +21,10 @@ export const channelRules =
       if (member !== "channel_versions" || channel === undefined || Object.hasOwn(newVersions, channel)) continue;
       const at = valueKey(channel);
       const isParents = parentText(key) === version;
-      const inherited = isParents ? parentPart(at) : undefined;
-      if (!parts.has(at) && inherited !== undefined) parts.set(at, inherited);
-      else if (isParents && inherited === undefined) parts.delete(at);
+      const isInherited = isParents && parentText(at) !== undefined;
+      const inherited = isInherited && !parts.has(at) ? parentPart(at) : undefined;
+      if (inherited !== undefined) parts.set(at, inherited);
+      else if (isParents && !isInherited) parts.delete(at);
       else if (!hasParent && typeof version === "string" && !isKnown(key, version, at)) parts.delete(at);
     }
     for (const key of given.keys()) {

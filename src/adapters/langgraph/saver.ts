@@ -129,9 +129,9 @@ export class LangGraphSaver extends BaseCheckpointSaver {
     }
     const runId = metadata["run_id" as keyof CheckpointMetadata] ?? config.metadata?.["run_id"];
     const kept = runId === undefined ? metadata : { ...metadata, run_id: runId };
-    const threads = this.#threads();
     const text = encodeMetadata({ ...kept });
-    const ready = Promise.all(values.pending);
+    const ready = settledTogether(values.pending);
+    const opened = await this.#threads();
     const operation = {
       kind: "put" as const,
       ns,
@@ -139,11 +139,10 @@ export class LangGraphSaver extends BaseCheckpointSaver {
       parentId,
       parts,
       metadata: text,
-      createdAt: 0,
+      createdAt: opened.context.now(),
       reconcile: channelRules(newVersions),
     };
-    const opened = await threads;
-    await opened.put(threadId, { ...operation, createdAt: opened.context.now() }, metadata.source, ready);
+    await opened.put(threadId, operation, metadata.source, ready);
     return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } };
   }
 
@@ -163,7 +162,7 @@ export class LangGraphSaver extends BaseCheckpointSaver {
       };
     });
     const replaces = replacesEarlier(writes.map(([channel, value]) => [String(channel), value]));
-    const ready = Promise.all(values.pending);
+    const ready = settledTogether(values.pending);
     const threads = await this.#threads();
     await threads.putWrites(threadId, { kind: "writes", ns, id, taskId, replaces, writes: packed }, ready);
   }
@@ -238,6 +237,13 @@ export class LangGraphSaver extends BaseCheckpointSaver {
     checkpoint.channel_versions[TASKS] =
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
+}
+
+/** Whoever waits for the write hears of a failure, also when it comes while the storage is being opened. */
+function settledTogether(pending: readonly Promise<void>[]): Promise<unknown> {
+  const all = Promise.all(pending);
+  all.catch(() => undefined);
+  return all;
 }
 
 const ROOT: Place = { parent: undefined, step: "checkpoint" };

@@ -86,12 +86,14 @@ function lastingDefaults({ provider }: AiSdkModel): ProviderMetadata {
 
 class AdaptedModel implements Model {
   readonly id: string;
+  readonly runsTools: boolean;
   readonly #model: AiSdkModel;
   readonly #version: Specification;
   readonly #options: AiSdkOptions;
 
   constructor(model: AiSdkModel, version: Specification, options: AiSdkOptions) {
     this.id = options.id ?? `${familyOf(model.provider)}:${model.modelId}`;
+    this.runsTools = Object.keys(options.providerTools ?? {}).length > 0;
     this.#model = model;
     this.#version = version;
     this.#options = options;

@@ -155,6 +155,7 @@ export const answeringFaults: readonly CheckpointerFault[] = [
     caughtBy: [
       "the holder of a lease saves, others are refused and nothing of theirs is written",
       "a lease that is held cannot be taken",
+      "a lease rides on saves: taken with one, renewed by the next, given back with the last",
       "a lease that ran out can be taken, and its old holder is fenced off",
     ],
   },

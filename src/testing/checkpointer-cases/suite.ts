@@ -22,6 +22,7 @@ import { poisonedCases } from "./poisoned.ts";
 import { racingCases } from "./racing.ts";
 import { restartingCases } from "./restarting.ts";
 import { retryingCases } from "./retrying.ts";
+import { ridingLeaseCases } from "./riding-leases.ts";
 import { savingCases } from "./saving.ts";
 import { searchingCases } from "./searching.ts";
 import { vacuumingCases } from "./vacuuming.ts";
@@ -40,6 +41,7 @@ export const checkpointerCases: readonly CheckpointerCase[] = [
   ...racingCases,
   ...orderingCases,
   ...leasingCases,
+  ...ridingLeaseCases,
   ...branchingCases,
   ...findingThreadsCases,
   ...metadataCases,

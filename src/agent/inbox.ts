@@ -1,0 +1,26 @@
+import type { UserMessage } from "../state/message.ts";
+
+/** What users say to a run that is under way. It takes their words along when it asks the model the next time. */
+export class Inbox {
+  #waiting: { readonly message: UserMessage; readonly answer: (isTaken: boolean) => void }[] = [];
+  #isClosed = false;
+
+  /** Whether the run took the words along. If not, they are said in a run of their own. */
+  add(message: UserMessage): Promise<boolean> {
+    if (this.#isClosed) return Promise.resolve(false);
+    return new Promise((answer) => this.#waiting.push({ message, answer }));
+  }
+
+  take(): readonly UserMessage[] {
+    const taken = this.#waiting;
+    this.#waiting = [];
+    for (const { answer } of taken) answer(true);
+    return taken.map(({ message }) => message);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const { answer } of this.#waiting) answer(false);
+    this.#waiting = [];
+  }
+}

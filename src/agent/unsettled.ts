@@ -1,0 +1,35 @@
+import { StateError } from "../errors.ts";
+import type { ThreadSession } from "./thread-session.ts";
+
+/**
+ * What runs could not save before they failed, by thread: an effect that took
+ * place must not be forgotten because the storage was away. It is written when
+ * somebody asks for it, or before the next run of this process on that thread.
+ */
+const sessions = new WeakMap<object, Map<string, ThreadSession>>();
+
+const threadsOf = new WeakMap<Error, { readonly checkpointer: object; readonly threadId: string }>();
+
+export function leaveUnsettled(checkpointer: object, threadId: string, session: ThreadSession, error: Error): void {
+  const threads = sessions.get(checkpointer) ?? new Map<string, ThreadSession>();
+  sessions.set(checkpointer, threads.set(threadId, session));
+  threadsOf.set(error, { checkpointer, threadId });
+}
+
+/** What the run that ended with this error could not save. */
+export async function settleError(error: Error): Promise<void> {
+  const place = threadsOf.get(error);
+  if (place !== undefined) await settleThread(place.checkpointer, place.threadId);
+}
+
+/** Writes what was left. Nothing where nothing is, or where the thread has moved on without it: then another settled it. */
+export async function settleThread(checkpointer: object, threadId: string): Promise<void> {
+  const session = sessions.get(checkpointer)?.get(threadId);
+  if (session === undefined) return;
+  try {
+    await session.finish();
+  } catch (error) {
+    if (!StateError.is(error, "CONFLICT")) throw error;
+  }
+  sessions.get(checkpointer)?.delete(threadId);
+}

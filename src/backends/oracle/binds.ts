@@ -1,0 +1,48 @@
+/**
+ * What travels beside a statement, by name. The type is always said: a bare
+ * NULL would be sent as text, and text where bytes or a number belong is refused.
+ */
+export type Bind =
+  | { readonly text: string | null }
+  | { readonly number: number | null }
+  | { readonly bytes: Uint8Array | null }
+  /** A number that the block gives back. */
+  | { readonly out: "number" };
+
+export type Binds = Readonly<Record<string, Bind>>;
+
+export const text = (value: string | null | undefined): Bind => ({ text: value ?? null });
+export const number = (value: number | null | undefined): Bind => ({ number: value ?? null });
+export const bytes = (value: Uint8Array | null | undefined): Bind => ({ bytes: value ?? null });
+export const OUT_NUMBER: Bind = { out: "number" };
+
+/** A block takes so many bytes as they are. What is longer travels as a temporary LOB. */
+const MOST_BLOCK_BYTES = 32_767;
+
+/** The types of `oracledb` that are used here. */
+export interface OracleTypes {
+  readonly BIND_OUT: number;
+  readonly DB_TYPE_VARCHAR: unknown;
+  readonly DB_TYPE_NUMBER: unknown;
+  readonly DB_TYPE_RAW: unknown;
+  readonly DB_TYPE_CLOB: unknown;
+  readonly DB_TYPE_BLOB: unknown;
+}
+
+/** As the client wants them. Never a bare `Uint8Array`, which it takes for a vector. */
+export function clientBinds(types: OracleTypes, binds: Binds): Record<string, object> {
+  return Object.fromEntries(Object.entries(binds).map(([name, bind]) => [name, clientBind(types, bind)]));
+}
+
+function clientBind(types: OracleTypes, bind: Bind): object {
+  if ("out" in bind) return { dir: types.BIND_OUT, type: types.DB_TYPE_NUMBER };
+  if ("number" in bind) return { val: bind.number, type: types.DB_TYPE_NUMBER };
+  if ("text" in bind) {
+    const isLong = bind.text !== null && Buffer.byteLength(bind.text) > MOST_BLOCK_BYTES;
+    return { val: bind.text, type: isLong ? types.DB_TYPE_CLOB : types.DB_TYPE_VARCHAR };
+  }
+  const { bytes } = bind;
+  const isLong = bytes !== null && bytes.byteLength > MOST_BLOCK_BYTES;
+  const val = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { val, type: isLong ? types.DB_TYPE_BLOB : types.DB_TYPE_RAW };
+}

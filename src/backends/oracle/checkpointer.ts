@@ -1,0 +1,58 @@
+import { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import type { CheckpointerOptions } from "../../checkpoint/context.ts";
+import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { connectionFor } from "../../driver/connection.ts";
+import { assertOptions } from "../../driver/options.ts";
+import { connectionKinds, connectionOf, OracleConnection, type OracleConnectionOptions } from "./connect.ts";
+import { partsOf } from "./dsn.ts";
+import { DEFAULT_TABLE_NAME, FACTS } from "./facts.ts";
+import type { OracleLogOptions } from "./log.ts";
+import { assertTableName } from "./names.ts";
+
+export interface OracleCheckpointerOptions extends CheckpointerOptions, OracleConnectionOptions {
+  /** What `oracleConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
+  readonly connection?: OracleConnection;
+  /** The table with a row for each thread, with or without `OWNER.`; others begin with its name. Made on first use, unless `access` is "read". @default "HOLDFAST" */
+  readonly tableName?: string;
+}
+
+/** Keeps threads in Oracle Database 12.2 or later: 19c, 23ai, 26ai. `npm install oracledb`. */
+export function oracleCheckpointer(options: OracleCheckpointerOptions): Checkpointer {
+  assertOptions("oracleCheckpointer", options, {
+    ...connectionKinds(options),
+    connection: "object",
+    tableName: "string",
+  });
+  const checked = oracleLogOptions(options);
+  const load = async () => new (await import("./log.ts")).OracleLog(checked);
+  const { connection } = checked;
+  return new Checkpointer(new DeferredLog(FACTS, load, connection.hold()), { ...options, access: connection.access });
+}
+
+const TAKER = { factory: "oracleCheckpointer", opener: "oracleConnection" };
+
+/** Everything a log needs, with the defaults filled in. */
+export function oracleLogOptions(given: OracleCheckpointerOptions): OracleLogOptions {
+  const { tableName = DEFAULT_TABLE_NAME } = given;
+  const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
+  const connection = connectionFor(TAKER, given, OracleConnection, connectionKinds(given), own);
+  assertTableName(tableName);
+  return { connection, tableName };
+}
+
+/**
+ * `oracle://user:password@host:1521/service`, or `oracle://user:password@alias?wallet=/path`;
+ * `tableName=`, `walletPassword=` and `protocol=tcps` where they are needed. What
+ * is not in the URL comes from ORACLE_USER, ORACLE_PASSWORD and ORACLE_WALLET_PASSWORD.
+ */
+export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
+  const { env } = process;
+  const { user = env["ORACLE_USER"], walletPassword = env["ORACLE_WALLET_PASSWORD"], ...parts } = partsOf(url);
+  return oracleCheckpointer({
+    ...options,
+    password: () => env["ORACLE_PASSWORD"] ?? "",
+    ...parts,
+    ...(user !== undefined && { user }),
+    ...(walletPassword !== undefined && parts.walletLocation !== undefined && { walletPassword }),
+  });
+}

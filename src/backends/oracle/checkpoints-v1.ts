@@ -1,0 +1,68 @@
+import type { TableNames } from "./layout.ts";
+
+/**
+ * Version 1 of the part `checkpoints`. Frozen text: it is not edited, and calls
+ * nothing that may change. What comes after it is a version of its own. Every
+ * statement may run twice: see prepare-tables.ts.
+ *
+ * INITRANS and PCTFREE leave room for several writers in one block of threads:
+ * without it, two of them may be taken for a deadlock.
+ */
+export const checkpointsV1 = ({ threads, records, names }: TableNames): readonly string[] => [
+  `CREATE TABLE ${threads} (
+  thread_id VARCHAR2(1088 BYTE) NOT NULL PRIMARY KEY,
+  generation VARCHAR2(1024 BYTE) NOT NULL,
+  tail NUMBER(16) NOT NULL,
+  head NUMBER(16) NOT NULL,
+  checkpoint_id VARCHAR2(1024 BYTE),
+  summary VARCHAR2(4000 BYTE),
+  metadata CLOB CHECK (metadata IS JSON),
+  unindexed NUMBER(1),
+  updated_at TIMESTAMP(3) WITH TIME ZONE DEFAULT SYSTIMESTAMP NOT NULL,
+  expires_at TIMESTAMP(3)
+) PCTFREE 20 INITRANS 8`,
+  `CREATE INDEX ${threads}_BY_EXPIRY ON ${threads} (expires_at)`,
+  `CREATE TABLE ${records} (
+  thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+  seq NUMBER(16) NOT NULL,
+  base NUMBER(16) NOT NULL,
+  head NUMBER(16) NOT NULL,
+  write_id VARCHAR2(1024 BYTE),
+  checkpoint_id VARCHAR2(1024 BYTE),
+  names VARCHAR2(4000 BYTE),
+  header VARCHAR2(4000 BYTE),
+  metadata VARCHAR2(4000 BYTE),
+  unindexed NUMBER(1),
+  body RAW(2000),
+  lengthy NUMBER(1) NOT NULL,
+  body_bytes NUMBER(12) NOT NULL,
+  long_names CLOB,
+  long_header CLOB,
+  long_metadata CLOB,
+  long_body BLOB,
+  PRIMARY KEY (thread_id, seq)
+)`,
+  `CREATE TABLE ${names} (
+  thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+  name VARCHAR2(1024 BYTE) NOT NULL,
+  seq NUMBER(16) NOT NULL,
+  PRIMARY KEY (thread_id, name, seq)
+)`,
+];
+
+/** The columns of each table, for telling it from a table of the same name that somebody else made. */
+export const columnsV1 = ({ threads, records, names }: TableNames): Readonly<Record<string, readonly string[]>> => ({
+  [threads]: [
+    ...["THREAD_ID", "GENERATION", "TAIL", "HEAD", "CHECKPOINT_ID", "SUMMARY", "METADATA", "UNINDEXED"],
+    ...["UPDATED_AT", "EXPIRES_AT"],
+  ],
+  [records]: [
+    ...["THREAD_ID", "SEQ", "BASE", "HEAD", "WRITE_ID", "CHECKPOINT_ID", "NAMES", "HEADER", "METADATA", "UNINDEXED"],
+    ...["BODY", "LENGTHY", "BODY_BYTES", "LONG_NAMES", "LONG_HEADER", "LONG_METADATA", "LONG_BODY"],
+  ],
+  [names]: ["THREAD_ID", "NAME", "SEQ"],
+});
+
+/** What a user that only works with the tables is granted, and no more. */
+export const grantsV1 = ({ threads, records, names }: TableNames, role: string): readonly string[] =>
+  [threads, records, names].map((table) => `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`);

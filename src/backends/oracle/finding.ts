@@ -1,0 +1,78 @@
+import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
+import { StateError } from "../../errors.ts";
+import { type Binds, number, text } from "./binds.ts";
+import { hasMember, memberCondition } from "./metadata.ts";
+import { type Row, toThreadEntry } from "./rows.ts";
+import type { Reading, Statements } from "./statements.ts";
+
+/** Runs a query for entries, with whatever is long in them. */
+export type ReadEntries = (reading: Reading, binds: Binds) => Promise<readonly Row[]>;
+
+const NOTHING: LogPage<ThreadEntry> = { items: [], cursor: undefined };
+
+export async function listThreads(
+  read: ReadEntries,
+  sql: Statements,
+  { prefix, cursor = "", limit }: { prefix: string; cursor?: string; limit: number },
+): Promise<LogPage<ThreadEntry>> {
+  if (isInNoId(prefix)) return NOTHING;
+  return pageOf(inOrder(await read(sql.threads(), page(prefix, cursor, limit + 1))), limit);
+}
+
+/** SQL narrows to threads that may have the member; the exact comparison is done on the text, where no value is coerced. */
+export async function queryMetadata(
+  read: ReadEntries,
+  sql: Statements,
+  key: string,
+  valueJson: string,
+  { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
+): Promise<LogPage<ThreadEntry>> {
+  if (isInNoId(prefix)) return NOTHING;
+  const matches: ThreadEntry[] = [];
+  const member = memberCondition("t.metadata", key, valueJson);
+  const reading = sql.threads(member && ` AND (t.unindexed = 1 OR ${member.condition})`);
+  for (let after = cursor; ; ) {
+    const asked = Math.max(limit - matches.length + 1, 100);
+    const found = inOrder(await read(reading, { ...page(prefix, after, asked), ...member?.binds }));
+    matches.push(...found.filter(({ head }) => hasMember(head.metadata, key, valueJson)));
+    const last = found.at(-1);
+    if (last === undefined || found.length < asked || matches.length > limit) return pageOf(matches, limit);
+    after = last.threadId;
+  }
+}
+
+/** U+0000, which ends a text for some. */
+const isInNoId = (prefix: string): boolean => prefix.includes("\0");
+
+/** As long as an id can be, of the character that comes last. */
+const LAST = "\u{10ffff}".repeat(Math.ceil((MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES) / 4));
+
+/** The first and the last id with this prefix and after the cursor, in the order of their bytes. Ids hold no control characters. */
+function page(prefix: string, cursor: string, most: number): Binds {
+  const after = cursor === "" ? "" : `${cursor}\u0001`;
+  const first = isBefore(prefix, after) ? after : prefix;
+  return {
+    b_first: text(first === "" ? null : first),
+    b_last: text(prefix === "" ? null : prefix + LAST),
+    b_most: number(most),
+  };
+}
+
+/** A session that sorts as a language does would leave threads out of a walk: the next page begins behind the last id. */
+function inOrder(rows: readonly Row[]): readonly ThreadEntry[] {
+  const found = rows.map(toThreadEntry);
+  const isSorted = found.every(({ threadId }, index) => isBefore(found[index - 1]?.threadId ?? "", threadId));
+  if (isSorted) return found;
+  throw new StateError("INVALID_ARGUMENT", `the sessions of this pool sort as a language does: ${BINARY_ORDER}`);
+}
+
+export const BINARY_ORDER =
+  "let its sessionCallback run ALTER SESSION SET NLS_SORT = BINARY NLS_COMP = BINARY, or hand in no pool";
+
+const isBefore = (one: string, other: string): boolean => Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
+
+function pageOf(found: readonly ThreadEntry[], limit: number): LogPage<ThreadEntry> {
+  const items = found.slice(0, limit);
+  return { items, cursor: found.length > limit ? items.at(-1)?.threadId : undefined };
+}

@@ -1,0 +1,92 @@
+import type { Access } from "../../driver/access.ts";
+import { OpenOnce } from "../../driver/open-once.ts";
+import { StateError } from "../../errors.ts";
+import { type Answer, type Asking, onSession, type SessionSource } from "./ask.ts";
+import type { Binds } from "./binds.ts";
+import type { ConnectionSettings, OraclePool } from "./connect.ts";
+import { BINARY_ORDER } from "./finding.ts";
+import type { TableNames } from "./layout.ts";
+import { loadOracledb, type OracleModule, OwnPool } from "./open-pool.ts";
+import type { OraclePart } from "./parts.ts";
+import { prepareTables } from "./prepare-tables.ts";
+import { text } from "./rows.ts";
+
+/** The first with identifiers of 128 bytes and with all that is used of JSON. */
+const OLDEST_VERSION = 12_02_00_00_00;
+
+export const FACTS_OF_SESSION = `SELECT parameter, value FROM nls_database_parameters WHERE parameter = 'NLS_CHARACTERSET'
+UNION ALL
+SELECT parameter, value FROM nls_session_parameters WHERE parameter IN ('NLS_COMP', 'NLS_SORT')`;
+
+/** A pool whose server answered: what every facet works with. */
+export class OracleHandle {
+  readonly #source: SessionSource;
+  readonly #isOurs: boolean;
+  readonly #access: Access;
+  readonly #prepared = new Map<string, OpenOnce<void>>();
+
+  private constructor(source: SessionSource, isOurs: boolean, access: Access) {
+    this.#source = source;
+    this.#isOurs = isOurs;
+    this.#access = access;
+  }
+
+  /** The first contact: finds out whether this database can keep ids apart. */
+  static async open(settings: ConnectionSettings): Promise<OracleHandle> {
+    const oracledb = await loadOracledb();
+    const source = sourceOf(oracledb, settings);
+    const handle = new OracleHandle(source, "address" in settings.source, settings.access);
+    try {
+      await onSession(source, assertUsable);
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** One statement, on any session of the pool. */
+  ask(statement: string, binds?: Binds, commit = false): Promise<Answer> {
+    return onSession(this.#source, (asking) => asking.ask(statement, binds, commit));
+  }
+
+  /** Several statements on one session. What is not committed with the last of them is undone. */
+  onSession<T>(work: (asking: Asking) => Promise<T>): Promise<T> {
+    return onSession(this.#source, work);
+  }
+
+  /** Creates the tables of a part, or brings older ones up to date: once, for all who work with it here. */
+  prepare(names: TableNames, part: OraclePart): Promise<void> {
+    const key = `${names.version} ${part.name}`;
+    const preparing = this.#prepared.get(key) ?? new OpenOnce(() => prepareTables(this, names, part, this.#access));
+    this.#prepared.set(key, preparing);
+    return preparing.get();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isOurs) await this.#source.pool.close(0);
+  }
+}
+
+function sourceOf(oracledb: OracleModule, settings: ConnectionSettings): SessionSource {
+  const bounds = settings;
+  if ("pool" in settings.source)
+    return { oracledb, pool: settings.source.pool as OraclePool, bounds, abandon: () => undefined };
+  const pool = new OwnPool(oracledb, settings.source.address, settings);
+  return { oracledb, pool, bounds, abandon: (session) => pool.abandon(session) };
+}
+
+async function assertUsable(asking: Asking): Promise<void> {
+  if (asking.serverVersion < OLDEST_VERSION) {
+    throw new StateError("INCOMPATIBLE", "Oracle Database 12.2 or later is needed");
+  }
+  const { rows } = await asking.ask(FACTS_OF_SESSION);
+  const facts = Object.fromEntries(rows.map((row) => [text(row, "PARAMETER") ?? "", text(row, "VALUE") ?? ""]));
+  // In another one, characters of an id are replaced on their way in, and two ids could meet.
+  if (facts["NLS_CHARACTERSET"] !== "AL32UTF8") {
+    const found = facts["NLS_CHARACTERSET"] ?? "unknown";
+    throw new StateError("INCOMPATIBLE", `the character set of the database must be AL32UTF8; it is ${found}`);
+  }
+  if (facts["NLS_COMP"] === "BINARY" && facts["NLS_SORT"] === "BINARY") return;
+  throw new StateError("INVALID_ARGUMENT", `the sessions of this pool compare as a language does: ${BINARY_ORDER}`);
+}

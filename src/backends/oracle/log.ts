@@ -1,0 +1,271 @@
+import { assertAppend, replacedNothing } from "../../checkpoint/append-rules.ts";
+import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  KnownPlace,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  ThreadEntry,
+  ThreadLog,
+  ThreadTail,
+} from "../../checkpoint/thread-log.ts";
+import type { Lease } from "../../driver/connection.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { NOTHING_TO_REPLACE } from "./append-block.ts";
+import { appendSteps } from "./appending.ts";
+import type { Answer } from "./ask.ts";
+import { type Binds, number, OUT_NUMBER, text } from "./binds.ts";
+import { classify, isOra } from "./classify.ts";
+import type { OracleConnection } from "./connect.ts";
+import { isDeclined } from "./declined.ts";
+import { FACTS } from "./facts.ts";
+import { listThreads, queryMetadata, type ReadEntries } from "./finding.ts";
+import type { OracleHandle } from "./handle.ts";
+import { LONG_TEXT, type TableNames, tableNames } from "./layout.ts";
+import { LongThreads } from "./long-threads.ts";
+import { checkpoints } from "./parts.ts";
+import { type Row, text as textIn, toEntry, toRecord } from "./rows.ts";
+import { type Reading, type Statements, statements } from "./statements.ts";
+
+export interface OracleLogOptions {
+  readonly connection: OracleConnection;
+  readonly tableName: string;
+}
+
+const SAVES_PER_SWEEP = 100;
+/** A thread that comes and goes while somebody creates it: each time round, somebody else got through. */
+const ROUNDS = 20;
+
+/** Threads in Oracle Database. A method is one block or one query, so each is atomic by itself. */
+export class OracleLog implements ThreadLog {
+  readonly name: string = FACTS.name;
+  readonly capabilities: LogCapabilities = FACTS.capabilities;
+  readonly #connection: OracleConnection;
+  readonly #names: TableNames;
+  readonly #sql: Statements;
+  readonly #handle: Lease<OracleHandle>;
+  readonly #longThreads = new LongThreads();
+  #closing: Promise<void> | undefined;
+  #savesWithAnEnd = 0;
+  #sweeping: Promise<unknown> = Promise.resolve();
+
+  constructor({ connection, tableName }: OracleLogOptions) {
+    this.#connection = connection;
+    this.#names = tableNames(tableName);
+    this.#sql = statements(this.#names);
+    this.#handle = connection.lease(async (handle) => {
+      await handle.prepare(this.#names, checkpoints(this.#names));
+      return handle;
+    });
+  }
+
+  get secrets(): readonly string[] {
+    return this.#connection.secrets;
+  }
+
+  async connect(): Promise<void> {
+    await this.#open();
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertAppend(request);
+    for (let round = 1; ; round++) {
+      if (await this.#append(threadId, request)) return this.#appended(request);
+      const outcome = await this.#refusal(threadId, request);
+      if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
+    }
+  }
+
+  /** One call for nearly every append; where it takes several, they are one transaction. */
+  async #append(threadId: string, request: AppendRequest): Promise<boolean> {
+    const steps = appendSteps(this.#names, threadId, request);
+    const handle = await this.#open();
+    try {
+      return await handle.onSession(async (asking) => {
+        for (const [index, { block, binds }] of steps.entries()) {
+          const { out } = await asking.ask(block, binds, index === steps.length - 1);
+          if (index === 0 && out["b_appended"] !== 1) return false;
+        }
+        return true;
+      });
+    } catch (error) {
+      if (isOra(error, NOTHING_TO_REPLACE)) throw replacedNothing();
+      throw error;
+    }
+  }
+
+  #appended({ ttlMs }: AppendRequest): AppendOutcome {
+    if (ttlMs !== undefined && this.#savesWithAnEnd++ % SAVES_PER_SWEEP === 0) {
+      // Nobody waits for it or for its failure: what has expired is invisible already.
+      this.#sweeping = this.#sweeping.then(() => this.#ask(this.#sql.sweep, {}, true)).catch(() => undefined);
+    }
+    return { appended: true };
+  }
+
+  /** What is there instead; "free" when it has gone since, so that the append may be made after all. */
+  async #refusal(threadId: string, { generation, expected }: AppendRequest): Promise<AppendOutcome | "free"> {
+    const rows = await this.#read(this.#sql.refusal, { b_thread: text(threadId), b_seq: number(expected + 1) });
+    const [thread] = rows;
+    if (thread === undefined) return expected === 0 ? "free" : ABSENT;
+    if (thread["EXPIRED"] === 1) {
+      if (expected > 0) return ABSENT;
+      await this.#ask(this.#sql.removeExpired, { b_thread: text(threadId) }, true);
+      return "free";
+    }
+    const entries = rows.map(toEntry);
+    const occupant = entries.find(({ seq }) => seq === expected + 1);
+    return {
+      appended: false,
+      tail: entries.find(({ seq }) => seq === thread["TAIL"]),
+      generation: textIn(thread, "GENERATION"),
+      occupant: textIn(thread, "GENERATION") === generation ? occupant : undefined,
+    };
+  }
+
+  readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
+    if (newerThan === undefined) return this.#readChain(threadId, this.#sql.readTail, {}, (rows) => rows.at(-1));
+    const known = { b_generation: text(newerThan.generation), b_seq: number(positionIn(newerThan.seq)) };
+    return this.#readChain(threadId, this.#sql.readNewer, known, (rows) => rows.at(-1));
+  }
+
+  readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#readChain(threadId, this.#sql.readCheckpoint, { b_name: text(name) }, ([first]) => first);
+  }
+
+  readRecords(threadId: string, options: { before?: number; limit: number }): Promise<LogChain | undefined> {
+    const range = {
+      b_before: number(positionIn(options.before)),
+      b_most: number(options.limit),
+      b_bytes: number(MOST_BYTES_READ),
+    };
+    return this.#readChain(threadId, this.#sql.readRecords, range, ([first]) => first);
+  }
+
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const [row] = await this.#read(this.#sql.entry, { b_thread: text(threadId), b_name: text(name) });
+    return row && toEntry(row);
+  }
+
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
+    const [row] = await this.#read(this.#sql.tail, { b_thread: text(threadId) });
+    if (row === undefined) return undefined;
+    const ttlMs = row["TTL_MS"];
+    const left = typeof ttlMs === "number" ? { ttlMs: Math.max(ttlMs, 0) } : {};
+    return { generation: textIn(row, "GENERATION") ?? "", entry: toEntry(row), ...left };
+  }
+
+  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    const range = { b_before: number(positionIn(options.before)), b_most: number(options.limit) };
+    return (await this.#read(this.#sql.list, { b_thread: text(threadId), ...range })).map(toEntry);
+  }
+
+  async remove(
+    threadId: string,
+    ifTail?: { generation: string; seq: number },
+  ): Promise<"removed" | "absent" | "moved"> {
+    const { out } = await this.#ask(
+      this.#sql.remove,
+      {
+        b_thread: text(threadId),
+        b_generation: text(ifTail?.generation),
+        // 0 is the tail of no thread.
+        b_seq: number(ifTail && positionIn(ifTail.seq)),
+        b_found: OUT_NUMBER,
+        b_gone: OUT_NUMBER,
+      },
+      true,
+    );
+    if (out["b_found"] !== 1) return "absent";
+    if (out["b_gone"] === 1) return "removed";
+    return ifTail === undefined ? "absent" : "moved";
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    const binds = { b_source: text(source), b_target: text(target), b_generation: text(generation) };
+    for (let round = 1; ; round++) {
+      const { out } = await this.#ask(this.#sql.copy, { ...binds, b_outcome: OUT_NUMBER }, true);
+      if (out["b_outcome"] === 0) return "no source";
+      if (out["b_outcome"] === 2) return "copied";
+      const { rows } = await this.#ask(this.#sql.isExpired, { b_thread: text(target) });
+      if (rows.length === 0 || round === ROUNDS) return "target exists";
+      await this.#ask(this.#sql.removeExpired, { b_thread: text(target) }, true);
+    }
+  }
+
+  listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
+    return listThreads(this.#readEntries, this.#sql, options);
+  }
+
+  queryMetadata(
+    key: string,
+    valueJson: string,
+    options: { cursor?: string; limit: number; prefix?: string },
+  ): Promise<LogPage<ThreadEntry>> {
+    return queryMetadata(this.#readEntries, this.#sql, key, valueJson, options);
+  }
+
+  async now(): Promise<number> {
+    const { rows } = await this.#ask(this.#sql.now);
+    return Date.parse(textIn(rows[0] ?? {}, "CLOCK") ?? "");
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return classify(error);
+  }
+
+  declined(error: unknown): boolean {
+    return isDeclined(error);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#sweeping.then(() => this.#handle.release());
+    return this.#closing;
+  }
+
+  /** `tailOf` finds the row of the tail, which may come without its body. */
+  async #readChain(
+    threadId: string,
+    reading: Reading,
+    binds: Binds,
+    tailOf: (rows: readonly Row[]) => Row | undefined,
+  ): Promise<LogChain | undefined> {
+    const all = { b_thread: text(threadId), ...binds };
+    const wasLong = this.#longThreads.has(threadId);
+    let { rows } = await this.#ask(wasLong ? reading.long : reading.short, all);
+    const isLong = rows.some((row) => Number(row["LENGTHY"]) > 0);
+    // All of it again, and not only what is missing: the thread may have changed since.
+    if (isLong && !wasLong) ({ rows } = await this.#ask(reading.long, all));
+    this.#longThreads.note(threadId, isLong);
+    const tail = tailOf(rows);
+    if (tail === undefined) return undefined;
+    const records = rows.filter((row) => row["WANTED"] === 1).map(toRecord);
+    return { generation: textIn(tail, "GENERATION") ?? "", tail: toEntry(tail), records };
+  }
+
+  /** Entries, whose text is nearly always short. */
+  async #read(reading: Reading, binds: Binds): Promise<readonly Row[]> {
+    const { rows } = await this.#ask(reading.short, binds);
+    const isShort = rows.every((row) => (Number(row["LENGTHY"]) & LONG_TEXT) === 0);
+    return isShort ? rows : (await this.#ask(reading.long, binds)).rows;
+  }
+
+  readonly #readEntries: ReadEntries = (reading, binds) => this.#read(reading, binds);
+
+  async #ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer> {
+    return (await this.#open()).ask(statement, binds, commit);
+  }
+
+  #open(): Promise<OracleHandle> {
+    if (this.#closing !== undefined) throw new StateError("CLOSED", "the connections were closed");
+    return this.#handle.get();
+  }
+}
+
+/** A position that a column can hold, so that a number from outside is compared and not refused. */
+const positionIn = (before: number = Number.MAX_SAFE_INTEGER): number =>
+  Math.min(Math.max(before || 0, 0), Number.MAX_SAFE_INTEGER);
+
+const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };

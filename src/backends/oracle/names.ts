@@ -1,0 +1,17 @@
+import { invalid } from "../../driver/options.ts";
+
+/** A name may have 128 bytes, and the longest suffix of ours has 22. Unquoted, so the server writes it in capitals. */
+const TABLE = /^(?:[A-Za-z][A-Za-z0-9_$#]{0,127}\.)?[A-Za-z][A-Za-z0-9_]{0,99}$/;
+const ROLE = /^[A-Za-z][A-Za-z0-9_$#]{0,127}$/;
+
+/** Refuses what would not be the name of a table, with or without its owner. */
+export function assertTableName(tableName: string): void {
+  if (TABLE.test(tableName)) return;
+  throw invalid(
+    "tableName must be a letter and then letters, digits and underscores, at most 100 in all, with or without OWNER. before it",
+  );
+}
+
+export function assertRole(role: string): void {
+  if (!ROLE.test(role)) throw invalid("role must be the name of a user or role: letters, digits and underscores");
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { onMessage } from "../../../test/oracle-stand-in/install.ts";
+import { describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
+import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
+import { AgentState } from "../../state/agent-state.ts";
+import { userMessage } from "../../state/message.ts";
+import { oracleCheckpointer } from "./index.ts";
+
+const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
+
+/** Messages that leave the real driver while this runs: each is a round trip. */
+async function costOf(call: () => Promise<unknown>): Promise<number> {
+  let count = 0;
+  const stop = onMessage(() => count++);
+  try {
+    await call();
+  } finally {
+    stop();
+  }
+  return count;
+}
+
+await describeWithStandIn((place) => {
+  const open = async (): Promise<Checkpointer> => {
+    const { dsn, user, password, tableName } = place;
+    const checkpointer = oracleCheckpointer({ dsn, user, password, tableName: tableName(), maxConnections: 1 });
+    await checkpointer.connect();
+    return checkpointer;
+  };
+
+  describe("round trips, counted as messages that leave the driver", () => {
+    test("every common call on a small thread is one", async () => {
+      await using checkpointer = await open();
+      const first = said("one");
+      const second = first.withMessage(userMessage("two"));
+      let checkpointId = "";
+      expect(await costOf(async () => (checkpointId = await checkpointer.save(first, "t1"))), "a first save").toBe(1);
+      expect(await costOf(() => checkpointer.save(second, "t1", { metadata: { a: 1 } })), "a save").toBe(1);
+      expect(await costOf(() => checkpointer.load("t1")), "a load").toBe(1);
+      expect(await costOf(() => checkpointer.load("t1", { checkpointId })), "a load of an older one").toBe(1);
+      expect(await costOf(() => checkpointer.exists("t1")), "exists").toBe(1);
+      expect(await costOf(() => checkpointer.listCheckpoints("t1")), "a page of history").toBe(1);
+      expect(await costOf(() => checkpointer.listThreads()), "a page of threads").toBe(1);
+      expect(await costOf(() => checkpointer.queryByMetadata("a", 1)), "a query").toBe(1);
+      const copy = "a copy, which looks first what there is, and then whether calls are open in it";
+      expect(await costOf(() => checkpointer.copyThread("t1", "t2")), copy).toBe(3);
+      expect(await costOf(() => checkpointer.save(said("late"), "t1").catch(() => 0)), "a refused save").toBe(2);
+      expect(await costOf(() => checkpointer.delete("t1")), "a deletion").toBe(1);
+    });
+
+    test("a save is one up to 32 kilobytes, and four beyond; a load of long values is two on a warm session", async () => {
+      await using checkpointer = await open();
+      let state = said("x".repeat(30_000));
+      expect(await costOf(() => checkpointer.save(state, "t")), "30 kB").toBe(1);
+      state = state.withMessage(userMessage("y".repeat(60_000)));
+      expect(await costOf(() => checkpointer.save(state, "t")), "60 kB").toBe(4);
+      // The first load of the session learns that the thread is long, and what its columns are.
+      expect(await costOf(() => checkpointer.load("t")), "a cold load").toBe(4);
+      expect(await costOf(() => checkpointer.load("t")), "a warm load").toBe(2);
+    });
+
+    test("what a save and a load cost does not grow with the thread", { timeout: 120_000 }, async () => {
+      await using checkpointer = await open();
+      let state = said("0");
+      const costs = new Map<number, readonly number[]>();
+      for (let saves = 1; saves <= 300; saves++) {
+        state = state.withMetadata({ count: saves });
+        const save = await costOf(() => checkpointer.save(state, "long"));
+        if (saves === 10 || saves === 300) costs.set(saves, [save, await costOf(() => checkpointer.load("long"))]);
+      }
+      expect(costs.get(300)).toEqual(costs.get(10));
+      expect(costs.get(10)).toEqual([1, 1]);
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import { createHash, randomUUID } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import { threadId as workerId } from "node:worker_threads";
+
+/**
+ * Which process holds a lease. It is recorded with the lease, so that one that
+ * was left behind by a dead process of the same machine holds nobody up. Where
+ * nobody can tell, the lease's time decides.
+ */
+export interface LeaseHolder {
+  /** For people. */
+  readonly name: string;
+  /** For processes of the same machine. */
+  readonly mark: string;
+  /** True only where the holder is known to be dead, or to have ended what it held the lease for. */
+  isGone(mark: string, leaseId: string): boolean;
+}
+
+const LIVE = Symbol.for("holdfast.liveLeases");
+
+/** The leases that runs of this process hold at the moment, whichever copy of the package they use; each with its end. */
+export function liveLeases(): Map<string, Promise<void>> {
+  const place = globalThis as { [LIVE]?: Map<string, Promise<void>> };
+  place[LIVE] ??= new Map();
+  return place[LIVE];
+}
+
+interface ProcessStat {
+  readonly state: string;
+  readonly startedAt: string;
+}
+
+/** From /proc: the state and the start of a process. The name, which may hold anything, is in parentheses before them. */
+function statOf(pid: number | "self"): ProcessStat | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    const [state, startedAt] = [fields[0], fields[19]];
+    return state === undefined || startedAt === undefined ? undefined : { state, startedAt };
+  } catch {
+    return undefined;
+  }
+}
+
+/** One boot of one machine, and one space of process numbers on it: a container has its own. */
+function machineId(): string | undefined {
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const space = readlinkSync("/proc/self/ns/pid");
+    return createHash("sha256").update(`${boot} ${space}`).digest("hex").slice(0, 12);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The mark is `machine/pid/start/worker`; where the system does not tell the first three, a random name stands for all of them. */
+export function thisProcess(): LeaseHolder {
+  const machine = machineId();
+  const own = statOf("self");
+  const knows = machine !== undefined && own !== undefined;
+  const place = knows ? `${machine}/${process.pid}/${own.startedAt}` : randomUUID();
+  const mark = `${place}/${workerId}`;
+  return {
+    name: `process ${process.pid} on ${hostname()}`,
+    mark,
+    isGone: (other, leaseId) => {
+      if (other === mark) return !liveLeases().has(leaseId);
+      return knows && other.startsWith(`${machine}/`) && !other.startsWith(`${place}/`) && isDead(other);
+    },
+  };
+}
+
+const ENDED: ReadonlySet<string> = new Set(["Z", "X", "x"]);
+
+function isDead(mark: string): boolean {
+  const [, pid, startedAt] = mark.split("/");
+  const number = Number(pid);
+  if (!Number.isInteger(number) || number < 1) return false;
+  try {
+    process.kill(number, 0);
+  } catch (error) {
+    // Whoever may not be signalled is there.
+    if ((error as { code?: unknown }).code === "ESRCH") return true;
+  }
+  const stat = statOf(number);
+  return stat !== undefined && (stat.startedAt !== startedAt || ENDED.has(stat.state));
+}

@@ -1,0 +1,184 @@
+import { assertOwner } from "../driver/ids.ts";
+import { newId } from "../driver/new-id.ts";
+import type { StateError } from "../errors.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import { LONGEST_TTL_MS } from "./append-rules.ts";
+import type { CheckpointContext } from "./context.ts";
+import { liveLeases } from "./lease-holder.ts";
+import {
+  type KnownThread,
+  type Lease,
+  leaseAfterWrite,
+  leaseConflict,
+  leasedTo,
+  leaseFault,
+  leaseIn,
+  timeLeft,
+} from "./lease-rules.ts";
+import { LostRaces } from "./lost-races.ts";
+import { type Position, positionOf, rememberPosition } from "./position.ts";
+import { openHeader, sealMark, type ThreadFacts } from "./record.ts";
+import type { AppendRequest } from "./thread-log.ts";
+
+/**
+ * A lease that costs no call of its own: the save that a run begins with takes
+ * it, each later save renews it, the last one gives it back. Only where there is
+ * nothing to save does it write a mark: to take up what another run left behind,
+ * as a sign of life during a long call, and at the end of a run that changed
+ * nothing more. One run at a time uses it, and one write after the other.
+ */
+export class RidingLease {
+  readonly id: string = newId();
+  readonly owner: string;
+  readonly ttlMs: number;
+  readonly #context: CheckpointContext;
+  readonly #threadId: string;
+  readonly #never = new AbortController();
+  #epoch = 0;
+  #isHeld = false;
+  /** Where its last mark lies: the next one takes its place. */
+  #mark = 0;
+  #ended: () => void = () => undefined;
+
+  constructor(
+    context: CheckpointContext,
+    threadId: string,
+    options: { readonly owner?: string | undefined; readonly ttlMs: number },
+  ) {
+    this.#context = context;
+    this.#threadId = threadId;
+    this.owner = options.owner ?? context.holder.name;
+    assertOwner(this.owner);
+    this.ttlMs = Math.min(options.ttlMs, LONGEST_TTL_MS);
+    liveLeases().set(this.id, new Promise((resolve) => (this.#ended = resolve)));
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** Whether a write with it was ever made. */
+  get wasHeld(): boolean {
+    return this.#epoch > 0;
+  }
+
+  /** For one save: with it the lease is taken, renewed or, as the last, given back. */
+  terms(ends: boolean): Lease {
+    const { clock, now, holder } = this.#context;
+    return {
+      id: this.id,
+      threadId: this.#threadId,
+      owner: this.owner,
+      epoch: this.#epoch,
+      ttlMs: this.ttlMs,
+      signal: this.#never.signal,
+      clockOffsetMs: clock.now() - now(),
+      holder: holder.mark,
+      taking: !this.#isHeld,
+      ends,
+    };
+  }
+
+  /** To be told of every save that was made with it. */
+  saved(state: AgentState): void {
+    this.#note(positionOf(this.#context, state, this.#threadId)?.thread);
+  }
+
+  #note(facts: ThreadFacts | undefined): void {
+    const lease = facts?.lease;
+    if (lease?.id !== this.id) return;
+    this.#isHeld = lease.expiresAt > 0;
+    this.#epoch = lease.epoch;
+  }
+
+  /** Writes it without a checkpoint. `state` is the newest that is stored. Throws `CONFLICT` where another has the thread. */
+  async mark(state: AgentState, ends: boolean): Promise<void> {
+    const [context, threadId] = [this.#context, this.#threadId];
+    const position = positionOf(context, state, threadId);
+    if (position === undefined) return;
+    let tail: Tail = { ...position, head: position.seq };
+    for (const races = new LostRaces(context, "lease", threadId); ; races.lost()) {
+      const terms = this.terms(ends);
+      const fault = await leaseFault(context, tail, terms);
+      if (fault !== undefined) throw leaseConflict(context, threadId, fault);
+      const lease = leaseAfterWrite(context, tail, terms);
+      const facts: ThreadFacts = { ...tail.thread, ...(lease !== undefined && { lease }) };
+      const request = this.#request(tail, facts);
+      const { seq, writeId } = request.record;
+      const outcome = await context.call({ operation: "lease", threadId }, (log) => log.append(threadId, request));
+      if (outcome.appended || outcome.occupant?.writeId === writeId) {
+        this.#mark = seq;
+        this.#note(facts);
+        rememberPosition(context, state, threadId, { ...position, tail: seq, thread: facts });
+        return;
+      }
+      const { tail: found, generation } = outcome;
+      if (found === undefined || generation !== tail.generation || found.head !== tail.head) {
+        throw leaseConflict(context, threadId, "the thread has moved on");
+      }
+      const { seq: foundSeq, base, head } = found;
+      tail = { generation, tail: foundSeq, base, head, thread: openHeader(found).thread };
+    }
+  }
+
+  #request({ generation, tail, base, head, thread: _ }: Tail, facts: ThreadFacts): AppendRequest {
+    const record = sealMark("lease", { seq: tail + 1, writeId: newId(), base, head }, this.#context.now(), facts);
+    return { generation, expected: tail, record, ...(tail > 0 && tail === this.#mark && { drop: [tail] }) };
+  }
+
+  /** The run is over, whether or not the lease could be given back: in this process nobody has to wait for it any more. */
+  end(): void {
+    liveLeases().delete(this.id);
+    this.#ended();
+  }
+}
+
+interface Tail extends Pick<Position, "generation" | "tail" | "base" | "thread"> {
+  readonly head: number;
+}
+
+/** Somebody else who holds a thread at the moment. */
+export interface CurrentHolder {
+  readonly leaseId: string;
+  readonly owner: string;
+  readonly until: Date;
+  /** For how long, by the storage's clock, unless it is renewed. */
+  readonly leftMs: number;
+  /** Resolves when its run has ended, for one of this process. */
+  readonly ended: Promise<void> | undefined;
+  readonly conflict: StateError;
+}
+
+/** Who holds the thread as of the state that was loaded from it. */
+export const holderAt = (
+  context: CheckpointContext,
+  state: AgentState | undefined,
+  threadId: string,
+): Promise<CurrentHolder | undefined> =>
+  currentHolder(context, threadId, state && positionOf(context, state, threadId));
+
+/** Who holds the thread now. */
+export async function holderNow(context: CheckpointContext, threadId: string): Promise<CurrentHolder | undefined> {
+  const tail = await context.call({ operation: "lease", threadId }, (log) => log.tail(threadId));
+  const known = tail && { generation: tail.generation, thread: openHeader(tail.entry).thread };
+  return currentHolder(context, threadId, known);
+}
+
+async function currentHolder(
+  context: CheckpointContext,
+  threadId: string,
+  known: KnownThread | undefined,
+): Promise<CurrentHolder | undefined> {
+  const lease = leaseIn(known);
+  if (lease === undefined) return undefined;
+  const leftMs = await timeLeft(context, lease);
+  if (leftMs <= 0) return undefined;
+  return {
+    leaseId: lease.id,
+    owner: lease.owner,
+    until: new Date(lease.expiresAt),
+    leftMs,
+    ended: liveLeases().get(lease.id),
+    conflict: leaseConflict(context, threadId, leasedTo(lease)),
+  };
+}

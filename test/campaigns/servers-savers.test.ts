@@ -1,0 +1,14 @@
+import { vi } from "vitest";
+import { validate } from "../langgraph/validation-suite.ts";
+import { onFarPlaces } from "../saver/far-places.ts";
+import { localPlace } from "../saver/saver-places.ts";
+import { proveSaver } from "../saver/saver-suite.ts";
+
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
+
+/** LangGraph's own suite whole, and the saver's, where `npm test` only takes a sample. */
+await onFarPlaces((name, makePlace) => {
+  proveSaver(name, makePlace, 3000);
+  validate(name, makePlace);
+});
+validate("file", () => localPlace("file"));

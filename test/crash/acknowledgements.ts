@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Fuse } from "./fuse.ts";
+
+/**
+ * How a storage answers. `late`: every write takes a while to arrive and a while
+ * to be acknowledged, and the run goes on meanwhile. The others are about the
+ * n-th write of a process, which never hears of it and is dead soon after:
+ * `unacknowledged` was made, `dropped` never arrived, `straggling` arrives when
+ * the process is dead and another one is at work.
+ */
+export type Acknowledgements =
+  | { readonly kind: "at once" | "late" }
+  | { readonly kind: "unacknowledged" | "dropped" | "straggling"; readonly write: number };
+
+/** So long does a process live that waits for an answer: its other work gets as far as it can. */
+const LAST_MS = 15;
+const NEVER: Promise<never> = new Promise(() => undefined);
+
+/** Puts these manners around the writes of one process. */
+export function answering(acks: Acknowledgements, fuse: Fuse): <T>(write: () => Promise<T>) => Promise<T> {
+  let writes = 0;
+  return async (write) => {
+    writes++;
+    if (!("write" in acks)) {
+      if (acks.kind === "at once") return fuse.storing(write);
+      const answer = await fuse.storing(async () => {
+        await turns(3);
+        return write();
+      });
+      await turns(3);
+      return answer;
+    }
+    if (writes !== acks.write) return fuse.storing(write);
+    if (acks.kind === "unacknowledged") await fuse.storing(write);
+    setTimeout(() => fuse.blow(`write ${acks.kind}`), LAST_MS);
+    if (acks.kind === "straggling") {
+      await sleep(LAST_MS + 2);
+      await write();
+    }
+    return NEVER;
+  };
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

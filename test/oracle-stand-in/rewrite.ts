@@ -1,0 +1,126 @@
+/** A bind as the client declared it. */
+export interface DeclaredBind {
+  /** In capitals. */
+  readonly name: string;
+  readonly kind: "text" | "number" | "bytes" | "out";
+}
+
+/** What PostgreSQL runs instead, with the names of the binds in the order of its parameters. */
+export interface Rewritten {
+  readonly text: string;
+  readonly parameters: readonly string[];
+}
+
+const CASTS = { text: "text", number: "numeric", bytes: "bytea", out: "numeric" } as const;
+
+/** One statement of ours, not a block. Not a translator: it knows what we write and nothing else. */
+export function rewriteStatement(sql: string, binds: readonly DeclaredBind[]): Rewritten {
+  const parameters: string[] = [];
+  const text = outsideLiterals(sql, (code) =>
+    rewriteCode(code).replace(/:(b_\w+)/gi, (_, name: string) => {
+      const bind = bindNamed(binds, name);
+      if (!parameters.includes(bind.name)) parameters.push(bind.name);
+      return `($${parameters.indexOf(bind.name) + 1}::${CASTS[bind.kind]})`;
+    }),
+  );
+  return { text: rewriteStatementForms(text), parameters };
+}
+
+/**
+ * A block as a function with the same text: three lists of values go in, because
+ * a function takes at most a hundred parameters, and each bind that the block
+ * assigns comes out.
+ */
+export function rewriteBlock(name: string, sql: string, binds: readonly DeclaredBind[]): string {
+  const places = placesOf(binds);
+  const body = outsideLiterals(sql, (code) =>
+    rewritePlsql(rewriteCode(code)).replace(/:(b_\w+)/gi, (_, given: string) => {
+      const bind = bindNamed(binds, given);
+      return bind.kind === "out" ? bind.name.toLowerCase() : `bound_${bind.kind}[${places.get(bind.name)}]`;
+    }),
+  );
+  const loops = [...sql.matchAll(/\bFOR (\w+) IN \(/g)].map(([, variable]) => `${variable} record;`);
+  const declared = loops.length === 0 ? body : `DECLARE ${loops.join(" ")} ${body}`;
+  const out = binds.filter(({ kind }) => kind === "out").map(({ name }) => `OUT ${name.toLowerCase()} numeric`);
+  const parameters = ["bound_text text[]", "bound_number numeric[]", "bound_bytes bytea[]", ...out].join(", ");
+  const returns = out.length === 0 ? " RETURNS void" : "";
+  return `CREATE OR REPLACE FUNCTION pg_temp.${name}(${parameters})${returns} LANGUAGE plpgsql AS $block$ ${declared} $block$`;
+}
+
+/** Where a bind stands in the list of its kind, from 1. */
+export function placesOf(binds: readonly DeclaredBind[]): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  for (const kind of ["text", "number", "bytes"] as const) {
+    const ofKind = binds.filter((bind) => bind.kind === kind);
+    for (const [index, { name }] of ofKind.entries()) places.set(name, index + 1);
+  }
+  return places;
+}
+
+function bindNamed(binds: readonly DeclaredBind[], name: string): DeclaredBind {
+  const bind = binds.find((each) => each.name === name.toUpperCase());
+  if (bind === undefined) throw new Error(`the stand-in was given no bind ${name}`);
+  return bind;
+}
+
+/** The forms of JSON that we use, with the literals in them: servers before 17 know neither. */
+const JSON_FORMS: readonly (readonly [RegExp, string])[] = [
+  [
+    /\bJSON_TABLE\((\w+), '\$\[\*\]' COLUMNS \((\w+) VARCHAR2\(\d+ BYTE\) PATH '\$'\)\)/g,
+    "(SELECT value AS $2 FROM jsonb_array_elements_text($1::jsonb))",
+  ],
+  [
+    /\bJSON_TABLE\((\w+), '\$\[\*\]' COLUMNS \((\w+) NUMBER PATH '\$'\)\)/g,
+    "(SELECT value::numeric AS $2 FROM jsonb_array_elements_text($1::jsonb))",
+  ],
+  [
+    /\bJSON_EXISTS\(([\w.]+), ('[^']*') PASSING (:\w+) AS "v"\)/g,
+    "jsonb_path_exists(oracle_sys.as_json($1), $2, jsonb_build_object('v', $3))",
+  ],
+  [/\bJSON_EXISTS\(([\w.]+), ('[^']*')\)/g, "jsonb_path_exists(oracle_sys.as_json($1), $2)"],
+];
+
+/** Literals stay as they are. An empty one is NULL in Oracle, and no statement of ours may have one. */
+function outsideLiterals(sql: string, rewrite: (code: string) => string): string {
+  const known = JSON_FORMS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), sql);
+  const parts = known.split(/('(?:[^']|'')*')/);
+  if (parts.some((part) => part === "''")) throw new Error("a statement has an empty literal, which is NULL in Oracle");
+  const code = parts.filter((_, index) => index % 2 === 0).join(" ");
+  if (code.includes("||"))
+    throw new Error("a statement joins text with ||, which takes NULL for an empty text in Oracle");
+  return parts.map((part, index) => (index % 2 === 0 ? part.replace(/[\s\S]+/, rewrite) : part)).join("");
+}
+
+const CODE: readonly (readonly [RegExp, string])[] = [
+  [/\bVARCHAR2\((\d+) BYTE\)/g, "oracle_sys.varchar2_$1"],
+  [/\bRAW\((\d+)\)/g, "oracle_sys.raw_$1"],
+  [/\bNUMBER\((\d+)\)/g, "numeric($1)"],
+  [/\bNUMBER\b/g, "numeric"],
+  [/\bCLOB\b/g, "oracle_sys.clob"],
+  [/\bBLOB\b/g, "oracle_sys.blob"],
+  [/\bSYSTIMESTAMP\b/g, "clock_timestamp()"],
+  [/\((\w+) IS JSON\)/g, "(oracle_sys.is_json($1))"],
+  [/\bUSER\b/g, "oracle_sys.this_user()"],
+];
+
+const rewriteCode = (code: string): string =>
+  CODE.reduce((text, [pattern, instead]) => text.replace(pattern, instead), code);
+
+const PLSQL: readonly (readonly [RegExp, string])[] = [
+  [/\bWHEN DUP_VAL_ON_INDEX\b/g, "WHEN unique_violation"],
+  [/\bINTO (v_)/g, "INTO STRICT $1"],
+  [/\bIF SQL%ROWCOUNT = 0 THEN\b/g, "IF NOT FOUND THEN"],
+  [/\b(v_\w+) := SQL%ROWCOUNT;/g, "GET DIAGNOSTICS $1 = ROW_COUNT;"],
+  [/\bRAISE_APPLICATION_ERROR\(-20(\d{3}), /g, "RAISE EXCEPTION USING ERRCODE = 'OR$1', MESSAGE = ("],
+  [/\bAND ROWNUM <= (\d+) FOR UPDATE/g, "LIMIT $1 FOR UPDATE"],
+];
+
+const rewritePlsql = (code: string): string =>
+  PLSQL.reduce((text, [pattern, instead]) => text.replace(pattern, instead), code);
+
+/** What differs in whole statements: storage, names of indexes, and the target of MERGE. */
+const rewriteStatementForms = (text: string): string =>
+  text
+    .replace(/\) PCTFREE \d+ INITRANS \d+$/, ")")
+    .replace(/^CREATE INDEX (?:\w+\.)?(\w+) ON/, "CREATE INDEX $1 ON")
+    .replace(/\bUPDATE SET t\./g, "UPDATE SET ");

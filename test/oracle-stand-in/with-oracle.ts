@@ -1,0 +1,65 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, describe } from "vitest";
+import type { OracleCheckpointerOptions } from "../../src/backends/oracle/index.ts";
+import { behindProxy } from "../network/outage-proxy.ts";
+import { describeWithService } from "../services/with-service.ts";
+import { dsnOf, type OraclePlace, oraclePlace } from "./oracle-place.ts";
+
+/** A database for a suite: a live one where the environment names it, else the stand-in. */
+export interface TestOracle {
+  /** How to connect, to tables of a name that is fresh each time. */
+  readonly options: () => OracleCheckpointerOptions;
+  /** The same over a line that can be cut; over one that cannot, where the database is live. */
+  readonly overLine: () => Promise<{
+    readonly options: OracleCheckpointerOptions;
+    readonly outage?: () => Promise<() => Promise<void>>;
+    readonly cleanup: () => Promise<void>;
+  }>;
+}
+
+/** `describe` for suites that run unchanged against a live database, when HOLDFAST_TEST_ORACLE_DSN and the others are set. */
+export async function describeWithOracle(body: (oracle: TestOracle) => void): Promise<void> {
+  const live = liveDatabase();
+  if (live !== undefined) return void describe("a live Oracle database", () => body(live));
+  await describeWithStandIn((place, url) => {
+    const { user, password, tableName, dsn } = place;
+    body({
+      options: () => ({ dsn, user, password, tableName: tableName() }),
+      overLine: async () => {
+        const { url: proxied, ...rest } = await behindProxy(url);
+        return { options: { dsn: dsnOf(proxied), user, password, tableName: tableName() }, ...rest };
+      },
+    });
+  });
+}
+
+/** `describe` for what is true of the stand-in, or needs to look behind it. */
+export async function describeWithStandIn(body: (place: OraclePlace, postgresUrl: string) => void): Promise<void> {
+  await describeWithService("postgres", async (url) => {
+    const place = await oraclePlace(url);
+    afterAll(place.dispose);
+    body(place, url);
+  });
+}
+
+/** Its tables stay: whoever names a database of his own for tests gives the user a schema that he can drop. */
+function liveDatabase(): TestOracle | undefined {
+  const { env } = process;
+  const dsn = env["HOLDFAST_TEST_ORACLE_DSN"];
+  const user = env["HOLDFAST_TEST_ORACLE_USER"];
+  const password = env["HOLDFAST_TEST_ORACLE_PASSWORD"];
+  if (dsn === undefined || user === undefined || password === undefined) return undefined;
+  const walletLocation = env["HOLDFAST_TEST_ORACLE_WALLET"];
+  const walletPassword = env["HOLDFAST_TEST_ORACLE_WALLET_PASSWORD"];
+  const run = randomBytes(4).toString("hex");
+  let tables = 0;
+  const options = (): OracleCheckpointerOptions => ({
+    dsn,
+    user,
+    password,
+    ...(walletLocation !== undefined && { walletLocation }),
+    ...(walletPassword !== undefined && { walletPassword }),
+    tableName: `HF_${run}_${++tables}`,
+  });
+  return { options, overLine: async () => ({ options: options(), cleanup: async () => undefined }) };
+}
