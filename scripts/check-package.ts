@@ -2,9 +2,9 @@
  * Looks at the package as its users get it: packs it, checks the tarball,
  * installs it into an empty folder, counts what arrived, and imports every entry.
  */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
-import { projectWith, ROOT, run, withTarball } from "./package/packed.ts";
+import { type PackedTarball, projectWith, ROOT, run, withTarball } from "./package/packed.ts";
 
 /** Itself, and the validator for tools that are described by plain JSON Schema; it has no dependencies. */
 const EXPECTED = ["holdfast", "@cfworker/json-schema"];
@@ -45,6 +45,29 @@ async function assertLinksLead(paths: readonly string[]): Promise<void> {
   }
 }
 
+/** Makes a SQLite file with one thread in it. */
+const FILL = `
+import { AgentState, sqliteCheckpointer, userMessage } from "holdfast";
+const checkpointer = sqliteCheckpointer({ path: "agents.db" });
+await checkpointer.save(AgentState.create().withMessage(userMessage("hello")), "trip-42");
+await checkpointer.close();
+`;
+
+/** `npx holdfast` works where nothing but the package is installed, and so does a SQLite file; on Node 20 with its client beside it. */
+async function assertCommandLine(packed: PackedTarball, user: string): Promise<void> {
+  const help = run("npx", ["holdfast", "--help"], user);
+  if (!help.includes("threads")) throw new Error(`npx holdfast --help printed ${help}`);
+  const needsClient = Number(process.versions.node.split(".")[0]) < 22;
+  const project = await projectWith(packed, "command-line", [packed.tarball], { "fill.mjs": FILL });
+  const client = join("node_modules", "better-sqlite3");
+  // A link, because installing it from there would build it anew, in place.
+  if (needsClient) await symlink(join(ROOT, client), join(project, client));
+  run("node", ["fill.mjs"], project);
+  const threads = run("npx", ["holdfast", "threads", "sqlite:./agents.db", "-o", "id"], project);
+  if (threads !== "trip-42\n") throw new Error(`npx holdfast threads printed ${JSON.stringify(threads)}`);
+  console.log("npx holdfast works from the tarball: --help in an empty project, threads on a SQLite file");
+}
+
 await withTarball(async (packed) => {
   const strays = packed.paths.filter((path) => /\.test\.|(^|\/)(test|bench)\//.test(path));
   if (strays.length > 0) throw new Error(`the tarball holds files it should not: ${strays.join(", ")}`);
@@ -57,6 +80,8 @@ await withTarball(async (packed) => {
   const installed = Object.keys(lock.packages).filter((path) => path !== "");
   const unexpected = installed.filter((path) => !EXPECTED.includes(path.replace("node_modules/", "")));
   if (unexpected.length > 0) throw new Error(`installing holdfast brought ${unexpected.join(", ")}`);
+
+  await assertCommandLine(packed, user);
 
   const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { exports: object };
   const entries = Object.keys(exports).filter((entry) => !entry.endsWith(".json"));

@@ -76,13 +76,14 @@ export {
 export { Checkpointer } from "./checkpoint/checkpointer.ts";
 export type { CheckpointerOptions } from "./checkpoint/context.ts";
 export type { InboxItem, InboxOptions } from "./checkpoint/inbox.ts";
-export type { Lease, LeaseOptions } from "./checkpoint/lease.ts";
+export type { BreakLeaseOptions, Lease, LeaseInfo, LeaseOptions } from "./checkpoint/lease.ts";
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
 export type { CallSettlement } from "./checkpoint/settling-calls.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type { ThreadLog } from "./checkpoint/thread-log.ts";
+export type { RecordFault, ThreadVerdict } from "./checkpoint/verifying.ts";
 export type { WatchOptions } from "./checkpoint/watching.ts";
 export { type CompactingOptions, compactingConversation } from "./conversation/compacting.ts";
 export { estimateTokens, type TokenCounter } from "./conversation/estimate-tokens.ts";

@@ -83,6 +83,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/models/retrying-model.ts": "the default of the option `random`",
   "src/wiring/personal-data.ts": "the default of the option `now`",
   "src/agent/fixed-parts.ts": "the default of the option `now`",
+  "src/cli/main.ts": "the clock of the command line",
   "src/wiring/llm-memory-manager.ts": "the default of the option `now`",
   "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",

@@ -92,6 +92,9 @@ def before_call(ctx, case, kwargs):
     record["seq"], record["base"] = head["expected"] + 1, 1
     record["head"] = record["seq"] if "checkpointId" in record else min(record["head"], head["expected"])
     head["replace"] = []
+    head.pop("more", None)
+    if record.get("checkpointId") in record.get("names", []):
+        record.pop("names")
     for name in ("drop", "dropBelow", "ttlMs"):
         head.pop(name, None)
     for name in ("If-Match", "If-None-Match", "Idempotency-Key"):

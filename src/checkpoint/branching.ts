@@ -126,6 +126,10 @@ export async function copyThread(
 /** A copy whose open calls cannot be settled is taken away again: somebody would run them a second time. */
 async function settleCopy(context: CheckpointContext, target: string, generation: string): Promise<void> {
   const place = { operation: "copyThread", threadId: target };
+  // The source may have gone on since it was looked at, so the copy itself says whether anything is open in it.
+  const tail = await context.call(place, (log) => log.tail(target));
+  const isHead = tail !== undefined && tail.entry.head === tail.entry.seq;
+  if (isHead && openHeader(tail.entry).standing?.open === undefined) return;
   const chain = await context.call(place, (log) => log.readTail(target));
   if (chain === undefined || chain.generation !== generation) return;
   try {

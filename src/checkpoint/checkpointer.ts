@@ -30,8 +30,17 @@ import { headOf } from "./chain.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
 import { deleteCheckpoint, removeThread } from "./editing.ts";
 import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
-import { type Lease, type LeaseOptions, withLease } from "./lease.ts";
 import {
+  type BreakLeaseOptions,
+  currentLease,
+  endLease,
+  type Lease,
+  type LeaseInfo,
+  type LeaseOptions,
+  withLease,
+} from "./lease.ts";
+import {
+  BREAK_LEASE,
   COPY,
   FIND,
   FORK,
@@ -53,6 +62,7 @@ import type { CallSettlement } from "./settling-calls.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
+import { type ThreadVerdict, verifyThread } from "./verifying.ts";
 import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.ts";
 
 /**
@@ -266,6 +276,27 @@ export class Checkpointer extends BaseCheckpointer {
     if (typeof work !== "function") throw new TypeError("withLease() takes the thread id, the work, then its options");
     await this.#assertCan("lease", "withLease()");
     return withLease(this.#context, threadId, work, options);
+  }
+
+  /** Who holds the thread's lease; `undefined` where nobody does. */
+  async leaseOf(threadId: string): Promise<LeaseInfo | undefined> {
+    const place = this.#named("leaseOf", threadId, undefined);
+    return this.#context.guard(place, () => currentLease(this.#context, threadId));
+  }
+
+  /** Ends the lease of a holder that will not: its next save is refused. False where nobody holds it. */
+  async breakLease(threadId: string, given?: BreakLeaseOptions): Promise<boolean> {
+    this.#assertMayWrite("breakLease");
+    const place = this.#named("breakLease", threadId, undefined);
+    const options = optionsOf("breakLease", given, BREAK_LEASE);
+    await this.#assertCan("lease", "breakLease()");
+    return this.#context.guard(place, () => endLease(this.#context, threadId, options));
+  }
+
+  /** Proves every record of the thread; `undefined` when it is not there. */
+  async verify(threadId: string): Promise<ThreadVerdict | undefined> {
+    const place = this.#named("verify", threadId, undefined);
+    return this.#context.guard(place, () => verifyThread(this.#context, threadId));
   }
 
   /** Every checkpoint saved from now on, by any process. */

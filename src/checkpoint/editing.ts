@@ -32,14 +32,15 @@ export interface EditPlan {
   readonly erases?: true;
 }
 
-/** Deletes a whole thread. A failure says whether it may be gone all the same. */
+/** Deletes a whole thread; with `ifTail`, only while that is its tail. A failure says whether it may be gone all the same. */
 export async function removeThread(
   context: CheckpointContext,
   place: CallPlace & { readonly threadId: string },
+  ifTail?: { readonly generation: string; readonly seq: number },
 ): Promise<"removed" | "absent" | "moved"> {
   let mayBe = false;
   const remove = (log: ThreadLog): ReturnType<ThreadLog["remove"]> =>
-    log.remove(place.threadId).catch((error: unknown) => {
+    log.remove(place.threadId, ifTail).catch((error: unknown) => {
       mayBe ||= mayBeWritten(log, error);
       throw error;
     });

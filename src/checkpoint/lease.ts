@@ -181,6 +181,58 @@ async function appendLease(
   return { appended: false, tail: entry && found !== undefined ? { generation: found, entry } : undefined };
 }
 
+/** The lease that a thread is under, as anybody may see it. */
+export interface LeaseInfo {
+  readonly owner: string;
+  /** Grows with every new holder: what `breakLease` is told, so that it breaks this holding and no later one. */
+  readonly epoch: number;
+  /** By the storage's clock. */
+  readonly expiresAt: Date;
+}
+
+export interface BreakLeaseOptions {
+  /** Only while this is the holding; a later one is `CONFLICT`. @default whoever holds it */
+  readonly ifEpoch?: number;
+}
+
+/** Who may write the thread at the moment; `undefined` where nobody holds it. */
+export async function currentLease(context: CheckpointContext, threadId: string): Promise<LeaseInfo | undefined> {
+  const current = leaseOf(await readTail(context, threadId));
+  if (current === undefined || current.expiresAt <= (await context.storageNow())) return undefined;
+  const { owner, epoch, expiresAt } = current;
+  return { owner, epoch, expiresAt: new Date(expiresAt) };
+}
+
+/**
+ * Ends a lease that somebody else holds. The log says so, and it is the log that
+ * refuses the holder's next write; so this needs nobody's consent and no clock.
+ */
+export async function endLease(
+  context: CheckpointContext,
+  threadId: string,
+  { ifEpoch }: BreakLeaseOptions,
+): Promise<boolean> {
+  if (ifEpoch !== undefined && !(Number.isSafeInteger(ifEpoch) && ifEpoch >= 0)) {
+    throw new StateError("INVALID_ARGUMENT", "ifEpoch must be the epoch of a lease, as leaseOf() tells it");
+  }
+  let tail = await readTail(context, threadId);
+  for (const races = new LostRaces(context, "lease", threadId); ; races.lost()) {
+    const current = leaseOf(tail);
+    if (current === undefined || current.expiresAt <= 0) return false;
+    if (ifEpoch !== undefined && current.epoch !== ifEpoch) {
+      const fault = `the lease of epoch ${ifEpoch} is over, and ${leasedTo(current)} (epoch ${current.epoch})`;
+      throw leaseConflict(context, threadId, fault);
+    }
+    const outcome = await appendLease(context, threadId, tail, (generation) => ({
+      ...current,
+      expiresAt: 0,
+      generation,
+    }));
+    if (outcome.appended) return true;
+    tail = outcome.tail;
+  }
+}
+
 const readTail = (context: CheckpointContext, threadId: string): Promise<ThreadTail | undefined> =>
   context.call({ operation: "lease", threadId }, (log) => log.tail(threadId));
 

@@ -13,7 +13,7 @@ import type {
   VacuumOptions,
 } from "./base-checkpointer.ts";
 import type { InboxOptions } from "./inbox.ts";
-import type { LeaseOptions } from "./lease.ts";
+import type { BreakLeaseOptions, LeaseOptions } from "./lease.ts";
 import type { WatchOptions } from "./watching.ts";
 
 /** A checkpoint id by itself is the option it usually is, `load(id, "c1")`, and so is the id in a summary, `load(id, summary)`. */
@@ -74,4 +74,5 @@ export function openCallsOf(method: string, { openCalls = "settle" }: CopyOption
   throw invalid(`${method}(): openCalls must be "settle" or "keep", not ${described(openCalls)}`);
 }
 export const LEASE: Names<LeaseOptions> = { owner: true, ttlMs: true, waitMs: true, signal: true };
+export const BREAK_LEASE: Names<BreakLeaseOptions> = { ifEpoch: true };
 export const WATCH: Names<WatchOptions> = { signal: true, pollMs: true };

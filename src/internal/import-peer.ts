@@ -1,4 +1,14 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { StateError } from "../errors.ts";
+
+let alsoLookIn: string | undefined;
+
+/** For the command line, which `npx` may run from a folder of its own: packages of this directory are found as well. */
+export function lookForPeersIn(directory: string): void {
+  alsoLookIn = directory;
+}
 
 /** Loads an optional client package on first use; a missing one is named together with the command that installs it. */
 export async function importPeer<Module>(name: string, range: string, load: () => Promise<Module>): Promise<Module> {
@@ -6,9 +16,20 @@ export async function importPeer<Module>(name: string, range: string, load: () =
     return await load();
   } catch (cause) {
     if (!isMissing(cause, name)) throw cause;
+    const elsewhere = placeOf(name);
+    if (elsewhere !== undefined) return (await import(elsewhere)) as Module;
     throw new StateError("MISSING_DEPENDENCY", `the package "${name}" is needed here: npm install "${name}@${range}"`, {
       cause,
     });
+  }
+}
+
+function placeOf(name: string): string | undefined {
+  if (alsoLookIn === undefined) return undefined;
+  try {
+    return pathToFileURL(createRequire(join(alsoLookIn, "package.json")).resolve(name)).href;
+  } catch {
+    return undefined;
   }
 }
 

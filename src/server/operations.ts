@@ -164,11 +164,11 @@ function rangeIn(query: URLSearchParams): { readonly before?: number; readonly l
   return { limit: limitOf(countIn(query, "limit")), ...before };
 }
 
+/** Half of a place is not one: then the whole chain is given. */
 function knownPlaceIn(query: URLSearchParams): KnownPlace | undefined {
   const generation = query.get("generation");
-  if (generation !== null) return { generation, seq: countIn(query, "after") };
-  if (query.has("after")) throw new Refusal("INVALID_ARGUMENT", "after goes with generation");
-  return undefined;
+  const seq = query.has("after") ? countIn(query, "after") : undefined;
+  return generation === null || seq === undefined ? undefined : { generation, seq };
 }
 
 function countIn(query: URLSearchParams, name: string): number {

@@ -30,6 +30,8 @@ export const readingCalls = (subject: Checkpointer, { ids }: Filled): Readonly<R
     diff: () => subject.diff("long", first, second),
     getMetadata: () => subject.getMetadata("marked"),
     stats: () => subject.stats("long"),
+    leaseOf: () => subject.leaseOf("leased"),
+    verify: () => subject.verify("edited"),
     lineage: () => subject.lineage("forked"),
     inbox: () => subject.inbox(),
     watch: () =>
@@ -69,6 +71,7 @@ export const writingCalls = (subject: Checkpointer, { ids }: Filled): Readonly<R
     "fork at": () => subject.fork("long", "new", first),
     copyThread: () => subject.copyThread("long", "new"),
     vacuum: () => subject.vacuum({ keepLast: 1 }),
+    breakLease: () => subject.breakLease("leased"),
     withLease: () => subject.withLease("long", () => sleep(0)),
   };
 };

@@ -1,0 +1,131 @@
+import { type ErrorCode, StateError } from "../errors.ts";
+import { reasonOf } from "../internal/reason-of.ts";
+import { newMessagesOf } from "./chain.ts";
+import type { CheckpointContext } from "./context.ts";
+import { openHeader, openRecord } from "./record.ts";
+import { isGraphs } from "./thread-kind.ts";
+import type { LogChain, LogRecord } from "./thread-log.ts";
+
+/** A record that is not what was written, or that should be there and is not. */
+export interface RecordFault {
+  readonly seq: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** What a walk over all records of a thread found. */
+export interface ThreadVerdict {
+  readonly threadId: string;
+  /** How many were read. */
+  readonly records: number;
+  /** Oldest first. Empty where every checkpoint can be loaded. */
+  readonly faults: readonly RecordFault[];
+  /** Checkpoints that cannot be loaded because of them, oldest first. */
+  readonly lost: readonly string[];
+}
+
+/** What is kept of a record once its body was looked at. */
+interface Link {
+  readonly seq: number;
+  readonly isBase: boolean;
+  /** `undefined` where it is whatever came before, as in a graph's thread. */
+  readonly buildsOn: number | undefined;
+  readonly checkpointId: string | undefined;
+  readonly fault: RecordFault | undefined;
+}
+
+/** So many at once: each may be large, and all that is kept of one is a few numbers. */
+const PAGE = 100;
+
+/**
+ * Reads every record, from the newest to the oldest, and compares it with its
+ * checksum; then looks whether each finds what it builds on. Holds no more than a
+ * page of bodies.
+ */
+export async function verifyThread(context: CheckpointContext, threadId: string): Promise<ThreadVerdict | undefined> {
+  const links: Link[] = [];
+  const faults: RecordFault[] = [];
+  let records = 0;
+  let before: number | undefined;
+  for (;;) {
+    const page = await readPage(context, threadId, before);
+    if ("seq" in page) {
+      // The storage itself says that something is damaged, and cannot go on behind it.
+      faults.push(page);
+      break;
+    }
+    // A thread that is deleted meanwhile is not there.
+    if (page.chain === undefined) return undefined;
+    const [oldest] = page.chain.records;
+    if (oldest === undefined) break;
+    for (const record of page.chain.records.toReversed()) {
+      records++;
+      const link = linkOf(record);
+      if (link?.fault !== undefined) faults.push(link.fault);
+      if (link !== undefined) links.push(link);
+    }
+    before = oldest.seq;
+  }
+  const lost = lostIn(links.reverse(), faults);
+  return { threadId, records, faults: faults.toSorted((a, b) => a.seq - b.seq), lost };
+}
+
+async function readPage(
+  context: CheckpointContext,
+  threadId: string,
+  before: number | undefined,
+): Promise<{ readonly chain: LogChain | undefined } | RecordFault> {
+  const query = { limit: PAGE, ...(before !== undefined && { before }) };
+  try {
+    return { chain: await context.call({ operation: "verify", threadId }, (log) => log.readRecords(threadId, query)) };
+  } catch (error) {
+    if (!StateError.is(error, "CORRUPT")) throw error;
+    return { seq: (before ?? 1) - 1, code: error.code, message: error.message };
+  }
+}
+
+/** Nothing for a record that no state is made of and that is as it was written. */
+function linkOf(record: LogRecord): Link | undefined {
+  const { seq, checkpointId } = record;
+  try {
+    const { kind, buildsOn, thread } = openRecord(record);
+    if (kind === "edit" || kind === "lease") return undefined;
+    // What a graph keeps is the saver's to read; the checksum says that it is what was written.
+    if (isGraphs(thread)) return { seq, isBase: kind === "base", buildsOn: undefined, checkpointId, fault: undefined };
+    newMessagesOf(record);
+    return { seq, isBase: kind === "base", buildsOn, checkpointId, fault: undefined };
+  } catch (error) {
+    const code = StateError.is(error) ? error.code : "CORRUPT";
+    const fault = { seq, code, message: reasonOf(error) };
+    return { seq, ...lastKnown(record), checkpointId, fault };
+  }
+}
+
+/** What a damaged record was, where its header can still be read. */
+function lastKnown(record: LogRecord): Pick<Link, "isBase" | "buildsOn"> {
+  try {
+    const { kind, buildsOn } = openHeader(record);
+    return { isBase: kind === "base", buildsOn };
+  } catch {
+    return { isBase: false, buildsOn: record.seq - 1 };
+  }
+}
+
+/** Ascending: a state is lost from a damaged or missing record up to the next base. */
+function lostIn(links: readonly Link[], faults: RecordFault[]): readonly string[] {
+  const lost: string[] = [];
+  /** Whether the state as of each record can be rebuilt, by position. */
+  const wholes = new Map<number, boolean>();
+  let before = 0;
+  for (const { seq, isBase, buildsOn = before, checkpointId, fault } of links) {
+    const isGap = fault === undefined && !isBase && !wholes.has(buildsOn);
+    if (isGap) {
+      faults.push({ seq, code: "CORRUPT", message: `record ${seq} builds on record ${buildsOn}, which is missing` });
+    }
+    const isWhole = fault === undefined && (isBase || wholes.get(buildsOn) === true);
+    wholes.set(seq, isWhole);
+    before = seq;
+    if (!isWhole && checkpointId !== undefined) lost.push(checkpointId);
+  }
+  return lost;
+}

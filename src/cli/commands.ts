@@ -1,0 +1,310 @@
+/** Long because it is the one table of commands: the parser, help, docs/cli.md, completion and the tests are made from it. */
+import type { CommandSpec, OptionSpec } from "./command.ts";
+
+const THREAD = { name: "thread" };
+const LIMIT: OptionSpec = { value: "n", help: "how many at most; 50 unless told" };
+const CURSOR: OptionSpec = { value: "cursor", help: "go on where the list before ended" };
+const ALL: OptionSpec = { help: "all of them, however many" };
+const PREFIX: OptionSpec = { value: "text", help: "only threads whose ids begin with this" };
+const AT: OptionSpec = { value: "checkpoint", help: "that one instead of the newest; @-1 is one before the newest" };
+const EXIT_CODE: OptionSpec = { help: "end with 1 where the answer is no" };
+const DRY_RUN: OptionSpec = { help: "say what would be done and change nothing" };
+const YES: OptionSpec = { short: "y", help: "do not ask" };
+
+const ON_CONFLICT: OptionSpec = {
+  value: "how",
+  choices: ["fail", "skip", "replace"],
+  help: "a thread of the same id that is no earlier part of this one; fail reports it and goes on",
+};
+
+/** In the order of help. */
+export const COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "threads",
+    summary: "list threads with what they wait for",
+    store: "read",
+    arguments: [{ name: "pattern", optional: true }],
+    options: {
+      prefix: PREFIX,
+      meta: { value: "key=value", help: "only threads whose newest checkpoint has this metadata" },
+      waiting: { help: "only those that wait for a person" },
+      "in-doubt": { help: "only those with a call whose outcome nobody knows" },
+      unfinished: { help: "only those whose last turn did not end" },
+      sort: { value: "by", choices: ["recent", "id"], help: "reads all threads first" },
+      limit: LIMIT,
+      cursor: CURSOR,
+      all: ALL,
+      "exit-code": EXIT_CODE,
+    },
+    examples: ["threads sqlite:./agents.db --waiting", "threads env:DATABASE_URL 'trip-*' -o ndjson --all"],
+    load: () => import("./commands/threads.ts"),
+  },
+  {
+    name: "show",
+    summary: "one state: its messages, its calls, any part of it",
+    store: "read",
+    arguments: [THREAD],
+    options: {
+      at: AT,
+      messages: { value: "n", help: "how many of the newest messages; 20 unless told" },
+      ledger: { help: "the calls of tools instead of the messages" },
+      field: { value: "path", help: "one part of the state as JSON, such as metadata.user or messages.0" },
+      raw: { help: "the whole checkpoint as JSON" },
+    },
+    examples: ["show sqlite:./agents.db trip-42", "show sqlite:./agents.db trip-42 --at @-1 --field totals"],
+    load: () => import("./commands/show.ts"),
+  },
+  {
+    name: "history",
+    summary: "the checkpoints of a thread, newest first",
+    store: "read",
+    arguments: [THREAD],
+    options: { limit: LIMIT, cursor: CURSOR, all: ALL },
+    examples: ["history sqlite:./agents.db trip-42"],
+    load: () => import("./commands/history.ts"),
+  },
+  {
+    name: "diff",
+    summary: "what changed between two checkpoints, also of two threads",
+    store: "read",
+    arguments: [{ name: "a" }, { name: "b" }, { name: "c", optional: true }],
+    options: { stat: { help: "numbers only" }, "exit-code": EXIT_CODE },
+    notes:
+      "With three arguments: a thread and two of its checkpoints. With two: two threads, each perhaps with @ and a checkpoint behind it.",
+    examples: ["diff sqlite:./agents.db trip-42 @-2 @-1 --stat", "diff sqlite:./agents.db trip-42 trip-43@-1"],
+    load: () => import("./commands/diff.ts"),
+  },
+  {
+    name: "search",
+    summary: "find words in all threads",
+    store: "read",
+    arguments: [{ name: "words", rest: true }],
+    options: { prefix: PREFIX, limit: LIMIT, cursor: CURSOR, "exit-code": EXIT_CODE },
+    examples: ["search sqlite:./agents.db invoice overdue"],
+    load: () => import("./commands/search.ts"),
+  },
+  {
+    name: "tail",
+    summary: "the newest checkpoints of a thread, and those to come",
+    store: "read",
+    arguments: [THREAD],
+    options: {
+      follow: { short: "f", help: "go on until Ctrl-C, or until the thread is deleted" },
+      lines: { short: "n", value: "n", help: "how many to begin with; 10 unless told" },
+    },
+    examples: ["tail -f sqlite:./agents.db trip-42"],
+    load: () => import("./commands/tail.ts"),
+  },
+  {
+    name: "stats",
+    summary: "what a thread costs, or how much is in the store",
+    store: "read",
+    arguments: [{ name: "thread", optional: true }],
+    options: {},
+    examples: ["stats sqlite:./agents.db", "stats sqlite:./agents.db trip-42"],
+    load: () => import("./commands/stats.ts"),
+  },
+  {
+    name: "capabilities",
+    summary: "what this store can, as it is configured",
+    store: "read",
+    arguments: [],
+    options: {},
+    examples: ["capabilities env:DATABASE_URL"],
+    load: () => import("./commands/capabilities.ts"),
+  },
+  {
+    name: "inbox",
+    summary: "what waits for a person, over all threads",
+    store: "read",
+    arguments: [],
+    options: { prefix: PREFIX, limit: LIMIT, cursor: CURSOR, "exit-code": EXIT_CODE },
+    examples: ["inbox sqlite:./agents.db"],
+    load: () => import("./commands/inbox.ts"),
+  },
+  {
+    name: "answer",
+    summary: "answer a question of the inbox",
+    store: "write",
+    arguments: [THREAD, { name: "interrupt" }, { name: "json", optional: true }],
+    options: {
+      approve: { help: "let the call run" },
+      deny: { value: "reason", help: "do not let it run" },
+      "dry-run": DRY_RUN,
+    },
+    notes: "The answer is JSON, or - for stdin. The turn goes on when an agent runs the thread again.",
+    examples: [
+      "answer sqlite:./agents.db trip-42 call-7/1 '\"window\"'",
+      "answer sqlite:./agents.db pay-3 call-1 --approve",
+    ],
+    load: () => import("./commands/answer.ts"),
+  },
+  {
+    name: "settle",
+    summary: "say how a call in doubt ended",
+    store: "write",
+    arguments: [THREAD, { name: "call" }, { name: "outcome" }],
+    options: {
+      by: { value: "name", help: "who says so; kept with the call" },
+      reason: { value: "text", help: "how it was found out; kept with the call and told to the model" },
+      result: { value: "text", help: "what the tool would have returned" },
+      "dry-run": DRY_RUN,
+    },
+    notes: "The outcome is done or not-done.",
+    examples: ["settle sqlite:./agents.db pay-3 call-1 done --by ann --reason 'charge ch_1 is in the dashboard'"],
+    load: () => import("./commands/settle.ts"),
+  },
+  {
+    name: "fork",
+    summary: "start a new thread from a checkpoint of another",
+    store: "write",
+    arguments: [THREAD, { name: "new" }],
+    options: {
+      at: AT,
+      "settle-open": { help: "calls that are open there are not run in the fork" },
+      "keep-open": { help: "calls that are open there run in the fork as well" },
+      "dry-run": DRY_RUN,
+    },
+    notes: "Refused while calls are open at that checkpoint, unless one of the two says what becomes of them.",
+    examples: ["fork sqlite:./agents.db trip-42 trip-42-b --at @-3"],
+    load: () => import("./commands/fork.ts"),
+  },
+  {
+    name: "delete",
+    summary: "delete a thread, or one checkpoint of it",
+    store: "write",
+    arguments: [THREAD],
+    options: {
+      at: AT,
+      "if-head": { value: "checkpoint", help: "only while this is its newest checkpoint" },
+      "dry-run": DRY_RUN,
+      yes: YES,
+    },
+    examples: ["delete sqlite:./agents.db trip-42 --dry-run"],
+    load: () => import("./commands/delete.ts"),
+  },
+  {
+    name: "vacuum",
+    summary: "remove old checkpoints of every thread",
+    store: "write",
+    arguments: [],
+    options: {
+      "older-than": { value: "time", help: "those older than 30d, say, and threads whose newest is" },
+      "keep-last": { value: "n", help: "at least so many of every thread stay" },
+      "dry-run": DRY_RUN,
+      yes: YES,
+    },
+    examples: ["vacuum sqlite:./agents.db --older-than 30d --keep-last 5 --dry-run"],
+    load: () => import("./commands/vacuum.ts"),
+  },
+  {
+    name: "copy",
+    summary: "copy threads from one store to another, of whatever kind",
+    store: "two",
+    arguments: [{ name: "pattern", optional: true }],
+    options: {
+      verify: {
+        value: "what",
+        choices: ["full", "copied", "sample", "none"],
+        help: "read back and compare by hash all threads, those copied now, a tenth of them, or nothing; full unless told",
+      },
+      "on-conflict": ON_CONFLICT,
+      "dry-run": DRY_RUN,
+    },
+    notes:
+      "Repeating the command resumes it: there is no state file, the target is the state. Records keep their write ids, checkpoints their names and times; leases are not copied. Two live copies of a thread would run the same effects twice: stop the agents first.",
+    examples: ["copy sqlite:./agents.db env:DATABASE_URL", "copy env:OLD env:NEW 'trip-*' --dry-run"],
+    load: () => import("./commands/copy.ts"),
+  },
+  {
+    name: "export",
+    summary: "write threads to stdout, as a file that import takes",
+    store: "read",
+    arguments: [{ name: "pattern", optional: true }],
+    options: {},
+    notes:
+      "One JSON object a line, whatever -o says: every record as it is stored, and hashes that show a file that was cut off or changed.",
+    examples: ["export sqlite:./agents.db 'trip-*' > trips.ndjson"],
+    load: () => import("./commands/export.ts"),
+  },
+  {
+    name: "import",
+    summary: "put the threads of an export into a store",
+    store: "write",
+    arguments: [{ name: "file" }],
+    options: { "on-conflict": ON_CONFLICT, "dry-run": DRY_RUN },
+    notes: "- is stdin. The whole file is proven before anything is written; repeating the command resumes it.",
+    examples: ["import sqlite:./new.db trips.ndjson"],
+    load: () => import("./commands/import.ts"),
+  },
+  {
+    name: "verify",
+    summary: "prove every record of every thread",
+    store: "read",
+    arguments: [{ name: "pattern", optional: true }],
+    options: {},
+    notes:
+      "Lists what is damaged and which checkpoints are lost by it, and ends with 6; lists nothing where all is well.",
+    examples: ["verify sqlite:./agents.db", "verify env:DATABASE_URL 'trip-*' -o json"],
+    load: () => import("./commands/verify.ts"),
+  },
+  {
+    name: "lease show",
+    summary: "who holds a thread, and until when",
+    store: "read",
+    arguments: [THREAD],
+    options: {},
+    examples: ["lease show sqlite:./agents.db trip-42"],
+    load: () => import("./commands/lease-show.ts"),
+  },
+  {
+    name: "lease break",
+    summary: "take a thread from its holder, whose next save is refused",
+    store: "write",
+    arguments: [THREAD],
+    options: { "if-epoch": { value: "n", help: "only while it is this holding" }, "dry-run": DRY_RUN, yes: YES },
+    examples: ["lease break sqlite:./agents.db trip-42 --if-epoch 3"],
+    load: () => import("./commands/lease-break.ts"),
+  },
+  {
+    name: "serve",
+    summary: "put the store on HTTP",
+    store: "write",
+    arguments: [],
+    options: {
+      host: { value: "address", help: "127.0.0.1 unless told" },
+      port: { value: "n", help: "8420 unless told; 0 for any that is free" },
+      tokens: {
+        value: "file",
+        help: "who may do what: a JSON list, or one entry a line as `holdfast token` prints them",
+      },
+      "allowed-host": { value: "name", repeatable: true, help: "a name that clients use" },
+      "dry-run": DRY_RUN,
+    },
+    examples: ["serve sqlite:./agents.db --tokens tokens.json"],
+    load: () => import("./commands/serve.ts"),
+  },
+  {
+    name: "token",
+    summary: "make a token for serve",
+    store: "none",
+    arguments: [],
+    options: {
+      scopes: { value: "list", help: "threads:read, threads:write, threads:delete; the first two unless told" },
+      tenant: { value: "name", help: "whose threads it reaches" },
+    },
+    notes:
+      "The token goes to stdout, for the client. The entry for the service goes to stderr, or with -o json beside it.",
+    examples: ["token --scopes threads:read 2>> tokens.ndjson"],
+    load: () => import("./commands/token.ts"),
+  },
+  {
+    name: "completion",
+    summary: "print what makes a shell complete commands and options",
+    store: "none",
+    arguments: [{ name: "shell" }],
+    options: {},
+    examples: ["completion bash > ~/.local/share/bash-completion/completions/holdfast"],
+    load: () => import("./commands/completion.ts"),
+  },
+];

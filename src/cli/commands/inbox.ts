@@ -1,0 +1,32 @@
+import type { InboxItem } from "../../checkpoint/inbox.ts";
+import { encodeValue } from "../../state/codec.ts";
+import type { CommandCall } from "../command.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { plural } from "../output/wording.ts";
+import { Walk } from "../paging.ts";
+
+export async function run(call: CommandCall): Promise<ExitCode> {
+  const { options, printer, note } = call;
+  const checkpointer = await call.open();
+  const prefix = options.text("prefix");
+  const walk = new Walk<InboxItem>(call, (place) =>
+    checkpointer.inbox({ ...place, ...(prefix !== undefined && { threadPrefix: prefix }) }),
+  );
+  const count = await printer.list({
+    items: walk.items(),
+    columns: [
+      { title: "thread", cell: ({ threadId }) => ({ id: threadId }) },
+      { title: "kind", cell: ({ kind }) => kind },
+      { title: "answer to", cell: ({ interruptId, toolCallId }) => ({ id: interruptId ?? toolCallId }) },
+      { title: "tool", cell: ({ toolName }) => toolName },
+      { title: "since", cell: ({ since }) => since },
+      { title: "question", cell: ({ question }) => question },
+    ],
+    json: ({ since, ...item }) => ({ ...(encodeValue(item, "item") as object), ...(since !== undefined && { since }) }),
+    id: ({ threadId }) => threadId,
+    cursor: () => walk.cursor,
+  });
+  if (printer.isForPeople) await note(plural(count, "question"));
+  await walk.report();
+  return count === 0 && options.flag("exit-code") ? EXIT.no : EXIT.done;
+}

@@ -1,0 +1,39 @@
+import type { CommandCall } from "../command.ts";
+import { confirm } from "../confirming.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { missingThread } from "../references.ts";
+
+export async function run(call: CommandCall): Promise<ExitCode> {
+  const { given, options, printer } = call;
+  const threadId = given["thread"] ?? "";
+  const isDry = options.flag("dry-run");
+  const checkpointer = await call.open(isDry ? "read" : "write");
+  const lease = await checkpointer.leaseOf(threadId);
+  if (lease === undefined && !(await checkpointer.exists(threadId))) throw missingThread(threadId);
+  const wanted =
+    options.text("if-epoch") === undefined ? undefined : options.count("if-epoch", 0, 0, Number.MAX_SAFE_INTEGER);
+  let isBroken = false;
+  if (lease !== undefined && !isDry) {
+    const question = `${JSON.stringify(lease.owner)} holds this thread, and its next save will be refused; type the thread's id to go on`;
+    await confirm(call, question, threadId);
+    // The holding that was shown, and no later one.
+    isBroken = await checkpointer.breakLease(threadId, { ifEpoch: wanted ?? lease.epoch });
+  }
+  const would = isDry && lease !== undefined && (wanted === undefined || wanted === lease.epoch);
+  const outcome = isBroken
+    ? "broken"
+    : would
+      ? "would be broken"
+      : lease === undefined
+        ? "nobody holds it"
+        : "another epoch";
+  await printer.facts(
+    [
+      ["thread", { id: threadId }],
+      ["lease", outcome],
+      ["was held by", lease?.owner],
+    ],
+    { threadId, broken: isBroken, lease: lease ?? null, dryRun: isDry },
+  );
+  return EXIT.done;
+}

@@ -1,0 +1,29 @@
+import type { ThreadSearchHit } from "../../checkpoint/base-checkpointer.ts";
+import type { CommandCall } from "../command.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { plural } from "../output/wording.ts";
+import { Walk } from "../paging.ts";
+import { summaryJson, THREAD_COLUMNS } from "../summaries.ts";
+
+export async function run(call: CommandCall): Promise<ExitCode> {
+  const { options, printer, note, rest } = call;
+  const checkpointer = await call.open();
+  await checkpointer.connect();
+  if (printer.isForPeople && checkpointer.capabilities.searchMethod === "scan") {
+    await note("reading every thread: with read access there is no index here that is sure to be complete");
+  }
+  const prefix = options.text("prefix");
+  const walk = new Walk<ThreadSearchHit>(call, (place) =>
+    checkpointer.search(rest.join(" "), { ...place, ...(prefix !== undefined && { threadPrefix: prefix }) }),
+  );
+  const count = await printer.list({
+    items: walk.items(),
+    columns: [...THREAD_COLUMNS, { title: "score", cell: ({ score }) => Number(score.toPrecision(3)), align: "right" }],
+    json: summaryJson,
+    id: ({ threadId }) => threadId,
+    cursor: () => walk.cursor,
+  });
+  if (printer.isForPeople) await note(plural(count, "hit"));
+  await walk.report();
+  return count === 0 && options.flag("exit-code") ? EXIT.no : EXIT.done;
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+import { createInterface } from "node:readline/promises";
+import { lookForPeersIn } from "../internal/import-peer.ts";
+import { runLine } from "./run.ts";
+import { secretsIn } from "./store-url.ts";
+import { Ended, type Input, type Output } from "./world.ts";
+
+const ending = new AbortController();
+
+/** The process ends when everything is written: `process.exit` would cut off what a pipe has not taken yet. */
+function outputTo(stream: NodeJS.WriteStream): Output {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    // Whoever read this has seen enough.
+    ending.abort(new Ended("closed pipe"));
+    if (error.code !== "EPIPE") process.exitCode = 12;
+  });
+  const write = (text: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (stream.destroyed || stream.writableEnded) return reject(new Ended("closed pipe"));
+      stream.write(text, (error) => (error ? reject(new Ended("closed pipe")) : resolve()));
+    });
+  return { write, isTerminal: stream.isTTY === true, columns: stream.columns ?? 80 };
+}
+
+const stdin: Input = {
+  isTerminal: process.stdin.isTTY === true,
+  chunks: () => process.stdin,
+  line: async () => {
+    const reader = createInterface({ input: process.stdin, terminal: false });
+    try {
+      for await (const line of reader) return line;
+      return "";
+    } finally {
+      reader.close();
+    }
+  },
+};
+
+for (const by of ["SIGINT", "SIGTERM"] as const) {
+  process.once(by, () => {
+    ending.abort(new Ended(by));
+    // A second one ends at once.
+    process.once(by, () => process.kill(process.pid, "SIGKILL"));
+  });
+}
+
+// Node says on stderr that its SQLite is new; that is no news to whoever runs a command.
+process.removeAllListeners("warning");
+process.on("warning", ({ name, message }) => {
+  if (name !== "ExperimentalWarning") process.stderr.write(`holdfast: ${message}\n`);
+});
+
+const argv = process.argv.slice(2);
+// What others see of this process must not hold a password.
+if (argv.some((argument) => secretsIn(argument).length > 0)) process.title = "holdfast";
+lookForPeersIn(process.cwd());
+
+const code = await runLine(argv, {
+  env: process.env,
+  stdout: outputTo(process.stdout),
+  stderr: outputTo(process.stderr),
+  stdin,
+  now: Date.now,
+  signal: ending.signal,
+});
+process.exitCode ??= code;
+process.stdin.unref?.();

@@ -1,0 +1,49 @@
+import type { CheckpointContext } from "../../checkpoint/context.ts";
+import { everyThread } from "../../checkpoint/finding.ts";
+import type { ThreadWarning, Warnings } from "../../driver/warnings.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
+import { globMatcher, globPrefix } from "../../internal/glob.ts";
+
+/** The trouble of one thread, which is not the trouble of the next. */
+const OF_ONE_THREAD: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "CONFLICT",
+  "CORRUPT",
+  "INCOMPATIBLE",
+  "INVALID_ARGUMENT",
+  "NOT_FOUND",
+  "TOO_LARGE",
+  "UNSUPPORTED",
+]);
+
+export interface ThreadFailure {
+  readonly threadId: string | undefined;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** The ids of all threads that match, page by page. */
+export async function* threadIds(
+  context: CheckpointContext,
+  pattern: string,
+  warnings: Warnings,
+): AsyncGenerator<string> {
+  const matches = globMatcher(pattern);
+  for await (const { threadId } of everyThread(context, "listThreads", globPrefix(pattern), warnings)) {
+    if (matches(threadId)) yield threadId;
+  }
+}
+
+/** Runs `work`; a failure that is this thread's own is handed back, any other thrown. */
+export async function ownFailure(threadId: string, work: () => Promise<void>): Promise<ThreadFailure | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (!StateError.is(error) || !OF_ONE_THREAD.has(error.code)) throw error;
+    return { threadId, code: error.code, message: error.message };
+  }
+}
+
+/** What a walk noted of threads that it could not even list. */
+export const failuresOf = (warnings: Warnings): readonly ThreadFailure[] =>
+  warnings.list.map(({ threadId, code, message }: ThreadWarning) => ({ threadId, code, message }));

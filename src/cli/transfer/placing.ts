@@ -1,0 +1,143 @@
+import { MOST_RECORDS } from "../../checkpoint/append-rules.ts";
+import type { CheckpointContext } from "../../checkpoint/context.ts";
+import { LostRaces } from "../../checkpoint/lost-races.ts";
+import { openHeader } from "../../checkpoint/record.ts";
+import type { LogRecord, ThreadTail } from "../../checkpoint/thread-log.ts";
+import { newId } from "../../driver/new-id.ts";
+import { StateError } from "../../errors.ts";
+import { sameAs } from "./comparing.ts";
+import { relocated } from "./relocated.ts";
+import type { SourceThread } from "./source-thread.ts";
+
+/** What to do with a thread of the same id that is no earlier part of the one that comes. */
+export type OnConflict = "fail" | "skip" | "replace";
+
+export interface Placed {
+  readonly outcome: "copied" | "there already" | "skipped";
+  /** How many records were appended. */
+  readonly records: number;
+  readonly bytes: number;
+}
+
+/** So much goes into one append. */
+const BATCH_BYTES = 1024 * 1024;
+
+/**
+ * Puts a thread into a store. There is no file that says how far it got: the
+ * store does. Records keep their write ids, so a thread that was copied in part
+ * is known by its tail, and goes on behind it.
+ */
+export async function placeThread(
+  context: CheckpointContext,
+  source: SourceThread,
+  onConflict: OnConflict,
+  signal: AbortSignal,
+): Promise<Placed> {
+  const { threadId, outline } = source;
+  const place = { operation: "copy", threadId };
+  assertFits(context, source);
+  let tail = await context.call(place, (log) => log.tail(threadId));
+  if (tail !== undefined && !(await isPartOf(context, source, tail))) {
+    if (onConflict === "skip") return { outcome: "skipped", records: 0, bytes: 0 };
+    if (onConflict === "fail") throw another(threadId);
+    const ifTail = { generation: tail.generation, seq: tail.entry.seq };
+    if ((await context.call(place, (log) => log.remove(threadId, ifTail))) === "moved") throw another(threadId);
+    tail = undefined;
+  }
+  const generation = tail?.generation ?? newId();
+  const start = tail?.entry.seq ?? 0;
+  if (start === outline.length) return { outcome: "there already", records: 0, bytes: 0 };
+  let bytes = 0;
+  for await (const batch of batches(context, source, start)) {
+    signal.throwIfAborted();
+    await append(context, source, generation, batch);
+    for (const { body } of batch) bytes += body.byteLength;
+  }
+  return { outcome: "copied", records: outline.length - start, bytes };
+}
+
+/** Whether what is there is the beginning of what comes, or all of it. */
+export async function isPartOf(context: CheckpointContext, source: SourceThread, tail: ThreadTail): Promise<boolean> {
+  const { outline, edits } = source;
+  const { seq, writeId } = tail.entry;
+  if (outline[seq - 1]?.writeId !== writeId) return false;
+  // Where nothing was replaced or taken out since, a tail is proof of all that is before it.
+  if ((openHeader(tail.entry).thread?.edits ?? 0) === edits) return true;
+  return sameAs(context, source, seq);
+}
+
+/** Said before anything is written, so that no half of a thread is left behind. */
+export function assertFits(context: CheckpointContext, { threadId, outline, ttlMs }: SourceThread): void {
+  const { maxRecordBytes, ttl } = context.log.capabilities;
+  const at = outline.findIndex(({ bytes }) => bytes > maxRecordBytes);
+  if (at !== -1) {
+    const message = `record ${outline[at]?.seq} has ${outline[at]?.bytes} bytes; the target takes ${maxRecordBytes}`;
+    throw new StateError("TOO_LARGE", message, { threadId });
+  }
+  // What a graph's thread holds names other records by their positions, which cannot be told new ones.
+  if (outline.some(({ seq, isGraphs }, index) => isGraphs && seq !== index + 1)) {
+    const message = "it belongs to a graph, and records were taken out of it; such a thread cannot be copied yet";
+    throw new StateError("UNSUPPORTED", message, { threadId });
+  }
+  if (ttlMs !== undefined && !ttl) {
+    throw new StateError("UNSUPPORTED", "it expires by itself, and the target cannot do that", {
+      threadId,
+      capability: "ttl",
+    });
+  }
+}
+
+async function* batches(
+  context: CheckpointContext,
+  source: SourceThread,
+  start: number,
+): AsyncGenerator<readonly [LogRecord, ...LogRecord[]]> {
+  const most = Math.min(BATCH_BYTES, context.log.capabilities.maxRecordBytes);
+  let batch: LogRecord[] = [];
+  let bytes = 0;
+  for await (const original of source.read(start)) {
+    const record = relocated(original, source.outline, context.log);
+    const [first, ...more] = batch;
+    if (first !== undefined && (bytes + record.body.byteLength > most || batch.length >= MOST_RECORDS / 2)) {
+      yield [first, ...more];
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(record);
+    bytes += record.body.byteLength;
+  }
+  const [first, ...more] = batch;
+  if (first !== undefined) yield [first, ...more];
+}
+
+/** Another copy of the same thread may be under way: what it brought has the same write ids, and counts. */
+async function append(
+  context: CheckpointContext,
+  { threadId, outline, ttlMs }: SourceThread,
+  generation: string,
+  batch: readonly [LogRecord, ...LogRecord[]],
+): Promise<void> {
+  const last = batch.at(-1)?.seq ?? 0;
+  const races = new LostRaces(context, "copy", threadId);
+  let [rest, current] = [batch as readonly LogRecord[], generation];
+  for (;;) {
+    const [record, ...more] = rest;
+    if (record === undefined) return;
+    const expected = record.seq - 1;
+    const request = { generation: current, expected, record, more, ...(ttlMs !== undefined && { ttlMs }) };
+    const outcome = await context.call({ operation: "copy", threadId }, (log) => log.append(threadId, request));
+    if (outcome.appended) return;
+    const { tail } = outcome;
+    if (tail === undefined || outline[tail.seq - 1]?.writeId !== tail.writeId) throw another(threadId);
+    if (tail.seq >= last) return;
+    current = outcome.generation ?? current;
+    rest = batch.filter(({ seq }) => seq > tail.seq);
+    races.lost();
+  }
+}
+
+const another = (threadId: string): StateError =>
+  new StateError(
+    "CONFLICT",
+    "the target has another thread of this id, or one that was written to or edited since; --on-conflict replace puts this one in its place",
+    { threadId },
+  );

@@ -1,0 +1,32 @@
+import type { CommandCall } from "../command.ts";
+
+const ON_TERMINAL_MS = 250;
+const ELSEWHERE_MS = 10_000;
+
+/** One line on stderr that is written over on a terminal; elsewhere a line now and then. */
+export class Progress {
+  readonly #call: CommandCall;
+  #last: number;
+  #isShown = false;
+
+  constructor(call: CommandCall) {
+    this.#call = call;
+    this.#last = call.world.now();
+  }
+
+  async show(text: () => string): Promise<void> {
+    const { world, printer, note } = this.#call;
+    const isTerminal = world.stderr.isTerminal && printer.isForPeople;
+    if (world.now() - this.#last < (isTerminal ? ON_TERMINAL_MS : ELSEWHERE_MS)) return;
+    this.#last = world.now();
+    if (!isTerminal) return note(text());
+    this.#isShown = true;
+    await world.stderr.write(`\r\u001b[K${text().slice(0, Math.max(10, world.stderr.columns - 1))}`);
+  }
+
+  async clear(): Promise<void> {
+    if (!this.#isShown) return;
+    this.#isShown = false;
+    await this.#call.world.stderr.write("\r\u001b[K");
+  }
+}

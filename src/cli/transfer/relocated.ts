@@ -1,0 +1,86 @@
+import { newMessagesOf } from "../../checkpoint/chain.ts";
+import { graphWordsOf } from "../../checkpoint/graph-words.ts";
+import { wordsToAppend } from "../../checkpoint/plan-record.ts";
+import { openRecord, sealRecord, type ThreadFacts } from "../../checkpoint/record.ts";
+import { isGraphs } from "../../checkpoint/thread-kind.ts";
+import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import { StateError } from "../../errors.ts";
+import type { OutlinedRecord } from "./source-thread.ts";
+
+/** Where a record lies in a store without gaps, and where what it names lies. */
+export interface NewPlace {
+  readonly seq: number;
+  readonly base: number;
+  readonly head: number;
+  readonly buildsOn: number;
+}
+
+/**
+ * A log takes a record only behind its tail, so positions have no gaps in a
+ * copy. An older record may name a head that was deleted since: only the tail's
+ * counts, so it is told the checkpoint before.
+ */
+export function placeElsewhere(outline: readonly OutlinedRecord[], index: number): NewPlace {
+  const { base, head, kind, buildsOn } = outline[index] as OutlinedRecord;
+  const seq = index + 1;
+  return {
+    seq,
+    base: Math.min(seq, atOrAfter(outline, base) + 1),
+    head: head === 0 ? 0 : Math.min(seq, headElsewhere(outline, head)),
+    buildsOn: kind === "delta" ? indexOf(outline, buildsOn) + 1 : 0,
+  };
+}
+
+/**
+ * A record as it is in another store: whatever names a position is told the new
+ * one, and it is sealed anew. Its write id, names, time, metadata and body stay.
+ * The same record comes out every time, whoever copies it.
+ */
+export function relocated(record: LogRecord, outline: readonly OutlinedRecord[], log: ThreadLog): LogRecord {
+  // Proves the bytes: what is damaged is not passed on under a new seal.
+  const { format: _, bodyBytes: _bytes, thread, ...fields } = openRecord(record);
+  const { buildsOn, ...place } = placeElsewhere(outline, indexOf(outline, record.seq));
+  const isContent = fields.kind === "base" || fields.kind === "delta";
+  const facts = factsElsewhere(thread);
+  return sealRecord({
+    ...record,
+    ...place,
+    words: isContent ? wordsFor(log, record, thread) : undefined,
+    fields: { ...fields, buildsOn, ...(facts !== undefined && { thread: facts }) },
+  });
+}
+
+function wordsFor(log: ThreadLog, record: LogRecord, thread: ThreadFacts | undefined): string | undefined {
+  if (!isGraphs(thread)) return wordsToAppend(log, newMessagesOf(record));
+  return log.search === undefined || log.catchUp !== undefined ? undefined : graphWordsOf(record);
+}
+
+/** Nobody holds a lease there; its epoch counts on. */
+function factsElsewhere(thread: ThreadFacts | undefined): ThreadFacts | undefined {
+  if (thread?.lease === undefined) return thread;
+  const { generation: _, ...lease } = thread.lease;
+  return { ...thread, lease: { ...lease, expiresAt: 0 } };
+}
+
+function headElsewhere(outline: readonly OutlinedRecord[], head: number): number {
+  let at = atOrAfter(outline, head + 1) - 1;
+  while (at >= 0 && outline[at]?.isCheckpoint !== true) at--;
+  return at + 1;
+}
+
+function indexOf(outline: readonly OutlinedRecord[], seq: number): number {
+  const at = atOrAfter(outline, seq);
+  if (outline[at]?.seq === seq) return at;
+  throw new StateError("CORRUPT", `record ${seq} is missing, and others build on it`, { location: `record ${seq}` });
+}
+
+/** The index of the first record that is not before this position. */
+function atOrAfter(outline: readonly OutlinedRecord[], seq: number): number {
+  let [low, high] = [0, outline.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((outline[middle]?.seq ?? 0) < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

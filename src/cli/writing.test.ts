@@ -1,0 +1,184 @@
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { holdfast, NOW, type Outcome } from "../../test/cli/fake-world.ts";
+import { type FilledStore, filledStore } from "../../test/cli/filled-stores.ts";
+import { hashedFiles } from "../../test/read-access/hashed-files.ts";
+import { sqliteCheckpointer } from "../backends/sqlite/index.ts";
+import type { Checkpointer } from "../checkpoint/checkpointer.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { assistantMessage, userMessage } from "../state/message.ts";
+import { COMMANDS } from "./commands.ts";
+import { Ended } from "./world.ts";
+
+let store: FilledStore;
+let checkpointer: Checkpointer;
+let served: Promise<Outcome> | undefined;
+beforeEach(async () => {
+  store = await filledStore("one");
+  checkpointer = sqliteCheckpointer({ path: `${store.directory}/agents.db`, now: () => NOW });
+});
+afterEach(async () => {
+  await checkpointer.close();
+  await store.dispose();
+});
+
+/** A thread with one call of this status, and a question for approval. */
+async function threadWithCall(threadId: string, status: "unknown" | "waiting"): Promise<void> {
+  const call = { id: "call-9", name: "charge", arguments: { euros: 5 } };
+  const approval = { id: "ok-9", toolCallId: "call-9", kind: "approval" as const, question: "charge?", askedAt: NOW };
+  let state = AgentState.create()
+    .withMessage(userMessage("pay"))
+    .withMessage(assistantMessage("", { toolCalls: [call] }));
+  state = state.withToolExecution({ toolCallId: "call-9", toolName: "charge", status, idempotencyKey: "k" });
+  if (status === "waiting") state = state.withInterrupt(approval);
+  await checkpointer.save(state, threadId, { checkpointId: "asked", metadata: { user: "ann" } });
+}
+
+/** What each command that writes is called with where it would change something. */
+const WRITES: Readonly<Record<string, readonly string[]>> = {
+  answer: ["waits", "ok-9", "--approve"],
+  settle: ["doubt", "call-9", "done", "--by", "ann"],
+  fork: ["trip-1", "trip-2"],
+  delete: ["trip-1", "--yes"],
+  vacuum: ["--keep-last", "1", "--yes"],
+  "lease break": ["trip-1", "--yes"],
+  serve: ["--port", "0"],
+  import: [fileURLToPath(new URL("../../test/golden/cli/export.ndjson", import.meta.url))],
+};
+
+test("17.1: every command that writes leaves every byte as it was with --dry-run", async () => {
+  await threadWithCall("doubt", "unknown");
+  await threadWithCall("waits", "waiting");
+  await checkpointer.close();
+  const before = await hashedFiles(store.directory);
+  const writing = COMMANDS.filter((command) => command.store === "write").map(({ name }) => name);
+  expect(Object.keys(WRITES).sort()).toEqual(writing.sort());
+  for (const [name, args] of Object.entries(WRITES)) {
+    const { code, stderr } = await holdfast([...name.split(" "), store.url, ...args, "--dry-run"]);
+    expect([name, code, stderr]).toEqual([name, 0, ""]);
+    expect(await hashedFiles(store.directory), name).toEqual(before);
+  }
+});
+
+test("17.1: no command but serve and import makes a store that is not there", async () => {
+  const before = await hashedFiles(store.directory);
+  for (const [name, args] of Object.entries(WRITES).filter(([name]) => !["serve", "import"].includes(name))) {
+    for (const typo of [`sqlite:${store.directory}/typo.db`, `file:${store.directory}/typo`]) {
+      expect([name, typo, (await holdfast([...name.split(" "), typo, ...args])).code]).toEqual([name, typo, 4]);
+    }
+  }
+  expect(await hashedFiles(store.directory)).toEqual(before);
+});
+
+test("17.1: delete takes the typed id or --yes, and nothing where --if-head is not the newest", async () => {
+  expect((await holdfast(["delete", store.url, "trip-1", "--yes", "--if-head", "c1"])).code).toBe(5);
+  const one = await holdfast(["delete", store.url, "trip-1", "--at", "@-1", "--yes", "-o", "json"]);
+  expect(JSON.parse(one.stdout)).toEqual({ threadId: "trip-1", checkpointId: "c2", dryRun: false });
+  expect((await holdfast(["delete", store.url, "trip-1"], { terminal: true, typed: "trip-1" })).code).toBe(0);
+  expect(await checkpointer.exists("trip-1")).toBe(false);
+  expect((await holdfast(["delete", store.url, "trip-1", "--yes"])).code).toBe(4);
+});
+
+test("17.1: fork is refused while calls are open there, until it is said what becomes of them", async () => {
+  await threadWithCall("waits", "waiting");
+  const refused = await holdfast(["fork", store.url, "waits", "copy"]);
+  expect(refused.code).toBe(5);
+  expect(refused.stderr).toContain("charge (call-9)");
+  expect(await checkpointer.exists("copy")).toBe(false);
+  expect((await holdfast(["fork", store.url, "waits", "copy", "--settle-open"])).code).toBe(0);
+  expect((await checkpointer.load("copy"))?.toolExecutions[0]?.status).toBe("failed");
+  expect((await holdfast(["fork", store.url, "waits", "copy-2", "--keep-open"])).code).toBe(0);
+  expect((await checkpointer.load("copy-2"))?.toolExecutions[0]?.status).toBe("waiting");
+  expect((await holdfast(["fork", store.url, "trip-1", "copy"])).code).toBe(5);
+});
+
+test("17.1: an answer is saved once, and the thread is still found by its metadata", async () => {
+  await threadWithCall("waits", "waiting");
+  expect((await holdfast(["answer", store.url, "waits", "ok-9", "{"])).code).toBe(2);
+  expect((await holdfast(["answer", store.url, "waits", "ok-9", "-"], { typed: '{"decision":"approve"}' })).code).toBe(
+    0,
+  );
+  expect((await holdfast(["answer", store.url, "waits", "ok-9", "--deny", "late"])).code).toBe(5);
+  expect((await holdfast(["answer", store.url, "waits", "no", "--approve"])).code).toBe(4);
+  expect((await checkpointer.load("waits"))?.interrupts[0]?.answer?.value).toEqual({ decision: "approve" });
+  const found = await holdfast(["threads", store.url, "--meta", "user=ann", "-o", "id"]);
+  expect(found.stdout).toBe("waits\n");
+});
+
+test("17.1: settle records who found out how a call in doubt ended", async () => {
+  await threadWithCall("doubt", "unknown");
+  expect((await holdfast(["settle", store.url, "doubt", "call-9", "perhaps", "--by", "ann"])).code).toBe(2);
+  expect((await holdfast(["settle", store.url, "doubt", "call-9", "done"])).code).toBe(2);
+  expect(
+    (await holdfast(["settle", store.url, "doubt", "call-9", "done", "--by", "ann", "--reason", "ledger"])).code,
+  ).toBe(0);
+  const [execution] = (await checkpointer.load("doubt"))?.toolExecutions ?? [];
+  expect(execution).toMatchObject({ status: "succeeded", settledBy: { by: "ann", reason: "ledger" } });
+  expect((await holdfast(["settle", store.url, "doubt", "call-9", "done", "--by", "ann"])).code).toBe(5);
+});
+
+test("17.1: vacuum shows its plan and asks, and removes what it showed", async () => {
+  const asked = await holdfast(["vacuum", store.url, "--keep-last", "1"], { terminal: true, typed: "2" });
+  expect(asked.stderr).toContain("2 checkpoints");
+  expect(asked.code).toBe(0);
+  expect(await checkpointer.listCheckpoints("trip-1")).toHaveLength(1);
+  expect((await holdfast(["vacuum", store.url, "--yes"])).code).toBe(2);
+  expect((await holdfast(["vacuum", store.url, "--older-than", "soon", "--yes"])).code).toBe(2);
+});
+
+test("17.1: lease show says who holds a thread, and a holder whose lease was broken is refused", async () => {
+  const state = await checkpointer.load("trip-1");
+  const work = checkpointer.withLease(
+    "trip-1",
+    async (lease) => {
+      const shown = JSON.parse((await holdfast(["lease", "show", store.url, "trip-1", "-o", "json"])).stdout);
+      expect(shown.lease).toMatchObject({ owner: "worker", epoch: lease.epoch });
+      expect((await holdfast(["lease", "break", store.url, "trip-1", "--if-epoch", "99", "--yes"])).code).toBe(5);
+      expect((await holdfast(["lease", "break", store.url, "trip-1", "--yes"])).code).toBe(0);
+      await checkpointer.save(state ?? AgentState.create(), "trip-1", { lease });
+    },
+    { owner: "worker", ttlMs: 600_000 },
+  );
+  await expect(work).rejects.toMatchObject({ code: "CONFLICT" });
+  const { stdout } = await holdfast(["lease", "show", store.url, "trip-1", "-o", "json"]);
+  expect(JSON.parse(stdout).lease).toBe(null);
+});
+
+test("17.1: serve takes the entries that token prints, lets in who has the token, and ends with 0", async () => {
+  const { stdout: token, stderr: entry } = await holdfast(["token"]);
+  const file = `${store.directory}/tokens.ndjson`;
+  await writeFile(file, entry);
+  const ending = new AbortController();
+  const found = new Promise<string>((resolve) => {
+    const onOutput = (text: string) => resolve(JSON.parse(text).url);
+    served = holdfast(["serve", store.url, "--port", "0", "--tokens", file, "-o", "ndjson"], {
+      signal: ending.signal,
+      onOutput,
+    });
+  });
+  const url = await found;
+  const shown = await holdfast(["threads", url, "-o", "id"], { env: { HOLDFAST_TOKEN: token.trim() } });
+  expect(shown).toEqual({ code: 0, stdout: "trip-1\n", stderr: "" });
+  expect((await holdfast(["threads", url])).code).toBe(7);
+  await writeFile(`${store.directory}/token`, token);
+  expect((await holdfast(["threads", url, "--token-file", `${store.directory}/token`, "-o", "id"])).stdout).toBe(
+    "trip-1\n",
+  );
+  ending.abort(new Ended("SIGINT"));
+  expect((await served)?.code).toBe(0);
+});
+
+test("17.1: tail -f ends by itself when its thread is deleted", async () => {
+  const shown = holdfast(["tail", "-f", store.url, "trip-1", "-o", "id"], {
+    onOutput: () => void checkpointer.delete("trip-1"),
+  });
+  expect((await shown).code).toBe(0);
+});
+
+test("17.1: token prints the token alone, and its entry elsewhere", async () => {
+  const { stdout, stderr } = await holdfast(["token", "--scopes", "threads:read", "--tenant", "a"]);
+  expect(stdout).toMatch(/^hf_[\w-]{43}\n$/);
+  expect(JSON.parse(stderr)).toMatchObject({ scopes: ["threads:read"], tenant: "a" });
+  expect((await holdfast(["token", "--scopes", "all"])).code).toBe(2);
+});
