@@ -155,33 +155,4 @@ export const namingCases: readonly ThreadLogCase[] = threadLogCasesOf("names", [
       assert.deepEqual([await found("five"), await found("two")], [[], [2]], "moved by the last of several");
     },
   },
-  {
-    name: "words of several records that came together are found, whichever of them is the head",
-    needs: ["search"],
-    run: async ({ subject }) => {
-      const saying = (words: string): { words: string; header: string; body: Buffer } => {
-        const text = JSON.stringify({ words });
-        return { words, header: text, body: Buffer.from(text) };
-      };
-      await put(subject, "t", recordAt(1, saying("first")));
-      const more = [recordAt(3, { head: 1, ...saying("third") })];
-      await put(subject, "t", recordAt(2, { head: 1, ...saying("second") }), { more });
-      await subject.catchUp?.(({ body }) => {
-        const said = JSON.parse(Buffer.from(body).toString()) as { words?: string };
-        return said.words;
-      });
-      for (const [word, seq] of [
-        ["first", 1],
-        ["second", 2],
-        ["third", 3],
-      ] as const) {
-        const hits = (await subject.search?.([word], { limit: 9 })) ?? [];
-        assert.deepEqual(
-          hits.map(({ entry }) => entry.seq),
-          [seq],
-          `the record that says ${word}`,
-        );
-      }
-    },
-  },
 ]);

@@ -48,6 +48,18 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
     },
   },
   {
+    name: "words of several records that came together are found, whichever of them is the head",
+    needs: ["search"],
+    run: async ({ subject }) => {
+      await say(subject, "t", 1, "first");
+      const second = { ...saying(2, "second"), head: 1 };
+      await put(subject, "t", second, { more: [{ ...saying(3, "third"), head: 1 }] });
+      assert.deepEqual(await found(subject, "first"), ["t/1"]);
+      assert.deepEqual(await found(subject, "second"), ["t/2"]);
+      assert.deepEqual(await found(subject, "third"), ["t/3"]);
+    },
+  },
+  {
     name: "a word is found by its beginning and not by its middle",
     needs: ["search"],
     run: async ({ subject }) => {
