@@ -51,9 +51,24 @@ export function postgresPlace(url: string): PostgresPlace {
     },
     dispose: async () => {
       await Promise.all(opened.map((checkpointer) => checkpointer.close()));
+      await dropTables(sql, schema);
       await sql(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
       for (const role of roles) await sql(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
       await pool.end();
     },
   };
 }
+
+/** A statement locks whatever it drops, and a server has room for some thousands of locks. */
+async function dropTables(sql: PostgresPlace["sql"], schema: string): Promise<void> {
+  const tables = await sql(
+    "SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname = $1",
+    [schema],
+  );
+  for (let first = 0; first < tables.length; first += TABLES_AT_ONCE) {
+    const names = tables.slice(first, first + TABLES_AT_ONCE).map(({ name }) => name);
+    await sql(`DROP TABLE IF EXISTS ${names.join(", ")} CASCADE`);
+  }
+}
+
+const TABLES_AT_ONCE = 200;

@@ -6,6 +6,9 @@ import { type StoreCase, storeCasesOf } from "./store-case.ts";
 
 const NS = ["limits"];
 
+/** Long enough for all others to have read. */
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
+
 export const versionCases: readonly StoreCase[] = storeCasesOf("versions", [
   {
     name: "the first version is 1, and each write counts one on",
@@ -76,7 +79,11 @@ export const versionCases: readonly StoreCase[] = storeCasesOf("versions", [
     run: async (fixture) => {
       const stores = [fixture.subject, fixture.reopen === undefined ? fixture.subject : await another(fixture)];
       const count = (index: number): Promise<unknown> =>
-        (stores[index % 2] ?? fixture.subject).update<number>(NS, "count", (n = 0) => n + 1);
+        (stores[index % 2] ?? fixture.subject).update<number>(NS, "count", async (n = 0) => {
+          // Whoever reads meanwhile sees the same number: so they do meet.
+          await turn();
+          return n + 1;
+        });
       await Promise.all(Array.from({ length: 30 }, (_, index) => count(index)));
       assert.equal(await fixture.subject.get(NS, "count"), 30);
       assert.equal((await fixture.subject.getItem(NS, "count"))?.version, 30);
