@@ -18,8 +18,20 @@ const answer = await askFor("postgres");
 const postgres = "url" in answer ? postgresPlace(answer.url) : undefined;
 afterAll(() => postgres?.dispose());
 
+const theirs = (): SqliteSaver => SqliteSaver.fromConnString(join(folder, "theirs.db"));
+
+/** Their saver needs better-sqlite3, which is compiled for the Node that installed it: on a second one it does not load. */
+function canOpenTheirs(): boolean {
+  try {
+    return theirs() !== undefined;
+  } catch (error) {
+    if (error instanceof Error && error.message.includes("NODE_MODULE_VERSION")) return false;
+    throw error;
+  }
+}
+
 const SOURCES: readonly (readonly [string, () => Promise<BaseCheckpointSaver>])[] = [
-  ["SqliteSaver", async () => SqliteSaver.fromConnString(join(folder, "theirs.db"))],
+  ...(canOpenTheirs() ? [["SqliteSaver", async () => theirs()] as const] : []),
   ["MemorySaver", async () => new MemorySaver()],
   ...(postgres === undefined
     ? []
