@@ -19,6 +19,8 @@ async function main(dsn: string): Promise<void> {
 
   const { durability } = await worker.connect();
   console.log(`durability, from the server's own settings: ${durability}`);
+  // A watch tells of what is saved from its first look on, so whoever watches is connected before anybody saves.
+  await dashboard.connect();
 
   const stop = new AbortController();
   const watching = (async () => {
