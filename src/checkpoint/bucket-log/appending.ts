@@ -7,7 +7,10 @@ import { documentOf, isSettled, type StoredThread, tailOf } from "./thread-docum
 import { ThreadReader } from "./thread-reader.ts";
 import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 
-/** First what an earlier change left undone, then what this one pushes out of the document, then the document: that commits. */
+/**
+ * First finish what an earlier change left undone, then write what this one pushes
+ * out of the document, then write the document, which commits.
+ */
 export function append(store: ThreadStore, threadId: string, request: AppendRequest): Promise<AppendOutcome> {
   let expected = expectedDocument(store, threadId, request);
   const load = async (): Promise<FoundDocument> => {
@@ -19,9 +22,8 @@ export function append(store: ThreadStore, threadId: string, request: AppendRequ
 }
 
 /**
- * What the caller believes to be there, where this process knows it without
- * asking. If it is not so, the commit is refused, and looking at the document
- * says why.
+ * What the caller believes to be there, if this process knows it without asking.
+ * If that is wrong, the commit is refused, and reading the document says why.
  */
 function expectedDocument(store: ThreadStore, threadId: string, request: AppendRequest): FoundDocument | undefined {
   const written = store.takeWritten(threadId);
@@ -44,7 +46,7 @@ async function appendTo(
   await inParallel(parts, (part) => store.writePart(life, part));
   const committed = await store.commit(found, documentOf(threadId, { thread: next, over: document?.copying ?? [] }));
   if (committed === undefined) {
-    // Whatever becomes of this, nothing was appended; and what is left lies where a deletion of the thread finds it.
+    // In any case nothing was appended, and what is left lies where a deletion of the thread finds it.
     await discardOutdated(store, life, parts).catch(() => undefined);
     return OVERTAKEN;
   }
@@ -65,7 +67,7 @@ const plan = async (
 const fits = (thread: StoredThread | undefined, { generation, expected }: AppendRequest): boolean =>
   thread === undefined ? expected === 0 : tailOf(thread).seq === expected && thread.generation === generation;
 
-/** The commit is made, whatever becomes of the tidying up; the next one does it otherwise. */
+/** The commit is made, even if the cleaning up fails; then the next one does it. */
 export async function settleCommitted(store: ThreadStore, threadId: string, committed: FoundDocument): Promise<void> {
   const { document } = committed;
   if (document === undefined || isSettled(document)) return store.remember(threadId, committed);

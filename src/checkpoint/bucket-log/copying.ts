@@ -11,10 +11,10 @@ import { bodyPart, type FoundDocument, type Life, NOTHING, pagePart, type Thread
 type CopyOutcome = "copied" | "no source" | "target exists";
 
 /**
- * Copies a thread. A copy that has objects of its own is announced in the
- * target's document before any of them is written, so that those of a copy that
- * never finished are found; it becomes the thread by one more write of the
- * document, if it is still announced and no thread has come meanwhile.
+ * Copies a thread. A copy with objects of its own is announced in the target's
+ * document before any of them is written, so that the objects of an unfinished
+ * copy can be found. It becomes the thread by one more write of the document, if
+ * it is still announced and no other thread was created meanwhile.
  */
 export function copyThread(
   store: ThreadStore,
@@ -35,7 +35,7 @@ export function copyThread(
       if (typeof announced === "string") return announced;
       try {
         const copy = { ...(await copyParts(store, source, thread, life)), generation };
-        // The source may have been deleted while it was read: then nothing of it must come back under another name.
+        // The source may have been deleted while it was read: then nothing of it may come back under another name.
         const isThere = (await store.load(source)).document?.thread?.life === thread.life;
         const outcome = isThere ? await becomeThread(store, announced, life, copy) : OVERTAKEN;
         if (outcome === "copied") return outcome;
@@ -49,7 +49,7 @@ export function copyThread(
   );
 }
 
-/** Whether a thread has nothing but its document. */
+/** Whether a thread consists of its document alone. */
 const isWithinDocument = (thread: StoredThread): boolean =>
   isSettled({ thread, over: [] }) &&
   thread.pages.length === 0 &&
@@ -76,7 +76,10 @@ function announce(
 const outcomeAt = (thread: StoredThread, generation: string): "copied" | "target exists" =>
   thread.generation === generation ? "copied" : "target exists";
 
-/** Written anew, not copied by the storage: each object says whose it is, and the storage copies in its own time. */
+/**
+ * Written again rather than copied by the storage: each object says whose it is,
+ * and a storage's own copy takes its own time.
+ */
 async function copyParts(store: ThreadStore, source: string, thread: StoredThread, life: Life): Promise<StoredThread> {
   const reader = new ThreadReader(store, source, thread);
   const copied = async (record: StoredRecord): Promise<StoredRecord> => {
@@ -104,7 +107,7 @@ async function copyParts(store: ThreadStore, source: string, thread: StoredThrea
   };
 }
 
-/** Overtaken when somebody gave the announced copy up for lost. `known` is what is believed to be there. */
+/** Overtaken if somebody gave the announced copy up. `known` is what is believed to be there. */
 function becomeThread(
   store: ThreadStore,
   known: FoundDocument,
@@ -131,7 +134,7 @@ function becomeThread(
   }).then((outcome) => (typeof outcome === "string" ? outcome : OVERTAKEN));
 }
 
-/** Takes a copy back that must not appear. Until its objects are gone, the document leads to them. */
+/** Takes back a copy that must not appear. Until its objects are gone, the document leads to them. */
 async function withdraw(store: ThreadStore, life: Life): Promise<void> {
   const { threadId } = life;
   const isThread = await untilNotOvertaken<boolean>(

@@ -6,7 +6,10 @@ import { discardOutdated, isSettled, settle, settleNow } from "./settling.ts";
 import { emptyDocument, entryOf, type StoredThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
-/** First what an earlier change left undone, then what this one pushes out of the document, then the document: that commits. */
+/**
+ * First finish what an earlier change left undone, then write what this one pushes
+ * out of the document, then write the document, which commits.
+ */
 export function append(documents: Documents, threadId: string, request: AppendRequest): Promise<AppendOutcome> {
   return documents.attempt(threadId, async (found) => {
     const document = found.document ?? emptyDocument(threadId);
@@ -27,7 +30,7 @@ export function append(documents: Documents, threadId: string, request: AppendRe
       await discardOutdated(documents, threadId, thread, [...(thread?.toWrite ?? []), ...pushedOut]);
       return OVERTAKEN;
     }
-    // The append is made, whatever becomes of this; the next one does it otherwise.
+    // The append is made, even if this fails; then the next one does it.
     if (!isSettled(appended)) await settleNow(documents, threadId).catch(() => undefined);
     return { appended: true };
   });

@@ -4,9 +4,9 @@ import { sweepRemoved } from "./sweeping.ts";
 import { leftoverOf, settledThread } from "./thread-document.ts";
 
 /**
- * The thread is gone with one write of its document, which then only says what
- * is to be deleted; so a removal that was interrupted is finished by the next
- * write or removal. Copies to the thread that are under way are given up, too.
+ * One write of its document ends the thread; from then on the document only lists
+ * what is to be deleted. So the next write or removal finishes an interrupted
+ * one. Copies to the thread that are under way are given up too.
  */
 export async function removeThread(
   documents: Documents,
