@@ -1,9 +1,9 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
+import { discardOutdated, finish, finishedDocument } from "./finishing.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { type PlannedAppend, planAppend, planFirst } from "./plan-append.ts";
-import { discardOutdated, settle, settledDocument } from "./settling.ts";
-import { documentOf, isSettled, type StoredThread, tailOf } from "./thread-document.ts";
+import { documentOf, isFinished, type StoredThread, tailOf } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 
@@ -41,7 +41,7 @@ async function appendTo(
   const thread = document?.thread;
   if (!fits(thread, request)) return refusal(store, threadId, thread, request);
   const { parts, next } = await plan(store, threadId, thread, request);
-  if (document !== undefined && !isSettled(document)) await settle(store, document);
+  if (document !== undefined && !isFinished(document)) await finish(store, document);
   const life = { threadId, life: next.life };
   await inParallel(parts, (part) => store.writePart(life, part));
   const committed = await store.commit(found, documentOf(threadId, { thread: next, over: document?.copying ?? [] }));
@@ -50,7 +50,7 @@ async function appendTo(
     await discardOutdated(store, life, parts).catch(() => undefined);
     return OVERTAKEN;
   }
-  await settleCommitted(store, threadId, committed);
+  await finishCommitted(store, threadId, committed);
   return { appended: true };
 }
 
@@ -68,12 +68,12 @@ const fits = (thread: StoredThread | undefined, { generation, expected }: Append
   thread === undefined ? expected === 0 : tailOf(thread).seq === expected && thread.generation === generation;
 
 /** The commit is made, even if the cleaning up fails; then the next one does it. */
-export async function settleCommitted(store: ThreadStore, threadId: string, committed: FoundDocument): Promise<void> {
+export async function finishCommitted(store: ThreadStore, threadId: string, committed: FoundDocument): Promise<void> {
   const { document } = committed;
-  if (document === undefined || isSettled(document)) return store.remember(threadId, committed);
+  if (document === undefined || isFinished(document)) return store.remember(threadId, committed);
   try {
-    await settle(store, document);
-    store.remember(threadId, { ...committed, document: settledDocument(document) });
+    await finish(store, document);
+    store.remember(threadId, { ...committed, document: finishedDocument(document) });
   } catch {
     store.remember(threadId, committed);
   }

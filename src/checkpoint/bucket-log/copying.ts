@@ -1,10 +1,10 @@
 import { inParallel } from "../../internal/in-parallel.ts";
-import { settleCommitted } from "./appending.ts";
+import { finishCommitted } from "./appending.ts";
+import { sweepLife } from "./finishing.ts";
 import { newRandomName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
-import { sweepLife } from "./settling.ts";
 import type { StoredRecord } from "./stored-object.ts";
-import { documentOf, isSettled, type StoredThread } from "./thread-document.ts";
+import { documentOf, isFinished, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { bodyPart, type FoundDocument, type Life, NOTHING, pagePart, type ThreadStore } from "./thread-store.ts";
 
@@ -51,7 +51,7 @@ export function copyThread(
 
 /** Whether a thread consists of its document alone. */
 const isWithinDocument = (thread: StoredThread): boolean =>
-  isSettled({ thread, over: [] }) &&
+  isFinished({ thread, over: [] }) &&
   thread.pages.length === 0 &&
   thread.recent.every(({ body }) => body.inline !== undefined);
 
@@ -129,7 +129,7 @@ function becomeThread(
     const others = copying.filter((other) => other !== life);
     const committed = await store.commit(found, documentOf(threadId, { thread: copy, over: [...over, ...others] }));
     if (committed === undefined) return OVERTAKEN;
-    await settleCommitted(store, threadId, committed);
+    await finishCommitted(store, threadId, committed);
     return "copied";
   }).then((outcome) => (typeof outcome === "string" ? outcome : OVERTAKEN));
 }

@@ -1,6 +1,6 @@
 import { inParallel } from "../../internal/in-parallel.ts";
+import { sweepFolder } from "./finishing.ts";
 import { isThreadName } from "./layout.ts";
-import { sweepFolder } from "./settling.ts";
 import type { ThreadStore } from "./thread-store.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { AppendRequest, LogRecord } from "../thread-log.ts";
 import { bodyName, INLINE_BODY_BYTES, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
 import { pagesToMerge } from "./merging.ts";
 import { entryOf, type StoredRecord } from "./stored-object.ts";
-import { type StoredPage, type StoredThread, settledThread } from "./thread-document.ts";
+import { finishedThread, type StoredPage, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { bodyPart, type Life, type PagePart, type Part, pagePart, type ThreadStore } from "./thread-store.ts";
 
@@ -82,7 +82,7 @@ class AppendPlan {
       if (planned !== undefined) this.#parts.push(planned);
     }
     const next: StoredThread = {
-      ...settledThread(this.#thread),
+      ...finishedThread(this.#thread),
       floor: this.#floor,
       // Only the pages themselves know which large bodies lie below the floor, and these pages go as a
       // whole: a sweep finds the bodies.

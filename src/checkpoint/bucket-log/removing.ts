@@ -1,8 +1,8 @@
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
+import { sweepFolder } from "./finishing.ts";
 import { threadName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
-import { sweepFolder } from "./settling.ts";
 import { documentOf, type ThreadDocument, tailOf } from "./thread-document.ts";
 import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 

@@ -60,14 +60,14 @@ export const documentOf = (
 ): ThreadDocument => ({ threadId, revision: newRandomName(), copying: [], over: [], ...parts });
 
 /** Whether nothing is left to delete. */
-export const isSettled = ({ thread, over }: Pick<ThreadDocument, "thread" | "over">): boolean =>
+export const isFinished = ({ thread, over }: Pick<ThreadDocument, "thread" | "over">): boolean =>
   over.length === 0 && (thread === undefined || (thread.toDelete.length === 0 && !isUnswept(thread)));
 
 /** Whether objects of records below the floor may still exist. */
 export const isUnswept = ({ swept, floor }: StoredThread): boolean => swept < floor;
 
 /** The same thread after its deletions were carried out. */
-export const settledThread = (thread: StoredThread): StoredThread => ({
+export const finishedThread = (thread: StoredThread): StoredThread => ({
   ...thread,
   swept: thread.floor,
   toDelete: [],

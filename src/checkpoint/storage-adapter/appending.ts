@@ -1,8 +1,8 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
+import { discardOutdated, finish, finishNow, isFinished } from "./finishing.ts";
 import { planAppend, planFirst } from "./plan-append.ts";
-import { discardOutdated, isSettled, settle, settleNow } from "./settling.ts";
 import { emptyDocument, entryOf, type StoredThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
@@ -17,7 +17,7 @@ export function append(documents: Documents, threadId: string, request: AppendRe
     if (!fits(thread, request)) return refusal(documents, thread, request);
     const { pushedOut, next } =
       thread === undefined ? planFirst(request) : await planAppend(documents, thread, request);
-    await settle(documents, document);
+    await finish(documents, document);
     await inParallel(pushedOut, (part) => documents.writePart(threadId, part));
     const appended: ThreadDocument = {
       threadId,
@@ -31,7 +31,7 @@ export function append(documents: Documents, threadId: string, request: AppendRe
       return OVERTAKEN;
     }
     // The append is made, even if this fails; then the next one does it.
-    if (!isSettled(appended)) await settleNow(documents, threadId).catch(() => undefined);
+    if (!isFinished(appended)) await finishNow(documents, threadId).catch(() => undefined);
     return { appended: true };
   });
 }

@@ -1,17 +1,17 @@
 import { newId } from "../../driver/new-id.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
+import { finishNow } from "./finishing.ts";
 import { pageKey, pageOf } from "./layout.ts";
-import { settleNow } from "./settling.ts";
 import {
   bodyPart,
   emptyDocument,
+  finishedThread,
   type Leftover,
   leftoverOf,
   type Part,
   type StoredEntry,
   type StoredThread,
-  settledThread,
 } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
@@ -29,7 +29,7 @@ export async function copyThread(
   target: string,
   generation: string,
 ): Promise<CopyOutcome> {
-  const copy: StoredThread = { ...settledThread(source), incarnation: newId(), generation };
+  const copy: StoredThread = { ...finishedThread(source), incarnation: newId(), generation };
   const refused = await announce(documents, target, copy);
   if (refused !== undefined) return refused;
   const written: string[] = [];
@@ -94,7 +94,7 @@ function becomeThread(documents: Documents, target: string, copy: StoredThread):
     };
     if (!(await documents.commit(found, next))) return OVERTAKEN;
     // The copy is complete, even if this fails; then the next write of the thread does it.
-    await settleNow(documents, target).catch(() => undefined);
+    await finishNow(documents, target).catch(() => undefined);
     return true;
   });
 }
@@ -109,7 +109,7 @@ async function withdraw(documents: Documents, target: string, copy: StoredThread
     const leftovers = [...document.leftovers, own];
     const next = { ...document, revision: document.revision + 1, copying, leftovers };
     if (!(await documents.commit(found, next))) return OVERTAKEN;
-    await settleNow(documents, target);
+    await finishNow(documents, target);
   });
   await withdrawn.catch(() => undefined);
 }

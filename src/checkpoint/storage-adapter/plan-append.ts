@@ -5,11 +5,11 @@ import type { Documents } from "./documents.ts";
 import { bodyKey, lastOfPage, type Placing, pageKey, pageOf } from "./layout.ts";
 import {
   bodyPart,
+  finishedThread,
   type PageContent,
   type Part,
   type StoredEntry,
   type StoredThread,
-  settledThread,
   storedBody,
   storedEntry,
 } from "./thread-document.ts";
@@ -42,9 +42,9 @@ export async function planAppend(
   const onPage = [...thread.recent, tail];
   const isFull = lastOfPage(pageOf(tail.seq)) === tail.seq;
   const fullPage: PageContent = { page: pageOf(tail.seq), entries: onPage };
-  const settled = settledThread(thread);
+  const finished = finishedThread(thread);
   const floor = Math.max(thread.floor, dropBelow);
-  const edits = new Edits(settled, request, floor);
+  const edits = new Edits(finished, request, floor);
   const reader = new ThreadReader(documents, thread);
   await assertReplacedAreThere(reader, request);
   const kept = isFull ? [] : edits.apply(onPage);
@@ -52,14 +52,14 @@ export async function planAppend(
     const isNew = isFull && page === fullPage.page;
     edits.applyToPage(page, isNew ? onPage : await reader.entriesOn(page));
   }
-  const { toWrite, ...newest } = addRecords(settled, kept, request);
+  const { toWrite, ...newest } = addRecords(finished, kept, request);
   return {
     pushedOut: [
       ...(drop.includes(tail.seq) || tail.seq < floor ? [] : [bodyPart(thread, tail, tailBody)]),
       ...(isFull ? [{ key: pageKey(thread, fullPage.page), content: fullPage }] : []),
     ],
     next: {
-      ...settled,
+      ...finished,
       ...newest,
       floor,
       editedPages: edits.editedPages(),

@@ -1,7 +1,7 @@
 import { type Documents, OVERTAKEN } from "./documents.ts";
-import { discardOutdated, settle, settleNow } from "./settling.ts";
+import { discardOutdated, finish, finishNow } from "./finishing.ts";
 import { sweepRemoved } from "./sweeping.ts";
-import { leftoverOf, settledThread } from "./thread-document.ts";
+import { finishedThread, leftoverOf } from "./thread-document.ts";
 
 /**
  * One write of its document ends the thread; from then on the document only lists
@@ -19,8 +19,8 @@ export async function removeThread(
     const { thread, ...document } = found.document;
     const isTail = thread?.generation === ifTail?.generation && thread?.tail.seq === ifTail?.seq;
     if (thread !== undefined && ifTail !== undefined && !isTail) return "moved";
-    await settle(documents, found.document);
-    const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(settledThread(thread))])];
+    await finish(documents, found.document);
+    const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(finishedThread(thread))])];
     gone = [...document.leftovers, ...leftovers].map(({ incarnation }) => incarnation);
     const without = { ...document, revision: document.revision + 1, copying: [], leftovers };
     if (await documents.commit(found, without)) return thread === undefined ? "absent" : "removed";
@@ -28,7 +28,7 @@ export async function removeThread(
     return OVERTAKEN;
   });
   if (outcome === "moved") return outcome;
-  await settleNow(documents, threadId);
+  await finishNow(documents, threadId);
   await sweepRemoved(documents, gone);
   return outcome;
 }

@@ -1,8 +1,8 @@
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { type Documents, type FoundDocument, OVERTAKEN } from "./documents.ts";
+import { finishNow, isFinished } from "./finishing.ts";
 import { bodyKey, pageKey, pageOf } from "./layout.ts";
-import { isSettled, settleNow } from "./settling.ts";
 import type { Leftover, StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
@@ -61,8 +61,8 @@ function orphansOf(
     const { document } = found;
     if (document === undefined) return keys;
     if (++looks > MOST_LOOKS) return [];
-    if (!isSettled(document)) {
-      await settleNow(documents, threadId);
+    if (!isFinished(document)) {
+      await finishNow(documents, threadId);
       return OVERTAKEN;
     }
     const { thread, copying } = document;

@@ -133,7 +133,7 @@ export const bodyPart = (placing: Placing, placed: Placed, body: StoredBody): Pa
 });
 
 /** The thread after all of its pending work is done. */
-export const settledThread = (thread: StoredThread): StoredThread => ({
+export const finishedThread = (thread: StoredThread): StoredThread => ({
   ...thread,
   swept: thread.floor,
   editedPages: thread.editedPages.filter(([page]) => lastOfPage(page) >= thread.floor),
