@@ -17,7 +17,8 @@ const named = (situation: Omit<Scenario, "cuts">): [string, Omit<Scenario, "cuts
 describe.each(STORES)("%s: cut off at every await point, a run always comes to its end", (name) => {
   const began = performance.now();
   const points = new Map<string, number>();
-  let [scenarios, cutTwice] = [0, 0];
+  const situations = (name === "memory" ? SITUATIONS : onDisk).map(named);
+  let [scenarios, cutTwice, survived] = [0, 0, 0];
   const count = (stoppedAt: readonly string[]): void => {
     scenarios++;
     if (stoppedAt.length > 1) cutTwice++;
@@ -25,7 +26,7 @@ describe.each(STORES)("%s: cut off at every await point, a run always comes to i
   };
   beforeAll(() => console.log(`${name}: HOLDFAST_SEED=${seed}`));
 
-  test.each((name === "memory" ? SITUATIONS : onDisk).map(named))("%s", async (_, situation) => {
+  test.each(situations)("%s", async (_, situation) => {
     const random = seededRandom(seed);
     const store = await openStore(name);
     await surviveEverywhere(store, situation, random, count);
@@ -34,9 +35,11 @@ describe.each(STORES)("%s: cut off at every await point, a run always comes to i
       await surviveSilence(store, situation, kind, count);
     }
     await store.dispose();
+    survived++;
   });
 
   afterAll(() => {
+    expect(survived, "situations that were survived").toBe(situations.length);
     const proven = `${scenarios} scenarios, seed ${seed}: every run came to its end, every promise held`;
     reportCampaign(`crash matrix, ${name}`, began, proven, {
       "cut off twice": cutTwice,
