@@ -2,7 +2,7 @@ import { type BaseCheckpointer, uncheckedHead } from "../checkpoint/base-checkpo
 import { contextOf } from "../checkpoint/context.ts";
 import { eraseInThread, type Forgets, findInThreads } from "../checkpoint/erasing.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
-import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
+import { NOT_SCRUBBED } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -11,45 +11,13 @@ import { subjectsIn } from "../state/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { StoreItem } from "../store/items.ts";
 import { accessOf } from "../store/store-access.ts";
-import type { Unreached } from "./receipts.ts";
+import type { AppliedMark, ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { USER_ROOT } from "./user-store.ts";
-
-/** Something about a person, and where it is. */
-export interface PersonalPlace {
-  readonly kind: "message" | "field" | "item" | "user data";
-  /** The thread, or the namespace and the key of the item. */
-  readonly where: string;
-  readonly checkpointId?: string;
-  /** Which part of it. */
-  readonly path: string;
-  readonly value: unknown;
-}
-
-/** How far a backend was cleaned, in the ledger whose id this is. */
-export interface AppliedMark {
-  readonly ledger: string;
-  readonly appliedTo: number;
-}
-
-/** One backend that may hold something about people, whatever it keeps. */
-export interface ErasureTarget {
-  readonly name: string;
-  readonly holdsProcess: boolean;
-  /** Page by page. What cannot be looked at is noted in `warnings`. */
-  find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
-  /** What the last `find` did not look into, because nobody can tell whom it is about. */
-  unread(): readonly Unreached[];
-  /** Erases what a page of `find` names; says how many records or items that were. */
-  erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
-  scrub(): Promise<ScrubReport>;
-  mark(): Promise<AppliedMark | undefined>;
-  setMark(mark: AppliedMark): Promise<void>;
-}
 
 const UNATTRIBUTED = "what a graph saves is not attributed to people; delete those of its threads that are about them";
 const MARK_THREAD = "holdfast:erasures";
 
-export function threadTarget(checkpointer: BaseCheckpointer, name: string): ErasureTarget {
+export function threadParty(checkpointer: BaseCheckpointer, name: string): ErasureParty {
   const context = contextOf(checkpointer);
   if (context === undefined) {
     const what = `${name} (${checkpointer.constructor.name}) is not over a ThreadLog`;
@@ -95,7 +63,7 @@ export function threadTarget(checkpointer: BaseCheckpointer, name: string): Eras
   };
 }
 
-export function storeTarget(store: BaseStore, name: string): ErasureTarget {
+export function storeParty(store: BaseStore, name: string): ErasureParty {
   const access = accessOf(store);
   return {
     name,
