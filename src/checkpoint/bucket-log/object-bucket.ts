@@ -1,3 +1,5 @@
+import type { ScrubReport } from "../../driver/driver.ts";
+
 /**
  * What a log on an object store needs from the store: few operations, and one
  * promise. Of several PUTs to one name that race with `If-Match` or
@@ -21,6 +23,14 @@ export interface ObjectBucket {
 
   /** Names below a prefix, page by page to the end, in the order of their bytes. */
   list(options: ListOptions): AsyncIterable<readonly string[]>;
+
+  /**
+   * Deletes what a bucket with versions keeps of objects below a prefix that were
+   * overwritten or deleted, and says what could not be deleted. Never what is
+   * there now, and never a mark of a deletion: the object would come back. Without
+   * it, older versions stay.
+   */
+  deleteOlderVersions?(prefix: string): Promise<ScrubReport>;
 
   /** Whether a PUT that failed like this may have taken place all the same. */
   mayHaveWritten(error: unknown): boolean;
