@@ -19,6 +19,7 @@ const MATRIX: readonly string[] = [
   "src/backends/redis/silent-cluster-nodes.test.ts",
   "src/backends/redis/silent-connections.test.ts",
   "src/backends/redis/range-ends.test.ts",
+  "test/session/erasing-services.test.ts",
   "test/http/conformance-sqlite.test.ts",
   "test/http/conformance-tenant.test.ts",
   "test/http/hostile-transport.test.ts",
