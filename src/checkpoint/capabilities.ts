@@ -34,6 +34,11 @@ export interface CheckpointerCapabilities {
   readonly watch: boolean;
   /** Whether search uses an index or reads every thread. */
   readonly searchMethod: "index" | "scan" | "none";
+  /**
+   * Whether what is stored is sealed. "all": searches and queries by metadata read every thread. "except index": words
+   * and metadata lie in plain, and an index finds them.
+   */
+  readonly sealing: "none" | "all" | "except index";
   /** How far a returned save can be trusted. */
   readonly durability: Durability;
   readonly limits: { readonly maxRecordBytes: number };
@@ -54,6 +59,7 @@ export const NO_CAPABILITIES: CheckpointerCapabilities = Object.freeze({
   lease: false,
   watch: false,
   searchMethod: "none",
+  sealing: "none",
   durability: "memory",
   limits: Object.freeze({ maxRecordBytes: Number.POSITIVE_INFINITY }),
 });
@@ -100,6 +106,7 @@ export function capabilitiesOf(log: ThreadLog, access: Access): CheckpointerCapa
     lease: conditionalAppend && mayWrite,
     watch: true,
     searchMethod: listThreads ? (log.search === undefined ? "scan" : "index") : "none",
+    sealing: log.capabilities.sealing ?? "none",
     durability,
     limits: Object.freeze({ maxRecordBytes }),
   });
