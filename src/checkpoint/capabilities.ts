@@ -36,7 +36,7 @@ export interface CheckpointerCapabilities {
   readonly searchMethod: "index" | "scan" | "none";
   /**
    * Whether what is stored is sealed. "all": searches and queries by metadata read every thread. "except index": words
-   * and metadata lie in plain, and an index finds them.
+   * and metadata that are about nobody lie in plain, where an index finds them; what is about people it does not find.
    */
   readonly sealing: "none" | "all" | "except index";
   /** How far a returned save can be trusted. */

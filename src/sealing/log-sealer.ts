@@ -1,3 +1,5 @@
+import { newMessagesOf } from "../checkpoint/chain.ts";
+import { wordsOf } from "../checkpoint/plan-record.ts";
 import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import type { Keyring } from "./keyring.ts";
@@ -12,6 +14,7 @@ import {
   type SealedPlace,
   sealedRecord,
   type TenantKey,
+  withChecksum,
 } from "./sealed-record.ts";
 
 export interface SealerOptions {
@@ -73,7 +76,8 @@ export class LogSealer {
       .concat(peopleIn(before))
       .filter((id) => !held.has(id));
     for (const [id, key] of await keyring.keysById(others)) if (key !== undefined) held.set(id, key);
-    return { after, personal: { ...parts, keys: held } };
+    const words = record.words === undefined ? undefined : wordsAboutNobody(record, parts.body.erased);
+    return { after, personal: { ...parts, words, keys: held } };
   }
 
   /** Without those whose keys are gone: nothing new is theirs. */
@@ -138,6 +142,9 @@ export class LogSealer {
     return { key, missing: (id) => keyring.missing(id) };
   }
 }
+
+const wordsAboutNobody = (record: LogRecord, erased: string): string | undefined =>
+  wordsOf(newMessagesOf(withChecksum({ ...record, body: Buffer.from(erased, "utf8") })));
 
 const entryOf = ({ body: _, words: _words, ...entry }: LogRecord): LogEntry => entry;
 

@@ -10,7 +10,7 @@ import { NO_PEOPLE, type Parted, type PersonalPart, restored, type ThreadPeople 
  * find it stays as it is (positions, names, the write id) and is bound to it.
  *
  *   header   hs1.KEY.BOX     the header, the metadata, who the thread is about
- *   metadata                 empty; or as it was, where the index is plain
+ *   metadata                 empty; or those about nobody, where the index is plain
  *   body     "HFS1" · length · words · BOX
  *
  * The box of a header belongs to its tenant, thread, position and names; that of
@@ -28,6 +28,8 @@ export interface SealedPlace {
 export interface Personal {
   readonly body: Parted;
   readonly metadata: Parted | undefined;
+  /** Of what is about nobody: an index never holds anybody's. */
+  readonly words: string | undefined;
   readonly keys: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -78,37 +80,38 @@ export function sealedRecord(
   people: ThreadPeople,
   personal: Personal | undefined,
 ): LogRecord {
-  const metadata = isIndexPlain ? record.metadata : undefined;
+  const whole = personal?.metadata?.erased ?? record.metadata;
+  const metadata = isIndexPlain ? whole : undefined;
   const headerAt = headerPlace(place, { ...record, metadata });
   const content: HeaderContent = {
     g: generation,
     h: personal === undefined ? record.header : withoutChecksum(record.header),
-    ...(record.metadata !== undefined && !isIndexPlain && { m: personal?.metadata?.erased ?? record.metadata }),
-    ...(personal !== undefined && { p: headerParts(record, personal, isIndexPlain, headerAt) }),
+    ...(whole !== undefined && !isIndexPlain && { m: whole }),
+    ...(personal !== undefined && { p: headerParts(record, personal, headerAt) }),
     ...(people.defaults.length > 0 && { d: people.defaults }),
     ...(Object.keys(people.calls).length > 0 && { c: people.calls }),
   };
   const box = sealBox(key.key, Buffer.from(JSON.stringify(content), "utf8"), headerAt);
   const header = `hs1.${key.id}.${box.toString("base64url")}`;
-  const words = Buffer.from(isIndexPlain ? (record.words ?? "") : "", "utf8");
+  const plainWords = isIndexPlain ? (personal ?? record).words : undefined;
+  const words = Buffer.from(plainWords ?? "", "utf8");
   const bodyAt = bodyPlace(place, generation, record.seq, header, words);
   const plain = personal === undefined ? [Buffer.of(WHOLE), record.body] : bodyInParts(personal, bodyAt);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(words.byteLength);
   const body = Buffer.concat([MAGIC, length, words, sealBox(key.key, Buffer.concat(plain), bodyAt)]);
-  return { ...record, header, metadata, body, words: isIndexPlain ? record.words : undefined };
+  return { ...record, header, metadata, body, words: plainWords };
 }
 
 function headerParts(
   { header }: LogRecord,
   { body, metadata, keys }: Personal,
-  isIndexPlain: boolean,
   at: Buffer,
 ): NonNullable<HeaderContent["p"]> {
   const all = [...body.parts, ...(metadata?.parts ?? [])].flatMap((part) => part.keys);
   const everybody = [...new Set(all)].sort();
   const whole = sealFor(everybody, keys, Buffer.from(header, "utf8"), at, "h");
-  const parts = isIndexPlain ? [] : grouped(metadata?.parts ?? []);
+  const parts = grouped(metadata?.parts ?? []);
   return [
     ["h", everybody, whole.toString("base64url")],
     ...parts.map(({ ids, plain }) => ["m", ids, sealFor(ids, keys, plain, at, "m").toString("base64url")] as const),
@@ -177,7 +180,8 @@ export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace,
     if (kind === "h") header = plain.toString("utf8");
     else parts.push(...partsIn(plain));
   }
-  const metadata = content.m === undefined ? entry.metadata : restored(content.m, parts);
+  const given = content.m ?? entry.metadata;
+  const metadata = given === undefined ? undefined : restored(given, parts);
   const { seq, writeId, base, head, checkpointId, names } = entry;
   return { seq, writeId, base, head, checkpointId, ...(names !== undefined && { names }), header, metadata };
 }
@@ -243,7 +247,7 @@ function bodyFrom(
 }
 
 /** What is left has another checksum than what was there. That it is ours was proven by its boxes. */
-function withChecksum(record: LogRecord): LogRecord {
+export function withChecksum(record: LogRecord): LogRecord {
   const { format: _, bodyBytes: _bytes, ...fields } = openHeader(record);
   return sealRecord({ ...record, fields });
 }

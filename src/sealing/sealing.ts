@@ -14,8 +14,9 @@ export interface SealingOptions {
   readonly tenant?: string | ((threadId: string) => string);
   /**
    * "sealed": nothing can be read in the storage; searches and queries by metadata
-   * read every thread. "plain": words and metadata lie beside what is sealed, so
-   * that an index finds them, and so does whoever reads the storage. @default "sealed"
+   * read every thread. "plain": words and metadata that are about nobody lie beside
+   * what is sealed: an index finds them, and so does whoever reads the storage.
+   * What is about people is in no index, and is not found by one. @default "sealed"
    */
   readonly index?: "sealed" | "plain";
 }

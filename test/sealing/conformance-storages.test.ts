@@ -52,7 +52,7 @@ describe("on SQLite", () => {
       create: async () => {
         const path = newPath();
         const clock = manualClock();
-        const open = () => sqliteCheckpointer({ path, ...clock, sealing: layer });
+        const open = () => sqliteCheckpointer({ path, now: clock.now, sealing: layer });
         return { subject: open(), reopen: async () => open(), clock };
       },
     });

@@ -8,6 +8,7 @@ import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
 import { attributed } from "../../src/state/subjects.ts";
+import { ReferenceLog } from "../../src/testing/broken-drivers/reference-log.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
 
 /** Everything that a log holds, as one text: what whoever reads the storage sees. */
@@ -22,10 +23,10 @@ async function bytesOf(log: ThreadLog): Promise<string> {
   return seen.join("\n");
 }
 
-async function place(index: "sealed" | "plain" = "sealed") {
+async function place() {
   const { keyring, options } = await sampleKeyring({ cacheMs: 0 });
   const log = new MemoryLog();
-  const sealing = new Sealing({ keyring, index });
+  const sealing = new Sealing({ keyring });
   return { keyring, options, log, sealing, checkpointer: new Checkpointer(log, { sealing }) };
 }
 
@@ -55,14 +56,27 @@ describe("16.1: what is sealed", () => {
     expect((await checkpointer.queryByMetadata("colour", "zebra-colour"))[0]?.threadId).toBe("t");
   });
 
-  test("16.1: with a plain index words and metadata can be read, the rest cannot, and the capabilities say so", async () => {
-    const { log, checkpointer } = await place("plain");
-    const state = AgentState.create({ providerState: { key: "zebra-state" } }).withMessage(userMessage("giraffe"));
-    await checkpointer.save(state, "t", { metadata: { colour: "giraffe-colour" } });
+  test("16.1: with a plain index words and metadata about nobody can be read, the rest cannot, and the capabilities say so", async () => {
+    const { keyring } = await sampleKeyring();
+    const log = new ReferenceLog(new MemoryLog());
+    const checkpointer = new Checkpointer(log, { sealing: new Sealing({ keyring, index: "plain" }) });
+    const state = AgentState.create({ providerState: { key: "zebra-state" } })
+      .withMessage(userMessage("giraffe"))
+      .withMessage(about("ada", "zebra-word"));
+    await checkpointer.save(state, "t", {
+      metadata: { colour: "giraffe-colour", whose: attributed("ada", "zebra-metadata") },
+    });
     const bytes = await bytesOf(log);
     expect(bytes).not.toContain("zebra");
     expect(bytes).toContain("giraffe-colour");
-    expect(checkpointer.capabilities.sealing).toBe("except index");
+    expect(checkpointer.capabilities).toMatchObject({ sealing: "except index", searchMethod: "index" });
+    expect(await checkpointer.search("giraffe")).toHaveLength(1);
+    expect(await checkpointer.queryByMetadata("colour", "giraffe-colour")).toHaveLength(1);
+    expect(await checkpointer.search("zebra"), "what is about people is in no index").toHaveLength(0);
+    expect((await checkpointer.load("t"))?.messages[1]?.content).toBe("zebra-word");
+    expect((await checkpointer.listCheckpoints("t"))[0]?.metadata?.["whose"]).toEqual(
+      attributed("ada", "zebra-metadata"),
+    );
   });
 
   test("16.1: a plain record where only sealed ones are read is refused and named, and so is a sealed one without its keyring", async () => {
