@@ -263,7 +263,8 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPla
   };
 }
 
-const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
+/** How often the thread was edited. */
+export const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
 
 /**
  * Whether the records of a plan are what they were. The tail tells where nobody

@@ -86,6 +86,13 @@ export class Pool {
     return elements.reverse();
   }
 
+  /** The last step of the way to a list: the list before it, and its last element. Nothing for the empty list. */
+  lastStep(node: number): { readonly before: number; readonly element: number } | undefined {
+    const [before, element] = [this.#before[node], this.#last[node]];
+    if (before === undefined || element === undefined) throw damaged(`list ${node}`);
+    return node === 0 ? undefined : { before, element };
+  }
+
   element(id: number): string {
     const text = this.#texts[id];
     if (text === undefined) throw damaged(`element ${id}`);
@@ -176,7 +183,7 @@ export interface PoolAdditions {
  */
 const LIST_MARK = "\u0001";
 
-const listText = (node: number): string => `${LIST_MARK}${node}${LIST_MARK}`;
+export const listText = (node: number): string => `${LIST_MARK}${node}${LIST_MARK}`;
 
 /** Text and, in every second place, the number of a list. */
 export const splitLists = (text: string): readonly string[] => text.split(LIST_MARK);

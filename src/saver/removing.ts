@@ -2,7 +2,7 @@ import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { openHeader, type ThreadFacts } from "../checkpoint/record.ts";
-import type { LogRecord } from "../checkpoint/thread-log.ts";
+import type { LogRecord, ThreadTail } from "../checkpoint/thread-log.ts";
 import { Epoch } from "./epoch.ts";
 import { agentsThread } from "./graph-kind.ts";
 import { type CheckpointPlace, checkpointName, placeOf } from "./names.ts";
@@ -76,23 +76,25 @@ async function attempt(context: CheckpointContext, threadId: string, removal: Re
   return (await rewrite(context, threadId, records, staying)) ? removed : undefined;
 }
 
-type Records = readonly LogRecord[] & { readonly generation: string };
+/** All records of a thread, oldest first, and its tail when the first of them were read: those after it may be missing. */
+export type Records = readonly LogRecord[] & { readonly generation: string; readonly tail: ThreadTail };
 
-async function everyRecord(context: CheckpointContext, threadId: string): Promise<Records | undefined> {
+export async function everyRecord(context: CheckpointContext, threadId: string): Promise<Records | undefined> {
   const pages: (readonly LogRecord[])[] = [];
-  let generation: string | undefined;
+  let tail: ThreadTail | undefined;
   for (let before: number | undefined; ; ) {
     const query = { limit: PAGE, ...(before !== undefined && { before }) };
     const chain = await context.call({ operation: "prune", threadId }, (log) => log.readRecords(threadId, query));
     const first = chain?.records[0];
     if (chain === undefined || first === undefined) break;
     // A thread that was made anew meanwhile is another one: what was read of the old one is nothing.
-    if (generation !== undefined && generation !== chain.generation) return everyRecord(context, threadId);
-    generation = chain.generation;
+    const { generation } = chain;
+    if (tail !== undefined && tail.generation !== generation) return everyRecord(context, threadId);
+    tail ??= { generation, entry: chain.tail };
     pages.unshift(chain.records);
     before = first.seq;
   }
-  return generation === undefined ? undefined : Object.assign(pages.flat(), { generation });
+  return tail && Object.assign(pages.flat(), { generation: tail.generation, tail });
 }
 
 /** Every checkpoint, and every place that only has writes, as the newest epoch that knows it has it; in the order of the records. */
@@ -168,7 +170,9 @@ async function rewrite(
   const { maxRecordBytes } = context.log.capabilities;
   const { tail, thread, greatest } = endOf(records);
   const epoch = new Epoch(records.generation);
-  Object.assign(epoch, { base: tail + 1, tail, head: 0, thread, greatest });
+  // Whoever planned an edit of the old records sees that they are no longer there.
+  const edited = { ...thread, edits: (thread.edits ?? 0) + 1 };
+  Object.assign(epoch, { base: tail + 1, tail, head: 0, thread: edited, greatest });
   const newest = newestIds(staying);
   let batch: LogRecord[] = [];
   let bytes = 0;

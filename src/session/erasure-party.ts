@@ -43,6 +43,8 @@ export interface ErasureParty {
   unread(): readonly Unreached[];
   /** Erases what a page of `find` names; says how many records, items or keys that were. It is looked again until nothing is found. */
   erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
+  /** Keeps others from making copies of what is there, for a while, or lets them again: for an erasure that copies outrun. */
+  holdOffCopies?(isHeldOff: boolean): Promise<void>;
   /** Removes the traces that the storage itself keeps, and says what is left to others. */
   scrub(): Promise<ScrubReport>;
   /** Where the party itself keeps how far it was brought, so that a backup of it which is restored tells that it is old. */

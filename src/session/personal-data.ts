@@ -6,7 +6,8 @@ import { optionsOf } from "../driver/options.ts";
 import { Warnings } from "../driver/warnings.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { checkedOptions, type EraseOptions } from "./erase-options.ts";
-import { MOST_LOOKS, stillWritten, Tally, unfinished, unreachable, unreachedIn } from "./erasure-findings.ts";
+import { eraseFrom } from "./erasing-from.ts";
+import { Tally, unfinished, unreachedIn } from "./erasure-findings.ts";
 import { ErasureLedger, type Tombstone } from "./erasure-ledger.ts";
 import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { exportLines } from "./exporting.ts";
@@ -209,46 +210,17 @@ export class CorePersonalData {
       until.set(tombstone.subject, Date.parse(receipt.finishedAt) + CLOCK_SLACK_MS);
     }
     const rule = { acceptUnreached, scrubsAlways: true };
-    if (until.size > 0) await this.#eraseFrom(party, this.#forgetting(until), rule);
+    if (until.size > 0) await eraseFrom(party, this.#forgetting(until), rule);
     for (const { tombstone, places, unreached } of pending) {
       if (!concerns(tombstone)) continue;
       const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
       const scrubsAlways = tombstone.requestId !== fresh?.requestId;
-      const erased = await this.#eraseFrom(party, forgets, { acceptUnreached, scrubsAlways });
+      const erased = await eraseFrom(party, forgets, { acceptUnreached, scrubsAlways });
       places.push(erased.place);
       unreached.push(...erased.unreached);
     }
     const last = tombstones.at(-1)?.number ?? 0;
     if (last > appliedTo) await party.setMark({ ledger: this.#ledgerId, appliedTo: last });
-  }
-
-  /**
-   * Looks, erases, and looks again until nothing is found. `scrubsAlways`: an
-   * earlier attempt may have erased something and not come to the scrubbing.
-   */
-  async #eraseFrom(
-    party: ErasureParty,
-    forgets: Forgets,
-    { acceptUnreached, scrubsAlways }: { readonly acceptUnreached: boolean; readonly scrubsAlways: boolean },
-  ): Promise<{ readonly place: ErasedPlace; readonly unreached: readonly Unreached[] }> {
-    const tally = new Tally(party.name);
-    for (let look = 1; ; look++) {
-      const warnings = new Warnings();
-      let found = 0;
-      for await (const places of party.find(forgets, warnings)) {
-        found += places.length;
-        tally.add(places);
-        if (places.length > 0) tally.records += await party.erase(places, forgets);
-      }
-      if (warnings.count > 0 && !acceptUnreached) throw unreachable(party.name, warnings.list);
-      const unreached = [...unreachedIn(warnings.list), ...party.unread()];
-      if (found === 0) {
-        if (look === 1 && !scrubsAlways) return { place: tally.place, unreached };
-        const { done, remains } = await party.scrub();
-        return { place: { ...tally.place, cleaned: done, remains }, unreached };
-      }
-      if (look === MOST_LOOKS) throw stillWritten(party.name);
-    }
   }
 
   /** `until`: for the hash of each person, the time from which data is new. */
