@@ -18,7 +18,8 @@ import type { LogChain } from "./thread-log.ts";
 
 /**
  * Starts `target` with the state of `source` at one checkpoint: one base record,
- * whatever the history; more only where it does not fit into one. Where the source has an end, the fork has the same, as
+ * whatever the history; more only where it does not fit into one. The thread of a
+ * graph takes the checkpoint's ancestors along. Where the source has an end, the fork has the same, as
  * a copy has: what is to be gone by then must not live on under another name.
  */
 export async function forkThread(
@@ -33,6 +34,13 @@ export async function forkThread(
   const chain = await readForFork(context, source, at);
   const found = chain?.records.at(-1);
   if (chain === undefined || found === undefined) throw noSource(source, at);
+  if (isGraphs(openHeader(found).thread)) {
+    const { forkGraph } = await import("./graphs/graph-operations.ts");
+    const ttlMs = await timeLeft(context, source, chain.generation);
+    const checkpointId = await forkGraph(context, { source, target, at, ttlMs });
+    if (checkpointId === undefined) throw noSource(source, at);
+    return checkpointId;
+  }
   const seq = at === undefined ? headOf(chain) : found.seq;
   if (seq === 0) throw noSource(source, at);
   const { record, header, fields: whole } = rebuild(chain, seq);
