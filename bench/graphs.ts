@@ -134,17 +134,18 @@ export async function benchGraphs(): Promise<{
   const folder = await mkdtemp(join(tmpdir(), "holdfast-graphs-"));
   const sqlite = sqliteCheckpointer({ path: join(folder, "ours.db") });
   const measurements = [...(await measure([ours("holdfast sqlite", sqlite), theirSqlite(join(folder, "theirs.db"))]))];
-  if (await SERVICES.postgres.isHere()) {
-    const server = await startPostgres();
+  const server = (await SERVICES.postgres.isHere()) ? await startPostgres() : undefined;
+  if (server !== undefined) {
     const dsn = server.url;
     const postgres = postgresqlCheckpointer({ dsn, schema: "ours" });
     measurements.push(...(await measure([ours("holdfast postgres", postgres), await theirPostgres(dsn)])));
-    await server.stop();
-    rmSync(server.folder, { recursive: true, force: true });
   }
-  const growth = await benchGraphGrowth(join(folder, "growth.db"));
-  await rm(folder, { recursive: true });
   console.log(`\n${tableOf(measurements)}`);
+  const growth = await benchGraphGrowth(join(folder, "growth.db"));
+  // Last, because clients that were closed may not have left yet.
+  await server?.stop();
+  if (server !== undefined) rmSync(server.folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true });
   return { measurements, verdicts: [...judgeGraphs(measurements), ...growth] };
 }
 
