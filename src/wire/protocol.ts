@@ -1,8 +1,8 @@
 /**
  * What both ends of the protocol know: names of headers, kinds of bodies, limits.
- * The protocol moves the operations of a `ThreadLog`, so records travel as the
- * deltas they are, and every feature above the log works on the client as it
- * does on a storage of its own.
+ * The protocol moves the operations of a `ThreadLog` and of a `StoreDriver`, so
+ * records travel as the deltas they are, and every feature above works on the
+ * client as it does on a storage of its own.
  */
 
 export const PROTOCOL_VERSION = "1";
@@ -25,6 +25,13 @@ export const MAX_WORDS = 1000;
 /** How often a watch sends something although nothing happened, so that both ends notice a dead connection. */
 export const HEARTBEAT_MS = 15_000;
 
-export const SCOPES = ["threads:read", "threads:write", "threads:delete"] as const;
+export const SCOPES = [
+  "threads:read",
+  "threads:write",
+  "threads:delete",
+  "items:read",
+  "items:write",
+  "items:delete",
+] as const;
 /** What a token may do. */
 export type Scope = (typeof SCOPES)[number];
