@@ -7,7 +7,7 @@ const chain: RouteAnswer = { status: 200, means: "The records of one state", typ
 const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "limit", required: true };
 const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "cursor" };
 
-/** Two ids, with every letter of them escaped. */
+/** Two ids whose characters are all escaped. */
 const SMALL_BODY = 16 * 1024;
 /** More than anybody searches for. */
 const QUERY_BODY = 256 * 1024;
@@ -212,7 +212,7 @@ const PATTERNS = OPERATIONS.map((operation) => ({
   pattern: new RegExp(`^${ROUTES[operation].path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
 }));
 
-/** Everything that a path stands for, whatever the method. */
+/** All operations on a path, whatever the method. */
 export const routesAt = (path: string): readonly Route[] =>
   PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
 

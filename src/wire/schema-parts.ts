@@ -10,7 +10,7 @@ export const count: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_
 export const flag: Schema = { type: "boolean" };
 export const limit: Schema = { type: "integer", minimum: 0, maximum: MAX_PAGE_ITEMS };
 
-/** Control characters are what no id holds; that its bytes are counted is beyond a schema. */
+/** No id contains control characters. A schema cannot express the limit in bytes. */
 export const id: Schema = {
   type: "string",
   minLength: 1,
@@ -38,7 +38,7 @@ export const object = (
   required: Object.keys(required),
 });
 
-/** What a client sends: a field that is misspelt is refused. */
+/** The schema of a request: a misspelt field is refused. */
 export const request = (...parts: Parameters<typeof object>): Schema => ({
   ...object(...parts),
   additionalProperties: false,

@@ -1,4 +1,4 @@
-/** JSON Schema of every message, for the description. The readers in messages.ts are what both ends go by. */
+/** JSON Schema of every message, for the description. Both ends validate with the readers in messages.ts. */
 
 import { LONGEST_TTL_MS, MOST_NAMES, MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import { MAX_ID_BYTES } from "../driver/ids.ts";
@@ -19,7 +19,7 @@ import {
   text,
 } from "./schema-parts.ts";
 
-/** The highest has a place behind it still. */
+/** The highest position still has one behind it. */
 const place: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 };
 const position: Schema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const cursor: Schema = { type: "string", format: "holdfast-cursor", description: "As the page before gave it" };
@@ -30,7 +30,7 @@ const segment = (bytes: number): Schema => ({
   description: `1 to ${bytes} bytes of UTF-8 without control characters, in base64url without padding`,
 });
 
-/** Ids as they stand in a path. */
+/** Ids as they appear in a path. */
 export const PATH_IDS: Readonly<Record<string, Schema>> = {
   thread: segment(MAX_ID_BYTES),
   checkpoint: segment(MAX_ID_BYTES),
