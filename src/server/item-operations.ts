@@ -79,7 +79,8 @@ export const OPERATE_ON_ITEMS: Readonly<Record<ItemOperation, (request: ItemRequ
 
   listNamespaces: async ({ store, body }) => {
     const fields = fieldsIn(body, QUESTION).only("prefix", "after", "limit");
-    const after = fields.has("after") ? namespaceIn(fields, "after") : undefined;
+    const after = fields.has("after") ? fields.texts("after") : undefined;
+    if (after !== undefined) asRefusal(() => assertNamespace(after));
     const namespaces = await store.namespaces(namespaceIn(fields, "prefix"), after, limitIn(fields));
     return jsonAnswer({ namespaces });
   },
