@@ -213,6 +213,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["http", "https"],
     example: "https://state.example.com",
     load: () => import("./http/checkpointer.ts"),
+    store: {
+      names: { values: ["HTTPStore"], types: ["HTTPStoreOptions"] },
+      load: () => import("./http/store.ts"),
+    },
     peers: {},
     capabilities: "remote",
   },
