@@ -11,6 +11,8 @@ const MATRIX: readonly string[] = [
   "src/backends/oci/racing.test.ts",
   "src/backends/file/several-steps.test.ts",
   "src/backends/oracle/conformance-checkpointer.test.ts",
+  "src/backends/oracle/conformance-saver.test.ts",
+  "src/backends/oracle/conformance-store.test.ts",
   "src/backends/oracle/grammar.test.ts",
   "src/backends/oracle/processes.test.ts",
   "src/backends/*/conformance-read-access.test.ts",

@@ -42,6 +42,8 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Absent where it keeps threads only. */
   readonly store?: StoreEntry;
+  /** The names at the package's root, as `saver.ts` exports them, where a saver has tables of its own. */
+  readonly saver?: { readonly values: readonly string[]; readonly types: readonly string[] };
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
   /** One of the packages will do. */
@@ -135,6 +137,11 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["oracle"],
     example: "oracle://agents@localhost:1521/FREEPDB1",
     load: () => import("./oracle/checkpointer.ts"),
+    saver: { values: ["OracleCheckpointSaver"], types: ["OracleCheckpointSaverOptions"] },
+    store: {
+      names: { values: ["OracleStore"], types: ["OracleStoreOptions"] },
+      load: () => import("./oracle/store.ts"),
+    },
     peers: { oracledb: ">=6 <27" },
   },
   redis: {
