@@ -45,14 +45,16 @@ export function oracleLogOptions(given: OracleCheckpointerOptions): OracleLogOpt
  * `tableName=`, `walletPassword=` and `protocol=tcps` where they are needed. What
  * is not in the URL comes from ORACLE_USER, ORACLE_PASSWORD and ORACLE_WALLET_PASSWORD.
  */
-export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpointer {
+export const openUrl = (url: string, options: CheckpointerOptions = {}): Checkpointer =>
+  oracleCheckpointer({ ...options, ...optionsOfUrl(url) });
+
+export function optionsOfUrl(url: string): OracleCheckpointerOptions {
   const { env } = process;
   const { user = env["ORACLE_USER"], walletPassword = env["ORACLE_WALLET_PASSWORD"], ...parts } = partsOf(url);
-  return oracleCheckpointer({
-    ...options,
+  return {
     password: () => env["ORACLE_PASSWORD"] ?? "",
     ...parts,
     ...(user !== undefined && { user }),
     ...(walletPassword !== undefined && parts.walletLocation !== undefined && { walletPassword }),
-  });
+  };
 }
