@@ -1,4 +1,5 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
+import type { Store } from "../store/store.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { GivenOptions } from "./given-options.ts";
 import type { Printer } from "./output/printer.ts";
@@ -56,6 +57,8 @@ export interface CommandCall {
    * unless it is asked for more. "create" makes a store that is not there.
    */
   open(access?: "read" | "write" | "create", which?: 0 | 1): Promise<Checkpointer>;
+  /** The items of the store, for looking; closed when the command ends. */
+  openItems(): Promise<Store>;
   /** A line for people, on stderr. */
   note(text: string): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { openCheckpointer } from "../backends/open.ts";
+import { openStore } from "../backends/open-store.ts";
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { StateError } from "../errors.ts";
 import { redact } from "../internal/redact.ts";
@@ -66,7 +67,7 @@ async function runParsed(parsed: ParsedLine, world: World, secrets: string[]): P
   if (parsed.stores.some((named) => secretsIn(named).length > 0)) {
     await note("holdfast: a password on the command line is seen by others on this machine; env:NAME keeps it out");
   }
-  const opened: Checkpointer[] = [];
+  const opened: { close(): Promise<void> }[] = [];
   const openAs = async (access: "read" | "write", which: number): Promise<Checkpointer> => {
     const checkpointer = await openCheckpointer(stores[which] ?? "", { access, now: world.now });
     opened.push(checkpointer);
@@ -77,6 +78,11 @@ async function runParsed(parsed: ParsedLine, world: World, secrets: string[]): P
     if (access === "write") await (await openAs("read", which)).exists("-");
     return openAs(access === "read" ? "read" : "write", which);
   };
+  const openItems: CommandCall["openItems"] = async () => {
+    const store = await openStore(stores[0] ?? "", { access: "read" });
+    opened.push(store);
+    return store;
+  };
   const printer = new Printer(world, {
     format: formatOf(parsed, world),
     wide: options.flag("wide"),
@@ -84,9 +90,9 @@ async function runParsed(parsed: ParsedLine, world: World, secrets: string[]): P
   });
   try {
     const { run } = await command.load();
-    return await run({ world, printer, given, rest, options, stores, open, note });
+    return await run({ world, printer, given, rest, options, stores, open, openItems, note });
   } finally {
-    for (const checkpointer of opened) await checkpointer.close();
+    for (const one of opened) await one.close();
   }
 }
 

@@ -90,7 +90,7 @@ export const LOOKING: readonly CommandSpec[] = [
   },
   {
     name: "capabilities",
-    summary: "what this store can, as it is configured",
+    summary: "what this store can do, as it is configured",
     store: "read",
     arguments: [],
     options: {},
