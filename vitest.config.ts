@@ -20,7 +20,6 @@ const MATRIX: readonly string[] = [
   "src/backends/redis/silent-connections.test.ts",
   "src/backends/redis/range-ends.test.ts",
   "src/cli/doctor-broken-drivers.test.ts",
-  "src/cli/doctor-servers.test.ts",
   "test/http/conformance-sqlite.test.ts",
   "test/http/conformance-tenant.test.ts",
   "test/http/hostile-transport.test.ts",

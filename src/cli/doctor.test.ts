@@ -20,7 +20,7 @@ const doctor = (args: readonly string[] = [], signal?: AbortSignal): Promise<Out
 
 test("17.5: doctor passes a correct driver with all cases that can be run there, and leaves nothing behind", async () => {
   const storage = await storageWithThread();
-  // Expiry is waited for in real time: doctor-servers.test.ts has the time.
+  // Expiry is waited for in real time: the campaign servers-doctor has the time.
   standIn(Object.assign(new ReferenceLog(storage), { capabilities: { ...storage.capabilities, ttl: false } }));
   const { code, stdout, stderr } = await doctor();
   const found = JSON.parse(stdout);

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { holdfast } from "../../test/cli/fake-world.ts";
-import { sharedOnServer } from "../../test/processes/shared-storage.ts";
-import { describeWithService } from "../../test/services/with-service.ts";
-import { openCheckpointer } from "../backends/open.ts";
-import { createToken, serve } from "../server/index.ts";
-import { AgentState } from "../state/agent-state.ts";
+import { openCheckpointer } from "../../src/backends/open.ts";
+import { createToken, serve } from "../../src/server/index.ts";
+import { AgentState } from "../../src/state/agent-state.ts";
+import { holdfast } from "../cli/fake-world.ts";
+import { sharedOnServer } from "../processes/shared-storage.ts";
+import { describeWithService } from "../services/with-service.ts";
 
 /** Fails unless all that doctor can prove holds there, and one thread is all that is in the store afterwards. */
 async function assertHealthy(url: string): Promise<void> {
@@ -22,7 +22,7 @@ async function assertHealthy(url: string): Promise<void> {
   await checkpointer.close();
 }
 
-const MINUTES = 5 * 60_000;
+const MINUTES = 20 * 60_000;
 
 for (const name of ["postgres", "redis", "opensearch"] as const) {
   await describeWithService(name, (url) => {
