@@ -18,8 +18,12 @@ export const MOVING: readonly CommandSpec[] = [
       "dry-run": DRY_RUN,
     },
     notes:
-      "Repeating the command resumes it: there is no state file, the target is the state. Records keep their write ids, checkpoints their names and times; leases are not copied. Two live copies of a thread would run the same effects twice: stop the agents first.",
-    examples: ["copy sqlite:./agents.db env:DATABASE_URL", "copy env:OLD env:NEW 'trip-*' --dry-run"],
+      "Repeating the command resumes it: there is no state file, the target is the state. Records keep their write ids, checkpoints their names and times; leases are not copied. Two live copies of a thread would run the same effects twice: stop the agents first. From the tables of LangGraph's own checkpointers (langgraph+postgres://…, langgraph+sqlite:./file.db) threads of graphs are copied, read back and compared; nothing is written there.",
+    examples: [
+      "copy sqlite:./agents.db env:DATABASE_URL",
+      "copy env:OLD env:NEW 'trip-*' --dry-run",
+      "copy langgraph+postgres://localhost/graphs postgres://localhost/agents",
+    ],
     load: () => import("../commands/copy.ts"),
   },
   {
