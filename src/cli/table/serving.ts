@@ -36,6 +36,20 @@ export const SERVING: readonly CommandSpec[] = [
     load: () => import("../commands/token.ts"),
   },
   {
+    name: "init",
+    summary: "write a small agent that runs at once, without a key",
+    store: "none",
+    arguments: [{ name: "folder", optional: true }],
+    options: {
+      "keep-in": { value: "url", help: "the store of its threads; file:./threads unless told" },
+      model: { value: "name", help: "a model such as anthropic:… or openai:…; a few rules unless told" },
+      "dry-run": DRY_RUN,
+    },
+    notes: "Writes agent.mjs, package.json and .env.example, and over nothing that is there.",
+    examples: ["init my-agent", "init my-agent --keep-in sqlite:./agents.db"],
+    load: () => import("../commands/init.ts"),
+  },
+  {
     name: "completion",
     summary: "print what makes a shell complete commands and options",
     store: "none",
