@@ -23,6 +23,7 @@ const MATRIX: readonly string[] = [
   "src/backends/redis/range-ends.test.ts",
   "test/session/erasing-services.test.ts",
   "test/http/conformance-items.test.ts",
+  "src/cli/doctor-broken-drivers.test.ts",
   "test/http/conformance-sqlite.test.ts",
   "test/sealing/conformance-storages.test.ts",
   "test/http/conformance-tenant.test.ts",
