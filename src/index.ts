@@ -17,10 +17,12 @@ export {
 } from "./adapters/openai-agents/session.ts";
 export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
+export type { Guards, Verdict } from "./agent/guards.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
+export type { ModelSettings, ToolChoice } from "./agent/model-settings.ts";
 export type { WhenBusy } from "./agent/only-writer.ts";
 export type {
   ConversationPort,
@@ -32,6 +34,7 @@ export type {
   ShapeContext,
   ShapedConversation,
 } from "./agent/ports.ts";
+export type { PrepareStep, Step, StepChanges } from "./agent/prepare-step.ts";
 export type { RecoverOptions, RecoverReport } from "./agent/recovering.ts";
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
@@ -109,11 +112,13 @@ export { heuristicExtractor } from "./memory/heuristic-extractor.ts";
 export type { Fact, Memory, MemoryType, PastValue, PendingMemory, Provenance } from "./memory/memory.ts";
 export type { MemoryShelf } from "./memory/memory-shelf.ts";
 export type { Outcome as MemoryOutcome } from "./memory/merge-fact.ts";
+export { fallbackModel } from "./models/fallback-model.ts";
 export type {
   FinishReason,
   JsonSchema,
   Model,
   ModelPart,
+  ModelReport,
   ModelRequest,
   ModelTool,
   ModelUsage,

@@ -3,29 +3,27 @@
 import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import type { LeaseOptions } from "../checkpoint/lease.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
-import type { Model } from "../models/model.ts";
-import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
+import type { CoreAgentOptions } from "./agent-options.ts";
 import { asUserMessage, withId } from "./assert-prompt.ts";
 import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
 import { assertAnswerable, assertTools } from "./assert-tools.ts";
 import { assertDrainOptions, type DrainOptions, drainRuns, signalOf, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
-import { type AgentHooks, runAfter } from "./hooks.ts";
+import { guardedPrompt } from "./guards.ts";
+import { runAfter } from "./hooks.ts";
 import { Inbox } from "./inbox.ts";
 import { answerInterrupt, declineWaiting, type PersonAnswer } from "./interrupts.ts";
 import { heardBy, joinRun } from "./joining.ts";
-import { LimitGuard, type RunLimits } from "./limits.ts";
+import { LimitGuard } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
-import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS, type WhenBusy } from "./only-writer.ts";
+import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
-import type { ConversationPort, MemoryPort } from "./ports.ts";
 import { Prompt } from "./prompt.ts";
 import {
   assertRecoverOptions,
@@ -53,45 +51,7 @@ import { readResultTool } from "./tool-result.ts";
 import { UnsavedThreads } from "./unsaved-threads.ts";
 import { leaveUnsettled, settleError, settleThread } from "./unsettled.ts";
 
-export interface CoreAgentOptions<Context = unknown> extends RunLimits {
-  /** Resolved when the first run needs it. */
-  readonly model: () => Promise<Model>;
-  readonly checkpointer?: () => Promise<BaseCheckpointer>;
-  readonly tools?: readonly Tool<Context>[];
-  /** Shown to the model before everything else. Not part of the thread: change it any time. */
-  readonly systemPrompt?: string;
-  /**
-   * 1: after each iteration. n: after every n-th; a crash may cost the model's
-   * answers and the results of pure tools since then. "end": likewise, since the
-   * run began. The user's message, and every call that has effects, are durable
-   * before the next step in any case. @default 1
-   */
-  readonly checkpointEveryNIterations?: number | "end";
-  /** How many tools may run at once. @default 10 */
-  readonly toolConcurrency?: number;
-  /** A result longer than this is kept beside the conversation, and the model reads it in parts. @default 32000 */
-  readonly maxToolResultChars?: number;
-  readonly memory?: MemoryPort;
-  readonly conversation?: ConversationPort;
-  readonly hooks?: AgentHooks;
-  /** The answer must be JSON that fits. */
-  readonly outputSchema?: AnySchema;
-  /** How often the model is asked again for an answer that does not fit. @default 2 */
-  readonly maxOutputRepairs?: number;
-  /**
-   * How a run holds its thread, so that no other run works on it at the same
-   * time: `ttlMs` after its last sign of life it counts as dead (15000), a second
-   * run waits `waitMs` for it (60000). `false` gives this up: two runs of one
-   * thread then work side by side until one of them gets `CONFLICT`. @default true
-   */
-  readonly lease?: boolean | Omit<LeaseOptions, "signal">;
-  /** What a run does whose thread another run has, unless it says so itself. @default "wait" */
-  readonly whenBusy?: WhenBusy;
-  /** How long a save that settles a call with effects is tried when the storage cannot be reached. @default 60000 */
-  readonly saveRetryMs?: number;
-  /** @default Date.now */
-  readonly now?: () => number;
-}
+export type { CoreAgentOptions } from "./agent-options.ts";
 
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
 export class CoreAgent<Output = unknown, Context = unknown> {
@@ -133,9 +93,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     const { declineWaiting: declines = false } = options;
     const opening: Opening["begin"] = async (context, adopt) => {
       const { session, parts } = context;
+      const heard = message && (await guardedPrompt(context, message));
+      if (heard !== undefined && "stopReason" in heard) return heard;
       const reason = typeof declines === "string" ? declines : undefined;
       if (declines !== false) session.change((state) => declineWaiting(state, reason, parts.now()));
-      return begin(context, adopt, message);
+      return begin(context, adopt, heard);
     };
     const needsThread = message === undefined;
     return this.#start(options, { needsThread, begin: opening, ...(message !== undefined && { message }) });

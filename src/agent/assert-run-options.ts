@@ -79,6 +79,10 @@ const HOOKS: Readonly<Record<keyof AgentHooks, "function">> = {
   afterTool: "function",
   afterIteration: "function",
   afterRun: "function",
+  guardPrompt: "function",
+  guardAnswer: "function",
+  guardCall: "function",
+  guardResult: "function",
 };
 
 /** An object of a class may have more than its hooks; one that was written down may not. */

@@ -1,4 +1,4 @@
-import type { FinishReason, ModelUsage } from "../models/model.ts";
+import type { FinishReason, ModelReport, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
 import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
@@ -33,6 +33,8 @@ export type StopReason =
   | "error"
   /** The model finished without saying anything. */
   | "empty"
+  /** A guard refused the prompt or the answer; `text` is its reason. */
+  | "guarded"
   /** The answer never fitted `outputSchema`. */
   | "invalid-output";
 
@@ -52,6 +54,15 @@ export interface RunResult<Output = unknown> {
   readonly output: Output | undefined;
   /** Questions that wait for a person. */
   readonly interrupts: readonly Interrupt[];
+}
+
+/** A guard put something else in the place of what it was shown, or refused it. */
+export interface GuardedEvent {
+  readonly type: "guarded";
+  readonly what: "prompt" | "answer" | "call" | "result";
+  readonly verdict: "replaced" | "refused";
+  readonly reason?: string;
+  readonly toolCallId?: string;
 }
 
 export type RunEvent =
@@ -82,6 +93,8 @@ export type RunEvent =
     }
   | { readonly type: "checkpoint-saved"; readonly checkpointId: string }
   | { readonly type: "interrupt"; readonly interrupt: Interrupt }
+  | GuardedEvent
+  | ModelReport
   /** Something beside the run failed (a hook, a memory, a metric). Nothing of the run was lost. */
   | { readonly type: "warning"; readonly where: string; readonly error: unknown }
   | { readonly type: "run-end"; readonly stopReason: StopReason };

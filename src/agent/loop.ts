@@ -1,9 +1,10 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import type { Message } from "../state/message.ts";
+import type { Message, UserMessage } from "../state/message.ts";
 import { askModel } from "./ask-model.ts";
 import { cutOffReason } from "./cut-off.ts";
 import type { StopReason } from "./events.ts";
+import { guardedPrompt } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
 import { pendingInterrupts } from "./interrupts.ts";
 import { argumentsHash, type LedgerCall, openCalls } from "./ledger.ts";
@@ -34,7 +35,7 @@ export async function drive(context: RunContext): Promise<Ending> {
     }
     const reached = await reasonToStop(context);
     if (reached !== undefined) return { stopReason: reached };
-    takeWordsAlong(context);
+    await takeWordsAlong(context);
     const iteration = limits.countIteration();
     emit({ type: "iteration-start", iteration });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
@@ -46,8 +47,13 @@ export async function drive(context: RunContext): Promise<Ending> {
 }
 
 /** What users said to this run since the model was asked the last time. */
-function takeWordsAlong({ inbox, session }: RunContext): void {
-  const taken = inbox.take();
+async function takeWordsAlong(context: RunContext): Promise<void> {
+  const { inbox, session } = context;
+  const taken: UserMessage[] = [];
+  for (const message of inbox.take()) {
+    const heard = await guardedPrompt(context, message);
+    if (!("stopReason" in heard)) taken.push(heard);
+  }
   if (taken.length === 0) return;
   const known = new Set(session.state.messages.flatMap(({ id }) => id ?? []));
   const said = taken.filter(({ id }) => id === undefined || !known.has(id));

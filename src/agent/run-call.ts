@@ -4,6 +4,7 @@ import { encodeText } from "../state/codec.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import { attempt, toolContext } from "./attempt-call.ts";
+import { guardedCall, guardedResult } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
 import { type Approval, InterruptSignal } from "./interrupts.ts";
 import { argumentsHash, earlierSuccess, type LedgerCall } from "./ledger.ts";
@@ -65,7 +66,7 @@ async function bringToEnd(context: RunContext, ledgerCall: LedgerCall): Promise<
 /** The conversation shows what the model asked for, so the result says what was done instead. */
 const told = ({ status, content }: Outcome, call: ToolCall): Outcome => ({
   status,
-  content: `A person changed the arguments to ${encodeText(call.arguments, "arguments")}. ${content}`,
+  content: `The arguments were changed to ${encodeText(call.arguments, "arguments")}. ${content}`,
 });
 
 type Prepared =
@@ -84,11 +85,11 @@ async function prepare(context: RunContext, ledgerCall: LedgerCall): Promise<Pre
     const reason = answered.reason === undefined ? "" : ` The reason: ${answered.reason}`;
     return { outcome: { status: "denied", content: `A person refused this call.${reason}` } };
   }
-  const call = answered?.decision === "edit" ? { ...ledgerCall.call, arguments: answered.arguments } : ledgerCall.call;
+  const call = callToRun(ledgerCall, answered);
   const tool = parts.tools.get(call.name);
   if (tool === undefined) return { outcome: failure(unknownTool(call, parts.tools)) };
-  if (call.invalid !== undefined) return { outcome: failure(`${call.invalid}. Call the tool again with valid JSON.`) };
-  if (answered?.decision !== "edit" && execution.argumentsHash !== argumentsHash(call)) {
+  if (call.invalid !== undefined) return { outcome: failure(call.invalid) };
+  if (call === ledgerCall.call && execution.argumentsHash !== argumentsHash(call)) {
     return { outcome: failure("The call was changed after it was recorded, so it was not run.") };
   }
   const checked = await tool.schema.check(call.arguments).catch(couldNotCheck);
@@ -105,7 +106,23 @@ async function prepare(context: RunContext, ledgerCall: LedgerCall): Promise<Pre
     if (typeof needed === "string") return { outcome: failure(needed) };
     if (needed) return askForApproval(context, call, execution);
   }
-  return { tool, input, call };
+  return (execution.attempts ?? 0) > 0 ? { tool, input, call } : guarded(context, tool, input, call);
+}
+
+/** An edit of a person's, and what a guard put in their place before it was begun, count for what the model asked for. */
+function callToRun({ call, execution }: LedgerCall, answered: Approval | undefined): ToolCall {
+  if (execution.arguments !== undefined) return { ...call, arguments: execution.arguments };
+  return answered?.decision === "edit" ? { ...call, arguments: answered.arguments } : call;
+}
+
+/** A call that was begun before was let pass then. */
+async function guarded(context: RunContext, tool: Tool, input: unknown, call: ToolCall): Promise<Prepared> {
+  const passed = await guardedCall(context, call);
+  if ("status" in passed) return { outcome: passed };
+  if (passed === call) return { tool, input, call };
+  const checked = await tool.schema.check(passed.arguments).catch(couldNotCheck);
+  if ("value" in checked) return { tool, input: checked.value, call: passed };
+  return { outcome: failure(`The arguments that were put in place do not fit: ${checked.faults.join("; ")}`) };
 }
 
 const couldNotCheck = (error: unknown): { readonly faults: readonly string[] } => ({
@@ -212,7 +229,9 @@ async function claim(
   const { session, parts, signal } = context;
   const attempts = (execution.attempts ?? 0) + 1;
   // A person may have edited the arguments: what counts from here on is what is done.
-  const recorded = { ...execution, argumentsHash: argumentsHash(call) };
+  const hash = argumentsHash(call);
+  const isChanged = hash !== execution.argumentsHash;
+  const recorded = { ...execution, argumentsHash: hash, ...(isChanged && { arguments: call.arguments }) };
   const started: ToolExecution = { ...recorded, status: "started", attempts, startedAt: parts.now() };
   if (tool.effect === "pure") return started;
   session.change((state) => state.withToolExecution(started));
@@ -234,10 +253,11 @@ async function claim(
 async function close(
   context: RunContext,
   { call, execution }: LedgerCall,
-  outcome: Outcome,
+  given: Outcome,
   tool: Tool | undefined = context.parts.tools.get(call.name),
 ): Promise<void> {
   const { parts, session, emit } = context;
+  const outcome = await guardedResult(context, call, given);
   const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
   session.change((state) => settle(state, call, execution, outcome, options));
   const hasEffects = tool?.effect !== "pure";

@@ -4,7 +4,9 @@ import type { RunEvent } from "./events.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { Inbox } from "./inbox.ts";
 import type { LimitGuard } from "./limits.ts";
+import type { ModelSettings } from "./model-settings.ts";
 import type { ConversationPort, MemoryPort, SessionPort } from "./ports.ts";
+import type { PrepareStep } from "./prepare-step.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { ThreadSession } from "./thread-session.ts";
@@ -22,6 +24,8 @@ export interface AgentParts {
   readonly memory: MemoryPort;
   readonly conversation: ConversationPort;
   readonly hooks: AgentHooks;
+  readonly settings: ModelSettings;
+  readonly prepareStep: PrepareStep | undefined;
   readonly output: ReadySchema | undefined;
   readonly maxOutputRepairs: number;
   readonly saveRetryMs: number;

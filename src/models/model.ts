@@ -40,7 +40,21 @@ export interface ModelRequest {
   readonly signal?: AbortSignal;
   /** Passed to the provider as it is, by provider name. */
   readonly providerOptions?: ProviderMetadata;
+  /** Told what happens on the way to an answer. */
+  readonly report?: (report: ModelReport) => void;
 }
+
+/** Nothing of an answer was seen yet: the model is asked again, or another one is. */
+export type ModelReport =
+  | {
+      readonly type: "model-retry";
+      readonly model: string;
+      /** Which attempt failed, from 1 on. */
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly error: unknown;
+    }
+  | { readonly type: "model-fallback"; readonly from: string; readonly to: string; readonly error: unknown };
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -78,6 +92,10 @@ export type ModelPart =
       readonly type: "finish";
       readonly reason: FinishReason;
       readonly usage: ModelUsage;
+      /** The id of the model that answered, where it is not the one that was asked. */
+      readonly answeredBy?: string;
+      /** What the provider calls the model and the answer. */
+      readonly response?: { readonly model?: string; readonly id?: string };
       readonly providerMetadata?: ProviderMetadata;
     };
 

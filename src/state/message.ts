@@ -68,9 +68,10 @@ export interface AssistantMessage extends MessageFields {
  * `length`: it was not allowed to say more. `content-filter`: the provider cut
  * it off. `refusal`: it does not want to answer. `error`: it failed, by its own
  * account. `empty`: it finished and said nothing. `other`: a reason of the
- * provider's own.
+ * provider's own. `guarded`: a guard of the agent's put this in the place of what
+ * the model said.
  */
-export type UnusualFinish = "length" | "content-filter" | "refusal" | "error" | "empty" | "other";
+export type UnusualFinish = "length" | "content-filter" | "refusal" | "error" | "empty" | "other" | "guarded";
 
 export interface ToolMessage extends MessageFields {
   readonly role: "tool";

@@ -15,6 +15,8 @@ export interface ToolExecution {
   readonly idempotencyKey?: string;
   /** Tells whether a call that is resumed is still the call that was recorded. */
   readonly argumentsHash?: string;
+  /** What it was begun with, where that is not what the model asked for. */
+  readonly arguments?: unknown;
   /** What the tool said of itself when the call was asked for: what a crash in the middle means. */
   readonly effect?: "pure" | "idempotent" | "atMostOnce";
   /** The turn ends when this call succeeded. */

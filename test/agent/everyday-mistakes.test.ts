@@ -71,6 +71,12 @@ describe("C4: an agent that is made wrongly says what to write instead", () => {
   test("every option that the types have is known", () => {
     const all: Required<Omit<AgentOptions, "outputSchema">> = {
       model: scriptedModel([]),
+      fallbackModels: [scriptedModel([])],
+      prepareStep: () => undefined,
+      maxOutputTokens: 1,
+      temperature: 0,
+      toolChoice: "auto",
+      providerOptions: {},
       tools: [charge],
       checkpointer: new MemoryCheckpointer(),
       systemPrompt: "",
