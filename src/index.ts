@@ -15,6 +15,7 @@ export {
   type OpenAIAgentsSession,
   openAIAgentsSession,
 } from "./adapters/openai-agents/session.ts";
+export type { AgentThread, StateChange } from "./agent/agent-thread.ts";
 export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { Guards, Verdict } from "./agent/guards.ts";

@@ -9,12 +9,14 @@ import { reasonOf } from "../internal/reason-of.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
+import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
 import { asUserMessage, withId } from "./assert-prompt.ts";
 import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
 import { assertAnswerable, assertTools } from "./assert-tools.ts";
 import { assertDrainOptions, type DrainOptions, drainRuns, signalOf, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
+import { goBack } from "./going-back.ts";
 import { guardedPrompt } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
 import { Inbox } from "./inbox.ts";
@@ -50,6 +52,7 @@ import { changedTools, withToolList } from "./tool-list.ts";
 import { readResultTool } from "./tool-result.ts";
 import { UnsavedThreads } from "./unsaved-threads.ts";
 import { leaveUnsettled, settleError, settleThread } from "./unsettled.ts";
+import { updateThread } from "./updating-thread.ts";
 
 export type { CoreAgentOptions } from "./agent-options.ts";
 
@@ -95,6 +98,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       const { session, parts } = context;
       const heard = message && (await guardedPrompt(context, message));
       if (heard !== undefined && "stopReason" in heard) return heard;
+      if (options.at !== undefined) await goBack(context, options.at, heard?.id);
       const reason = typeof declines === "string" ? declines : undefined;
       if (declines !== false) session.change((state) => declineWaiting(state, reason, parts.now()));
       return begin(context, adopt, heard);
@@ -119,6 +123,14 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       return undefined;
     };
     return this.#start(options, { needsThread: true, begin: answer });
+  }
+
+  /** One conversation: its state and history, to fork, change, run or delete it. */
+  thread(threadId: string): AgentThread<Output, Context> {
+    const { lease = true } = this.#options;
+    return new AgentThread<Output, Context>(threadId, this as ThreadOwner<Output, Context>, (checkpointer, change) =>
+      updateThread(checkpointer, threadId, change, lease),
+    );
   }
 
   /** Goes on with every thread whose last turn was left unfinished by a process that is gone. For the start of a program. */
@@ -194,16 +206,8 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       if (joined !== undefined) return joined as RunResult<Output>;
     }
     const messageId = opening.message?.id;
-    const terms = {
-      whenBusy,
-      waitMs,
-      ttlMs,
-      owner,
-      signal,
-      emit,
-      messageId,
-      warn: () => this.#warnOfNoLease(emit),
-    };
+    const warn = (): void => this.#warnOfNoLease(emit);
+    const terms = { whenBusy, waitMs, ttlMs, owner, signal, emit, messageId, warn };
     return asOnlyWriter(checkpointer, threadId, terms, (place) => {
       const result = this.#execute(options, opening, heardBy(place.turn, emit), place);
       if (place.turn !== undefined) place.turn.result = result;
@@ -241,6 +245,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       session,
       limits: new LimitGuard(this.#options, parts.now),
       threadId: options.threadId,
+      checkpointer: place?.checkpointer,
       metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
       runtime: options.context,
       task: options.session,

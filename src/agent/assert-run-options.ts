@@ -3,7 +3,7 @@ import { assertSubjects } from "../state/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 
-const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId">> = {
+const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "at">> = {
   threadId: "string",
   signal: "object",
   metadata: "object",
@@ -12,7 +12,12 @@ const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId">> = {
   session: "object",
   whenBusy: "string",
 };
-const RUN: OptionKinds<RunOptions> = { ...SHARED, declineWaiting: ["boolean", "string"], messageId: "string" };
+const RUN: OptionKinds<RunOptions> = {
+  ...SHARED,
+  declineWaiting: ["boolean", "string"],
+  messageId: "string",
+  at: "string",
+};
 const RESUME: OptionKinds<ResumeOptions> = {
   ...SHARED,
   interruptId: "string",
@@ -30,6 +35,9 @@ export function assertRunOptions(options: RunOptions): void {
   assertSignal("run()", options.signal);
   assertTask("run()", options);
   assertWhenBusy("run()", options.whenBusy);
+  if (options.at !== undefined && options.threadId === undefined) {
+    throw new TypeError("run(): at names a checkpoint of a thread; it needs a threadId");
+  }
 }
 
 export function assertResumeOptions(options: ResumeOptions): void {

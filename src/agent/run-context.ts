@@ -1,3 +1,4 @@
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Model } from "../models/model.ts";
 import type { ReadySchema } from "../models/schema.ts";
 import type { RunEvent } from "./events.ts";
@@ -39,6 +40,8 @@ export interface RunContext {
   readonly session: ThreadSession;
   readonly limits: LimitGuard;
   readonly threadId: string | undefined;
+  /** Where the thread is kept, if it is. */
+  readonly checkpointer: BaseCheckpointer | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The session that the run is a task of. */
   readonly task: SessionPort | undefined;

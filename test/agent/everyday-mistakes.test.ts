@@ -266,7 +266,7 @@ describe("C4: a run that is started wrongly says what to write instead", () => {
     const { signal } = new AbortController();
     const metadata = { a: 1 };
     const session = { getWorking: () => undefined, setWorking: () => undefined, finished: async () => undefined };
-    const options: Required<RunOptions> = {
+    const options: Required<Omit<RunOptions, "at">> = {
       threadId: "t",
       signal,
       metadata,
