@@ -16,11 +16,13 @@ export {
   openAIAgentsSession,
 } from "./adapters/openai-agents/session.ts";
 export type { AgentThread, StateChange } from "./agent/agent-thread.ts";
+export type { CompleteOptions } from "./agent/completing.ts";
 export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
 export type { Guards, Verdict } from "./agent/guards.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
+export type { Later, LaterOptions, PendingCall } from "./agent/later.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
 export type { ModelSettings, ToolChoice } from "./agent/model-settings.ts";
@@ -50,6 +52,7 @@ export {
   tool,
   type VerifiedOutcome,
 } from "./agent/tool.ts";
+export type { RetryOptions } from "./agent/tool-retry.ts";
 export * from "./backends/factories.ts";
 export { openCheckpointer, openSaver } from "./backends/open.ts";
 export { openStore } from "./backends/open-store.ts";

@@ -4,8 +4,30 @@ import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
+import { parentOf } from "../state/parent-thread.ts";
 import type { Run } from "./run.ts";
 import type { Needed, ResumeOptions, RunOptions } from "./run-options.ts";
+
+/** The children first: whoever repeats what was cut off still finds them. */
+async function deleteFamily(checkpointer: BaseCheckpointer, threadId: string): Promise<boolean> {
+  const state = await readable(checkpointer, threadId);
+  for (const { childThreadId } of state?.toolExecutions ?? []) {
+    if (childThreadId === undefined) continue;
+    const child = await readable(checkpointer, childThreadId);
+    if (parentOf(child?.metadata)?.threadId === threadId) await deleteFamily(checkpointer, childThreadId);
+  }
+  return checkpointer.delete(threadId);
+}
+
+/** A thread that is damaged, or of a newer version, can be deleted; whom it had working for it nobody can tell. */
+async function readable(checkpointer: BaseCheckpointer, threadId: string): Promise<AgentState | undefined> {
+  try {
+    return await loadState(checkpointer, threadId);
+  } catch (error) {
+    if (StateError.is(error, "CORRUPT") || StateError.is(error, "INCOMPATIBLE")) return undefined;
+    throw error;
+  }
+}
 
 /** What a thread asks of its agent. */
 export interface ThreadOwner<Output, Context> {
@@ -82,9 +104,9 @@ export class AgentThread<Output = unknown, Context = unknown> {
     return this.#owner.resume({ ...options, threadId: this.id } as Needed<ResumeOptions<Context>, Context>);
   }
 
-  /** The whole thread. Says whether there was one. */
+  /** The whole thread, and those of the sub-agents that worked for it. Says whether there was one. */
   async delete(): Promise<boolean> {
-    return (await this.#checkpointer()).delete(this.id);
+    return deleteFamily(await this.#checkpointer(), this.id);
   }
 
   /** `metadata.title`, where it is a text. */

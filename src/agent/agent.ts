@@ -6,6 +6,7 @@ import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
+import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
 import type { CoreAgentOptions } from "./agent-options.ts";
@@ -13,6 +14,7 @@ import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
 import { asUserMessage, withId } from "./assert-prompt.ts";
 import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
 import { assertAnswerable, assertTools } from "./assert-tools.ts";
+import { assertCompleteOptions, type CompleteOptions, completion } from "./completing.ts";
 import { assertDrainOptions, type DrainOptions, drainRuns, signalOf, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
@@ -22,6 +24,7 @@ import { runAfter } from "./hooks.ts";
 import { Inbox } from "./inbox.ts";
 import { answerInterrupt, declineWaiting, type PersonAnswer } from "./interrupts.ts";
 import { heardBy, joinRun } from "./joining.ts";
+import { giveUpPending } from "./later.ts";
 import { LimitGuard } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
 import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
@@ -44,6 +47,7 @@ import { resultOf } from "./run-result.ts";
 import { sessionStorage } from "./session-storage.ts";
 import { aboutSubject, finishTask } from "./session-task.ts";
 import { withoutStopMark, withStopMark } from "./stop-mark.ts";
+import { answerIn, runIn, type SubAgent, type SubAgentOptions, type SubAgentPlace, subAgentTool } from "./sub-agent.ts";
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
 import { inTermsOfARun } from "./told-to-caller.ts";
@@ -53,6 +57,9 @@ import { readResultTool } from "./tool-result.ts";
 import { UnsavedThreads } from "./unsaved-threads.ts";
 import { leaveUnsettled, settleError, settleThread } from "./unsettled.ts";
 import { updateThread } from "./updating-thread.ts";
+
+type Said = string | UserMessage["content"] | UserMessage;
+type OpenCheckpointer = CoreAgentOptions["checkpointer"];
 
 export type { CoreAgentOptions } from "./agent-options.ts";
 
@@ -88,8 +95,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
    * prompt: finishes what the thread's last run left unfinished. What is unfinished
    * when there is a prompt is settled first.
    */
-  run(prompt?: string | UserMessage["content"] | UserMessage, ...given: RunArguments<Context>): Run<Output> {
-    const options: RunOptions<Context> = given[0] ?? {};
+  run(prompt?: Said, ...given: RunArguments<Context>): Run<Output> {
+    return this.#say(prompt, given[0] ?? {}, this.#options.checkpointer);
+  }
+
+  #say(prompt: Said | undefined, options: RunOptions<Context>, open: OpenCheckpointer): Run<Output> {
     assertRunOptions(options);
     const said = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
     const message = said && aboutSubject(said, options.subject);
@@ -100,15 +110,22 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       if (heard !== undefined && "stopReason" in heard) return heard;
       if (options.at !== undefined) await goBack(context, options.at, heard?.id);
       const reason = typeof declines === "string" ? declines : undefined;
-      if (declines !== false) session.change((state) => declineWaiting(state, reason, parts.now()));
+      if (declines !== false) {
+        const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
+        session.change((state) => giveUpPending(declineWaiting(state, reason, options.now), reason, options));
+      }
       return begin(context, adopt, heard);
     };
     const needsThread = message === undefined;
-    return this.#start(options, { needsThread, begin: opening, ...(message !== undefined && { message }) });
+    return this.#start(options, { needsThread, begin: opening, ...(message !== undefined && { message }) }, open);
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
   resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output> {
+    return this.#answer(options, this.#options.checkpointer);
+  }
+
+  #answer(options: ResumeOptions<Context>, open: OpenCheckpointer): Run<Output> {
     assertResumeOptions(options);
     const { interruptId, response, decline = false } = options;
     const why = typeof decline === "string" ? { reason: decline } : {};
@@ -122,7 +139,28 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       session.saveBeside();
       return undefined;
     };
-    return this.#start(options, { needsThread: true, begin: answer });
+    return this.#start(options, { needsThread: true, begin: answer }, open);
+  }
+
+  /** Brings the outcome of a call whose tool answered "later", from any process, and goes on. */
+  complete(options: Needed<CompleteOptions<Context>, Context>): Run<Output> {
+    assertCompleteOptions(options);
+    const { toolCallId: _, result: __, error: ___, ...rest } = options;
+    return this.#start(rest, { needsThread: true, begin: completion(options) });
+  }
+
+  /**
+   * This agent as a tool of another. Each call is a thread of its own, a child of the caller's and kept where that is;
+   * what this agent asks people is asked in the caller's thread.
+   */
+  asTool<const Schema extends AnySchema>(options: SubAgentOptions<Schema>): Tool<Context> {
+    const storageOf = ({ checkpointer }: SubAgentPlace): OpenCheckpointer => checkpointer && (async () => checkpointer);
+    const agent: SubAgent = {
+      run: (prompt, place) => this.#say(prompt, runIn(place) as RunOptions<Context>, storageOf(place)),
+      resume: (place, interruptId, answer) =>
+        this.#answer(answerIn(place, interruptId, answer) as ResumeOptions<Context>, storageOf(place)),
+    };
+    return subAgentTool(agent, options as SubAgentOptions);
   }
 
   /** One conversation: its state and history, to fork, change, run or delete it. */
@@ -160,9 +198,9 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     await settleError(error);
   }
 
-  #start(options: RunOptions, opening: Opening): Run<Output> {
+  #start(options: RunOptions, opening: Opening, open: OpenCheckpointer = this.#options.checkpointer): Run<Output> {
     if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
-    assertAnswerable(this.#tools, options.threadId, this.#options.checkpointer !== undefined);
+    assertAnswerable(this.#tools, options.threadId, open !== undefined);
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -173,7 +211,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     // Its end is noted inside the run and not by a handler on it: a failure that nobody looks at must stay loud.
     return new Run<Output>(async (emit) => {
       try {
-        return await this.#withThread({ ...options, signal }, opening, emit);
+        return await this.#withThread({ ...options, signal }, opening, emit, open);
       } catch (error) {
         throw inTermsOfARun(error);
       } finally {
@@ -187,9 +225,10 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     options: RunOptions,
     opening: Opening,
     emit: (event: RunEvent) => void,
+    open: OpenCheckpointer,
   ): Promise<RunResult<Output>> {
     const { threadId, signal } = options;
-    const { checkpointer: open, lease = true } = this.#options;
+    const { lease = true } = this.#options;
     if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
     if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
     const checkpointer = await open();

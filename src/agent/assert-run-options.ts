@@ -3,7 +3,7 @@ import { assertSubjects } from "../state/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 
-const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "at">> = {
+export const SHARED_OPTIONS: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "at">> = {
   threadId: "string",
   signal: "object",
   metadata: "object",
@@ -13,13 +13,13 @@ const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "at"
   whenBusy: "string",
 };
 const RUN: OptionKinds<RunOptions> = {
-  ...SHARED,
+  ...SHARED_OPTIONS,
   declineWaiting: ["boolean", "string"],
   messageId: "string",
   at: "string",
 };
 const RESUME: OptionKinds<ResumeOptions> = {
-  ...SHARED,
+  ...SHARED_OPTIONS,
   interruptId: "string",
   response: "anything",
   decline: ["boolean", "string"],

@@ -2,6 +2,7 @@ import type { FinishReason, ModelReport, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
 import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
+import type { PendingCall } from "./later.ts";
 
 export type StopReason =
   /** The model gave an answer and asked for nothing more. */
@@ -10,6 +11,8 @@ export type StopReason =
   | "terminal-tool"
   /** A person must answer first: see `interrupts`. */
   | "interrupted"
+  /** Somebody must complete a call first: see `pending`. */
+  | "pending"
   | "max-iterations"
   | "token-budget"
   | "time-budget"
@@ -54,6 +57,8 @@ export interface RunResult<Output = unknown> {
   readonly output: Output | undefined;
   /** Questions that wait for a person. */
   readonly interrupts: readonly Interrupt[];
+  /** Calls that somebody must complete: see `agent.complete`. */
+  readonly pending: readonly PendingCall[];
 }
 
 /** A guard put something else in the place of what it was shown, or refused it. */
@@ -91,8 +96,26 @@ export type RunEvent =
       readonly toolName: string;
       readonly status: ToolExecution["status"];
     }
+  /** The attempt failed, and another one follows. */
+  | {
+      readonly type: "tool-retry";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly attempt: number;
+      readonly retryAt: number;
+      readonly error: string;
+    }
+  /** The tool has begun something; `agent.complete` brings the outcome. */
+  | {
+      readonly type: "tool-pending";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly dueAt: Date | undefined;
+    }
   | { readonly type: "checkpoint-saved"; readonly checkpointId: string }
   | { readonly type: "interrupt"; readonly interrupt: Interrupt }
+  /** What a sub-agent does; durable in its own thread. */
+  | { readonly type: "sub-agent"; readonly toolCallId: string; readonly toolName: string; readonly event: RunEvent }
   | GuardedEvent
   | ModelReport
   /** Something beside the run failed (a hook, a memory, a metric). Nothing of the run was lost. */

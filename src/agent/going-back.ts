@@ -31,7 +31,7 @@ export function goneBack(head: AgentState, earlier: AgentState, now: number): Ag
 /** Nobody goes on with a call whose message is no longer there. */
 function ended(entry: ToolExecution, now: number): ToolExecution {
   if (isSettled(entry)) return entry;
-  const isBegun = entry.status === "started";
+  const isBegun = entry.status === "started" || entry.status === "pending" || entry.failures !== undefined;
   const error = "The thread went back to a checkpoint before this call.";
   return { ...entry, status: isBegun ? "unknown" : "denied", settledAt: now, error };
 }

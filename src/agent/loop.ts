@@ -7,6 +7,7 @@ import type { StopReason } from "./events.ts";
 import { guardedPrompt } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
 import { pendingInterrupts } from "./interrupts.ts";
+import { pendingCalls } from "./later.ts";
 import { argumentsHash, type LedgerCall, openCalls } from "./ledger.ts";
 import { judgeAnswer } from "./output.ts";
 import { runCall } from "./run-call.ts";
@@ -79,6 +80,7 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   if (openCalls(session.state).length > 0) {
     if (pendingInterrupts(session.state).length > 0) return "interrupted";
     if (signal.aborted) return cutOffReason(signal);
+    if (pendingCalls(session.state).length > 0) return "pending";
     throw new StateError("UNKNOWN", "a tool call was left open; run the thread again without a prompt to settle it");
   }
   return endedByTerminalTool(context) ? "terminal-tool" : undefined;

@@ -1,5 +1,6 @@
 import type { RunResult } from "./events.ts";
 import { pendingInterrupts } from "./interrupts.ts";
+import { pendingCalls } from "./later.ts";
 import type { Ending } from "./loop.ts";
 import type { RunContext } from "./run-context.ts";
 import { lastText } from "./run-error.ts";
@@ -19,5 +20,6 @@ export function resultOf<Output>(
     checkpointId: session.checkpointId,
     output: output as Output | undefined,
     interrupts: pendingInterrupts(session.state),
+    pending: pendingCalls(session.state),
   };
 }

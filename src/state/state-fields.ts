@@ -7,10 +7,10 @@ export interface ToolExecution {
   readonly toolName: string;
   /**
    * `intended`: asked for, not begun. `started`: begun, no outcome recorded.
-   * `waiting`: for a person. The others are final, and their result is in the
+   * `waiting`: for a person. `pending`: begun, and somebody else will complete it. The others are final, and their result is in the
    * conversation; `unknown` means that it may or may not have taken effect.
    */
-  readonly status: "intended" | "started" | "waiting" | "succeeded" | "failed" | "unknown" | "denied";
+  readonly status: "intended" | "started" | "waiting" | "pending" | "succeeded" | "failed" | "unknown" | "denied";
   /** Handed to the tool; the same for every attempt at this call. */
   readonly idempotencyKey?: string;
   /** Tells whether a call that is resumed is still the call that was recorded. */
@@ -24,6 +24,14 @@ export interface ToolExecution {
   readonly attempts?: number;
   readonly startedAt?: number;
   readonly settledAt?: number;
+  /** Attempts that failed and were followed by another one. */
+  readonly failures?: readonly { readonly attempt: number; readonly at: number; readonly error: string }[];
+  /** Before this time it is not tried again. */
+  readonly retryAt?: number;
+  /** The thread of the sub-agent that works on it. */
+  readonly childThreadId?: string;
+  /** By when somebody must have completed it. */
+  readonly dueAt?: number;
   readonly error?: string;
   /** Where nobody but a person could say how it ended. */
   readonly settledBy?: { readonly by: string; readonly reason?: string };
@@ -40,6 +48,8 @@ export interface Interrupt {
   /** By which the tool knows the question again, where it gave one; else by its words and its schema. */
   readonly key?: string;
   readonly askedAt: number;
+  /** Where a sub-agent asks: the question in its own thread, which gets the answer. */
+  readonly child?: { readonly threadId: string; readonly interruptId: string };
   readonly answer?: InterruptAnswer;
 }
 
