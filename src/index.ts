@@ -38,6 +38,7 @@ export type {
   ShapedConversation,
 } from "./agent/ports.ts";
 export type { PrepareStep, Step, StepChanges } from "./agent/prepare-step.ts";
+export type { ModelPrice, PriceTable } from "./agent/prices.ts";
 export type { RecoverOptions, RecoverReport } from "./agent/recovering.ts";
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";

@@ -8,6 +8,7 @@ import type { ModelSettings } from "./model-settings.ts";
 import type { WhenBusy } from "./only-writer.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
 import type { PrepareStep } from "./prepare-step.ts";
+import type { PriceTable } from "./prices.ts";
 import type { Tool } from "./tool.ts";
 
 export interface CoreAgentOptions<Context = unknown> extends RunLimits, ModelSettings {
@@ -30,6 +31,10 @@ export interface CoreAgentOptions<Context = unknown> extends RunLimits, ModelSet
   readonly maxToolResultChars?: number;
   readonly memory?: MemoryPort;
   readonly conversation?: ConversationPort;
+  /** For traces: what this agent is called. */
+  readonly name?: string;
+  /** What models cost, for `result.cost` and the thread's totals. Yours to hand in and to keep true. */
+  readonly prices?: PriceTable;
   readonly hooks?: AgentHooks;
   /** Before each model call: changes the model, the tools, the settings or the messages of that call alone. */
   readonly prepareStep?: PrepareStep;

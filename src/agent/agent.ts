@@ -18,6 +18,7 @@ import { assertCompleteOptions, type CompleteOptions, completion } from "./compl
 import { assertDrainOptions, type DrainOptions, drainRuns, signalOf, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
+import { runSpan, usageAttributes } from "./gen-ai.ts";
 import { goBack } from "./going-back.ts";
 import { guardedPrompt } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
@@ -44,6 +45,7 @@ import type { AgentParts, RunContext } from "./run-context.ts";
 import { RunError } from "./run-error.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
 import { resultOf } from "./run-result.ts";
+import { countRetries, savesIn } from "./save-metrics.ts";
 import { sessionStorage } from "./session-storage.ts";
 import { aboutSubject, finishTask } from "./session-task.ts";
 import { withoutStopMark, withStopMark } from "./stop-mark.ts";
@@ -275,8 +277,12 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       saveRetryMs,
     });
     if (place?.lease !== undefined) session.endWith(place.lease.signal);
-    const emit = (event: RunEvent): void => session.emit(event);
     const parts = await this.#parts(session);
+    session.measure = savesIn(parts.telemetry);
+    const emit = (event: RunEvent): void => {
+      countRetries(parts.telemetry, event);
+      session.emit(event);
+    };
     const budget = new TimeBudget(this.#options.timeBudgetMs);
     const signal = signalOf(session.lost, options.signal, budget.spent);
     const context: RunContext = {
@@ -302,7 +308,14 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
     const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options, place);
-    return parts.telemetry.span("run", { "holdfast.run": runId }, work).finally(() => budget.end());
+    const span = runSpan(parts.agentName, options.threadId, runId);
+    return parts.telemetry
+      .span(span, async (notes) => {
+        const result = await work();
+        notes.set({ ...usageAttributes(result.usage), "holdfast.stop_reason": result.stopReason });
+        return result;
+      })
+      .finally(() => budget.end());
   }
 
   async #toTheEnd(
@@ -364,7 +377,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     try {
       const { state, checkpointId } = session;
       await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });
-      parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
+      parts.telemetry.count("holdfast.runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });
     }

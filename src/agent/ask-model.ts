@@ -14,6 +14,7 @@ import { unusualFinish, wholeCalls } from "./finish.ts";
 import { guardedAnswer } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
+import { measured } from "./measured-answer.ts";
 import { buildRequest, type ModelQuestion } from "./model-question.ts";
 import { filesToLeaveOut, isAboutTheRequest, rememberRefused, withoutFiles } from "./refused-files.ts";
 import type { RunContext } from "./run-context.ts";
@@ -28,15 +29,12 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   const { model, request } = asked;
   await parts.hooks.beforeModel?.({ request });
   if (model.runsTools === true) await session.durable();
-  const { usage, finishReason, ...collected } = await parts.telemetry.span(
-    "model",
-    { "holdfast.model": model.id },
-    () => answerTo(context, asked),
-  );
+  const { usage, finishReason, cost, ...collected } = await measured(context, asked, () => answerTo(context, asked));
   const message = await passed(context, collected);
   // An answer that was ended because a save failed is no answer; one that was complete by then is kept.
   if (message.incomplete === true) session.throwIfFailed();
   limits.countUsage(usage);
+  limits.countCost(cost);
   await context.prompt.observe(context, request, usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
   // What is said to somebody is about the same person as what that person said.
@@ -48,6 +46,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
       iterations: 1,
       toolCalls: named.toolCalls?.length ?? 0,
       ...usage,
+      ...(cost !== undefined && { cost }),
     }),
   );
   // An answer is saved by whoever judges it, calls together with their claims.
@@ -58,7 +57,10 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   return named;
 }
 
-interface Collected {
+export interface Collected {
+  /** The model that answered, which may be another than the one that was asked. */
+  readonly answeredBy: string;
+  readonly response: { readonly model?: string; readonly id?: string };
   readonly message: AssistantMessage;
   /** Words that nobody has seen, because a guard looks at the whole first. */
   readonly held: readonly RunEvent[];
@@ -103,7 +105,8 @@ async function collect(context: RunContext, { model, request, withheld }: ModelQ
   }
   const { answer } = collector;
   const { usage = NO_USAGE, reason: finishReason } = answer.finish ?? {};
-  return { message: messageOf(answer, withheld), usage, finishReason, held };
+  const { answeredBy = model.id, response = {} } = answer.finish ?? {};
+  return { message: messageOf(answer, withheld), usage, finishReason, held, answeredBy, response };
 }
 
 /** The message as the guard lets it pass, and the words of it that were kept back for that. */

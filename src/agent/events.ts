@@ -50,6 +50,8 @@ export interface RunResult<Output = unknown> {
   readonly stopReason: StopReason;
   /** Of this run; the thread's sums are in `state.totals`. */
   readonly usage: ModelUsage;
+  /** Of this run, in the money of `prices`; `undefined` without a table, or where it lacks a model that answered. */
+  readonly cost: number | undefined;
   readonly iterations: number;
   /** Of the last save; `undefined` for a run without a thread. */
   readonly checkpointId: string | undefined;

@@ -5,6 +5,7 @@ import type { CoreAgentOptions } from "./agent-options.ts";
 import { assertHooks, assertMethods, assertWhenBusy } from "./assert-run-options.ts";
 import { assertModelSettings, type ModelSettings } from "./model-settings.ts";
 import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
+import { assertPrices } from "./prices.ts";
 import type { AgentParts } from "./run-context.ts";
 
 /** What can be said of an agent before its first run: a wrong option is refused when the agent is made. */
@@ -23,6 +24,7 @@ export function fixedParts(options: CoreAgentOptions<never>): FixedParts {
   if (!(saveRetryMs >= 0)) throw new StateError("INVALID_ARGUMENT", "saveRetryMs must be a number from 0 on");
   const { hooks = {}, memory = NO_MEMORY, conversation = WHOLE_CONVERSATION } = options;
   assertHooks(hooks);
+  if (options.prices !== undefined) assertPrices(options.prices);
   const { maxOutputTokens, temperature, toolChoice, providerOptions } = options;
   const settings = { maxOutputTokens, temperature, toolChoice, providerOptions } as ModelSettings;
   assertModelSettings(
@@ -45,6 +47,8 @@ export function fixedParts(options: CoreAgentOptions<never>): FixedParts {
     output: outputSchema === undefined ? undefined : readySchema(outputSchema, "outputSchema"),
     maxOutputRepairs,
     saveRetryMs,
+    prices: options.prices,
+    agentName: options.name,
     now: options.now ?? Date.now,
   };
 }

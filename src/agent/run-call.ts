@@ -3,6 +3,7 @@ import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import { attempt } from "./attempt-call.ts";
 import { close } from "./close-call.ts";
+import { toolSpan } from "./gen-ai.ts";
 import { InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
 import { argumentsHash, type LedgerCall } from "./ledger.ts";
@@ -48,13 +49,17 @@ async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<Too
   if (started === "cancelled") return undefined;
   const begun = { toolCallId: call.id, toolName: call.name };
   emit({ type: "tool-start", ...begun, arguments: input, attempt: started.attempts ?? 1 });
-  const outcome = await parts.telemetry.span("tool", { "holdfast.tool": tool.name }, () =>
-    attempt(context, tool, input, call, started),
-  );
+  const span = toolSpan(tool, call.id, started.attempts ?? 1);
+  const outcome = await parts.telemetry.span(span, async (notes) => {
+    const ended = await attempt(context, tool, input, call, started);
+    if (typeof ended === "object" && "status" in ended && ended.status !== "succeeded") notes.fail(ended.status);
+    return ended;
+  });
   if (outcome === "cancelled") return undefined;
   const entry = { call, execution: started };
   if (outcome instanceof InterruptSignal || outcome instanceof Later) {
-    if (!context.isKept) return end(context, entry, failure(outcome instanceof Later ? NOTHING_KEPT : NOBODY_TO_ASK), tool);
+    if (!context.isKept)
+      return end(context, entry, failure(outcome instanceof Later ? NOTHING_KEPT : NOBODY_TO_ASK), tool);
     session.change((state) => outcome.waitingIn(state, started));
     session.saveBeside({ settles: outcome instanceof Later });
     outcome.announce(begun, emit);

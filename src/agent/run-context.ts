@@ -8,6 +8,7 @@ import type { LimitGuard } from "./limits.ts";
 import type { ModelSettings } from "./model-settings.ts";
 import type { ConversationPort, MemoryPort, SessionPort } from "./ports.ts";
 import type { PrepareStep } from "./prepare-step.ts";
+import type { PriceTable } from "./prices.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { ThreadSession } from "./thread-session.ts";
@@ -30,6 +31,8 @@ export interface AgentParts {
   readonly output: ReadySchema | undefined;
   readonly maxOutputRepairs: number;
   readonly saveRetryMs: number;
+  readonly prices: PriceTable | undefined;
+  readonly agentName: string | undefined;
   readonly telemetry: Telemetry;
   readonly now: () => number;
 }

@@ -6,7 +6,7 @@ import type { RunContext } from "./run-context.ts";
 import { lastText } from "./run-error.ts";
 
 export function resultOf<Output>(
-  { session, limits }: RunContext,
+  { session, limits, parts }: RunContext,
   { stopReason, output, text: said }: Ending,
 ): RunResult<Output> {
   const text = said ?? lastText(session.state);
@@ -16,6 +16,7 @@ export function resultOf<Output>(
     state: session.state,
     stopReason,
     usage: limits.usage,
+    cost: parts.prices === undefined ? undefined : limits.cost,
     iterations: limits.iterations,
     checkpointId: session.checkpointId,
     output: output as Output | undefined,

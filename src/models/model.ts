@@ -102,10 +102,15 @@ export type ModelPart =
 /** `refusal`: the model itself does not want to answer; `content-filter`: the provider cut it off. */
 export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "refusal" | "error" | "other";
 
+/** The same for every provider: input includes what the cache had, output includes what was only thought. */
 export interface ModelUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens: number;
+  /** Input that was written into the provider's cache, where it says so. */
+  readonly cacheWriteTokens?: number;
+  /** Where the provider counts them. */
+  readonly reasoningTokens?: number;
 }
 
 export const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };

@@ -81,6 +81,10 @@ export interface ThreadTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens: number;
+  readonly cacheWriteTokens?: number;
+  readonly reasoningTokens?: number;
+  /** In the money of the agent's price table, of the calls whose models it knew. */
+  readonly cost?: number;
 }
 
 /** Everything that a checkpoint holds. Fields of a newer version that this one does not know are kept as they are. */

@@ -25,6 +25,8 @@ const OPTIONS: OptionKinds<AgentOptions> = {
   timeBudgetMs: "number",
   toolLoopThreshold: "number",
   stopWhen: "function",
+  name: "string",
+  prices: "object",
   fallbackModels: "object",
   prepareStep: "function",
   maxOutputTokens: "number",

@@ -71,6 +71,8 @@ describe("C4: an agent that is made wrongly says what to write instead", () => {
   test("every option that the types have is known", () => {
     const all: Required<Omit<AgentOptions, "outputSchema">> = {
       model: scriptedModel([]),
+      name: "shop",
+      prices: {},
       fallbackModels: [scriptedModel([])],
       prepareStep: () => undefined,
       maxOutputTokens: 1,
