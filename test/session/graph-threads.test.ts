@@ -278,7 +278,12 @@ describe("3: what a graph's thread shares", () => {
     await saver.deleteThread("t");
     await saver.putWrites({ threadId: "t", checkpointId, taskId: "task", writes: [["channel", 1]] });
     await saver.put({ threadId: "t", checkpointId, checkpointData: { a: 1 } });
-    await saver.put({ threadId: "t", checkpointId: newCheckpointId(), parentId: checkpointId, checkpointData: { a: 2 } });
+    await saver.put({
+      threadId: "t",
+      checkpointId: newCheckpointId(),
+      parentId: checkpointId,
+      checkpointData: { a: 2 },
+    });
     expect((await saver.get({ threadId: "t" }))?.checkpointData).toEqual({ a: 2 });
   });
 
