@@ -3,6 +3,7 @@ import { contextOf } from "../checkpoint/context.ts";
 import { eraseInThread, type Forgets, findInThreads } from "../checkpoint/erasing.ts";
 import { ERASURE_MARK, NO_COPIES_UNTIL } from "../checkpoint/erasure-mark.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
+import { SubjectIndex } from "../checkpoint/subject-index.ts";
 import { NOT_SCRUBBED } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
@@ -22,6 +23,15 @@ const MARK_NAMESPACE = ERASURE_MARK.threadId;
 /** Longer than any look: whoever is killed meanwhile holds nobody off for ever. */
 const HELD_OFF_MS = 600_000;
 
+/** Kept as long as the checkpointer, by all who look through it. */
+const indexes = new WeakMap<BaseCheckpointer, SubjectIndex>();
+
+function indexOf(checkpointer: BaseCheckpointer): SubjectIndex {
+  const index = indexes.get(checkpointer) ?? new SubjectIndex();
+  indexes.set(checkpointer, index);
+  return index;
+}
+
 export function threadParty(checkpointer: BaseCheckpointer, name: string): ErasureParty {
   const context = contextOf(checkpointer);
   if (context === undefined) {
@@ -38,7 +48,8 @@ export function threadParty(checkpointer: BaseCheckpointer, name: string): Erasu
     unread: () => (opaque === 0 ? [] : [{ where: `${name}: ${opaque} threads of graphs`, why: OPAQUE }]),
     async *find(forgets, warnings) {
       opaque = 0;
-      for await (const found of findInThreads(context, forgets, warnings, () => opaque++)) {
+      const looking = { forgets, warnings, index: indexOf(checkpointer), onOpaque: () => opaque++ };
+      for await (const found of findInThreads(context, looking)) {
         yield found.map(({ kind, threadId, checkpointId, path, value }) => ({
           kind,
           where: threadId,

@@ -5,6 +5,7 @@ import { assertDurability, type Durability, warnOfWeaker } from "../driver/durab
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
+import type { Redactor } from "../state/secrets.ts";
 import type { Embedder } from "./embedder.ts";
 import type { StoreDriver } from "./store-driver.ts";
 
@@ -17,6 +18,11 @@ export interface StoreOptions {
   readonly index?: readonly string[];
   /** How much the words count in a hybrid search; the vectors count for the rest. @default 0.5; 0.7 is better with a small embedding model */
   readonly textWeight?: number;
+  /**
+   * Called with every text of an item before it is written, indexed or embedded:
+   * `redactSecrets`, `refuseSecrets`, or a function of your own. @default nothing is redacted
+   */
+  readonly redact?: Redactor;
   readonly retry?: RetryPolicy;
   /** With `"read"` nothing is created or changed, and whatever writes is refused. @default "write" */
   readonly access?: Access;

@@ -22,6 +22,7 @@ const SHARED: OptionKinds<StoreOptions> = {
   dimension: "number",
   index: "object",
   textWeight: "number",
+  redact: "function",
   retry: "object",
   durability: "string",
   access: "string",
