@@ -26,7 +26,7 @@ import { type Verdict, verdict } from "./targets.ts";
 
 const STEPS = 400;
 const CALLS = 100;
-const READS = 9;
+const READS = 31;
 /** On a server one list has to do: theirs takes a minute there. */
 const LISTS = { sqlite: 3, postgres: 1 } as const;
 
