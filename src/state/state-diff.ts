@@ -3,15 +3,15 @@ import { isPlainObject } from "./immutable.ts";
 import type { Message } from "./message.ts";
 import type { StateFields } from "./state-fields.ts";
 
-/** Two lists from where they part. */
+/** The differences between two lists, from where they part. */
 export interface ListDiff<Item = unknown> {
-  /** How many items both have in common from the start. */
+  /** How many items both share from the start. */
   readonly shared: number;
   readonly removed: readonly Item[];
   readonly added: readonly Item[];
 }
 
-/** What a person wants to see of two checkpoints. */
+/** The differences between two checkpoints, for people to read. */
 export interface StateDiff {
   readonly messages: ListDiff<Message>;
   /** Every other field that differs, by name; keys of objects as `metadata.key`. */

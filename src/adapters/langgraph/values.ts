@@ -149,7 +149,7 @@ export class GraphValueReader implements ForeignReader {
   }
 
   /** The serialiser's own additions to JSON are marked with "lc":2. Without one, what it does is this `load`, after two more passes. */
-  async revive(_: string, json: string): Promise<unknown> {
+  revive(_: string, json: string): Promise<unknown> {
     return json.includes('"lc":2') ? this.#serde.loadsTyped("json", json) : load(json);
   }
 
