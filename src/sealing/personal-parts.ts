@@ -147,7 +147,8 @@ export function partsOf(
   return held === 0 ? undefined : { body, metadata };
 }
 
-function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
+/** Takes out what the sweep for each of the keys replaces. */
+export function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
   const tree: unknown = JSON.parse(whole);
   const differing = (text: string): readonly JsonPart[] => partsThatDiffer(tree, JSON.parse(text));
   const each = new Map(keys.map((key) => [key, differing(sweep(key, whole))]));

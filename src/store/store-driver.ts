@@ -127,6 +127,8 @@ export interface StoreDriverCapabilities {
   readonly vectorSearch: "exact" | "index" | "none";
   /** How many vectors an exact search compares at most; above it is refused with `TOO_LARGE`. */
   readonly maxExactVectors: number;
+  /** Of a layer that seals: whether vectors lie in plain below it. Without it nothing is sealed here. */
+  readonly sealing?: "all" | "except index";
 }
 
 /** At most so many changes in one `write`, and so many ids in one `read`. */
