@@ -52,6 +52,6 @@ export const otherKey = (place: SealedPlace, entry: LogEntry, id: string, key: N
 export const notSealed = (place: SealedPlace, entry: LogEntry): StateError =>
   new StateError(
     "CORRUPT",
-    `${whereOf(place, entry)} is not sealed, and only sealed records are read here: somebody without the key wrote it, or it is from before the sealing. Threads in plain are moved by copying them into a sealed store`,
+    `${whereOf(place, entry)} is not sealed, and only sealed records are read here: somebody without the key wrote it, or it is from before the sealing. Threads in plain are moved by loading them without sealing and saving them into a sealed store`,
     contextOf(place, entry),
   );
