@@ -26,6 +26,8 @@ const MATRIX: readonly string[] = [
   "src/cli/doctor-broken-drivers.test.ts",
   "test/http/conformance-sqlite.test.ts",
   "test/sealing/conformance-storages.test.ts",
+  "test/sealing/conformance-stores.test.ts",
+  "test/sealing/killed.test.ts",
   "test/http/conformance-tenant.test.ts",
   "test/http/hostile-transport.test.ts",
   "test/store/recall.test.ts",

@@ -18,6 +18,7 @@ import { benchObjectStore } from "./object-store.ts";
 import { benchOracle } from "./oracle.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
+import { benchSealing } from "./sealing.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores, type StoreMeasurement } from "./stores.ts";
@@ -33,6 +34,7 @@ interface PartResult {
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
+  sealing: ({ rounds }) => benchSealing({ rounds: Math.min(rounds, 3) }),
   graphs: () => benchGraphs(),
   files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),

@@ -160,6 +160,7 @@ export {
   type WrappedKey,
 } from "./sealing/key-provider.ts";
 export { type KeyedPerson, Keyring, type KeyringOptions } from "./sealing/keyring.ts";
+export { type OciVaultClient, type OciVaultOptions, ociVaultKeys } from "./sealing/oci-vault.ts";
 export type { RotationOptions, RotationReport } from "./sealing/rotation.ts";
 export { Sealing, type SealingOptions } from "./sealing/sealing.ts";
 export type { CheckpointOptions, FinishedRun, SessionCheckpoint, SessionTask } from "./session/agent-session.ts";

@@ -9,9 +9,9 @@ import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { Sweep } from "../state/erasing.ts";
-import { subjectsIn } from "../state/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { StoreItem } from "../store/items.ts";
+import { ownersOf } from "../store/owners.ts";
 import { accessOf } from "../store/store-access.ts";
 import type { AppliedMark, ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { USER_ROOT } from "./user-store.ts";
@@ -141,19 +141,10 @@ async function* pages(store: BaseStore, warnings: Warnings): AsyncGenerator<read
   } while (cursor !== undefined);
 }
 
-/** Behind one of these segments of a namespace stands a person's id: so user data and memories lie. */
-const OWNING: ReadonlySet<string> = new Set([USER_ROOT, "users"]);
-
-/** The people that a whole item is about: it goes as a whole. */
-const ownersOf = ({ namespace, metadata }: StoreItem): readonly string[] => [
-  ...subjectsIn(metadata["subject"]),
-  ...namespace.filter((_, index) => OWNING.has(namespace[index - 1] ?? "")),
-];
-
 function placesIn(item: StoreItem, forgets: Forgets): readonly PersonalPlace[] {
   const where = JSON.stringify([item.namespace, item.key]);
   const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
-  if (ownersOf(item).some(matches)) {
+  if (ownersOf(item.namespace, item.metadata).some(matches)) {
     const kind = item.namespace[0] === USER_ROOT ? "user data" : "item";
     return [{ kind, where, path: "value", value: item.value }];
   }
@@ -170,7 +161,8 @@ async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets): P
   const { namespace, key, version, metadata } = item;
   const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
   try {
-    if (ownersOf(item).some(matches)) return await store.delete(namespace, key, { expectedVersion: version });
+    if (ownersOf(item.namespace, item.metadata).some(matches))
+      return await store.delete(namespace, key, { expectedVersion: version });
     const sweep = sweepOf(matches);
     const value = sweep.value(item.value, "value");
     if (sweep.found.length === 0) return false;

@@ -28,6 +28,13 @@ export interface StoreOptions {
   readonly access?: Access;
   /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
   readonly durability?: Durability;
+  /** `new Sealing({ keyring })`: what is written is sealed, and what is not sealed is refused. @default nothing is sealed */
+  readonly sealing?: StoreLayer;
+}
+
+/** Something between a store and its driver that is a driver itself. */
+export interface StoreLayer {
+  overStore(driver: StoreDriver): StoreDriver;
 }
 
 /** The driver behind one guarded call: contact is made once, what may pass is tried again, errors say where. */
@@ -40,16 +47,16 @@ export class StoreAccess {
   readonly #contact: OpenOnce<void> = new OpenOnce(() => this.#makeContact());
   #wasReached = false;
 
-  constructor(driver: StoreDriver, { retry = {}, durability, access = "write" }: StoreOptions) {
+  constructor(driver: StoreDriver, { retry = {}, durability, access = "write", sealing }: StoreOptions) {
     assertAccess(access);
     assertDurability(durability);
     // Every call that waits is one.
     setMaxListeners(0, this.#closing.signal);
-    this.driver = driver;
+    this.driver = sealing?.overStore(driver) ?? driver;
     this.access = access;
     this.#retry = retry;
     this.#wanted = durability;
-    if (driver.connect === undefined) warnOfWeaker(driver, durability);
+    if (this.driver.connect === undefined) warnOfWeaker(driver, durability);
   }
 
   get isClosed(): boolean {

@@ -26,6 +26,7 @@ const SHARED: OptionKinds<StoreOptions> = {
   retry: "object",
   durability: "string",
   access: "string",
+  sealing: "object",
 };
 
 /** Refuses an option that does not exist: a misspelt one must not be ignored in silence. */
