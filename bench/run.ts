@@ -51,6 +51,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
       sizes: values.sizes.split(",").map(Number),
       named: values.stores.split(","),
       before: measuredBefore<StoreMeasurement>("stores"),
+      keep: (result) => keep("stores", result),
     }),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
@@ -83,12 +84,17 @@ for (const name of values.only.split(",")) {
   if (part === undefined) throw new Error(`there is no part "${name}"; there are ${Object.keys(PARTS).join(", ")}`);
   const result = await part(plan);
   if (result === undefined) continue;
-  // Waiting processes for each processor. Well above 1, the machine was busy with other things and times say little.
-  const load = loadavg()[0]! / cpus().length;
+  const load = keep(name, result);
   console.log(`\n${verdictTable(result.verdicts)}\n\nload of the machine: ${load.toFixed(1)} for each processor`);
+  console.log(`written to bench/results/${fileOf(name).pathname.split("/").at(-1)}`);
+}
+
+/** Says how many processes wait for each processor. Well above 1, the machine was busy with other things and times say little. */
+function keep(name: string, result: PartResult): number {
+  const load = (loadavg()[0] ?? 0) / cpus().length;
   const kept = { node, date: new Date().toISOString(), load, ...plan, ...result };
   writeFileSync(fileOf(name), `${JSON.stringify(kept, rounded, 2)}\n`);
-  console.log(`written to bench/results/${fileOf(name).pathname.split("/").at(-1)}`);
+  return load;
 }
 
 function verdictTable(rows: readonly Verdict[]): string {

@@ -67,12 +67,16 @@ export interface StorePlan {
   readonly named: readonly string[];
   /** What was measured before: it stays unless it is measured again. 100,000 items take long, and may be run by themselves. */
   readonly before: readonly StoreMeasurement[];
+  /** Told after each of them: a run that is ended early has kept what it measured. */
+  readonly keep: (result: StoresResult) => void;
 }
 
-export async function benchStores({ seed, sizes, named, before }: StorePlan): Promise<{
+export interface StoresResult {
   readonly measurements: readonly StoreMeasurement[];
   readonly verdicts: readonly Verdict[];
-}> {
+}
+
+export async function benchStores({ seed, sizes, named, before, keep }: StorePlan): Promise<StoresResult> {
   const largest = Math.max(...sizes);
   const all = clusteredVectors(largest + QUERIES, DIMENSION, CLUSTERS, seed);
   const queries = all.slice(largest);
@@ -86,7 +90,10 @@ export async function benchStores({ seed, sizes, named, before }: StorePlan): Pr
         const isKnown = measurements.some((other) => other.name === name && other.items === count);
         if (!isKnown && named.some((text) => name.includes(text))) {
           const measured = await measure(contender, new Truth(all.slice(0, count), queries));
-          if (measured !== undefined) measurements.push(measured);
+          if (measured !== undefined) {
+            measurements.push(measured);
+            keep(together(before, measurements));
+          }
           console.log(measured === undefined ? `${name}, ${count}: not filled in time` : `${table([measured])}\n`);
         }
         await contender.close();
@@ -99,11 +106,16 @@ export async function benchStores({ seed, sizes, named, before }: StorePlan): Pr
       rmSync(folder, { recursive: true, force: true });
     }
   }
+  const result = together(before, measurements);
+  console.log(`\n${table(result.measurements)}`);
+  return result;
+}
+
+function together(before: readonly StoreMeasurement[], measured: readonly StoreMeasurement[]): StoresResult {
   const isAgain = ({ name, items }: StoreMeasurement): boolean =>
-    measurements.some((other) => other.name === name && other.items === items);
-  const known = [...before.filter((one) => !isAgain(one)), ...measurements].sort((a, b) => a.items - b.items);
-  console.log(`\n${table(known)}`);
-  return { measurements: known, verdicts: judge(known) };
+    measured.some((other) => other.name === name && other.items === items);
+  const measurements = [...before.filter((one) => !isAgain(one)), ...measured].sort((a, b) => a.items - b.items);
+  return { measurements, verdicts: judge(measurements) };
 }
 
 async function contenders(folder: string, servers: TestServer[]): Promise<readonly Made[]> {

@@ -203,3 +203,18 @@ test("a store of one's own has the rest of the methods, and refuses what it did 
   }
   expect([BaseStore.is(store), BaseStore.is({})]).toEqual([true, false]);
 });
+
+test("an update inside an update of the same item ends, and so do those behind it", async () => {
+  const store = new InMemoryStore();
+  let isInside = false;
+  const outer = store.update<number>(["counts"], "n", async (n = 0) => {
+    if (!isInside) {
+      isInside = true;
+      await store.update<number>(["counts"], "n", (inner = 0) => inner + 10);
+    }
+    return n + 1;
+  });
+  const behind = store.update<number>(["counts"], "n", (n = 0) => n + 100);
+  await Promise.all([outer, behind]);
+  expect(await store.get(["counts"], "n")).toBe(111);
+});

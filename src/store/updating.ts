@@ -20,12 +20,17 @@ export interface UpdateSteps<Value> {
 }
 
 /** So often somebody else may be faster before it is given up, and for so long. */
-const MOST_RACES = 1000;
-const LONGEST_RACE_MS = 5_000;
+const MOST_RACES = 100;
+const LONGEST_RACE_MS = 30_000;
 /** A pause of this length at most before the next race: those who lost together do not meet again. */
 const LONGEST_PAUSE_MS = 50;
-/** So long an update waits for the one before it: a change that takes longer is overtaken. */
-const LONGEST_TURN_MS = 250;
+/** So long an update waits for the one before it, once that has begun: a change that takes longer is overtaken. */
+const LONGEST_TURN_MS = 1_000;
+
+interface Turn {
+  readonly begun: Promise<void>;
+  readonly ended: Promise<unknown>;
+}
 
 /**
  * The updates of one item from this store, one behind the other: thirty that race
@@ -33,26 +38,28 @@ const LONGEST_TURN_MS = 250;
  * slow one, or one that waits for an update inside itself, holds up no other for long.
  */
 export class UpdateTurns {
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #last = new Map<string, Turn>();
 
   async take<T>(id: ItemId, work: () => Promise<T>): Promise<T> {
     const name = encodeId(id);
     const before = this.#last.get(name);
-    const mine = before === undefined ? work() : this.#after(before).then(work);
-    const ended = mine.catch(() => undefined);
-    this.#last.set(name, ended);
+    const begun = before === undefined ? Promise.resolve() : overOrLong(before);
+    const mine = begun.then(work);
+    const turn = { begun, ended: mine.catch(() => undefined) };
+    this.#last.set(name, turn);
     try {
       return await mine;
     } finally {
-      if (this.#last.get(name) === ended) this.#last.delete(name);
+      if (this.#last.get(name) === turn) this.#last.delete(name);
     }
   }
+}
 
-  async #after(before: Promise<unknown>): Promise<void> {
-    const enough = new AbortController();
-    await Promise.race([before, sleep(LONGEST_TURN_MS, enough.signal)]);
-    enough.abort();
-  }
+async function overOrLong({ begun, ended }: Turn): Promise<void> {
+  await begun;
+  const enough = new AbortController();
+  await Promise.race([ended, sleep(LONGEST_TURN_MS, enough.signal)]);
+  enough.abort();
 }
 
 /**

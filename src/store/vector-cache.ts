@@ -15,8 +15,10 @@ export class VectorCache {
   readonly #mostBytes: number;
   readonly #vectors = new Map<number, CachedVector>();
   #bytes = 0;
+  #refused = 0;
 
-  constructor(mostBytes: number = 64 * 1024 * 1024) {
+  /** Room for 100,000 vectors of 384 numbers, above which another storage is the better one. */
+  constructor(mostBytes: number = 160 * 1024 * 1024) {
     this.#mostBytes = mostBytes;
   }
 
@@ -24,18 +26,28 @@ export class VectorCache {
     return this.#vectors.get(row);
   }
 
-  /** Keeps it while there is room. When there is no more, all are forgotten: those that are in use come back first. */
+  /**
+   * Keeps it while there is room. A search goes through all of them in one order,
+   * so to make room for the next by forgetting the first would keep nothing that
+   * the next search finds. Now and then all are forgotten, because rows that were
+   * deleted would hold their room for ever.
+   */
   add(row: number, vector: Float32Array): CachedVector {
     const cached = { vector, norm: norm(vector) };
     if (this.#bytes + vector.byteLength > this.#mostBytes) {
+      if (++this.#refused < SEARCHES_PER_CLEARING * this.#vectors.size) return cached;
       this.#vectors.clear();
       this.#bytes = 0;
+      this.#refused = 0;
     }
     this.#vectors.set(row, cached);
     this.#bytes += vector.byteLength;
     return cached;
   }
 }
+
+/** About so many searches through twice as many vectors as there is room for. */
+const SEARCHES_PER_CLEARING = 16;
 
 export const similarity = (query: CachedVector, other: CachedVector): number =>
   Math.max(-1, Math.min(1, dot(query.vector, other.vector) / (query.norm * other.norm)));

@@ -238,4 +238,15 @@ await describeWithService("postgres", (url) => {
       /maxConnections must be a whole number/,
     );
   });
+
+  test("a server that ends connections while they are being closed does not end this process", async () => {
+    const ending = vi.spyOn(Pool.prototype, "end");
+    const checkpointer = open({ dsn: url, schema });
+    await checkpointer.listThreads();
+    await checkpointer.close();
+    const [pool] = ending.mock.contexts;
+    ending.mockRestore();
+    const report = new Error("terminating connection due to administrator command");
+    expect((pool as Pool).emit("error", report), "somebody listens").toBe(true);
+  });
 });

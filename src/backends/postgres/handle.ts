@@ -71,9 +71,13 @@ export class PostgresHandle {
   }
 }
 
+/**
+ * A pool of our own keeps the listener: `end()` returns before its connections
+ * are gone, and a server that shuts down at that moment still reports to them.
+ */
 async function letGo(pool: PostgresPool, isOurs: boolean): Promise<void> {
-  pool.removeListener("error", ignore);
   if (isOurs) await pool.end();
+  else pool.removeListener("error", ignore);
 }
 
 const ignore = (): void => undefined;
