@@ -9,6 +9,7 @@ import { statements } from "../../src/backends/oracle/statements.ts";
 import { writeBlock } from "../../src/backends/oracle/store-block.ts";
 import { type StoreTables, storeTables } from "../../src/backends/oracle/store-layout.ts";
 import * as queries from "../../src/backends/oracle/store-queries.ts";
+import { INDEX_OF } from "../../src/backends/oracle/vector-index.ts";
 import type { Condition } from "../../src/store/conditions.ts";
 
 /** Every text that the backend can send for these tables; of appends, every shape with up to two records of a kind. */
@@ -25,6 +26,7 @@ export function everyStatement(tableName: string): ReadonlySet<string> {
     PREPARE_SESSION,
     MAY_CREATE,
     COLUMNS_OF,
+    INDEX_OF,
   ]);
 }
 

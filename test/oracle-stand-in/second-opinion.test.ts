@@ -4,7 +4,7 @@ import { answersOfH2, canHaveH2 } from "./h2.ts";
 
 /** What H2 has not: blocks, rights, vectors, functions of JSON, the dictionary of a server, its session. */
 const BEYOND_H2 =
-  /^(?:DECLARE|BEGIN|GRANT|ALTER)\b|VECTOR|\bembedding\b|JSON_EXISTS|\bnls_|\bsession_privs\b|\ball_tab_columns\b/;
+  /^(?:DECLARE|BEGIN|GRANT|ALTER)\b|VECTOR|\bembedding\b|JSON_EXISTS|\bnls_|\bsession_privs\b|\ball_(?:tab_columns|indexes)\b/;
 
 /** The same in H2's words: storage, a row generator, the clock in UTC; and any value for a bind. */
 const inH2 = (statement: string): string =>

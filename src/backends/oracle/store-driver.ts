@@ -202,12 +202,13 @@ export class OracleStoreDriver implements FullStoreDriver {
   }
 
   async #prepare(handle: OracleHandle): Promise<OracleHandle> {
-    const { dimension, vectorIndex } = this.#options;
+    const { connection, dimension, vectorIndex } = this.#options;
     if (dimension !== undefined) handle.assertVectors();
     await handle.prepare(storeDeployment(this.#tables, dimension));
     const columns = await handle.onSession((asking) => columnsOf(asking, this.#tables.owner, this.#tables.items));
     this.#hasVectors = columns.includes("EMBEDDING");
-    if (this.#hasVectors && vectorIndex !== undefined) await createVectorIndex(handle, this.#tables, vectorIndex);
+    const mayCreate = this.#hasVectors && connection.access !== "read";
+    if (mayCreate && vectorIndex !== undefined) await createVectorIndex(handle, this.#tables, vectorIndex);
     const searched = vectorIndex === undefined ? "exact" : "index";
     this.#capabilities = { ...STORE_FACTS.capabilities, vectorSearch: this.#hasVectors ? searched : "none" };
     return handle;

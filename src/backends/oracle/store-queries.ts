@@ -188,12 +188,12 @@ BEGIN
   END LOOP;
   v_highest := 0;
   v_now := ${NOW};
-  FOR old IN (SELECT i.id, i.version FROM ${items} i
+  FOR victim IN (SELECT i.id, i.version FROM ${items} i
     WHERE ${CLEARED[scope]} AND i.updated_at <= v_written AND (i.expires_at IS NULL OR i.expires_at > v_now)) LOOP
     EXIT WHEN v_count >= v_most;
-    DELETE FROM ${items} WHERE id = old.id;
+    DELETE FROM ${items} WHERE id = victim.id;
     v_count := v_count + 1;
-    v_highest := GREATEST(v_highest, old.version);
+    v_highest := GREATEST(v_highest, victim.version);
   END LOOP;
   UPDATE ${buckets} SET version = v_highest WHERE version < v_highest;
   :b_count := v_count;

@@ -179,7 +179,8 @@ await describeWithStandIn(
       const statements = oracleDdl({ of: "store", tableName, dimension: 2, vectorIndex: "hnsw", role: app.user });
       for (const statement of statements) await (await lease.get()).ask(statement, {}, true);
       await lease.release();
-      const store = new OracleStore({ dsn, user: app.user, password: app.password, tableName, dimension: 2 });
+      const indexed = { tableName, dimension: 2, vectorIndex: "hnsw" } as const;
+      const store = new OracleStore({ dsn, user: app.user, password: app.password, ...indexed });
       await store.putWithEmbedding(NS, "k", { note: "cats and dogs" }, { embedding: [1, 0], ttlSeconds: 60 });
       await store.put(NS, "k2", { note: "cats" });
       expect(await store.search(NS, { query: "cats", mode: "text" })).toHaveLength(2);
@@ -194,6 +195,23 @@ await describeWithStandIn(
         message: expect.stringContaining('of: "store"'),
       });
       await refused.close();
+    });
+
+    test("with read access nothing is made: a table that is not there is NOT_FOUND, and writes are refused", async () => {
+      const reading = { dsn, user, password, access: "read", dimension: 2, vectorIndex: "ivf" } as const;
+      const absent = new OracleStore({ ...reading, tableName: place.tableName() });
+      expect(await failureOf(() => absent.get(NS, "k"))).toMatchObject({ code: "NOT_FOUND" });
+      const tableName = place.tableName();
+      const writer = open(tableName, { dimension: 2 });
+      await writer.putWithEmbedding(NS, "k", 1, [1, 0]);
+      const reader = new OracleStore({ ...reading, tableName });
+      expect(await reader.searchByEmbedding(NS, { query: [1, 0] })).toHaveLength(1);
+      expect(await failureOf(() => reader.put(NS, "k", 2))).toMatchObject({ code: "PERMISSION_DENIED" });
+      const indexes = await sql("SELECT indexname FROM pg_indexes WHERE indexname = $1", [
+        `${tableName}_by_vector`.toLowerCase(),
+      ]);
+      expect(indexes).toEqual([]);
+      for (const each of [absent, writer, reader]) await each.close();
     });
 
     test("one pool serves a checkpointer, a saver and a store, and is closed with the last of them", async () => {
