@@ -7,7 +7,6 @@ import { openStore } from "../../src/backends/open-store.ts";
 import { listen, say } from "./speaking.ts";
 
 const [url = "", times] = process.argv.slice(2);
-if (url.startsWith("oracle:")) await import("../oracle-stand-in/install.ts");
 const store = await openStore(url);
 
 say("ready");

@@ -1,8 +1,7 @@
 import { encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type { ItemId, Namespace, Scope } from "../../store/store-driver.ts";
 import { type Binds, number, text, vector } from "./binds.ts";
-import { ISO_FORMAT } from "./saver-block.ts";
-import { aliveIn, NOW } from "./sql-clock.ts";
+import { aliveIn, ISO_FORMAT, NOW } from "./sql-clock.ts";
 import type { Reading } from "./statements.ts";
 import { narrowing, QueryBinds } from "./store-conditions.ts";
 import { BUCKETS, type StoreTables } from "./store-layout.ts";
