@@ -15,6 +15,7 @@ const MATRIX: readonly string[] = [
   "src/backends/oracle/conformance-store.test.ts",
   "src/backends/oracle/grammar.test.ts",
   "src/backends/oracle/processes.test.ts",
+  "test/oracle-stand-in/second-opinion.test.ts",
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/redis/conformance-node-redis.test.ts",
   "src/backends/redis/absence.test.ts",
