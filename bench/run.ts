@@ -9,6 +9,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
 import { type Plan, STEPS } from "./checkpointers.ts";
+import { benchCommandLine } from "./command-line.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
@@ -53,6 +54,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
       before: measuredBefore<StoreMeasurement>("stores"),
       keep: (result) => keep("stores", result),
     }),
+  "command-line": () => benchCommandLine(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
 
@@ -62,6 +64,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     sizes: { type: "string", default: "1000,20000,100000" },
     stores: { type: "string", default: "" },
+    threads: { type: "string", default: "100000" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },
 });

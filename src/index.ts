@@ -63,6 +63,7 @@ export {
   type CheckpointRef,
   type CheckpointSummary,
   type CopyOptions,
+  type DeleteOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -73,6 +74,7 @@ export {
   type ThreadSummary,
   uncheckedHead,
   type VacuumOptions,
+  type VacuumPlanEntry,
   type VacuumReport,
 } from "./checkpoint/base-checkpointer.ts";
 export {
@@ -88,6 +90,7 @@ export type { BreakLeaseOptions, Lease, LeaseInfo, LeaseOptions } from "./checkp
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
 export type { CallSettlement } from "./checkpoint/settling-calls.ts";
+export type { StatePlace } from "./checkpoint/state-places.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type { ThreadLog } from "./checkpoint/thread-log.ts";

@@ -6,7 +6,7 @@
 import type { CallPlace } from "../driver/call.ts";
 import { positionFrom } from "../driver/cursor.ts";
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
-import { optionsOf } from "../driver/options.ts";
+import { invalid, optionsOf } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -17,6 +17,7 @@ import {
   type CheckpointRef,
   type CheckpointSummary,
   type CopyOptions,
+  type DeleteOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -26,6 +27,7 @@ import {
   type ThreadStats,
   type ThreadSummary,
   type VacuumOptions,
+  type VacuumPlanEntry,
   type VacuumReport,
 } from "./base-checkpointer.ts";
 import { copyThread, forkThread, lineageOf } from "./branching.ts";
@@ -46,6 +48,7 @@ import {
 import {
   BREAK_LEASE,
   COPY,
+  deleteOptionsOf,
   FIND,
   FORK,
   LEASE,
@@ -59,7 +62,8 @@ import {
 } from "./options.ts";
 import { stateAt } from "./position.ts";
 import { type ForkPoint, openHeader } from "./record.ts";
-import { assertVacuumOptions, vacuumThreads } from "./retention.ts";
+import { removeThreadAt } from "./removing-threads.ts";
+import { assertVacuumOptions, planVacuum, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
 import { searchThreads } from "./searching.ts";
 import type { CallSettlement } from "./settling-calls.ts";
@@ -179,10 +183,17 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   /** One checkpoint, `delete("t1", { checkpointId })` or `delete("t1", checkpointId)`; or the whole thread. */
-  async delete(threadId: string, ref?: string | CheckpointRef): Promise<boolean> {
+  async delete(threadId: string, given?: string | DeleteOptions): Promise<boolean> {
     this.#assertMayWrite("delete");
-    const { checkpointId } = refOf("delete", ref);
+    const { checkpointId, expectedHead } = deleteOptionsOf(given);
     const place = this.#named("delete", threadId, checkpointId);
+    if (expectedHead !== undefined) {
+      if (checkpointId !== undefined)
+        throw invalid("delete(): expectedHead is for whole threads, without a checkpointId");
+      assertCheckpointId(expectedHead);
+      await this.#assertCan("conditionalSave", "expectedHead");
+      return removeThreadAt(this.#context, place, expectedHead);
+    }
     if (checkpointId !== undefined) {
       return this.#context.guard(place, () => deleteCheckpoint(this.#context, threadId, checkpointId));
     }
@@ -222,6 +233,14 @@ export class Checkpointer extends BaseCheckpointer {
     await this.#assertCan(this.#context.access === "read" ? "listThreads" : "vacuum", "vacuum()");
     assertVacuumOptions(options);
     return vacuumThreads(this.#context, options);
+  }
+
+  override async *vacuumPlan(given?: VacuumOptions): AsyncGenerator<VacuumPlanEntry, void, undefined> {
+    this.#assertOpen("vacuumPlan");
+    const { dryRun: _, ...rule } = optionsOf("vacuumPlan", given, VACUUM);
+    await this.#assertCan("listThreads", "vacuumPlan()");
+    assertVacuumOptions(rule);
+    yield* planVacuum(this.#context, rule);
   }
 
   /** Copies the whole history to a new thread. False if the source is not there. */
