@@ -19,6 +19,7 @@ export type { AgentThread, StateChange } from "./agent/agent-thread.ts";
 export type { CompleteOptions } from "./agent/completing.ts";
 export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
+export type { FollowOptions } from "./agent/following.ts";
 export type { Guards, Verdict } from "./agent/guards.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
@@ -54,6 +55,9 @@ export {
   type VerifiedOutcome,
 } from "./agent/tool.ts";
 export type { RetryOptions } from "./agent/tool-retry.ts";
+export { fromUIMessage, toUIMessages, type UIMessage, type UIPart } from "./agent/ui-messages.ts";
+export type { UIResponseOptions } from "./agent/ui-response.ts";
+export type { UIMessageChunk, UIStreamOptions } from "./agent/ui-stream.ts";
 export * from "./backends/factories.ts";
 export { openCheckpointer, openSaver } from "./backends/open.ts";
 export { openStore } from "./backends/open-store.ts";
