@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { openCheckpointer } from "../backends/open.ts";
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { StateError } from "../errors.ts";
@@ -10,6 +9,7 @@ import { commandHelp, generalHelp } from "./help.ts";
 import { type Format, Printer } from "./output/printer.ts";
 import { visible, visibleJson } from "./output/visible.ts";
 import { secretsIn, storeUrlOf, withToken } from "./store-url.ts";
+import { versionOfPackage } from "./version.ts";
 import { Ended, type World } from "./world.ts";
 
 /** Runs one command line to its end. Throws nothing: what went wrong is on stderr and in the exit code. */
@@ -40,11 +40,6 @@ export async function runLine(argv: readonly string[], world: World): Promise<Ex
     await complain(error, parsed, world, secrets);
     return exitCodeOf(error);
   }
-}
-
-async function versionOfPackage(): Promise<string> {
-  const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 /** A command that was told to end does not fail; how it says what to do next is its own part. */
