@@ -15,6 +15,7 @@ const MATRIX: readonly string[] = [
   "src/backends/redis/conformance-node-redis.test.ts",
   "src/backends/redis/silent-cluster-nodes.test.ts",
   "src/backends/redis/range-ends.test.ts",
+  "test/studio/accessibility.test.ts",
   "test/http/conformance-sqlite.test.ts",
   "test/http/conformance-tenant.test.ts",
 ];

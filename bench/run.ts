@@ -21,6 +21,7 @@ import { benchRetrieval } from "./retrieval.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores } from "./stores.ts";
+import { benchStudio } from "./studio.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
@@ -44,6 +45,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   retrieval: benchRetrieval,
   s3: ({ seed }) => benchObjectStore(seed),
   stores: ({ seed }) => benchStores({ seed, sizes: values.sizes.split(",").map(Number), named: values.stores }),
+  studio: () => benchStudio(),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
 

@@ -2,4 +2,5 @@
 import { buildStudio } from "./studio/build-page.ts";
 
 const { folder, packedBytes } = await buildStudio();
-console.log(`Studio's page: ${packedBytes} bytes packed, in ${folder}`);
+// On stderr: npm pack prints JSON on stdout while this runs.
+console.error(`Studio's page: ${packedBytes} bytes packed, in ${folder}`);

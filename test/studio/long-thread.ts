@@ -20,7 +20,11 @@ export function messageAt(index: number): Message {
     case 1:
       return assistantMessage("", { toolCalls: [{ id: `call-${turn}`, name: "look_up", arguments: { turn } }] });
     case 2:
-      return toolMessage(`row ${turn}: ${words(3)}`, { toolCallId: `call-${turn}`, toolName: "look_up" });
+      return toolMessage(`row ${turn}: ${words(3)}`, {
+        toolCallId: `call-${turn}`,
+        toolName: "look_up",
+        ...(turn % 250 === 100 && { isError: true }),
+      });
     default:
       return assistantMessage(`Answer ${turn}. ${words(10 + (turn % 90))}`);
   }

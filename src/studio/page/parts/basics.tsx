@@ -145,3 +145,18 @@ export const Trouble = ({ failure, again }: { readonly failure: Error; readonly 
     </div>
   </div>
 );
+
+/** A table that may be wider than its place: it can be scrolled by keys too. */
+export const TableFrame = ({
+  label,
+  kind = "",
+  children,
+}: {
+  readonly label: string;
+  readonly kind?: "narrow" | "short" | "";
+  readonly children: ComponentChildren;
+}) => (
+  <div class={`table-frame ${kind}`} tabIndex={0} role="region" aria-label={label}>
+    {children}
+  </div>
+);

@@ -1,5 +1,5 @@
 import type { SeriesAnswer, SeriesPoint } from "../../api.ts";
-import { Loading, Trouble } from "../parts/basics.tsx";
+import { Loading, TableFrame, Trouble } from "../parts/basics.tsx";
 import { useAnswer } from "../use-answer.ts";
 import { bytesText, durationText, exactTime, numberText, plural } from "../wording.ts";
 
@@ -96,7 +96,7 @@ const ChartCard = ({ chart, points }: { readonly chart: Chart; readonly points: 
       </svg>
       <details>
         <summary>As a table</summary>
-        <div class="table-frame short" tabIndex={0} role="region" aria-label={`${title} as a table`}>
+        <TableFrame label={`${title} as a table`} kind="short">
           <table>
             <thead>
               <tr>
@@ -124,7 +124,7 @@ const ChartCard = ({ chart, points }: { readonly chart: Chart; readonly points: 
                 ))}
             </tbody>
           </table>
-        </div>
+        </TableFrame>
       </details>
     </figure>
   );
@@ -134,7 +134,7 @@ const Tools = ({ tools }: { readonly tools: SeriesAnswer["tools"] }) =>
   tools.length === 0 ? null : (
     <>
       <h2>Tools</h2>
-      <div class="table-frame">
+      <TableFrame label="Tools">
         <table>
           <thead>
             <tr>
@@ -167,6 +167,6 @@ const Tools = ({ tools }: { readonly tools: SeriesAnswer["tools"] }) =>
             ))}
           </tbody>
         </table>
-      </div>
+      </TableFrame>
     </>
   );

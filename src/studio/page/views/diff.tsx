@@ -1,6 +1,6 @@
 import type { DiffAnswer, DiffSide, FieldChange, ShownMessage } from "../../api.ts";
 import { adjust, href, place, threadHref } from "../addresses.ts";
-import { Empty, Loading, Trouble, When } from "../parts/basics.tsx";
+import { Empty, Loading, TableFrame, Trouble, When } from "../parts/basics.tsx";
 import { MessageCard } from "../parts/message-card.tsx";
 import { TextDiff } from "../parts/text-diff.tsx";
 import { useAnswer } from "../use-answer.ts";
@@ -112,7 +112,7 @@ const Totals = ({ answer: { a, b, shared } }: { readonly answer: DiffAnswer }) =
   );
   return (
     <>
-      <div class="table-frame narrow">
+      <TableFrame label="Totals of both" kind="narrow">
         <table>
           <thead>
             <tr>
@@ -133,7 +133,7 @@ const Totals = ({ answer: { a, b, shared } }: { readonly answer: DiffAnswer }) =
             ))}
           </tbody>
         </table>
-      </div>
+      </TableFrame>
       <p class="shared">
         {shared === 0
           ? "They have no messages in common."

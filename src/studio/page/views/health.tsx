@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ProofLine } from "../../service-api.ts";
 import { threadHref } from "../addresses.ts";
 import { follow } from "../asking.ts";
-import { Badge, Loading, Trouble } from "../parts/basics.tsx";
+import { Badge, Loading, TableFrame, Trouble } from "../parts/basics.tsx";
 import { useAnswer } from "../use-answer.ts";
 import { bytesText, durationText, numberText, plural } from "../wording.ts";
 
@@ -21,7 +21,7 @@ export const HealthView = () => {
           <section>
             <Proofs />
             <h2>What it can</h2>
-            <div class="table-frame">
+            <TableFrame label="Capabilities">
               <table>
                 <thead>
                   <tr>
@@ -50,7 +50,7 @@ export const HealthView = () => {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </TableFrame>
           </section>
           <section class="side">
             <h2>Store</h2>

@@ -4,7 +4,7 @@ import { mayWrite } from "../about.ts";
 import { threadHref } from "../addresses.ts";
 import { ask } from "../asking.ts";
 import { openDialog, writes } from "../dialogs/open-dialog.ts";
-import { CopyButton, Empty, Loading, Trouble, When } from "../parts/basics.tsx";
+import { CopyButton, Empty, Loading, TableFrame, Trouble, When } from "../parts/basics.tsx";
 import { CallStatus, callFacts, nextRunText } from "../parts/tool-call.tsx";
 import { useAnswer } from "../use-answer.ts";
 import { plural, shortId } from "../wording.ts";
@@ -83,7 +83,7 @@ export const LedgerView = ({
         </div>
       )}
       {rows.length > doubts.length && (
-        <div class="table-frame">
+        <TableFrame label="Calls">
           <table>
             <thead>
               <tr>
@@ -154,7 +154,7 @@ export const LedgerView = ({
                 ))}
             </tbody>
           </table>
-        </div>
+        </TableFrame>
       )}
       {rows.length < total && (
         <button

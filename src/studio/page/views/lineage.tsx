@@ -1,6 +1,6 @@
 import type { LineageNode } from "../../api.ts";
 import { go, href, threadHref } from "../addresses.ts";
-import { Loading, StandingBadges, Trouble, When } from "../parts/basics.tsx";
+import { Loading, StandingBadges, TableFrame, Trouble, When } from "../parts/basics.tsx";
 import { useAnswer } from "../use-answer.ts";
 import { numberText, plural, shortId } from "../wording.ts";
 
@@ -59,7 +59,7 @@ export const LineageView = ({ thread }: { readonly thread: string }) => {
         </p>
       )}
       {lanes.length > 1 && (
-        <div class="picture-frame">
+        <div class="picture-frame" tabIndex={0} role="region" aria-label="The picture of the lineage">
           <svg
             class="lineage"
             viewBox={`0 0 ${WIDTH + LEFT * 2 + 200} ${lanes.length * LANE + 12}`}
@@ -97,7 +97,7 @@ export const LineageView = ({ thread }: { readonly thread: string }) => {
           </p>
         </div>
       )}
-      <div class="table-frame">
+      <TableFrame label="Threads of this lineage">
         <table class="lineage-table">
           <thead>
             <tr>
@@ -156,7 +156,7 @@ export const LineageView = ({ thread }: { readonly thread: string }) => {
             ))}
           </tbody>
         </table>
-      </div>
+      </TableFrame>
       {answer.more && <p class="faint">There are more forks than are shown here.</p>}
       {!answer.walk.complete && (
         <p class="faint">

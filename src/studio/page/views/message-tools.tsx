@@ -10,6 +10,7 @@ import { numberText, plural } from "../wording.ts";
 /** What is known of a thread's newest checkpoint, and which one is shown. */
 export interface LiveThread {
   readonly shownHead: string | undefined;
+  readonly shownMessages: number;
   /** How many messages came since the shown head. */
   readonly news: number;
   readonly isFollowing: boolean;

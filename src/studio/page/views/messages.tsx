@@ -79,12 +79,14 @@ export const MessagesView = ({
   readonly at: string | undefined;
   readonly live: LiveThread;
 }) => {
-  const shownAt = at ?? live.shownHead;
-  const first = useAnswer("messages", thread, { at: shownAt, from: 0, count: 1 }, { when: shownAt !== undefined });
-  if (first.failure !== undefined && first.answer === undefined)
-    return <Trouble failure={first.failure} again={first.again} />;
-  if (first.answer === undefined) return <Loading what="the conversation" />;
-  const { total, checkpointId } = first.answer;
+  // The newest checkpoint's header has said how many there are; of another one, its state has to.
+  const past = useAnswer("messages", thread, { at, from: 0, count: 1 }, { when: at !== undefined });
+  const known = at === undefined ? { total: live.shownMessages, checkpointId: live.shownHead } : past.answer;
+  if (at !== undefined && past.failure !== undefined && past.answer === undefined) {
+    return <Trouble failure={past.failure} again={past.again} />;
+  }
+  if (known?.checkpointId === undefined) return <Loading what="the conversation" />;
+  const { total, checkpointId } = known;
   if (total === 0)
     return (
       <Empty title="Nobody has said anything yet">
@@ -150,6 +152,12 @@ const Conversation = ({
       list.current?.toEnd();
     },
   });
+  // The address may name another message while this view is open: by a link, or by "back".
+  useEffect(() => {
+    if (start === undefined || start === selected) return;
+    select(start);
+    list.current?.show(start);
+  }, [start]);
   useEffect(() => pages.current?.want(range.current.from, range.current.until), [checkpointId]);
   const isNewest = at === undefined;
   const card = { thread, at: checkpointId, isNewest, total, canEdit: true };

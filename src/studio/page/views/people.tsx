@@ -3,7 +3,7 @@ import type { ErasureAnswer, ErasurePlan, InventoryAnswer } from "../../items-ap
 import { about, copy, mayDelete } from "../about.ts";
 import { threadHref } from "../addresses.ts";
 import { ask } from "../asking.ts";
-import { Empty, Trouble } from "../parts/basics.tsx";
+import { Empty, TableFrame, Trouble } from "../parts/basics.tsx";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
 import { numberText, plural } from "../wording.ts";
 
@@ -67,7 +67,7 @@ export const PeopleView = () => {
               : `${plural(inventory.total, "place")} about this person`}
           </h2>
           {inventory.places.length > 0 && (
-            <div class="table-frame">
+            <TableFrame label="Places">
               <table>
                 <thead>
                   <tr>
@@ -96,7 +96,7 @@ export const PeopleView = () => {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </TableFrame>
           )}
           {inventory.morePlaces > 0 && <p class="faint">{plural(inventory.morePlaces, "more place")}.</p>}
           {inventory.unreached.map(({ where, why }) => (

@@ -70,6 +70,7 @@ function useLive(thread: string, head: ThreadAnswer | undefined, again: () => vo
   const isCurrent = shown?.thread === thread;
   return {
     shownHead: isCurrent ? shown.head : head?.checkpointId,
+    shownMessages: isCurrent ? shown.messages : (head?.messages ?? 0),
     news:
       isCurrent && newest !== undefined && newest.head !== shown.head
         ? Math.max(1, newest.messages - shown.messages)
@@ -113,7 +114,7 @@ export const ThreadView = ({ thread, tab }: { readonly thread: string; readonly 
             </button>
           )}
           {answer?.kind === "agent" && (
-            <CopyButton what="a command line that shows this" label="CLI" text={commandLine(thread, at)} />
+            <CopyButton what="the CLI line that shows this" label="CLI" text={commandLine(thread, at)} />
           )}
         </div>
         <nav class="tabs" aria-label="Parts of this thread">

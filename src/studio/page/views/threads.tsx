@@ -5,7 +5,7 @@ import { adjust, go, place, threadHref } from "../addresses.ts";
 import { ask } from "../asking.ts";
 import { writes } from "../dialogs/open-dialog.ts";
 import { useKeys } from "../keys.ts";
-import { Empty, Loading, RowBadges, Trouble, When } from "../parts/basics.tsx";
+import { Empty, Loading, RowBadges, TableFrame, Trouble, When } from "../parts/basics.tsx";
 import { useAnswer } from "../use-answer.ts";
 import { bytesText, numberText, plural } from "../wording.ts";
 
@@ -158,7 +158,7 @@ const Progress = ({
 };
 
 const ThreadTable = ({ rows }: { readonly rows: readonly ThreadRow[] }) => (
-  <div class="table-frame">
+  <TableFrame label="Threads">
     <table class="threads">
       <thead>
         <tr>
@@ -216,7 +216,7 @@ const ThreadTable = ({ rows }: { readonly rows: readonly ThreadRow[] }) => (
         ))}
       </tbody>
     </table>
-  </div>
+  </TableFrame>
 );
 
 const Pager = ({ page, total }: { readonly page: number; readonly total: number }) => {
