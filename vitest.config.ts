@@ -3,21 +3,27 @@ import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
 /**
  * What `npm test` leaves to `npm run test:all`: a second client of a server, a second storage behind the service, the
  * stand-in for a store whose log runs on a real server already, the suite of drivers once more through a reader that
- * cannot write, and what waits for seconds at a time.
+ * cannot write, every interleaving of more than two steps, and what waits for seconds at a time.
  */
 const MATRIX: readonly string[] = [
   "src/backends/oci/conformance.test.ts",
   "src/backends/oci/faults.test.ts",
+  "src/backends/oci/racing.test.ts",
+  "src/backends/file/several-steps.test.ts",
   "src/backends/oracle/conformance-checkpointer.test.ts",
   "src/backends/oracle/grammar.test.ts",
   "src/backends/oracle/processes.test.ts",
   "src/backends/*/conformance-read-access.test.ts",
   "src/backends/redis/conformance-node-redis.test.ts",
+  "src/backends/redis/absence.test.ts",
   "src/backends/redis/silent-cluster-nodes.test.ts",
+  "src/backends/redis/silent-connections.test.ts",
   "src/backends/redis/range-ends.test.ts",
   "test/studio/accessibility.test.ts",
   "test/http/conformance-sqlite.test.ts",
   "test/http/conformance-tenant.test.ts",
+  "test/http/hostile-transport.test.ts",
+  "test/store/recall.test.ts",
 ];
 
 const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({

@@ -93,7 +93,7 @@ describe("11.9: drain with a deadline ends what hangs", () => {
     expect(await run).toMatchObject({ stopReason: "complete", text: "ready" });
   });
 
-  test("a deadline that is none is refused, and nothing is drained", async () => {
+  test("an invalid deadline is refused, and nothing is drained", async () => {
     const agent = agentOf({ model: scriptedModel(["hi"]) });
     expect((await failureOf(() => agent.drain({ deadlineMs: -1 }))).code).toBe("INVALID_ARGUMENT");
     expect((await failureOf(() => agent.drain({ deadline: 5 } as object))).message).toMatch(

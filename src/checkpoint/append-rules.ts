@@ -2,18 +2,18 @@ import { isId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
 import type { AppendRequest, LogEntry, LogRecord } from "./thread-log.ts";
 
-/** About a hundred years: what a time to live is cut to, so that every storage can add it to its clock. */
+/** About a hundred years. A longer time to live is cut to this, so that every storage can add it to its clock. */
 export const LONGEST_TTL_MS = 3_155_760_000_000;
 
-/** How many records one append brings at most, and how many names a record has beside its checkpoint id. */
+/** The most records that one append may bring, and the most names that a record may have beside its checkpoint id. */
 export const MOST_RECORDS = 256;
 export const MOST_NAMES = 16;
 
-/** Everything that an append brings, in the order of the positions. */
+/** Every record of an append, in the order of their positions. */
 export const recordsIn = ({ record, more = [] }: AppendRequest): readonly LogRecord[] =>
   more.length === 0 ? [record] : [record, ...more];
 
-/** Under what a record is found. */
+/** The names under which a record is found. */
 export const namesOf = ({ checkpointId, names = [] }: LogEntry): readonly string[] =>
   checkpointId === undefined ? names : [checkpointId, ...names];
 
@@ -22,8 +22,8 @@ export const carries = (entry: LogEntry, name: string): boolean =>
 
 /**
  * Refuses an append whose numbers point outside the thread's own history. Every
- * driver asks this before it does anything, and the service asks it of what a
- * client sent: a number that reaches a key must not reach another thread's.
+ * driver calls this before it does anything, and the service calls it on what a
+ * client sent: a number that becomes part of a key must not reach another thread.
  */
 export function assertAppend(request: AppendRequest): void {
   const { expected, record, more = [], replace = [], drop = [], dropBelow, ttlMs } = request;
@@ -73,7 +73,7 @@ function assertNames(what: string, checkpointId: string | undefined, names: read
   if (!fit || !different) throw outside(`${what}.names`, JSON.stringify(names).slice(0, 200), wanted);
 }
 
-/** What a driver says that was to replace a record and did not find it. */
+/** The error of a driver that was told to replace a record that is not there. */
 export const replacedNothing = (): StateError =>
   new StateError("INVALID_ARGUMENT", "an append replaces a record that is not there");
 

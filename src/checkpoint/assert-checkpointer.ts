@@ -3,9 +3,9 @@ import type { CapabilityFlag } from "./capabilities.ts";
 import { CLIENTS, OPTIONS } from "./known-backends.ts";
 
 /**
- * Refuses what is not a checkpointer where one belongs, and says what to write
- * instead. Types refuse it too; this is for JavaScript and for `any`. Nothing
- * of the value itself is shown: it may be a URL with a password in it.
+ * Refuses a value that is not a checkpointer, and says what to write instead.
+ * Types refuse it too; this is for JavaScript and for `any`. The value itself is
+ * never shown: it may be a URL with a password.
  */
 export function assertCheckpointer(value: unknown, where: string): asserts value is BaseCheckpointer {
   if (BaseCheckpointer.is(value)) return assertComplete(value, where);
@@ -13,7 +13,7 @@ export function assertCheckpointer(value: unknown, where: string): asserts value
   throw new TypeError(`${where} takes a checkpointer, not ${what}. ${instead}`);
 }
 
-/** What every flag stands for; the others are about how something is done, and have no method of their own. */
+/** The method that each flag stands for. The other flags describe how something is done and have no method. */
 const METHODS_OF: Partial<Record<CapabilityFlag, readonly (keyof BaseCheckpointer)[]>> = {
   search: ["search"],
   metadataQuery: ["queryByMetadata"],
@@ -25,7 +25,7 @@ const METHODS_OF: Partial<Record<CapabilityFlag, readonly (keyof BaseCheckpointe
   watch: ["watch"],
 };
 
-/** Refuses a backend of somebody's own that is not finished, before an agent relies on it. */
+/** Refuses an unfinished custom backend before an agent relies on it. */
 function assertComplete(value: BaseCheckpointer, where: string): void {
   const name = classOf(value);
   const missing = (["save", "load", "listCheckpoints", "delete"] as const).filter(
@@ -73,7 +73,7 @@ const ANY =
 const has = (candidate: Candidate, ...methods: readonly string[]): boolean =>
   methods.every((name) => typeof candidate[name] === "function");
 
-/** From the most telling shape to the least: a Redis client, for example, has a method save as well. */
+/** From the most specific shape to the least: a Redis client, for example, has a method `save` as well. */
 const SHAPES: readonly (Mistake & { readonly isOne: (candidate: Candidate) => boolean })[] = [
   {
     isOne: (value) => has(value, "then"),

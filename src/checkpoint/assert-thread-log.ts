@@ -14,7 +14,7 @@ const METHODS = [
   "close",
 ] as const satisfies readonly (keyof ThreadLog)[];
 
-/** Refuses what is no driver when a checkpointer is made of it, and not at the first save. */
+/** Refuses an incomplete driver when a checkpointer is made from it, not at the first save. */
 export function assertThreadLog(value: unknown): asserts value is ThreadLog {
   const takes = "new Checkpointer(log) takes a ThreadLog driver";
   if (typeof value !== "object" || value === null) {

@@ -10,29 +10,29 @@ import { originOf, rememberPosition } from "./position.ts";
 import { openHeader, type RecordHeader } from "./record.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";
 
-/** One attempt at a save has a name, and repeating it finds what an earlier attempt of the same name did. */
+/** One attempt at a save has a name. Repeating it under the same name finds what the earlier attempt did. */
 export interface Attempt {
   readonly writeId: string;
   readonly checkpointId: string;
-  /** The caller named the write, or an earlier attempt at it ended without an answer. */
+  /** The caller named the write, or an earlier attempt ended without an answer. */
   readonly isRepeated: boolean;
-  /** For an attempt at making a thread that ended without an answer: what was seen of that thread right after. */
+  /** Set if an attempt to create a thread ended without an answer: what was seen of that thread right afterwards. */
   readonly creation?: CreationSeen;
 }
 
 export type CreationSeen = "made" | "absent" | "unknown";
 
 const keyOf = (context: CheckpointContext, threadId: string): string => `${context.id} ${threadId}`;
-/** A larger record is read again when it is needed: a state should not be in memory twice. */
+/** A larger record is read again when it is needed, because a state should not be in memory twice. */
 const MAX_KEPT_BYTES = 1024 * 1024;
 
-/** Attempts whose outcome nobody knows: repeating the same save takes the same name, so that it is applied once. */
+/** Attempts with an unknown outcome. Repeating the same save reuses the name, so that it is applied once. */
 const unsettled = new WeakMap<AgentState, Map<string, Attempt>>();
 
 /**
- * For a save that may be a repetition: whether that write is in the thread
- * already, as far as it can be told without looking through the history. (A
- * repetition that meets a conflict does look.)
+ * For a save that may be a repetition: whether that write is already in the
+ * thread, as far as this is known without reading the history. (A repetition that
+ * meets a conflict does read it.)
  */
 export async function appliedBefore(
   context: CheckpointContext,
@@ -75,7 +75,8 @@ export function attemptFor(
   const known = unsettled.get(state)?.get(keyOf(context, threadId));
   if (options.writeId !== undefined) assertWriteId(options.writeId);
   const name = known?.writeId ?? newId();
-  // One name serves both unless the caller gave either: a write id of the caller's may come again in the same thread.
+  // One name serves for both ids unless the caller gave one: the caller's write id may be used again
+  // in the same thread.
   const otherwise = known?.checkpointId ?? (options.writeId === undefined ? name : newId());
   return {
     writeId: options.writeId ?? name,
@@ -85,14 +86,17 @@ export function attemptFor(
   };
 }
 
-/** What is known of a record by whoever made it. */
+/** What the writer of a record knows about it. */
 export interface MadeRecord extends Pick<RecordHeader, "chain" | "schema" | "thread"> {
   readonly bytes: SealedBytes;
-  /** Where its name is likely to be moved on by the next save. */
+  /** Set if the next save is likely to move this record's name. */
   readonly record?: LogRecord;
 }
 
-/** The record is in the log, from this attempt or from an earlier one of the same name. `made` may be left out where only the entry is known. */
+/**
+ * The record is in the log, from this attempt or an earlier one of the same name.
+ * `made` may be omitted if only the entry is known.
+ */
 export function settled(
   context: CheckpointContext,
   state: AgentState,
@@ -111,7 +115,7 @@ export function settled(
   return checkpointId;
 }
 
-/** Remembers that nobody knows how this attempt ended. */
+/** Remembers that the outcome of this attempt is unknown. */
 export function leaveUnsettled(
   context: CheckpointContext,
   state: AgentState,
@@ -122,7 +126,7 @@ export function leaveUnsettled(
   unsettled.set(state, attempts.set(keyOf(context, threadId), attempt));
 }
 
-/** The next save of this state is a new one. */
+/** The next save of this state is a new attempt. */
 export function forgetAttempt(context: CheckpointContext, state: AgentState, threadId: string): void {
   unsettled.get(state)?.delete(keyOf(context, threadId));
 }

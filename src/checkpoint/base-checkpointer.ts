@@ -14,11 +14,14 @@ import { INBOX, refOf } from "./options.ts";
 import { type CallSettlement, settleCall } from "./settling-calls.ts";
 import type { WatchOptions } from "./watching.ts";
 
-/** Says "whatever is there now": gives up the protection against a second writer for one save. */
+/** Means "whatever is there now": gives up the protection against a second writer for one save. */
 export const uncheckedHead: unique symbol = Symbol("holdfast.uncheckedHead");
 
 export interface SaveOptions {
-  /** A name for the checkpoint. Saving under a name that the thread has already moves the name. @default a new unique id */
+  /**
+   * A name for the checkpoint. Saving under a name that the thread already has
+   * moves the name. @default a new unique id
+   */
   readonly checkpointId?: string;
   /** Kept with the checkpoint; `queryByMetadata` looks at the newest one of each thread. */
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -28,9 +31,9 @@ export interface SaveOptions {
    * loaded from or last saved as; for a state that never was, `null`.
    */
   readonly expectedHead?: string | null | typeof uncheckedHead;
-  /** Names this attempt, so that a retry of it from another process is applied once. @default made for each save */
+  /** Names this attempt, so that a retry from another process is applied once. @default a new id for each save */
   readonly writeId?: string;
-  /** Needed while a lease is held on the thread. */
+  /** Required while somebody holds a lease on the thread. */
   readonly lease?: Lease;
   /** The thread expires this long after this save. Needs the capability `ttl`. */
   readonly ttlSeconds?: number;
@@ -43,7 +46,7 @@ export interface CheckpointRef {
 
 export interface PageOptions {
   readonly limit?: number;
-  /** From the page before. */
+  /** The cursor of the previous page. */
   readonly cursor?: string;
 }
 
@@ -52,21 +55,21 @@ export interface FindOptions extends PageOptions {
   readonly threadPrefix?: string;
 }
 
-/** What listing tells of a checkpoint, without loading it. Only the id is certain to be there. */
+/** What a listing says about a checkpoint without loading it. Only the id is always present. */
 export interface CheckpointSummary {
   readonly checkpointId: string;
   readonly createdAt?: Date;
-  /** The checkpoint before it, where the listing reaches that far. */
+  /** The checkpoint before it, if the listing reaches that far. */
   readonly parentId?: string;
   readonly messageCount?: number;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** What the checkpoint itself added to the storage. */
+  /** The bytes that the checkpoint itself added to the storage. */
   readonly bytes?: number;
-  /** Where it stands in its thread; larger is newer. */
+  /** Its position in the thread; larger is newer. */
   readonly seq?: number;
-  /** What the thread waits for, as of this checkpoint; absent where it waits for nothing. */
+  /** What the thread waited for at this checkpoint; absent if nothing. */
   readonly standing?: Standing;
-  /** Under which lease it was written, as of then: whoever wrote it may have renewed it or given it back since. */
+  /** The lease under which it was written, as of then. It may have been renewed or released since. */
   readonly lease?: { readonly owner: string; readonly expiresAt: Date };
 }
 
@@ -92,9 +95,9 @@ export interface VacuumReport {
   readonly checkpoints: number;
   readonly threads: number;
   readonly dryRun: boolean;
-  /** Threads that were left as they were, because they are damaged or somebody wrote to them all the time. */
+  /** Threads that were left unchanged, because they are damaged or were written to all the time. */
   readonly skipped: number;
-  /** Why, of the first 20 of them. */
+  /** The reasons, for the first 20 of them. */
   readonly warnings: readonly ThreadWarning[];
 }
 
@@ -102,18 +105,19 @@ export interface ForkOptions {
   /** The checkpoint to start from. @default the newest */
   readonly at?: string;
   /**
-   * Tool calls that have no outcome at that checkpoint. "settle": the new thread
+   * Tool calls without an outcome at that checkpoint. "settle": the new thread
    * does not run them, and its model is told so. "keep": it runs them as well,
-   * with keys of its own. One that was begun is settled either way. @default "settle"
+   * with new keys. A call that was started is settled either way. @default
+   * "settle"
    */
   readonly openCalls?: OpenCallsPolicy;
 }
 
 export interface CopyOptions {
   /**
-   * Tool calls that have no outcome in the newest checkpoint. "settle": as in a
-   * fork, by one more checkpoint. "keep": the copy is exact, keys included, for
-   * a thread that moves; both would run them. @default "settle"
+   * Tool calls without an outcome in the newest checkpoint. "settle": as in a
+   * fork, by one more checkpoint. "keep": the copy is exact, keys included, for a
+   * thread that moves; both threads would run them. @default "settle"
    */
   readonly openCalls?: OpenCallsPolicy;
 }
@@ -121,9 +125,9 @@ export interface CopyOptions {
 export interface ThreadStats {
   readonly checkpoints: number;
   readonly messages: number;
-  /** Of all payloads of the thread's checkpoints. */
+  /** The bytes of all payloads of the thread's checkpoints. */
   readonly bytes: number;
-  /** What loading the newest checkpoint reads. */
+  /** The bytes that loading the newest checkpoint reads. */
   readonly loadBytes: number;
   readonly loadRecords: number;
   readonly firstAt: Date;
@@ -140,17 +144,17 @@ export interface ListThreadsOptions extends PageOptions {
 const BRAND = Symbol.for("holdfast.Checkpointer");
 
 /**
- * The easy door to a backend of your own: implement `save`, `load`,
- * `listCheckpoints` and `delete`, and advertise what you can in `capabilities`.
- * Everything optional throws `UNSUPPORTED` naming its flag until you override it.
- * (The full door is a `ThreadLog` driver: implement that and get every feature.)
+ * The easy way to a backend of your own: implement `save`, `load`,
+ * `listCheckpoints` and `delete`, and declare in `capabilities` what else works.
+ * Every optional method throws `UNSUPPORTED` with the name of its flag until you
+ * override it. (The full way is a `ThreadLog` driver, which gets every feature.)
  */
 export abstract class BaseCheckpointer {
   constructor() {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** Makes contact now instead of at the first use. Override it where there is somebody to reach. */
+  /** Makes contact now instead of at the first use. Override it if there is a server to reach. */
   async connect(): Promise<CheckpointerCapabilities> {
     return this.capabilities;
   }
@@ -162,19 +166,19 @@ export abstract class BaseCheckpointer {
 
   abstract get capabilities(): CheckpointerCapabilities;
 
-  /** Stores the state and returns the checkpoint's id. When it returned, `load` gives this state or a newer one. */
+  /** Stores the state and returns the checkpoint's id. Once it returned, `load` gives this state or a newer one. */
   abstract save(state: AgentState, threadId: string, options?: SaveOptions): Promise<string>;
 
   /** The newest state, or the named one. Only "not there" is `undefined`; a failure throws. */
   abstract load(threadId: string, options?: CheckpointRef): Promise<AgentState | undefined>;
 
-  /** Newest first: summaries, or plain checkpoint ids. `history` gives summaries either way. */
+  /** Newest first: summaries, or plain checkpoint ids. `history` returns summaries in both cases. */
   abstract listCheckpoints(
     threadId: string,
     options?: PageOptions,
   ): Promise<readonly (CheckpointSummary | string)[] & { readonly cursor?: string | undefined }>;
 
-  /** One checkpoint, or the whole thread. Says whether there was anything to delete. */
+  /** Deletes one checkpoint or the whole thread. Returns whether there was anything to delete. */
   abstract delete(threadId: string, options?: CheckpointRef): Promise<boolean>;
 
   async exists(threadId: string, options?: string | CheckpointRef): Promise<boolean> {
@@ -241,12 +245,12 @@ export abstract class BaseCheckpointer {
     return this.#lacks("listWithMetadata", "listWithMetadata");
   }
 
-  /** What waits for people, thread by thread: questions, requests for approval, calls whose outcome nobody knows. */
+  /** What waits for people, thread by thread: questions, approvals, calls with an unknown outcome. */
   inbox(options?: InboxOptions): Promise<Page<InboxItem>> {
     return readInbox(this, optionsOf("inbox", options, INBOX));
   }
 
-  /** Says how a call in doubt ended, for somebody who found out. It is recorded with the call. */
+  /** Records how a call in doubt ended, for somebody who found out. It is kept with the call. */
   settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
     return settleCall(this, threadId, toolCallId, settlement);
   }

@@ -17,9 +17,10 @@ import { isGraphs } from "./thread-kind.ts";
 import type { LogChain } from "./thread-log.ts";
 
 /**
- * Starts `target` with the state of `source` at one checkpoint: one base record,
- * whatever the history; more only where it does not fit into one. Where the source has an end, the fork has the same, as
- * a copy has: what is to be gone by then must not live on under another name.
+ * Starts `target` with the state of `source` at one checkpoint, as one base
+ * record whatever the history; more only if it does not fit into one. If the
+ * source expires, the fork expires at the same time, as a copy does: what is
+ * meant to be gone by then must not live on under another name.
  */
 export async function forkThread(
   context: CheckpointContext,
@@ -75,7 +76,7 @@ export async function forkThread(
   throw targetExists(context, target);
 }
 
-/** How long the source has yet to live, by the storage's clock; `undefined` where it has no end. */
+/** How long the source still lives, by the storage's clock; `undefined` if it does not expire. */
 async function timeLeft(context: CheckpointContext, source: string, generation: string): Promise<number | undefined> {
   if (!context.log.capabilities.ttl) return undefined;
   const tail = await context.call({ operation: "fork", threadId: source }, (log) => log.tail(source));
@@ -93,9 +94,9 @@ const readForFork = (
   );
 
 /**
- * Copies the whole history: the same checkpoints under another thread id. False
- * when there is nothing to copy: a thread without a checkpoint, which only
- * somebody's lease keeps, is nothing to anybody else.
+ * Copies the whole history: the same checkpoints under another thread id. Returns
+ * false if there is nothing to copy. A thread without a checkpoint, which exists
+ * only for somebody's lease, counts as nothing.
  */
 export async function copyThread(
   context: CheckpointContext,
@@ -113,20 +114,20 @@ export async function copyThread(
   const copied = await context.call(place, (log) => log.copy(source, target, generation));
   if (copied === "no source") return false;
   if (copied === "target exists") {
-    // The target may be this very copy: its answer was lost and the call was made again.
+    // The target may be this very copy: the answer was lost and the call was repeated.
     const there = await context.call(place, (log) => log.tail(target));
     if (there?.generation !== generation) throw targetExists(context, target);
   }
-  // A graph has no calls: what its tasks wrote waits in the copy as it does in the source.
+  // A graph has no tool calls: the pending writes of its tasks wait in the copy as in the source.
   const isAgents = !isGraphs(openHeader(tail.entry).thread);
   if (openCalls === "settle" && isAgents) await settleCopy(context, target, generation);
   return true;
 }
 
-/** A copy whose open calls cannot be settled is taken away again: somebody would run them a second time. */
+/** A copy whose open calls cannot be settled is removed again, because somebody would run them a second time. */
 async function settleCopy(context: CheckpointContext, target: string, generation: string): Promise<void> {
   const place = { operation: "copyThread", threadId: target };
-  // The source may have gone on since it was looked at, so the copy itself says whether anything is open in it.
+  // The source may have moved on since it was read, so the copy itself is asked whether it has open calls.
   const tail = await context.call(place, (log) => log.tail(target));
   const isHead = tail !== undefined && tail.entry.head === tail.entry.seq;
   if (isHead && openHeader(tail.entry).standing?.open === undefined) return;
@@ -146,7 +147,7 @@ async function settleCopy(context: CheckpointContext, target: string, generation
   }
 }
 
-/** The fork points behind a thread, nearest first, as far as the threads still exist. */
+/** The fork points behind a thread, nearest first, as far as those threads still exist. */
 export async function lineageOf(context: CheckpointContext, threadId: string): Promise<readonly ForkPoint[]> {
   assertThreadId(threadId);
   const points: ForkPoint[] = [];

@@ -4,8 +4,9 @@ import type { ThreadLog } from "./thread-log.ts";
 
 /**
  * What a checkpointer can do. True means that it works; false means that the call
- * throws `UNSUPPORTED` naming the flag. With `access: "read"` whatever writes is
- * false, and throws `PERMISSION_DENIED` naming that option.
+ * throws `UNSUPPORTED` with the name of the flag. With `access: "read"`
+ * everything that writes is false, and throws `PERMISSION_DENIED` with the name
+ * of that option.
  */
 export interface CheckpointerCapabilities {
   /** `search()`: full text over every stored checkpoint. */
@@ -22,9 +23,9 @@ export interface CheckpointerCapabilities {
   readonly listThreads: boolean;
   /** `listWithMetadata()`. */
   readonly listWithMetadata: boolean;
-  /** Checkpoint ids are still good after a restart of the process. */
+  /** Checkpoint ids are still valid after a restart of the process. */
   readonly persistentCheckpointIds: boolean;
-  /** `save()` refuses when the thread moved on: two writers cannot overwrite each other. */
+  /** `save()` refuses if the thread moved on: two writers cannot overwrite each other. */
   readonly conditionalSave: boolean;
   /** Earlier checkpoints can be listed, loaded, diffed. */
   readonly history: boolean;
@@ -34,12 +35,12 @@ export interface CheckpointerCapabilities {
   readonly watch: boolean;
   /** Whether search uses an index or reads every thread. */
   readonly searchMethod: "index" | "scan" | "none";
-  /** How far a returned save can be trusted. */
+  /** What a returned save survives. */
   readonly durability: Durability;
   readonly limits: { readonly maxRecordBytes: number };
 }
 
-/** The flags of the easy door before anything is advertised. */
+/** The flags of a custom backend before it declares any. */
 export const NO_CAPABILITIES: CheckpointerCapabilities = Object.freeze({
   search: false,
   metadataQuery: false,
@@ -58,7 +59,7 @@ export const NO_CAPABILITIES: CheckpointerCapabilities = Object.freeze({
   limits: Object.freeze({ maxRecordBytes: Number.POSITIVE_INFINITY }),
 });
 
-/** The boolean flags, in the order tables show them. */
+/** The boolean flags, in the order of the tables. */
 export type CapabilityFlag = {
   [Name in keyof CheckpointerCapabilities]: CheckpointerCapabilities[Name] extends boolean ? Name : never;
 }[keyof CheckpointerCapabilities];
@@ -78,11 +79,11 @@ export const CAPABILITY_FLAGS: readonly CapabilityFlag[] = [
   "watch",
 ];
 
-/** An honest set: every flag false unless it is named. */
+/** Every flag is false unless it is named. */
 export const capabilities = (advertised: Partial<CheckpointerCapabilities>): CheckpointerCapabilities =>
   Object.freeze({ ...NO_CAPABILITIES, ...advertised });
 
-/** What the class above makes of a driver's. */
+/** The capabilities of a checkpointer over this driver. */
 export function capabilitiesOf(log: ThreadLog, access: Access): CheckpointerCapabilities {
   const mayWrite = access === "write";
   const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes } = log.capabilities;

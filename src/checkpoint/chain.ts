@@ -13,7 +13,7 @@ export interface RebuiltCheckpoint {
   readonly record: LogRecord;
   readonly header: RecordHeader;
   readonly fields: StateFields;
-  /** The bytes that lie in those fields, and perhaps some that did so before. */
+  /** The byte arrays in those fields, and perhaps some that were there before. */
   readonly bytes: readonly Uint8Array[];
 }
 
@@ -22,17 +22,20 @@ export type RecordBody =
   | { readonly base: StateFields; readonly delta?: undefined }
   | { readonly delta: StateDelta; readonly base?: undefined };
 
-/** The state as of position `seq`. Proves every record it uses, and that none is missing between them. */
+/** The state as of position `seq`. Verifies every record it uses, and that no record between them is missing. */
 export function rebuild(chain: LogChain, seq: number): RebuiltCheckpoint {
   const { last, base, deltas, bytes } = unfold(chain, seq);
   return { ...last, fields: deltas.length === 0 ? base : applyDeltas(base, deltas), bytes };
 }
 
-/** The records that the state at `seq` is made of, from its base on; each is proven. */
+/** The verified records that make up the state at `seq`, beginning with its base. */
 export const recordsOf = (chain: LogChain, seq: number): readonly LogRecord[] =>
   unfold(chain, seq).links.map(({ record }) => record);
 
-/** The position of the newest checkpoint, as the tail says it; proven, since all else depends on it. 0 when there is none. */
+/**
+ * The position of the newest checkpoint according to the tail, verified because
+ * everything else depends on it. 0 if there is no checkpoint.
+ */
 export function headOf({ tail, records }: LogChain): number {
   const last = records.at(-1);
   if (last?.seq !== tail.seq) throw missing(tail.seq, "it");
@@ -40,7 +43,10 @@ export function headOf({ tail, records }: LogChain): number {
   return last.head;
 }
 
-/** Two checkpoints of one chain whose states share what they have in common; `earlier` is missing where the chain begins after it. */
+/**
+ * Two checkpoints of one chain, whose states share their common parts; `earlier`
+ * is missing if the chain begins after it.
+ */
 export function rebuildPair(
   chain: LogChain,
   earlier: number,
@@ -90,7 +96,7 @@ interface Link {
   readonly header: RecordHeader;
 }
 
-/** The records from the last base at or before `seq` up to it, without those that are no checkpoints. */
+/** The records from the last base at or before `seq` up to `seq`, without those that are not checkpoints or steps. */
 function linksTo(chain: LogChain, seq: number): Link[] {
   const links: Link[] = [];
   for (const record of chain.records) {
@@ -106,8 +112,8 @@ function linksTo(chain: LogChain, seq: number): Link[] {
 }
 
 /**
- * The messages a record brought into its thread: what the index of a backend that
- * has one holds of it. `isFirst`: nothing came before, so that all it holds is new.
+ * The messages that a record added to its thread, which is what an index holds
+ * for it. `isFirst`: nothing came before, so everything in it is new.
  */
 export function newMessagesOf(record: LogRecord, isFirst = false): readonly Message[] {
   const { freshMessages } = openRecord(record);
@@ -116,7 +122,7 @@ export function newMessagesOf(record: LogRecord, isFirst = false): readonly Mess
   return freshMessages === undefined || isFirst ? held : freshMessages.flatMap((index) => held[index] ?? []);
 }
 
-/** What a record holds. Its checksum is not looked at here. */
+/** The content of a record. Its checksum is not verified here. */
 export function bodyOf(record: LogRecord, bytes: Uint8Array[]): RecordBody {
   const text = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength).toString("utf8");
   const body = decodeText(text, `record ${record.seq}`, bytes) as Partial<RecordBody> | null;

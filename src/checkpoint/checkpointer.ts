@@ -1,4 +1,7 @@
-/** Long because it is the whole surface of what users hold: a short method for each feature, which lives in a file of its own. */
+/**
+ * Long because it is the whole interface that users see: one short method per
+ * feature, each implemented in its own file.
+ */
 
 import type { CallPlace } from "../driver/call.ts";
 import { positionFrom } from "../driver/cursor.ts";
@@ -72,7 +75,7 @@ import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.t
 export class Checkpointer extends BaseCheckpointer {
   readonly #context: CheckpointContext;
   #capabilities: CheckpointerCapabilities;
-  /** What `#capabilities` was made from. */
+  /** The driver capabilities that `#capabilities` was computed from. */
   #logCapabilities: LogCapabilities;
 
   constructor(log: ThreadLog, options: CheckpointerOptions = {}) {
@@ -83,7 +86,10 @@ export class Checkpointer extends BaseCheckpointer {
     this.#capabilities = capabilitiesOf(this.#context.log, this.#context.access);
   }
 
-  /** What this storage can, as it is configured. A remote one is known for certain after `connect()` or any first use. */
+  /**
+   * What this storage can do as it is configured. For a remote one this is certain
+   * after `connect()` or the first use.
+   */
   get capabilities(): CheckpointerCapabilities {
     return this.#known();
   }
@@ -124,7 +130,7 @@ export class Checkpointer extends BaseCheckpointer {
     return checkpointId;
   }
 
-  /** Without a conditional append there is nothing to compare with: saying so beats pretending. */
+  /** Without a conditional append there is nothing to compare with. Saying so is better than pretending. */
   async #checkedExpectation(options: SaveOptions): Promise<SaveOptions> {
     const { expectedHead } = options;
     if (typeof expectedHead === "string" || expectedHead === null)
@@ -195,7 +201,7 @@ export class Checkpointer extends BaseCheckpointer {
     return summariseThreads(await findByMetadata(this.#context, key, value, options));
   }
 
-  /** The metadata the checkpoint was saved with; `undefined` when it is not there. */
+  /** The metadata that the checkpoint was saved with; `undefined` if it is not there. */
   override async getMetadata(
     threadId: string,
     ref?: string | CheckpointRef,
@@ -210,13 +216,13 @@ export class Checkpointer extends BaseCheckpointer {
     this.#assertOpen("vacuum");
     const options = optionsOf("vacuum", given, VACUUM);
     if (options.dryRun !== true) this.#context.assertMayWrite("vacuum");
-    // A dry run only looks, so that read access has it wherever threads can be listed.
+    // A dry run only looks, so read access allows it wherever threads can be listed.
     await this.#assertCan(this.#context.access === "read" ? "listThreads" : "vacuum", "vacuum()");
     assertVacuumOptions(options);
     return vacuumThreads(this.#context, options);
   }
 
-  /** Copies the whole history to a new thread. False when the source is not there. */
+  /** Copies the whole history to a new thread. False if the source is not there. */
   override async copyThread(source: string, target: string, given?: CopyOptions): Promise<boolean> {
     this.#assertMayWrite("copyThread");
     const openCalls = openCallsOf("copyThread", optionsOf("copyThread", given, COPY));
@@ -237,7 +243,7 @@ export class Checkpointer extends BaseCheckpointer {
     return this.#context.guard(place, () => forkThread(this.#context, source, target, { at: options.at, openCalls }));
   }
 
-  /** The checkpoints this thread was forked from, nearest first, as far as those threads still exist. */
+  /** The checkpoints that this thread was forked from, nearest first, as far as those threads still exist. */
   async lineage(threadId: string): Promise<readonly ForkPoint[]> {
     const place = this.#named("lineage", threadId, undefined);
     return this.#context.guard(place, () => lineageOf(this.#context, threadId));
@@ -262,13 +268,13 @@ export class Checkpointer extends BaseCheckpointer {
     return summariseThreads(await findThreads(this.#context, options));
   }
 
-  /** What a thread costs; `undefined` when it is not there. Reads no state. */
+  /** The size of a thread; `undefined` if it is not there. Reads no state. */
   async stats(threadId: string): Promise<ThreadStats | undefined> {
     const place = this.#named("stats", threadId, undefined);
     return this.#context.guard(place, () => threadStats(this.#context, threadId));
   }
 
-  /** Runs `work` as the thread's only writer; pass the lease to every `save` inside. */
+  /** Runs `work` as the thread's only writer. Pass the lease to every `save` inside. */
   override async withLease<T>(threadId: string, work: (lease: Lease) => Promise<T>, given?: LeaseOptions): Promise<T> {
     this.#assertMayWrite("withLease");
     this.#named("withLease", threadId, undefined);
@@ -278,13 +284,13 @@ export class Checkpointer extends BaseCheckpointer {
     return withLease(this.#context, threadId, work, options);
   }
 
-  /** Who holds the thread's lease; `undefined` where nobody does. */
+  /** Who holds the thread's lease; `undefined` if nobody does. */
   async leaseOf(threadId: string): Promise<LeaseInfo | undefined> {
     const place = this.#named("leaseOf", threadId, undefined);
     return this.#context.guard(place, () => currentLease(this.#context, threadId));
   }
 
-  /** Ends the lease of a holder that will not: its next save is refused. False where nobody holds it. */
+  /** Ends the lease of a holder that will not release it: its next save is refused. False if nobody holds it. */
   async breakLease(threadId: string, given?: BreakLeaseOptions): Promise<boolean> {
     this.#assertMayWrite("breakLease");
     const place = this.#named("breakLease", threadId, undefined);
@@ -293,7 +299,7 @@ export class Checkpointer extends BaseCheckpointer {
     return this.#context.guard(place, () => endLease(this.#context, threadId, options));
   }
 
-  /** Proves every record of the thread; `undefined` when it is not there. */
+  /** Verifies every record of the thread; `undefined` if it is not there. */
   async verify(threadId: string): Promise<ThreadVerdict | undefined> {
     const place = this.#named("verify", threadId, undefined);
     return this.#context.guard(place, () => verifyThread(this.#context, threadId));

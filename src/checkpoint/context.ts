@@ -16,7 +16,7 @@ import { StorageClock } from "./storage-clock.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
 export interface CheckpointerOptions {
-  /** The version of your own part of the state and how an older one is brought up to date. */
+  /** The version of your own part of the state, and how to migrate an older one. */
   readonly stateSchema?: StateSchema;
   readonly retry?: RetryPolicy;
   /** The clock that stamps records. @default Date.now */
@@ -26,12 +26,12 @@ export interface CheckpointerOptions {
    * `refuseSecrets`, or a function of your own. The state in memory stays as it is. @default nothing is redacted
    */
   readonly redact?: Redactor;
-  /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
+  /** The durability you rely on. A process warning tells if the storage, as it is configured, gives less. */
   readonly durability?: Durability;
   /**
    * `"read"` is for looking: nothing is created, migrated, indexed, locked or
-   * tidied up, a store that is not there is `NOT_FOUND`, and everything that would
-   * write is `PERMISSION_DENIED` before anything is sent. @default "write"
+   * cleaned up. A store that does not exist is `NOT_FOUND`, and every write is
+   * `PERMISSION_DENIED` before anything is sent. @default "write"
    */
   readonly access?: Access;
 }
@@ -43,7 +43,7 @@ export class CheckpointContext {
   readonly schema: StateSchema | undefined;
   readonly now: () => number;
   readonly redactor: Redactor | undefined;
-  /** Under which a state remembers who knows its place. */
+  /** The key under which a state remembers its place for this checkpointer. */
   readonly id: string = newId();
   readonly index: DeferredIndex = new DeferredIndex(this);
   readonly clock: StorageClock = new StorageClock(this);
@@ -57,7 +57,7 @@ export class CheckpointContext {
   constructor(log: ThreadLog, options: CheckpointerOptions) {
     assertDurability(options.durability);
     assertAccess(options.access);
-    // Every call that waits is one.
+    // Every waiting call adds a listener.
     setMaxListeners(0, this.#closing.signal);
     this.access = options.access ?? "write";
     this.log = this.access === "read" ? new ReadOnlyLog(log) : log;
@@ -78,17 +78,17 @@ export class CheckpointContext {
     return answer;
   }
 
-  /** Aborts when the checkpointer is closed: whatever waits is over then. */
+  /** Aborts when the checkpointer is closed, which ends everything that waits. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Ends what waits: pauses between attempts, watches, an indexing under way. */
+  /** Ends everything that waits: pauses between attempts, watches, indexing. */
   beginClosing(): void {
     this.#closing.abort(new StateError("CLOSED", "the checkpointer was closed meanwhile"));
   }
 
-  /** The first thing that is asked of whatever writes: with read access it reads nothing and waits for nothing. */
+  /** Called first by everything that writes: with read access nothing is read or waited for. */
   assertMayWrite(operation: string): void {
     if (this.access === "read") throw asStateError(this.log, { operation }, readOnlyAccess());
   }
@@ -97,7 +97,10 @@ export class CheckpointContext {
     return policyFor(this.#retry, this.#wasReached);
   }
 
-  /** Makes contact once, where the driver learns its capabilities that way. A failure is met again by the next caller. */
+  /**
+   * Makes contact once, for a driver that learns its capabilities that way. After
+   * a failure the next caller tries again.
+   */
   async connect(place: CallPlace): Promise<void> {
     if (this.log.connect === undefined) return;
     try {
@@ -113,7 +116,7 @@ export class CheckpointContext {
     warnOfWeaker(this.log, this.#wanted);
   }
 
-  /** Says where in any StateError that comes out of `work` without saying so itself. */
+  /** Adds the place to any StateError from `work` that does not name one. */
   async guard<T>(place: CallPlace, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -122,18 +125,18 @@ export class CheckpointContext {
     }
   }
 
-  /** As whom this checkpointer's leases are held. */
+  /** The owner name of this checkpointer's leases. */
   get holder(): LeaseHolder {
     this.#holder ??= thisProcess();
     return this.#holder;
   }
 
-  /** For tests that put several processes into one. */
+  /** For tests that simulate several processes in one. */
   set holder(holder: LeaseHolder) {
     this.#holder = holder;
   }
 
-  /** The storage's clock, which all holders of a lease share. */
+  /** The storage's clock, which all lease holders share. */
   storageNow(): Promise<number> {
     return this.call({ operation: "now" }, async (log) => (await log.now?.()) ?? this.now());
   }
@@ -148,15 +151,15 @@ export function openContext(owner: object, log: ThreadLog, options: Checkpointer
   return context;
 }
 
-/** The context of a checkpointer for something else that stands on its storage. */
+/** The context of a checkpointer, for another facet on the same storage. */
 export function shareContext(owner: object, context: CheckpointContext): CheckpointContext {
   contexts.set(owner, context);
   return context;
 }
 
 /**
- * What is inside a checkpointer, for those rooms of the package that put its log
- * to another use, such as the HTTP service. Not exported from the package: users
- * have no business behind the features. `undefined` for one without a log.
+ * The inside of a checkpointer, for other parts of the package that use its log,
+ * such as the HTTP service. Not exported from the package. `undefined` for a
+ * checkpointer without a log.
  */
 export const contextOf = (checkpointer: object): CheckpointContext | undefined => contexts.get(checkpointer);

@@ -10,10 +10,10 @@ import { targetExists } from "./target-exists.ts";
 import type { AppendOutcome, LogRecord } from "./thread-log.ts";
 
 /**
- * Makes `target` of the records of another thread's checkpoint, oldest first, for
- * a state that does not fit into one. All but the last are steps: until the last
- * is there the thread has no checkpoint, so it appears whole or not at all. What
- * an attempt that broke off left behind is taken away by the next one.
+ * Builds `target` from the records of another thread's checkpoint, oldest first,
+ * for a state that does not fit into one record. All but the last are steps:
+ * until the last one is written the thread has no checkpoint, so it appears whole
+ * or not at all. The next attempt removes what an interrupted one left behind.
  */
 export async function copyChain(
   context: CheckpointContext,
@@ -52,7 +52,7 @@ export async function copyChain(
   return checkpointId;
 }
 
-/** What the new thread's state is, where it is not quite that of the records. */
+/** The new thread's state, if it differs from that of the records. */
 export interface ChangedState {
   readonly before: PlannedFrom;
   readonly after: StateFields;
@@ -66,7 +66,7 @@ interface Place {
   readonly named: string | undefined;
 }
 
-/** One more record, which turns the state of the copied ones into the changed one. */
+/** One more record, which turns the copied state into the changed one. */
 function changed(
   context: CheckpointContext,
   records: readonly LogRecord[],
@@ -101,7 +101,7 @@ function changed(
 
 function copied(context: CheckpointContext, record: LogRecord, { seq, base, forkedFrom, named }: Place): LogRecord {
   const { format: _, bodyBytes: _bytes, thread: _thread, freshMessages, ...header } = openRecord(record);
-  // The base brings in all that it holds: there is nothing before it in the new thread.
+  // Everything in the base is new, because nothing comes before it in the new thread.
   const isFirst = seq === base;
   const kept = isFirst || freshMessages === undefined ? {} : { freshMessages };
   const messages = newMessagesOf(record, isFirst);

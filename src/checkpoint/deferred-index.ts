@@ -2,13 +2,13 @@ import { Warnings } from "../driver/warnings.ts";
 import type { CheckpointContext } from "./context.ts";
 import { catchUpIndex } from "./searching.ts";
 
-/** Large batches: each becomes one segment of the index, and segments that are merged later leave free pages behind. */
+/** Large batches: each becomes one segment of the index, and merging segments later leaves free pages behind. */
 export const APPENDS_PER_INDEXING = 256;
 
 /**
- * Keeps the backlog short of an index that a driver brings up to date after the
- * appends and not in them (`ThreadLog.catchUp`). There is one for each log,
- * whoever appends: a checkpointer, and the service that stands on it.
+ * Keeps the backlog of an index short that a driver updates after appends instead
+ * of within them (`ThreadLog.catchUp`). There is one for each log, whoever
+ * appends: a checkpointer or the service on top of it.
  */
 export class DeferredIndex {
   readonly #context: CheckpointContext;
@@ -19,7 +19,10 @@ export class DeferredIndex {
     this.#context = context;
   }
 
-  /** To be called after every append that may have brought words. A failure to index harms no append; the next search meets it and reports it. */
+  /**
+   * Call this after every append that may have added words. A failed indexing does
+   * not affect the append; the next search meets and reports it.
+   */
   appended(): void {
     const { log } = this.#context;
     if (log.catchUp === undefined || ++this.#unindexed < APPENDS_PER_INDEXING) return;
@@ -27,7 +30,7 @@ export class DeferredIndex {
     this.#indexing = this.#indexing.then(() => this.#catchUp()).catch(() => undefined);
   }
 
-  /** When nothing is being indexed any more. Closing ends what is under way after its next batch. */
+  /** Resolves when no indexing is under way. Closing stops it after its next batch. */
   settled(): Promise<void> {
     return this.#indexing;
   }

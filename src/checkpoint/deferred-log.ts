@@ -13,24 +13,24 @@ import type {
   ThreadTail,
 } from "./thread-log.ts";
 
-/** What a driver may have or lack. Features above a log ask for it before the driver is there. */
+/** The optional methods of a driver. Features above the log ask for them before the driver is loaded. */
 const OPTIONAL = ["connect", "search", "catchUp", "queryMetadata", "subscribe", "now", "declined"] as const;
 
 export type OptionalOperation = (typeof OPTIONAL)[number];
 
-/** A driver as it is known before its code is loaded. */
+/** What is known of a driver before its code is loaded. */
 export interface DriverFacts {
   readonly name: string;
-  /** Which optional operations it has as soon as it is constructed. A driver that learns more by `connect` adds it then. */
+  /** The optional operations it has once it is constructed. `connect` may add others. */
   readonly offers: readonly OptionalOperation[];
-  /** As the driver itself says until it made contact. */
+  /** The capabilities that the driver states until it has made contact. */
   readonly capabilities: LogCapabilities;
 }
 
 /**
- * A driver whose code is imported when it is first used, so that a program that
- * names a backend's factory, or only could, does not load its driver. Options
- * are checked before: constructing the driver must not be what finds a mistake.
+ * A driver whose code is imported on first use, so that a program that merely
+ * names a backend does not load its driver. Options are checked earlier: a
+ * mistake must show before the driver is constructed.
  */
 export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog {
   readonly name: string;
@@ -45,11 +45,14 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
   readonly #loading: OpenOnce<Log>;
   readonly #lease: { release(): Promise<void> } | undefined;
   #loaded: Log | undefined;
-  /** The same once what it offers is known here: its capabilities and its operations change in one step. */
+  /** The same log once its offer is known: capabilities and operations change in one step. */
   #known: Log | undefined;
   #isClosed = false;
 
-  /** `lease` keeps a connection open that the driver may share with others, also while it is not loaded. It ends with `close`. */
+  /**
+   * `lease` keeps open a connection that the driver may share with others, even
+   * before the driver is loaded. It ends with `close`.
+   */
   constructor(facts: DriverFacts, load: () => Promise<Log>, lease?: { release(): Promise<void> }) {
     this.name = facts.name;
     this.#lease = lease;
@@ -67,7 +70,7 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
     return this.#known?.capabilities ?? this.#facts.capabilities;
   }
 
-  /** Nothing was sent before the driver was there, so nothing can have come back in an error. */
+  /** Nothing was sent before the driver was loaded, so no error can contain a secret. */
   get secrets(): readonly string[] {
     return this.#loaded?.secrets ?? [];
   }
@@ -120,7 +123,7 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
     return this.#loaded?.classify(error);
   }
 
-  /** A driver that was never used is not loaded for it. */
+  /** Closing does not load a driver that was never used. */
   async close(): Promise<void> {
     this.#isClosed = true;
     try {
@@ -130,21 +133,21 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
     }
   }
 
-  /** Without a turn of the event loop once the driver is there. */
+  /** Synchronous once the driver is loaded. */
   #ask<T>(call: (log: Log) => Promise<T>): Promise<T> {
     return this.#loaded === undefined ? this.#loading.get().then(call) : call(this.#loaded);
   }
 
   async #load(load: () => Promise<Log>): Promise<Log> {
     const driver = await load();
-    // Whoever asks after `close` hears it from the driver.
+    // After `close`, the driver itself refuses the call.
     if (this.#isClosed) await driver.close();
     this.#loaded = driver;
     if (driver.connect === undefined) this.#known = driver;
     return driver;
   }
 
-  /** Has exactly these optional operations from now on. */
+  /** From now on it has exactly these optional operations. */
   #offer(offered: readonly OptionalOperation[]): void {
     const operations: Required<Pick<ThreadLog, OptionalOperation>> = {
       connect: () => this.#ask((log) => this.#connect(log)),
@@ -154,7 +157,7 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
         this.#ask(async (log) => (await log.queryMetadata?.(...given)) ?? { items: [], cursor: undefined }),
       subscribe: (threadId, onChange) => this.#subscribe(threadId, onChange),
       now: () => this.#ask(async (log) => (await log.now?.()) ?? Number.NaN),
-      // Before the driver was there, the storage was asked for nothing.
+      // Before the driver was loaded, nothing was asked of the storage.
       declined: (error) => this.#loaded === undefined || this.#loaded.declined?.(error) === true,
     };
     for (const name of OPTIONAL) delete this[name];
@@ -174,10 +177,10 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
     const begin = (log: Log): void => {
       if (isOver) return;
       stop = log.subscribe?.(threadId, onChange);
-      // What changed while the driver was being loaded was not seen.
+      // Changes made while the driver was loading were not seen.
       onChange();
     };
-    // A failure to load is met by the next operation, which says where.
+    // The next operation meets a failure to load, and says where.
     this.#loading.get().then(begin, () => undefined);
     return () => {
       isOver = true;

@@ -13,26 +13,29 @@ import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog, ThreadTai
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 /**
- * Taking checkpoints out of the middle or off the end of a log. A checkpoint
- * whose successor builds on it cannot just go: the successor is first written
- * anew so that it builds on what remains. Both happen in one append, so that a
- * reader sees the history before or after, never between.
+ * Removes checkpoints from the middle or the end of a log. A checkpoint that its
+ * successor builds on cannot simply go: the successor is first rewritten to build
+ * on what remains. Both happen in one append, so that a reader sees the history
+ * before or after, never in between.
  */
 
 export type Edits = Pick<AppendRequest, "replace" | "drop" | "dropBelow">;
 
-/** A change of records that are in the log, which can be appended behind any tail as long as they are what they were. */
+/** A change of existing records. It can be appended behind any tail as long as those records are unchanged. */
 export interface EditPlan {
   readonly edits: Edits;
   /** The records that the plan was made from. */
   readonly restsOn: readonly LogEntry[];
-  /** Where the newest checkpoint goes: that one, and the one that is the newest then. */
+  /** Where the newest checkpoint is removed: its entry, and the one that becomes the newest. */
   readonly head?: { readonly before: LogEntry; readonly after: LogEntry };
-  /** Content goes that states in memory may still hold: they must be loaded again before they are saved. */
+  /** Content is removed that states in memory may still hold; they must be loaded again before they are saved. */
   readonly erases?: true;
 }
 
-/** Deletes a whole thread; with `ifTail`, only while that is its tail. A failure says whether it may be gone all the same. */
+/**
+ * Deletes a whole thread; with `ifTail`, only while that is its tail. A failure
+ * says whether the thread may be gone all the same.
+ */
 export async function removeThread(
   context: CheckpointContext,
   place: CallPlace & { readonly threadId: string },
@@ -51,10 +54,10 @@ export async function removeThread(
   }
 }
 
-/** A plan is made anew when its records were changed: by another edit, which is rare. */
+/** A plan is remade when another edit changed its records, which is rare. */
 export const MOST_PLANS = 20;
 
-/** Deletes one checkpoint. The one before it becomes the head if it was the newest. */
+/** Deletes one checkpoint. If it was the newest, the one before it becomes the head. */
 export async function deleteCheckpoint(
   context: CheckpointContext,
   threadId: string,
@@ -80,7 +83,7 @@ export async function deleteCheckpoint(
   }
 }
 
-/** What an append must do so that the checkpoint `entry` is gone, and what was built on it is not. */
+/** What an append must do to remove the checkpoint `entry` but nothing that was built on it. */
 export async function planRemovalOf(
   context: CheckpointContext,
   threadId: string,
@@ -107,10 +110,10 @@ function cannotBeRemoved(context: CheckpointContext, threadId: string, entry: Lo
 }
 
 /**
- * The record that comes after the `removed` ones, on the way to the checkpoint
- * `entry`: with the same state, but building on `older` or on nothing, and with
- * their messages counted as its own where it still holds them: they would not be
- * found by a search otherwise. Without `removed`, it is that checkpoint itself.
+ * The record after the `removed` ones, on the way to the checkpoint `entry`: with
+ * the same state, but building on `older` or on nothing. If it still holds the
+ * messages of the removed records, they count as its own, because a search would
+ * not find them otherwise. Without `removed`, it is that checkpoint itself.
  */
 export async function rebuiltOn(
   context: CheckpointContext,
@@ -148,7 +151,7 @@ export async function rebuiltOn(
 const successorOf = (removed: LogEntry | undefined, { records }: LogChain): number | undefined =>
   removed && records.find((record) => record.seq > removed.seq && isContent(record))?.seq;
 
-/** A base. `removed` is given where checkpoints before it stay, whose messages are not its own. */
+/** A base. `removed` is given if earlier checkpoints stay, whose messages are not its own. */
 async function planAlone(
   context: CheckpointContext,
   threadId: string,
@@ -161,7 +164,7 @@ async function planAlone(
   return countingAsNew(planned, fields, [...brought, ...newMessagesOf(record)]);
 }
 
-/** What these records brought into the thread. The last of them is a checkpoint, which builds on the others. */
+/** The messages that these records added to the thread. The last record is a checkpoint that builds on the others. */
 export async function messagesBroughtBy(
   context: CheckpointContext,
   threadId: string,
@@ -208,15 +211,15 @@ export async function* entries(
   }
 }
 
-/** Whether these were planned for a thread that has grown beyond this tail: an append there would be refused. */
+/** Whether the plan was made for a thread that grew beyond this tail, where an append would be refused. */
 export const isOvertaken = ({ replace = [], drop = [], dropBelow = 0 }: Edits, tail: number): boolean =>
   dropBelow > tail + 1 || drop.some((seq) => seq > tail) || replace.some(({ seq }) => seq > tail);
 
 /**
- * Writes an edit behind the tail. An edit of old records does not depend on what
- * is added behind them, so a race that was lost costs another append and not
- * another plan: a writer that never stops delays it and cannot keep it from
- * happening. False when the plan no longer fits.
+ * Appends an edit behind the tail. An edit of old records does not depend on what
+ * is added behind them, so a lost race costs another append and not another plan:
+ * a writer that never stops delays it but cannot prevent it. Returns false if the
+ * plan no longer fits.
  */
 export async function appendEdit(
   context: CheckpointContext,
@@ -226,7 +229,7 @@ export async function appendEdit(
 ): Promise<boolean> {
   let current: ThreadTail | undefined = tail;
   if (plan.restsOn.some(({ seq }) => seq > tail.entry.seq)) {
-    // Records that came after the tail was read have a part in the plan.
+    // The plan involves records that came after the tail was read.
     current = await context.call({ operation: "delete", threadId }, (log) => log.tail(threadId));
     if (current?.generation !== tail.generation) return false;
     if (!(await stillFits(context, threadId, { planned: tail, current }, plan))) return false;
@@ -266,9 +269,9 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPla
 const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
 
 /**
- * Whether the records of a plan are what they were. The tail tells where nobody
- * has edited the thread since, without another call in which yet another save
- * would come first; else the records do, whose headers hold their checksums.
+ * Whether the records of a plan are unchanged. If nobody edited the thread since,
+ * the tail says so without another call, during which yet another save could
+ * land. Otherwise the records say so, since their headers contain checksums.
  */
 async function stillFits(
   context: CheckpointContext,

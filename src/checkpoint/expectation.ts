@@ -2,11 +2,14 @@ import type { Position } from "./position.ts";
 import { openHeader, type ThreadFacts } from "./record.ts";
 import type { LogEntry } from "./thread-log.ts";
 
-/** What a writer holds to be the newest checkpoint, and the tail it builds on. Where there is none, there must be no thread. */
+/**
+ * What a writer believes to be the newest checkpoint, and the tail it builds on.
+ * Without one, the thread must not exist.
+ */
 export interface Expectation {
   readonly generation: string;
   readonly tail: number;
-  /** 0 when there is no checkpoint yet. */
+  /** 0 if there is no checkpoint yet. */
   readonly head: number;
   readonly headId: string | null;
   readonly thread: ThreadFacts | undefined;

@@ -120,13 +120,13 @@ interface ThreadQuery {
   readonly cursor: string | undefined;
 }
 
-/** The most threads that are asked for at once where few of them pass a test. */
+/** The most threads to ask for at once when few of them match. */
 const LARGEST_PAGE = 1000;
 
 /**
- * Fills a page with threads that pass `test`, in ever larger steps where few do.
- * A cursor points behind a whole page of the driver's: where one of those holds
- * more than is wanted, it is read again only as far as needed.
+ * Fills a page with threads that pass `test`, in growing steps if few do. A
+ * cursor always points behind a whole page of the driver; if such a page contains
+ * more matches than are wanted, it is read again only as far as needed.
  */
 async function gather(
   context: CheckpointContext,
@@ -138,7 +138,7 @@ async function gather(
   for (let size = limit; items.length < limit; ) {
     const query = { prefix, limit: size, ...(cursor !== undefined && { cursor }) };
     const found = await readPage(context, query, items.length > 0);
-    // What was found is handed out first; the failure comes with the next page.
+    // The matches found so far are returned first; the failure comes with the next page.
     if (found === undefined) return { items, cursor };
     const wanted = limit - items.length;
     const matches = found.items.filter(test);
@@ -169,8 +169,8 @@ async function readPage(
 
 /**
  * Every thread, page by page. A thread that the driver cannot even list comes
- * last, as an error: it is noted, since all the others were met by then. An
- * error before any thread was met is the storage's own.
+ * last, as an error, and is recorded as a warning because all the others were
+ * listed by then. An error before any thread is the storage's own.
  */
 export async function* everyThread(
   context: CheckpointContext,

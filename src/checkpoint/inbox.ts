@@ -7,29 +7,29 @@ import type { Interrupt } from "../state/state-fields.ts";
 import type { BaseCheckpointer, FindOptions } from "./base-checkpointer.ts";
 import { loadState } from "./loaded-state.ts";
 
-/** `limit` counts threads, each of which may have several items. */
+/** `limit` counts threads; each may have several items. */
 export type InboxOptions = FindOptions;
 
-/** Something that a thread waits for and that only a person can bring. */
+/** Something that a thread waits for and only a person can provide. */
 export interface InboxItem {
   readonly threadId: string;
-  /** "in-doubt": a call that was begun, and nobody knows whether it took effect. `settleCall` says how it ended. */
+  /** "in-doubt": a call was started and nobody knows whether it took effect. `settleCall` records how it ended. */
   readonly kind: "question" | "approval" | "in-doubt";
-  /** For `agent.resume`; not for a call in doubt. */
+  /** For `agent.resume`; absent for a call in doubt. */
   readonly interruptId?: string;
   readonly toolCallId: string;
   readonly toolName: string;
   readonly arguments: unknown;
   readonly question: string;
-  /** Of the answer, where the tool gave one. */
+  /** The schema of the answer, if the tool gave one. */
   readonly schema?: Readonly<Record<string, unknown>>;
-  /** Look this up where the effect would be. */
+  /** The key to look up where the effect would have happened. */
   readonly idempotencyKey?: string;
   readonly since?: Date;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the states of the threads that wait, and of no others. A thread that cannot be read is a warning. */
+/** Reads the states of waiting threads only. A thread that cannot be read becomes a warning. */
 export async function readInbox(checkpointer: BaseCheckpointer, options: InboxOptions): Promise<Page<InboxItem>> {
   const { threadPrefix = "", ...place } = options;
   const threads = await checkpointer.listWithMetadata({
@@ -47,7 +47,7 @@ export async function readInbox(checkpointer: BaseCheckpointer, options: InboxOp
 
 const MOST_WARNINGS = 20;
 
-/** A call that is under way is not in doubt yet: that is for whoever runs the thread next to find out. */
+/** A call that is under way is not in doubt yet; whoever runs the thread next finds out. */
 function itemsOf(threadId: string, state: AgentState): readonly InboxItem[] {
   const items: InboxItem[] = [];
   const { metadata } = state;

@@ -1,9 +1,9 @@
 import type { ThreadLog } from "./thread-log.ts";
 
-/** What a log may have or lack. */
+/** The optional methods of a log. */
 export type OptionalMethod = "connect" | "search" | "catchUp" | "queryMetadata" | "subscribe" | "now" | "declined";
 
-/** The property of a layer that has this method, made of the one below, whenever the log below has it. */
+/** The property of a layer for this method, built from the one below whenever the log below has it. */
 export const layeredMethod = <Name extends OptionalMethod>(
   inner: ThreadLog,
   name: Name,

@@ -4,22 +4,22 @@ import { hostname } from "node:os";
 import { threadId as workerId } from "node:worker_threads";
 
 /**
- * Which process holds a lease. It is recorded with the lease, so that one that
- * was left behind by a dead process of the same machine holds nobody up. Where
- * nobody can tell, the lease's time decides.
+ * Which process holds a lease. It is recorded with the lease, so that a lease
+ * left behind by a dead process on the same machine blocks nobody. If nobody can
+ * tell, the lease's time decides.
  */
 export interface LeaseHolder {
   /** For people. */
   readonly name: string;
   /** For processes of the same machine. */
   readonly mark: string;
-  /** True only where the holder is known to be dead, or to have ended what it held the lease for. */
+  /** True only if the holder is known to be dead, or to have finished what it held the lease for. */
   isGone(mark: string, leaseId: string): boolean;
 }
 
 const LIVE = Symbol.for("holdfast.liveLeases");
 
-/** The leases that runs of this process hold at the moment, whichever copy of the package they use; each with its end. */
+/** The leases that runs of this process currently hold, each with its end, across all loaded copies of the package. */
 export function liveLeases(): Map<string, Promise<void>> {
   const place = globalThis as { [LIVE]?: Map<string, Promise<void>> };
   place[LIVE] ??= new Map();
@@ -31,7 +31,10 @@ interface ProcessStat {
   readonly startedAt: string;
 }
 
-/** From /proc: the state and the start of a process. The name, which may hold anything, is in parentheses before them. */
+/**
+ * From /proc: the state and start time of a process. The name, which may contain
+ * anything, is in parentheses before them.
+ */
 function statOf(pid: number | "self"): ProcessStat | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -43,7 +46,7 @@ function statOf(pid: number | "self"): ProcessStat | undefined {
   }
 }
 
-/** One boot of one machine, and one space of process numbers on it: a container has its own. */
+/** One boot of one machine and one pid namespace on it: a container has its own. */
 function machineId(): string | undefined {
   try {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -54,7 +57,10 @@ function machineId(): string | undefined {
   }
 }
 
-/** The mark is `machine/pid/start/worker`; where the system does not tell the first three, a random name stands for all of them. */
+/**
+ * The mark is `machine/pid/start/worker`. Where the system does not reveal the
+ * first three, a random name replaces them all.
+ */
 export function thisProcess(): LeaseHolder {
   const machine = machineId();
   const own = statOf("self");
@@ -80,7 +86,7 @@ function isDead(mark: string): boolean {
   try {
     process.kill(number, 0);
   } catch (error) {
-    // Whoever may not be signalled is there.
+    // A process that we may not signal exists.
     if ((error as { code?: unknown }).code === "ESRCH") return true;
   }
   const stat = statOf(number);

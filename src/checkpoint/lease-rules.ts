@@ -3,10 +3,10 @@ import type { CheckpointContext } from "./context.ts";
 import type { LeaseState, ThreadFacts } from "./record.ts";
 
 /**
- * The right to write one thread for a while. The lease lies in the log itself:
- * taking it, renewing it and every write move the tail, so a holder that was
- * stopped past its time and wakes up builds on a tail that is gone. The store
- * refuses it; no clock has to be trusted for that, only for how soon another may take over.
+ * The right to write one thread for a while. The lease is part of the log: taking
+ * it, renewing it and every write move the tail. A holder that was stopped past
+ * its time and wakes up builds on an old tail, and the store refuses it. No clock
+ * has to be trusted for that; clocks only decide how soon another may take over.
  */
 export interface Lease {
   readonly id: string;
@@ -15,27 +15,27 @@ export interface Lease {
   /** The fencing token: grows with every new holder. */
   readonly epoch: number;
   readonly ttlMs: number;
-  /** Aborts when the lease was lost. */
+  /** Aborts when the lease is lost. */
   readonly signal: AbortSignal;
   /** How far the storage's clock is ahead of this machine's. */
   readonly clockOffsetMs: number;
   /** For a lease that rides on saves: the process that holds it. */
   readonly holder?: string;
-  /** The next write with it takes it, if it is free then. */
+  /** The next write with it acquires it, if it is free then. */
   readonly taking?: boolean;
-  /** The next write with it gives it back. */
+  /** The next write with it releases it. */
   readonly ends?: boolean;
 }
 
-/** A thread as a writer knows it: which one of its name, and what its tail says. */
+/** A thread as a writer knows it: its generation, and what its tail says. */
 export interface KnownThread {
   readonly generation: string;
   readonly thread: ThreadFacts | undefined;
 }
 
 /**
- * The lease that lies in a thread. One that was taken in another thread came
- * here with a copy of its records: it holds nobody here, only its epoch counts on.
+ * The lease of a thread. A lease that was taken in another thread came here with
+ * a copy of its records: it binds nobody here, and only its epoch counts on.
  */
 export function leaseIn(known: KnownThread | undefined): LeaseState | undefined {
   const lease = known?.thread?.lease;
@@ -43,7 +43,7 @@ export function leaseIn(known: KnownThread | undefined): LeaseState | undefined 
   return { ...lease, expiresAt: 0 };
 }
 
-/** Why a write must not go ahead, or `undefined`. `held` is the lease the writer has, or takes with this write. */
+/** Why a write must not go ahead, or `undefined`. `held` is the lease that the writer has, or takes with this write. */
 export async function leaseFault(
   context: CheckpointContext,
   known: KnownThread | undefined,
@@ -61,14 +61,14 @@ export async function leaseFault(
   return leasedTo(current);
 }
 
-/** For how long a lease still holds others off, by the storage's clock; a holder that is known to be dead holds off nobody. */
+/** How long a lease still excludes others, by the storage's clock. A holder known to be dead excludes nobody. */
 export async function timeLeft(context: CheckpointContext, current: LeaseState): Promise<number> {
   const { expiresAt } = current;
   if (expiresAt <= 0 || ownedByDead(context, current)) return 0;
   return expiresAt - (await context.storageNow());
 }
 
-/** Of the same machine, or of this process and over. */
+/** Dead on the same machine, or finished in this process. */
 export const ownedByDead = ({ holder: self }: CheckpointContext, { id, holder }: LeaseState): boolean =>
   holder !== undefined && self.isGone(holder, id);
 
@@ -78,7 +78,7 @@ export function leasedTo({ owner, expiresAt, holder }: LeaseState): string {
   return `a run of an agent holds it (${owner}, until ${until} unless the run goes on); wait for the run to end`;
 }
 
-/** What a write leaves in the log: the holder's own writes renew the lease, others only keep its epoch in mind. */
+/** What a write leaves in the log: the holder's own writes renew the lease, others only keep its epoch. */
 export function leaseAfterWrite(
   context: CheckpointContext,
   known: KnownThread,

@@ -12,16 +12,19 @@ import type { AppendRequest, ThreadTail } from "./thread-log.ts";
 export type { Lease } from "./lease-rules.ts";
 
 export interface LeaseOptions {
-  /** Shown to whoever is refused. @default a random name */
+  /** Shown to others who are refused. @default a random name */
   readonly owner?: string;
-  /** How long after the holder's last sign of life another may take over; a hundred years at most, also for `Infinity`. @default 30000 */
+  /**
+   * How long after the holder's last sign of life another may take over; at most a
+   * hundred years, also for `Infinity`. @default 30000
+   */
   readonly ttlMs?: number;
   /** How long to wait for another holder before giving up. @default 0 */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Runs `work` while holding the thread's lease; renews it, and gives it back in the end. */
+/** Runs `work` while holding the thread's lease; renews it, and releases it at the end. */
 export async function withLease<T>(
   context: CheckpointContext,
   threadId: string,
@@ -36,7 +39,7 @@ export async function withLease<T>(
   } finally {
     renewal.stop();
     await renewal.idle();
-    // What the work returned must not be lost over this: a lease that is not given back ends by itself.
+    // A failure here must not lose the result of the work: an unreleased lease ends by itself.
     await release(context, lease).catch(() => undefined);
   }
 }
@@ -80,7 +83,7 @@ interface Terms extends Required<Omit<LeaseOptions, "signal">> {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Refuses terms that make no sense, before anybody relies on them. */
+/** Refuses nonsensical terms before anybody relies on them. */
 export const assertLeaseOptions = (options: LeaseOptions): void => void checkedTerms(options);
 
 function checkedTerms({ owner = newId(), ttlMs = 30_000, waitMs = 0, signal }: LeaseOptions): Terms {
@@ -97,7 +100,7 @@ function checkedTerms({ owner = newId(), ttlMs = 30_000, waitMs = 0, signal }: L
   return { owner, ttlMs: Math.min(ttlMs, LONGEST_TTL_MS), waitMs, signal };
 }
 
-/** The longest that a timer can wait: one that is asked for more fires at once, and again, and again. */
+/** The longest delay of a timer. A longer one fires at once, again and again. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 function keepRenewed(
@@ -114,7 +117,7 @@ function keepRenewed(
     () => {
       running ??= renew()
         .catch(() => {
-          // The storage did not answer. The lease may yet be good; if it is not, the next write is refused.
+          // The storage did not answer. The lease may still be valid; if not, the next write is refused.
         })
         .finally(() => {
           running = undefined;
@@ -126,7 +129,7 @@ function keepRenewed(
   return { stop: () => clearInterval(timer), idle: async () => running };
 }
 
-/** Gives the lease back. A thread that never got a checkpoint goes with it. */
+/** Releases the lease. A thread that never got a checkpoint is removed with it. */
 async function release(context: CheckpointContext, lease: Lease): Promise<void> {
   const tail = await readTail(context, lease.threadId);
   if (tail !== undefined && tail.entry.head === 0 && holds(tail, lease)) {
@@ -138,7 +141,7 @@ async function release(context: CheckpointContext, lease: Lease): Promise<void> 
   await rewrite(context, lease, (generation) => ({ ...leaseState(context, lease, generation), expiresAt: 0 }));
 }
 
-/** Replaces the lease in the log while it is still this one. False when it no longer is. */
+/** Replaces the lease in the log while it is still this one. Returns false if it no longer is. */
 async function rewrite(
   context: CheckpointContext,
   lease: Lease,
@@ -156,7 +159,7 @@ async function rewrite(
 
 type LeaseOutcome = { readonly appended: true } | { readonly appended: false; readonly tail: ThreadTail | undefined };
 
-/** A refusal brings the tail that is there instead, so that another attempt needs no other call. */
+/** A refusal brings the current tail, so that the next attempt needs no extra call. */
 async function appendLease(
   context: CheckpointContext,
   threadId: string,
@@ -184,18 +187,18 @@ async function appendLease(
 /** The lease that a thread is under, as anybody may see it. */
 export interface LeaseInfo {
   readonly owner: string;
-  /** Grows with every new holder: what `breakLease` is told, so that it breaks this holding and no later one. */
+  /** Grows with every new holder. Passed to `breakLease`, so that it breaks this holding and no later one. */
   readonly epoch: number;
   /** By the storage's clock. */
   readonly expiresAt: Date;
 }
 
 export interface BreakLeaseOptions {
-  /** Only while this is the holding; a later one is `CONFLICT`. @default whoever holds it */
+  /** Break only this holding; a later one is `CONFLICT`. @default whoever holds it */
   readonly ifEpoch?: number;
 }
 
-/** Who may write the thread at the moment; `undefined` where nobody holds it. */
+/** Who may write the thread at the moment; `undefined` if nobody holds it. */
 export async function currentLease(context: CheckpointContext, threadId: string): Promise<LeaseInfo | undefined> {
   const current = leaseOf(await readTail(context, threadId));
   if (current === undefined || current.expiresAt <= (await context.storageNow())) return undefined;
@@ -204,8 +207,8 @@ export async function currentLease(context: CheckpointContext, threadId: string)
 }
 
 /**
- * Ends a lease that somebody else holds. The log says so, and it is the log that
- * refuses the holder's next write; so this needs nobody's consent and no clock.
+ * Ends a lease that somebody else holds. The log records it and refuses the
+ * holder's next write, so this needs neither consent nor a clock.
  */
 export async function endLease(
   context: CheckpointContext,

@@ -1,7 +1,7 @@
 import { AgentState } from "../state/agent-state.ts";
 import type { BaseCheckpointer, CheckpointRef } from "./base-checkpointer.ts";
 
-/** What a checkpointer loads, once it is known to be a state: a backend of somebody's own may hand out what it stored instead. */
+/** Checks that a loaded value is a state: a custom backend may return whatever it stored. */
 export async function loadState(
   checkpointer: BaseCheckpointer,
   threadId: string,

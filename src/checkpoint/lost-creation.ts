@@ -11,7 +11,7 @@ import type { AppendRequest } from "./thread-log.ts";
  * be told apart must be told right away, and what cannot is for the caller to say.
  */
 
-/** One look, without retries: the caller waits for the error that came before it. */
+/** One look, without retries: the caller is waiting for the error that came before. */
 export async function creationSeen(
   { log }: CheckpointContext,
   threadId: string,
@@ -25,7 +25,7 @@ export async function creationSeen(
   }
 }
 
-/** Refuses to repeat the making of a thread that may have been deleted since. The next save counts as a new one. */
+/** Refuses to repeat the creation of a thread that may have been deleted since. The next save counts as a new one. */
 export async function assertNotDeleted(
   context: CheckpointContext,
   state: AgentState,

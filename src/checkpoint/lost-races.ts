@@ -1,13 +1,13 @@
 import { StateError } from "../errors.ts";
 import type { CheckpointContext } from "./context.ts";
 
-/** Each lost race is a record that somebody else wrote. So many in a row are a writer that leaves no room. */
+/** Each lost race is a record that somebody else wrote. This many in a row mean a writer that leaves no room. */
 const MOST_RACES = 1000;
 
-/** Nobody waits longer for room than this: on a slow storage, a thousand races would be minutes. */
+/** The longest wait for room: on a slow storage, a thousand races would take minutes. */
 const LONGEST_RACE_MS = 5_000;
 
-/** Counts the races that one call lost against other writers, so that no loop goes on for ever. */
+/** Counts the races that one call lost against other writers, so that no loop runs for ever. */
 export class LostRaces {
   readonly #context: CheckpointContext;
   readonly #operation: string;
@@ -22,7 +22,7 @@ export class LostRaces {
     this.#left = most;
   }
 
-  /** Throws when there were too many, or when they took too long. */
+  /** Throws if there were too many, or if they took too long. */
   lost(): void {
     this.#left--;
     if (this.#left > 0 && performance.now() < this.#end) return;

@@ -2,8 +2,8 @@ import { StateError } from "../errors.ts";
 import { decodeText, encodeText, encodeValue } from "../state/codec.ts";
 
 /**
- * Metadata as JSON whose keys are the caller's own, so that a storage can look
- * at them: each value is encoded by itself, and the object around them is not.
+ * Metadata as JSON with the caller's own keys, so that a storage can query them:
+ * each value is encoded by itself, the object around them is not.
  */
 export function encodeMetadata(metadata: unknown): string {
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) {
@@ -20,6 +20,6 @@ export function decodeMetadata(text: string, name: string): Readonly<Record<stri
   return decodeText(`{"$":"object","v":${text}}`, name) as Readonly<Record<string, unknown>>;
 }
 
-/** Whether metadata has this very value under this key. */
+/** Whether metadata has exactly this value under this key. */
 export const hasMember = (metadata: Readonly<Record<string, unknown>>, key: string, valueJson: string): boolean =>
   Object.hasOwn(metadata, key) && encodeText(metadata[key], "value") === valueJson;

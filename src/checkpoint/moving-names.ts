@@ -5,16 +5,16 @@ import { countingAsNew, type PlannedBody } from "./plan-record.ts";
 import type { Position } from "./position.ts";
 import { stepsOf, withoutName } from "./steps.ts";
 
-/** An append that takes a name over: its record, and what it does to the checkpoint that had the name. */
+/** An append that takes over a name: its record, and what happens to the checkpoint that had the name. */
 export interface NamedPlan {
   readonly planned: PlannedBody;
   readonly edits: Edits;
 }
 
 /**
- * Frees a name for the record that is about to be appended. What other records
- * build on only loses its name, so that a save under a name that moves on costs
- * what is new; what nothing builds on any more is taken out.
+ * Frees a name for the record that is about to be appended. A record that others
+ * build on only loses its name, so saving repeatedly under one name costs only
+ * what is new. A record that nothing builds on any more is removed.
  */
 export async function freeName(
   context: CheckpointContext,
@@ -41,11 +41,12 @@ export async function freeName(
   const gone = [...(await stepsOf(context, threadId, entry, older)), entry];
   const edits = { drop: gone.map(({ seq }) => seq) };
   if (planned.freshMessages === undefined) return { planned, edits };
-  // A base that takes the place of what brought its messages in: they are now its own, or no search would find them.
+  // A base that replaces the record which brought its messages: they count as its own now, or no
+  // search would find them.
   const brought = await messagesBroughtBy(context, threadId, gone);
   return { planned: countingAsNew(planned, fields, [...brought, ...planned.newMessages]), edits };
 }
 
 const replacing = (step: Awaited<ReturnType<typeof withoutName>>): Edits =>
-  // Gone meanwhile: then the tail has moved, and the append is refused.
+  // Gone in the meantime: then the tail has moved, and the append is refused.
   step === undefined ? {} : { replace: [step] };

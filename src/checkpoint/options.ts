@@ -16,7 +16,7 @@ import type { InboxOptions } from "./inbox.ts";
 import type { BreakLeaseOptions, LeaseOptions } from "./lease.ts";
 import type { WatchOptions } from "./watching.ts";
 
-/** A checkpoint id by itself is the option it usually is, `load(id, "c1")`, and so is the id in a summary, `load(id, summary)`. */
+/** A bare checkpoint id stands for the option, `load(id, "c1")`, and so does a summary, `load(id, summary)`. */
 export function refOf(method: string, given: string | CheckpointRef | undefined): CheckpointRef {
   if (typeof given === "string") return { checkpointId: given };
   return isPlainObject(given) && typeof given?.checkpointId === "string"
@@ -24,7 +24,7 @@ export function refOf(method: string, given: string | CheckpointRef | undefined)
     : optionsOf<CheckpointRef>(method, given, REF);
 }
 
-/** So is a number, where a page is asked for: `listCheckpoints(id, 10)`. */
+/** A bare number stands for the limit of a page: `listCheckpoints(id, 10)`. */
 export const pageOptionsOf = (method: string, given: number | PageOptions | undefined): PageOptions =>
   typeof given === "number" ? { limit: given } : optionsOf<PageOptions>(method, given, PAGE);
 

@@ -7,20 +7,20 @@ import type { StateFields } from "../state/state-fields.ts";
 import type { ChainSize } from "./record.ts";
 import type { LogCapabilities, ThreadLog } from "./thread-log.ts";
 
-/** The payload of a checkpoint record, and what it means for the chain. */
+/** The payload of a checkpoint record, and its effect on the chain. */
 export interface PlannedBody {
   readonly kind: "base" | "delta";
   readonly body: Uint8Array;
-  /** What this record brings into the thread: each message is indexed once in its life. */
+  /** The messages that this record adds to the thread: each message is indexed once in its life. */
   readonly newMessages: readonly Message[];
-  /** Positions of those messages among the ones the body holds, where they are not all of them. */
+  /** The positions of those messages in the body, unless they are all of them. */
   readonly freshMessages?: readonly number[];
   readonly chain: ChainSize;
-  /** The bytes that lie in it: who changes them in place later is found out. */
+  /** The byte arrays in it, so that later changes in place are detected. */
   readonly bytes: readonly Uint8Array[];
 }
 
-/** What the storage takes and likes. */
+/** The limits and preferences of the storage. */
 export type Room = Pick<LogCapabilities, "maxRecordBytes" | "maxChainRecords">;
 
 export interface PlannedFrom {
@@ -28,7 +28,7 @@ export interface PlannedFrom {
   readonly chain: ChainSize;
 }
 
-/** Below this, garbage in a chain is not worth a new base: unless it lies in very many records. */
+/** Garbage below this size is not worth a new base, unless it is spread over very many records. */
 const SLACK_BYTES = 64 * 1024;
 const MANY_RECORDS = 64;
 
@@ -41,9 +41,9 @@ const MANY_RECORDS = 64;
  * - the storage reads records one by one and there are too many of them, and
  *   as much was added since the last base as that base was large.
  *
- * The last two cost a base only after as many new bytes, so that the sum of all
- * that is ever written stays proportional to what was added. A base that would
- * not fit into one record is never needed: the chain goes on instead.
+ * The last two write a base only after as many new bytes, so the total of all
+ * writes stays proportional to what was added. A base that would not fit into one
+ * record is never required: the chain goes on instead.
  */
 export function planBody(after: StateFields, before: PlannedFrom | undefined, room: Room): PlannedBody {
   if (before === undefined) return planBase(after, after.messages);
@@ -53,14 +53,14 @@ export function planBody(after: StateFields, before: PlannedFrom | undefined, ro
   const base = mayFit(after, room) ? rebased(before.fields, after) : undefined;
   if (base !== undefined && fits(base, room)) return base;
   const instead = planned ?? planDelta(deltaBetween(before.fields, after), before, after);
-  // Counted from here on, so that only as many new bytes again are a reason to try once more.
+  // Counted from here, so that only as many new bytes again are a reason to try once more.
   return { ...instead, chain: { ...instead.chain, baseBytes: instead.chain.bytes } };
 }
 
 export const fits = ({ body }: Pick<PlannedBody, "body">, { maxRecordBytes }: Room): boolean =>
   body.byteLength <= maxRecordBytes;
 
-/** False where a base cannot fit, which is known without writing one. */
+/** False if a base cannot fit, which is known without encoding one. */
 export const mayFit = (fields: StateFields, { maxRecordBytes }: Room): boolean =>
   leastBytesOf(fields) <= maxRecordBytes;
 
@@ -76,7 +76,7 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, af
   const bytes: Uint8Array[] = [];
   const body = encodeBody("delta", delta, after, bytes);
   const added = addedItems(delta, "messages") as readonly Message[];
-  // What was appended is new; only a list that was rewritten may hold again what it held before.
+  // Appended items are new. Only a rewritten list may contain again what it held before.
   const fresh = delta.lists?.["messages"] === undefined ? [...added.keys()] : freshIn(added, fields);
   const chain = {
     records: before.records + 1,
@@ -89,7 +89,7 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, af
   return fresh.length < added.length ? { ...planned, freshMessages: fresh } : planned;
 }
 
-/** What takes the place of something older: the chain grows by it, the state does not. */
+/** The part that replaces something older: the chain grows by it, the state does not. */
 function overwrittenBytes({ append: _, ...rest }: StateDelta): number {
   return Object.keys(rest).length === 0 ? 0 : encodeOwned(rest, "state").length;
 }
@@ -110,28 +110,28 @@ function encodeBody(
   return Buffer.from(encodeOwned({ [kind]: value }, "state", state, bytes), "utf8");
 }
 
-/** What an index holds of these messages. */
+/** The words of these messages for an index. */
 export const wordsOf = (messages: readonly Message[]): string | undefined => searchableText(messages) || undefined;
 
-/** The same, for a backend that indexes while it appends; the others do not make a save pay for it. */
+/** The same, for a backend that indexes within the append; for the others a save does not pay for it. */
 export const wordsToAppend = (log: ThreadLog, messages: readonly Message[]): string | undefined =>
   log.search === undefined || log.catchUp !== undefined ? undefined : wordsOf(messages);
 
-/** A base that counts as new only the messages that were not there before: found by identity. */
+/** A base that counts only the messages as new that were not there before, compared by identity. */
 function rebased(before: StateFields, after: StateFields): PlannedBody {
   const freshMessages = freshIn(after.messages, before);
   const newMessages = freshMessages.flatMap((index) => after.messages[index] ?? []);
   return { ...planBase(after, newMessages), freshMessages };
 }
 
-/** Positions of the messages that the state before did not hold. */
+/** The positions of the messages that the previous state did not contain. */
 function freshIn(messages: readonly Message[], before: StateFields): readonly number[] {
   if (messages.length === 0) return [];
   const old = new Set(before.messages);
   return [...messages.keys()].filter((index) => !old.has(messages[index] as Message));
 }
 
-/** The same base, counting as new those of its messages that are in `fresh`, found by value and from the end. */
+/** The same base, with only those messages counted as new that are in `fresh`, compared by value from the end. */
 export function countingAsNew(base: PlannedBody, fields: StateFields, fresh: readonly Message[]): PlannedBody {
   const wanted = new Map<string, number>();
   for (const message of fresh) {

@@ -11,7 +11,7 @@ import type { LogChain, LogRecord } from "./thread-log.ts";
 /** Where a state stands in the log of one thread, as far as its holder knows. */
 export interface Position {
   readonly generation: string;
-  /** The last record seen: what the next append expects. */
+  /** The last record seen, which the next append expects as the tail. */
   readonly tail: number;
   /** The state's own checkpoint. */
   readonly seq: number;
@@ -19,14 +19,14 @@ export interface Position {
   readonly writeId: string;
   readonly base: number;
   readonly chain: ChainSize;
-  /** What the record holds: other fields than the state's own where a load brought them up to a newer schema. */
+  /** The fields in the record. They differ from the state's own if a load migrated them to a newer schema. */
   readonly stored: StateFields;
-  /** Of the state's own fields. */
+  /** The byte arrays in the state's own fields. */
   readonly schema: number;
   readonly bytes: SealedBytes;
   /** As of the tail. */
   readonly thread: ThreadFacts | undefined;
-  /** The record itself, where it is small and the next save is likely to need it. */
+  /** The record itself, if it is small and the next save is likely to need it. */
   readonly record?: LogRecord;
 }
 
@@ -40,8 +40,8 @@ export const positionOf = (context: CheckpointContext, state: AgentState, thread
   originOf(context, state, threadId)?.position;
 
 /**
- * A state that came by another checkpointer may stand in the same store: the
- * thread's generation, which is random, tells. Asked only where that may be so.
+ * A state that came from another checkpointer may be in the same store; the
+ * thread's random generation tells. Asked only if that is possible.
  */
 export async function adoptPosition(context: CheckpointContext, state: AgentState, threadId: string): Promise<void> {
   const known = findOrigins(state, threadId);
@@ -61,13 +61,13 @@ export function rememberPosition(
   rememberOrigin(state, threadId, context.id, { fields: state.fields, generation, position });
 }
 
-/** The state at `seq`, brought up to the program's schema, and remembering where it came from. */
+/** The state at `seq`, migrated to the program's schema, which remembers where it came from. */
 export function stateAt(context: CheckpointContext, threadId: string, chain: LogChain, seq: number): AgentState {
   const { record, header, fields, bytes } = rebuild(chain, seq);
   const state = AgentState.fromFields(migrateFields(fields, header.schema, context.schema));
   rememberPosition(context, state, threadId, {
     generation: chain.generation,
-    // A state of the past claims no more than it knows: its save must meet whatever came after it.
+    // A past state claims no more than it knows: its save must meet whatever came after it.
     tail: seq === chain.tail.head ? chain.tail.seq : seq,
     seq,
     writeId: record.writeId,
@@ -82,7 +82,7 @@ export function stateAt(context: CheckpointContext, threadId: string, chain: Log
   return state;
 }
 
-/** A record that is kept in memory is the stored one only while nothing came after it: an edit may have replaced it. */
+/** A record kept in memory equals the stored one only while nothing came after it: an edit may have replaced it. */
 export function asOf(position: Position | undefined, tail: number): Position | undefined {
   if (position === undefined || position.seq === tail) return position;
   const { record: _, ...rest } = position;

@@ -161,7 +161,7 @@ describe("a PrefixLog", () => {
   });
 
   test.each(["p".repeat(65), "\u0000/", "\ud800", 5, undefined])(
-    "refuses a prefix that is none: %j",
+    "refuses an invalid prefix: %j",
     async (prefix) => {
       expect(await failureOf(() => new PrefixLog(new MemoryLog(), prefix as string))).toMatchObject({
         code: "INVALID_ARGUMENT",

@@ -16,21 +16,21 @@ import type {
   ThreadTail,
 } from "./thread-log.ts";
 
-/** As many as any log is asked for at once. */
+/** The most that any log is asked for at once. */
 const MOST_HITS = 10_000;
 
 /**
- * A part of another log, as a log of its own: inside, every thread's id lies
- * behind a prefix. Ids that do not begin with it do not exist here, and whatever
- * is done here touches nothing else. Two views share nothing unless one of their
- * prefixes begins with the other; a service that keeps tenants apart ends each
- * with a slash, which no tenant's name holds.
+ * A part of another log as a log of its own: below, every thread's id has a
+ * prefix. Ids without the prefix do not exist here, and nothing done here touches
+ * them. Two views are disjoint unless one prefix begins with the other; a service
+ * that keeps tenants apart ends each prefix with a slash, which no tenant's name
+ * contains.
  *
- * This is the pattern of every layer. It is a `ThreadLog` and passes the suite of
- * drivers, it has exactly the optional methods of the log below, and it states
- * its own limits in its capabilities. What it was given stays open when it is
- * closed. Where the log below has `connect` and several views stand on it,
- * whoever made them sees to it that two are not connecting at once.
+ * This is the pattern for every layer. It is a `ThreadLog` and passes the driver
+ * suite, it has exactly the optional methods of the log below, and it states its
+ * own limits in its capabilities. Closing it leaves the log below open. If the
+ * log below has `connect` and several views share it, their maker ensures that
+ * two do not connect at once.
  */
 export class PrefixLog implements ThreadLog {
   readonly name: string;
@@ -124,7 +124,7 @@ export class PrefixLog implements ThreadLog {
     return this.#page(await this.#opened().listThreads(this.#within(options)));
   }
 
-  /** Of the whole log below: its files are not parted. */
+  /** For the whole log below: its files are not divided. */
   async scrub(): Promise<ScrubReport> {
     return (await this.#opened().scrub?.()) ?? NOT_SCRUBBED;
   }
@@ -138,7 +138,7 @@ export class PrefixLog implements ThreadLog {
     for (const stop of [...this.#subscriptions]) stop();
   }
 
-  /** A log may learn by `connect` which methods it has, so each is looked up whenever it is asked for. */
+  /** `connect` may add methods to a log, so each is looked up when it is used. */
   #optionalMethods(): Readonly<Record<OptionalMethod, PropertyDescriptor>> {
     const inner = this.#inner;
     return {
@@ -150,7 +150,7 @@ export class PrefixLog implements ThreadLog {
         this.#opened();
         return this.#best(options.limit, (limit) => search(words, { ...this.#within(options), limit }));
       }),
-      // The index is one for the whole log below, so this reaches records of threads that are not seen here.
+      // The log below has one index, so this also indexes threads that are not visible here.
       catchUp: layeredMethod(inner, "catchUp", (catchUp) => async (wordsOf, signal) => {
         this.#opened();
         await catchUp(wordsOf, signal);
@@ -171,7 +171,7 @@ export class PrefixLog implements ThreadLog {
     };
   }
 
-  /** Asks for more where hits that are not handed out took the places of others. */
+  /** Asks for more if hits that are not returned took the places of others. */
   async #best(limit: number, find: (limit: number) => Promise<readonly SearchHit[]>): Promise<readonly SearchHit[]> {
     for (let asked = limit; ; asked = Math.min(2 * asked, MOST_HITS)) {
       const hits = await find(asked);
@@ -197,13 +197,13 @@ export class PrefixLog implements ThreadLog {
     return { items: this.#known(items), cursor };
   }
 
-  /** The same with the ids as they are here. A thread whose id is the prefix itself lies in front of the view, not in it. */
+  /** The same hits with the ids as they are here. A thread whose id equals the prefix is outside the view. */
   #known<Item extends { readonly threadId: string }>(items: readonly Item[]): readonly Item[] {
     const named = this.#prefix === "" ? items : items.map((item) => ({ ...item, threadId: this.#outside(item) }));
     return named.filter(({ threadId }) => threadId !== "");
   }
 
-  /** What the log below finds outside the prefix it was given is not handed out: better no answer than somebody else's. */
+  /** Never returns what the log below finds outside its prefix: no answer is better than somebody else's. */
   #outside({ threadId }: { readonly threadId: string }): string {
     if (threadId.startsWith(this.#prefix)) return threadId.slice(this.#prefix.length);
     throw new StateError("CORRUPT", "the storage answered with a thread that was not asked for");

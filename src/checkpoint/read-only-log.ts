@@ -13,15 +13,15 @@ import type {
 } from "./thread-log.ts";
 
 /**
- * A log that can be read and not changed: what `access: "read"` puts before every
- * driver. A write is refused here, before the driver hears of it. What a driver
- * does to its storage when it is opened is the driver's own part, because no
+ * A log that can be read but not changed, which `access: "read"` puts in front of
+ * every driver. A write is refused here, before the driver hears of it. What a
+ * driver does to its storage while opening is the driver's own duty, because no
  * layer sees that.
  *
- * There is no `catchUp`, because indexing writes. An index that is brought up to
- * date that way may lack the newest records, so there is no `search` either then,
- * and threads are scanned: slower, and complete. An index that is kept within
- * `append` is used.
+ * It has no `catchUp`, because indexing writes. An index that is updated that way
+ * may lack the newest records, so `search` is missing too and threads are scanned
+ * instead: slower, but complete. An index that is maintained within `append` is
+ * used.
  */
 export class ReadOnlyLog implements ThreadLog {
   readonly name: string;
@@ -98,7 +98,7 @@ export class ReadOnlyLog implements ThreadLog {
     return this.#inner.classify(error);
   }
 
-  /** Unlike a view of a part, this stands for the whole log and takes it along. */
+  /** Unlike a view of a part, this owns the whole log and closes it. */
   close(): Promise<void> {
     return this.#inner.close();
   }

@@ -5,8 +5,8 @@ import type { Standing } from "../state/standing.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /**
- * What a record's header says. The header is small JSON that a driver keeps
- * without looking at it; listing a history reads headers and no bodies.
+ * A record's header: small JSON that a driver stores without looking at it.
+ * Listing a history reads headers and no bodies.
  */
 export interface RecordHeader {
   readonly format: number;
@@ -14,53 +14,53 @@ export interface RecordHeader {
   readonly kind: "base" | "delta" | "edit" | "lease";
   /** Milliseconds since 1970, for people and retention. Never for order: that is `seq`. */
   readonly createdAt: number;
-  /** The position whose state a delta changes; a gap in the chain shows here. 0 for a base. */
+  /** The position whose state a delta changes; it reveals a gap in the chain. 0 for a base. */
   readonly buildsOn: number;
   /** The version of the user's own schema. */
   readonly schema: number;
   readonly messageCount: number;
   readonly bodyBytes: number;
-  /** What a load of this checkpoint reads, and how much of that the state still is. */
+  /** What loading this checkpoint reads, and how much of that is still part of the state. */
   readonly chain: ChainSize;
-  /** Which of the messages in the body are new to the thread, by their position in it. Absent means all. */
+  /** Which messages in the body are new to the thread, by position. Absent means all. */
   readonly freshMessages?: readonly number[];
-  /** What the state waits for, so that a listing can tell without reading it. Absent where it waits for nothing. */
+  /** What the state waits for, so that a listing need not read it. Absent if it waits for nothing. */
   readonly standing?: Standing;
-  /** Of the records of a graph's thread. */
+  /** Only in records of a graph's thread. */
   readonly graph?: GraphFacts;
-  /** What is true of the thread and not of one record: every record hands it on, so that the tail knows. */
+  /** Facts about the thread rather than one record. Every record repeats them, so that the tail knows. */
   readonly thread?: ThreadFacts;
 }
 
-/** What a saver needs to know of a record without reading it. Short names, because every record pays for them. */
+/** What a saver must know of a record without reading it. Short names, because every record pays for them. */
 export interface GraphFacts {
-  /** The parent of the checkpoint that this record puts. */
+  /** The parent of the checkpoint in this record. */
   readonly parent?: string;
-  /** The namespace and the id, where they are too long to be read off the record's name. */
+  /** The namespace and the id, if they are too long to be part of the record's name. */
   readonly ns?: string;
   readonly id?: string;
-  /** The greatest checkpoint id that was ever named in the thread. Left out where it is this record's. */
+  /** The greatest checkpoint id ever used in the thread. Omitted if it is this record's. */
   readonly greatest?: string;
-  /** How many bytes since the base brought something new. */
+  /** How many bytes since the base are new content. */
   readonly fresh?: number;
 }
 
 export interface ThreadFacts {
-  /** Left out for the threads of agents. */
+  /** Omitted for the threads of agents. */
   readonly kind?: "graph";
-  /** The thread lives elsewhere now: nothing is saved here any more. */
+  /** The thread has moved to another store: nothing is saved here any more. */
   readonly moved?: MovedMark;
   /** The checkpoint of another thread that this thread was forked from. */
   readonly forkedFrom?: ForkPoint;
-  /** How often records of the thread were replaced or taken out: whoever plans that sees whether another was faster. */
+  /** How often records of the thread were replaced or removed. A planned edit sees by it whether another was faster. */
   readonly edits?: number;
-  /** How often somebody's words were erased from the thread: a state that was loaded before still holds them, and is not saved. */
+  /** How often personal data was erased from the thread. A state loaded before still contains it and is not saved. */
   readonly erasures?: number;
   readonly lease?: LeaseState;
 }
 
 export interface MovedMark {
-  /** Where to: the URL of the store, without its secrets. */
+  /** The URL of the new store, without its secrets. */
   readonly to: string;
   readonly at: number;
 }
@@ -74,43 +74,46 @@ export interface ChainSize {
   readonly records: number;
   readonly bytes: number;
   readonly liveBytes: number;
-  /** Of the base itself. */
+  /** The bytes of the base itself. */
   readonly baseBytes: number;
 }
 
 export interface LeaseState {
-  /** Made at random for each holding: two holders of the same name are still two. */
+  /** Random for each holding: two holders with the same name are still told apart. */
   readonly id: string;
   readonly owner: string;
   /** Grows by one with every new holder: the fencing token. */
   readonly epoch: number;
   readonly expiresAt: number;
-  /** Of the thread it was taken in: in a copy of that thread it holds nobody. */
+  /** The generation of the thread it was taken in; in a copy of that thread it binds nobody. */
   readonly generation?: string;
-  /** For the lease of an agent's run: which process that is, so that others on its machine see when it is dead. */
+  /** For the lease of an agent's run: its process, so that others on the same machine see when it is dead. */
   readonly holder?: string;
 }
 
 const EMPTY_CHAIN: ChainSize = { records: 0, bytes: 0, liveBytes: 0, baseBytes: 0 };
 
-/** The body of records that carry none. Not empty: some storage systems cannot tell an empty value from a missing one. */
+/**
+ * The body of records without content. Not empty: some storage systems cannot tell
+ * an empty value from a missing one.
+ */
 const NO_BODY: Uint8Array = Buffer.from("{}");
 
-/** What the writer of a record says; the rest of its header follows from the record. */
+/** What the writer of a record supplies; the rest of its header follows from the record. */
 export type RecordFields = Omit<RecordHeader, "format" | "bodyBytes">;
 
 interface RecordParts extends Omit<LogRecord, "header"> {
   readonly fields: RecordFields;
 }
 
-/** A header as it is stored: short, because every record pays for it. What is usual is left out. */
+/** A header as it is stored: short, because every record pays for it. Defaults are left out. */
 interface StoredHeader {
   readonly format: number;
   readonly kind: RecordHeader["kind"];
   readonly createdAt: number;
-  /** Left out where it is the position just before. */
+  /** Omitted if it is the position just before. */
   readonly buildsOn?: number;
-  /** Left out where it is 0. */
+  /** Omitted if it is 0. */
   readonly schema?: number;
   readonly messages: number;
   readonly bytes: number;
@@ -120,11 +123,11 @@ interface StoredHeader {
   readonly standing?: Standing;
   readonly graph?: GraphFacts;
   readonly thread?: ThreadFacts;
-  /** The last field, so that what it covers is the text before it. */
+  /** The last field, because it covers the text before it. */
   readonly sum?: string;
 }
 
-/** A record whose header holds the checksum of everything else in it. */
+/** A record whose header contains the checksum of everything else in it. */
 export function sealRecord({ fields, ...parts }: RecordParts): LogRecord {
   const { kind, createdAt, buildsOn, schema, chain, freshMessages, standing, graph, thread } = fields;
   const header: StoredHeader = {
@@ -153,7 +156,7 @@ const SUM_LENGTH = 16;
 /** What a record of this kind at this position builds on unless it says otherwise. */
 const usualStep = (kind: RecordHeader["kind"], seq: number): number => (kind === "delta" ? seq - 1 : 0);
 
-/** A record that is no checkpoint: it moves the tail and leaves the state alone. */
+/** A record that is not a checkpoint: it moves the tail and leaves the state alone. */
 export function sealMark(
   kind: "edit" | "lease",
   parts: Pick<LogRecord, "seq" | "writeId" | "base" | "head">,
@@ -165,17 +168,17 @@ export function sealMark(
   return sealRecord({ ...parts, ...none, fields: { ...fields, ...(thread !== undefined && { thread }) } });
 }
 
-/** The header of an entry, once its format is known to be one of ours. Does not need the body, so cannot check the sum. */
+/** The header of an entry, after its format was recognised. Without the body it cannot verify the checksum. */
 export const openHeader = (entry: LogEntry): RecordHeader => unfold(entry, parseHeader(entry));
 
-/** The header of a record whose bytes are proven to be the ones that were written. */
+/** The header of a record, after its bytes were verified. */
 export function openRecord(record: LogRecord): RecordHeader {
   const header = openHeader(record);
   assertProven(record);
   return header;
 }
 
-/** Compares a record with its checksum, without parsing anything. Its format is known to be one of ours. */
+/** Compares a record with its checksum without parsing it. Its format must have been recognised before. */
 export function assertProven(record: LogRecord): void {
   const { header, body, seq, checkpointId } = record;
   const covered = header.slice(0, -(SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length));

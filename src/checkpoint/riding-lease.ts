@@ -21,11 +21,11 @@ import { openHeader, sealMark, type ThreadFacts } from "./record.ts";
 import type { AppendRequest } from "./thread-log.ts";
 
 /**
- * A lease that costs no call of its own: the save that a run begins with takes
- * it, each later save renews it, the last one gives it back. Only where there is
- * nothing to save does it write a mark: to take up what another run left behind,
- * as a sign of life during a long call, and at the end of a run that changed
- * nothing more. One run at a time uses it, and one write after the other.
+ * A lease without calls of its own: the first save of a run takes it, each later
+ * save renews it, the last one releases it. It writes a mark only when there is
+ * nothing to save: to take over what another run left behind, as a sign of life
+ * during a long call, and at the end of a run that changed nothing more. One run
+ * at a time uses it, with one write after another.
  */
 export class RidingLease {
   readonly id: string = newId();
@@ -36,7 +36,7 @@ export class RidingLease {
   readonly #never = new AbortController();
   #epoch = 0;
   #isHeld = false;
-  /** Where its last mark lies: the next one takes its place. */
+  /** The position of its last mark, which the next mark replaces. */
   #mark = 0;
   #ended: () => void = () => undefined;
 
@@ -62,7 +62,7 @@ export class RidingLease {
     return this.#epoch > 0;
   }
 
-  /** For one save: with it the lease is taken, renewed or, as the last, given back. */
+  /** For one save, which takes the lease, renews it or, as the last, releases it. */
   terms(ends: boolean): Lease {
     const { clock, now, holder } = this.#context;
     return {
@@ -79,7 +79,7 @@ export class RidingLease {
     };
   }
 
-  /** To be told of every save that was made with it. */
+  /** Call this after every save that was made with it. */
   saved(state: AgentState): void {
     this.#note(positionOf(this.#context, state, this.#threadId)?.thread);
   }
@@ -91,7 +91,10 @@ export class RidingLease {
     this.#epoch = lease.epoch;
   }
 
-  /** Writes it without a checkpoint. `state` is the newest that is stored. Throws `CONFLICT` where another has the thread. */
+  /**
+   * Writes the lease without a checkpoint. `state` is the newest stored one.
+   * Throws `CONFLICT` if another holds the thread.
+   */
   async mark(state: AgentState, ends: boolean): Promise<void> {
     const [context, threadId] = [this.#context, this.#threadId];
     const position = positionOf(context, state, threadId);
@@ -126,7 +129,7 @@ export class RidingLease {
     return { generation, expected: tail, record, ...(tail > 0 && tail === this.#mark && { drop: [tail] }) };
   }
 
-  /** The run is over, whether or not the lease could be given back: in this process nobody has to wait for it any more. */
+  /** The run is over, even if the lease could not be released: nobody in this process has to wait for it any more. */
   end(): void {
     liveLeases().delete(this.id);
     this.#ended();
@@ -137,19 +140,19 @@ interface Tail extends Pick<Position, "generation" | "tail" | "base" | "thread">
   readonly head: number;
 }
 
-/** Somebody else who holds a thread at the moment. */
+/** Another holder of a thread. */
 export interface CurrentHolder {
   readonly leaseId: string;
   readonly owner: string;
   readonly until: Date;
   /** For how long, by the storage's clock, unless it is renewed. */
   readonly leftMs: number;
-  /** Resolves when its run has ended, for one of this process. */
+  /** Resolves when its run has ended, if that run is in this process. */
   readonly ended: Promise<void> | undefined;
   readonly conflict: StateError;
 }
 
-/** Who holds the thread as of the state that was loaded from it. */
+/** Who held the thread when this state was loaded. */
 export const holderAt = (
   context: CheckpointContext,
   state: AgentState | undefined,

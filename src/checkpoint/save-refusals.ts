@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import type { CheckpointContext } from "./context.ts";
 
-/** What is new in the state fits into no record of this storage. */
+/** The new part of the state fits into no record of this storage. */
 export function tooLarge({ log }: CheckpointContext, threadId: string, size: string): StateError {
   const { maxRecordBytes } = log.capabilities;
   const found = `what is new in thread ${JSON.stringify(threadId)} is ${size} bytes`;

@@ -45,9 +45,9 @@ type Refusal = AppendOutcome & { readonly appended: false };
 
 /**
  * One save. It expects a head, makes a record that builds on it, and appends
- * that. Refused, it looks at what is there instead: its own record, from an
- * attempt whose answer was lost; the head it expected, with something behind it;
- * or another head, which is a conflict.
+ * that. If it is refused, it looks at what is there instead: its own record from
+ * an attempt whose answer was lost; the expected head with other records behind
+ * it; or another head, which is a conflict.
  */
 class Saving {
   readonly #context: CheckpointContext;
@@ -80,7 +80,7 @@ class Saving {
   }
 
   async #appliedBefore(): Promise<string | undefined> {
-    // What is written depends on what the storage takes, which some drivers know only after contact.
+    // The record depends on what the storage takes, which some drivers know only after contact.
     await this.#context.connect({ operation: "save", threadId: this.#threadId });
     await adoptPosition(this.#context, this.#state, this.#threadId);
     const known = [this.#context, this.#state, this.#threadId, this.#attempt] as const;
@@ -125,7 +125,7 @@ class Saving {
     return head;
   }
 
-  /** A lease that was seen may have ended since, so it is looked at again before it refuses anybody. */
+  /** A lease that was seen may have ended since, so it is read again before it refuses a save. */
   async #heedLease(expected: Expectation | undefined): Promise<Expectation | undefined> {
     const { lease } = this.#options;
     if ((await leaseFault(this.#context, expected, lease)) === undefined) return expected;
@@ -139,8 +139,8 @@ class Saving {
 
   /**
    * After a refusal. Records that are not checkpoints (a deletion of old ones, a
-   * lease) may have been added while the head is still the one that was expected:
-   * then nothing moved on, and the save goes behind them.
+   * lease) may have been added while the head is still the expected one. Then
+   * nothing moved on, and the save goes behind them.
    */
   #reconsider(expected: Expectation | undefined, { tail, generation }: Refusal): Expectation | undefined {
     if (tail !== undefined) assertAgents(tail);
@@ -191,7 +191,7 @@ class Saving {
       generation,
       expected: seq - 1,
       record,
-      // Names that others moved meanwhile are not ours to move: the append is refused, and tells why.
+      // Names that others moved in the meantime are not ours to move: the append is refused and says why.
       ...(isOvertaken(edits, seq - 1) ? {} : edits),
       ...(ttlSeconds !== undefined && { ttlMs: Math.min(ttlSeconds * 1000, LONGEST_TTL_MS) }),
     };
@@ -200,8 +200,9 @@ class Saving {
   }
 
   /**
-   * A new thread is named after its first write, so that a retry of that write finds its own thread; but a write id
-   * of the caller's may come again after the thread was deleted, and a generation must not.
+   * A new thread is named after its first write, so that a retry of that write
+   * finds its own thread. But a caller's write id may be used again after the
+   * thread was deleted, and a generation must not be.
    */
   #generationAfter(expected: Expectation | undefined): string {
     return expected?.generation ?? (this.#options.writeId === undefined ? this.#attempt.writeId : newId());
@@ -216,7 +217,7 @@ class Saving {
       kind: planned.kind,
       createdAt: this.#context.now(),
       buildsOn: builtOn?.seq ?? 0,
-      // A program that knows no schema hands on the version of what it adds to.
+      // A program without a schema passes on the version of what it adds to.
       schema: this.#context.schema?.version ?? this.#position?.schema ?? 0,
       messageCount: this.#state.messages.length,
       chain: planned.chain,

@@ -15,7 +15,7 @@ import { summariseThread } from "./summary.ts";
 import { isGraphs } from "./thread-kind.ts";
 import type { LogRecord, SearchHit } from "./thread-log.ts";
 
-/** More than anybody searches for; each of them costs an index a lookup. */
+/** More than anybody searches for. Each one costs an index a lookup. */
 const MOST_WORDS = 1000;
 const LONGEST_QUERY = 65_536;
 
@@ -24,7 +24,7 @@ interface SearchRange {
   readonly prefix: string;
 }
 
-/** Checkpoints that brought in messages with all of the query's words; each word may be the beginning of one. */
+/** Checkpoints that added messages with all of the query's words; each may be the beginning of a word. */
 export async function searchThreads(
   context: CheckpointContext,
   query: string,
@@ -62,13 +62,13 @@ async function searchIndex(
   return context.call({ operation: "search" }, async (log) => (await log.search?.(words, within)) ?? []);
 }
 
-/** Indexes what was saved since the last time, where the backend leaves that for later. */
+/** Indexes what was saved since the last time, for a backend that defers it. */
 export const catchUpIndex = (context: CheckpointContext, warnings: Warnings): Promise<void> =>
   context.call({ operation: "search" }, async (log) =>
     log.catchUp?.((record) => wordsIn(record, undefined, warnings), context.closing),
   );
 
-/** Whoever loads a record that cannot be read hears of it; it must not keep everything else from being found. */
+/** Loading an unreadable record reports it. It must not keep everything else from being found. */
 function wordsIn(record: LogRecord, threadId: string | undefined, warnings: Warnings): string | undefined {
   try {
     if (!isContent(record)) return undefined;
@@ -79,7 +79,7 @@ function wordsIn(record: LogRecord, threadId: string | undefined, warnings: Warn
   }
 }
 
-/** Reads every thread. For backends without an index, where that is the only truthful answer. */
+/** Reads every thread, for backends without an index. */
 async function scan(
   context: CheckpointContext,
   words: readonly string[],
@@ -124,7 +124,7 @@ async function* scanThread(
   }
 }
 
-/** How often the words occur for the length of the text; 0 unless all of them do. */
+/** How often the words occur relative to the length of the text; 0 unless all of them do. */
 function scoreOf(text: string, words: readonly string[]): number {
   const found = text.split(" ");
   const counts = words.map((word) => found.filter((candidate) => candidate.startsWith(word)).length);

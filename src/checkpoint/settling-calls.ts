@@ -9,7 +9,7 @@ import { loadState } from "./loaded-state.ts";
 
 /** How a call in doubt ended, as a person found out. */
 export interface CallSettlement {
-  /** "done": it took effect. "not-done": it did not, and will not any more. */
+  /** "done": it took effect. "not-done": it did not, and will not. */
   readonly outcome: "done" | "not-done";
   /** Who says so; kept with the call. */
   readonly by: string;
@@ -21,7 +21,7 @@ export interface CallSettlement {
 
 const SETTLEMENT: OptionKinds<CallSettlement> = { outcome: "string", by: "string", reason: "string", result: "string" };
 
-/** One save on condition: whoever runs the thread meanwhile is not overwritten, and a lease is heeded. */
+/** One conditional save: a run of the thread is not overwritten, and its lease is respected. */
 export async function settleCall(
   checkpointer: BaseCheckpointer,
   threadId: string,
@@ -62,7 +62,10 @@ function assertSettlement(settlement: CallSettlement): void {
   }
 }
 
-/** The ledger and the conversation, together: what the model was told of the doubt is replaced by what is known now. */
+/**
+ * Changes the ledger and the conversation together: what the model was told about
+ * the doubt is replaced by what is known now.
+ */
 function settled(
   state: AgentState,
   execution: ToolExecution,

@@ -4,7 +4,7 @@ import { entries } from "./editing.ts";
 import { openHeader } from "./record.ts";
 import type { LogEntry } from "./thread-log.ts";
 
-/** What a thread costs, from its headers alone. */
+/** The size of a thread, from its headers alone. */
 export async function threadStats(context: CheckpointContext, threadId: string): Promise<ThreadStats | undefined> {
   let [checkpoints, bytes] = [0, 0];
   let newest: LogEntry | undefined;
@@ -29,7 +29,7 @@ export async function threadStats(context: CheckpointContext, threadId: string):
   };
 }
 
-/** What a checkpoint added to the one before it: its own record, and the steps that it builds on. */
+/** What a checkpoint added to the one before it: its own record and the steps it builds on. */
 function bytesBetween(older: LogEntry | undefined, entry: LogEntry): number {
   const { kind, buildsOn, bodyBytes, chain } = openHeader(entry);
   if (kind === "base" || buildsOn === older?.seq) return bodyBytes;

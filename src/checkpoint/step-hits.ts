@@ -2,13 +2,13 @@ import type { CheckpointContext } from "./context.ts";
 import { entries } from "./editing.ts";
 import type { LogEntry, SearchHit } from "./thread-log.ts";
 
-/** More than this is not asked for, however many hits fall together. */
+/** The most to ask for, however many hits coincide. */
 const MAX_HITS = 10_000;
 
 /**
- * What `find` finds, as checkpoints: a hit in a step is one in the first
- * checkpoint that builds on it. Several may fall together there, so that more
- * are asked for until there are `limit`, or no more.
+ * The hits of `find` as checkpoints: a hit in a step counts for the first
+ * checkpoint that builds on it. Several may coincide there, so more are asked for
+ * until there are `limit`, or no more.
  */
 export async function hitsInCheckpoints(
   context: CheckpointContext,

@@ -5,14 +5,14 @@ import { openHeader, openRecord, sealRecord } from "./record.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /**
- * A step is a record that holds a part of the history and is no checkpoint: it
- * carries no id, is not listed and cannot be loaded, but later checkpoints build
- * on it. It is what a checkpoint becomes whose name was moved on, and what a
- * state is made of that does not fit into one record.
+ * A step is a record that holds a part of the history but is not a checkpoint: it
+ * has no id, is not listed and cannot be loaded, but later checkpoints build on
+ * it. A checkpoint becomes a step when its name moves on, and a state that does
+ * not fit into one record consists of steps.
  */
 export const isStep = (entry: LogEntry): boolean => entry.checkpointId === undefined && isContent(entry);
 
-/** A checkpoint or a step, as opposed to the marks that deletions and leases leave. */
+/** A checkpoint or a step, as opposed to the marks of deletions and leases. */
 export function isContent(entry: LogEntry): boolean {
   const { kind } = openHeader(entry);
   return kind === "base" || kind === "delta";
@@ -25,7 +25,7 @@ export function asStep(record: LogRecord, head: number): LogRecord {
   return sealRecord({ ...record, head, checkpointId: undefined, metadata: undefined, words, fields });
 }
 
-/** The steps that `entry` alone needs: those between it and the checkpoint before it. */
+/** The steps that only `entry` needs: those between it and the previous checkpoint. */
 export async function stepsOf(
   context: CheckpointContext,
   threadId: string,
@@ -47,7 +47,7 @@ async function readChain(
   return (await context.call(place, (log) => log.readCheckpoint(threadId, checkpointId)))?.records;
 }
 
-/** The record of this checkpoint as a step; `undefined` where it is gone. `record` is the whole of it, where that is at hand. */
+/** The record of this checkpoint as a step; `undefined` if it is gone. Pass `record` if it is at hand. */
 export async function withoutName(
   context: CheckpointContext,
   threadId: string,

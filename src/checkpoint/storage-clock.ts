@@ -1,12 +1,12 @@
 import type { CheckpointContext } from "./context.ts";
 
-/** Clocks drift, and machines sleep: so old a measurement is taken again. */
+/** Clocks drift and machines sleep, so an older measurement is repeated. */
 const GOOD_FOR_MS = 60_000;
 
 /**
- * The storage's clock without asking it each time: measured once, and counted on
- * with this machine's monotonic clock, which nobody sets. Never ahead of the
- * storage's own, so that a lease is not taken before its time.
+ * The storage's clock without asking for it each time: measured once, then
+ * advanced with this machine's monotonic clock, which nobody sets. It is never
+ * ahead of the storage's own, so that a lease is not taken too early.
  */
 export class StorageClock {
   readonly #context: CheckpointContext;
@@ -17,7 +17,7 @@ export class StorageClock {
     this.#context = context;
   }
 
-  /** To be waited for before the first `now()`; asks the storage at most once a minute. */
+  /** Await this before the first `now()`. Asks the storage at most once a minute. */
   async ready(): Promise<void> {
     if (this.#context.log.now === undefined) return;
     if (this.#measured !== undefined && performance.now() - this.#measured.at < GOOD_FOR_MS) return;

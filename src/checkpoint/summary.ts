@@ -5,12 +5,12 @@ import { decodeMetadata } from "./metadata.ts";
 import { openHeader, type RecordHeader } from "./record.ts";
 import type { LogEntry, LogPage, ThreadEntry } from "./thread-log.ts";
 
-/** A page of threads, and what was the matter with those it cannot tell everything of. */
+/** A page of threads, and the troubles of those that it shows in part. */
 export interface FoundThreads extends LogPage<ThreadEntry> {
   readonly warnings: Warnings;
 }
 
-/** `older` is the checkpoint just before it, where that is known: a thread's history is a line. */
+/** `older` is the checkpoint just before it, if known: a thread's history is a line. */
 export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary {
   const header = openHeader(entry);
   return {
@@ -26,19 +26,22 @@ export function summarise(entry: LogEntry, older?: LogEntry): CheckpointSummary 
   };
 }
 
-/** One that was given back is not shown; one that has run out is, because whoever held it may have died. */
+/** A released lease is not shown. An expired one is, because its holder may have died. */
 function leaseShown({ thread }: RecordHeader): Pick<CheckpointSummary, "lease"> {
   const { owner = "", expiresAt = 0 } = thread?.lease ?? {};
   return expiresAt > 0 ? { lease: { owner, expiresAt: new Date(expiresAt) } } : {};
 }
 
-/** A graph's checkpoint says what it follows; that of an agent follows the one before it. */
+/** A graph's checkpoint names its parent; an agent's checkpoint follows the one before it. */
 function parentOf({ graph }: RecordHeader, older: LogEntry | undefined): { parentId?: string } {
   const parentId = graph === undefined ? older?.checkpointId : graph.parent;
   return parentId === undefined ? {} : { parentId };
 }
 
-/** A thread whose newest checkpoint cannot be read is still listed, by its name: one bad thread must not hide the others. */
+/**
+ * A thread whose newest checkpoint cannot be read is still listed by its name: one
+ * bad thread must not hide the others.
+ */
 export function summariseThread({ threadId, head }: ThreadEntry, warnings: Warnings): ThreadSummary {
   try {
     return { threadId, ...summarise(head) };

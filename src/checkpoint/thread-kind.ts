@@ -3,13 +3,13 @@ import { openHeader, type RecordHeader, type ThreadFacts } from "./record.ts";
 import type { LogEntry } from "./thread-log.ts";
 
 /**
- * A thread belongs to an agent or to a graph, from its first record on. Both lie
- * side by side in one storage; what is asked of the one is not answered with the
+ * A thread belongs to an agent or to a graph, from its first record on. Both
+ * kinds share a storage, and a request for one kind is never answered with the
  * other.
  */
 export const isGraphs = (thread: ThreadFacts | undefined): boolean => thread?.kind === "graph";
 
-/** Refuses a graph's thread where an agent's is wanted. */
+/** Refuses a graph's thread where an agent's is expected. */
 export function assertAgents(entry: LogEntry, header: RecordHeader = openHeader(entry)): void {
   if (isGraphs(header.thread)) throw graphsThread();
 }

@@ -1,29 +1,29 @@
 /**
- * The contract between the class users hold (`Checkpointer`) and a storage
- * system. A thread is an append-only log of records with positions 1, 2, 3 …;
- * a driver moves them and knows nothing of agents. Everything that is a feature
- * (deltas, history, forks, leases, retention, conflicts) is made once, above,
- * out of these few operations. The driver's duties are stated on each of them;
- * `holdfast/testing` proves them.
+ * The contract between the class that users hold (`Checkpointer`) and a storage
+ * system. A thread is an append-only log of records at positions 1, 2, 3 …; a
+ * driver stores them and knows nothing of agents. Every feature (deltas, history,
+ * forks, leases, retention, conflicts) is built once, above, from these few
+ * operations. Each operation states the driver's duties; `holdfast/testing`
+ * proves them.
  *
  * Common duties. A driver reports every failure by throwing what its client
- * threw: the caller wraps it once, with the driver's `classify`. It must never
+ * threw; the caller wraps it once, using the driver's `classify`. It must never
  * turn a failure into an answer: "unreachable", "forbidden" and "damaged" are
- * errors, only "not there" is `undefined`. Thread ids and checkpoint ids are
- * opaque strings that were checked already (1 to 1024 bytes of well-formed text
- * without control characters); two different ids must never meet in one place.
- * A service that keeps tenants apart puts up to 64 bytes before a thread's id, so
- * a driver takes thread ids of up to 1088 bytes. A layer over another log
+ * errors, and only "not there" is `undefined`. Thread ids and checkpoint ids are
+ * opaque strings that were already checked (1 to 1024 bytes of well-formed text
+ * without control characters); two different ids must never share a place. A
+ * service that keeps tenants apart puts up to 64 bytes before a thread's id, so a
+ * driver accepts thread ids of up to 1088 bytes. A layer over another log
  * (`PrefixLog` is the pattern) is a `ThreadLog` with the same duties; one that
- * takes shorter ids says so in `maxThreadIdBytes`.
+ * accepts only shorter ids says so in `maxThreadIdBytes`.
  */
 
 import type { Driver } from "../driver/driver.ts";
 import type { Durability } from "../driver/durability.ts";
 
-/** A record without its payload: what listing returns. */
+/** A record without its payload, as listings return it. */
 export interface LogEntry {
-  /** Position in the thread, from 1. May have gaps below the tail, where records were dropped. */
+  /** The position in the thread, from 1. There may be gaps below the tail, where records were dropped. */
   readonly seq: number;
   /** Made by the client, one for each append and the same when it is retried. */
   readonly writeId: string;
@@ -49,25 +49,31 @@ export interface LogEntry {
 
 export interface LogRecord extends LogEntry {
   readonly body: Uint8Array;
-  /** Words to index, separated by spaces; only what this record adds. A driver without `search`, or with `catchUp`, is given none on an append. */
+  /**
+   * Words to index, separated by spaces; only what this record adds. A driver
+   * without `search`, or with `catchUp`, gets no words with an append.
+   */
   readonly words: string | undefined;
 }
 
-/** Numbers that point outside the thread's own history are refused by `assertAppend`, which every driver asks first. */
+/** `assertAppend` refuses numbers that point outside the thread's own history; every driver calls it first. */
 export interface AppendRequest {
-  /** Made at random when the thread is created. A thread that was deleted and made anew has another one. */
+  /** Random, made when the thread is created. A thread that was deleted and created again has another one. */
   readonly generation: string;
   /** The tail this append builds on; 0 means that the thread must not exist. */
   readonly expected: number;
   /** `record.seq` is `expected + 1`. */
   readonly record: LogRecord;
-  /** Records at the positions behind it: all are there, or none is. Their bodies and `record`'s together fit `maxRecordBytes`. */
+  /**
+   * Records at the positions behind it: either all are written or nothing is.
+   * Together with `record`, their bodies fit `maxRecordBytes`.
+   */
   readonly more?: readonly LogRecord[];
-  /** Records to put in place of those with the same `seq`, all of them older than `record`; they are all there. */
+  /** Records that replace those with the same `seq`, all older than `record`; all of them must exist. */
   readonly replace?: readonly LogRecord[];
-  /** Records to take out, older than `record`. */
+  /** Positions of records to remove, older than `record`. */
   readonly drop?: readonly number[];
-  /** Takes out every record below this position, which is at most `record.seq`. */
+  /** Removes every record below this position, which is at most `record.seq`. */
   readonly dropBelow?: number;
   /** Only with `capabilities.ttl`: the whole thread is gone this long after the append, by the storage's clock. */
   readonly ttlMs?: number;
@@ -78,11 +84,11 @@ export type AppendOutcome =
   /** Nothing was written. */
   | {
       readonly appended: false;
-      /** The newest record, or `undefined` where the thread does not exist. */
+      /** The newest record, or `undefined` if the thread does not exist. */
       readonly tail: LogEntry | undefined;
       /** The generation that is there now, if any. */
       readonly generation: string | undefined;
-      /** The record at `expected + 1` in the *same* generation, if there is one: the caller looks whether it is its own. */
+      /** The record at `expected + 1` in the *same* generation, if any: the caller checks whether it is its own. */
       readonly occupant: LogEntry | undefined;
     };
 
@@ -95,17 +101,20 @@ export interface LogChain {
   readonly records: readonly LogRecord[];
 }
 
-/** A place in a thread that a reader knows already. */
+/** A place in a thread that a reader already knows. */
 export interface KnownPlace {
   readonly generation: string;
   readonly seq: number;
 }
 
-/** Where a thread ends at the moment. */
+/** The current end of a thread. */
 export interface ThreadTail {
   readonly generation: string;
   readonly entry: LogEntry;
-  /** Only with `capabilities.ttl`: how long the thread has yet to live, by the storage's clock. Absent where it has no end. */
+  /**
+   * Only with `capabilities.ttl`: how long the thread still lives, by the
+   * storage's clock. Absent if it does not expire.
+   */
   readonly ttlMs?: number;
 }
 
@@ -115,7 +124,7 @@ export interface ThreadEntry {
   readonly head: LogEntry;
 }
 
-/** A page and, when there is more, the way to it. */
+/** A page and, if there is more, the cursor to it. */
 export interface LogPage<Item> {
   readonly items: readonly Item[];
   readonly cursor: string | undefined;
@@ -138,37 +147,43 @@ export interface LogCapabilities {
   readonly ttl: boolean;
   /** The largest body one append takes. */
   readonly maxRecordBytes: number;
-  /** How many records a reader should have to fetch at most before a new base pays. `Infinity` where one range read fetches any number. */
+  /**
+   * How many records a reader should fetch at most before a new base pays off.
+   * `Infinity` if one range read fetches any number.
+   */
   readonly maxChainRecords: number;
-  /** The longest thread id in bytes, for a layer that puts something before the ids and so takes less. Without it 1088. */
+  /** The longest thread id in bytes, for a layer that adds a prefix and so accepts less. Default 1088. */
   readonly maxThreadIdBytes?: number;
 }
 
 export interface ThreadLog extends Driver {
   /**
-   * True of this instance, with this configuration. Fixed once constructed; with
-   * `connect`, once that returned, and until then the least that is sure.
+   * True of this instance with this configuration. Fixed once constructed, or for
+   * a driver with `connect` once that returned; until then the least that is
+   * certain.
    */
   readonly capabilities: LogCapabilities;
 
   /**
    * Adds the record at `expected + 1`, and `more` behind it, or refuses.
    *
-   * Must be atomic, together with `more`, `replace`, `drop` and `dropBelow`: after a
-   * crash at any moment all of it is visible to every reader, or none. When it
+   * Must be atomic, together with `more`, `replace`, `drop` and `dropBelow`:
+   * after a crash at any moment every reader sees all of it or nothing. Once it
    * returned, it is as durable as `capabilities.durability` says. Refuses
-   * (without throwing) when the tail is not `expected` or the generation is
-   * another one. Throws `INVALID_ARGUMENT` and writes nothing when `assertAppend`
-   * refuses the request, or when a record that is to be replaced is not there; and whatever numbers it is given, here or in any other
-   * operation, it never reads or touches another thread.
+   * (without throwing) if the tail is not `expected` or the generation differs.
+   * Throws `INVALID_ARGUMENT` and writes nothing if `assertAppend` refuses the
+   * request, or if a record to be replaced is missing. Whatever numbers it is
+   * given, here or in any other operation, it never reads or touches another
+   * thread.
    */
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome>;
 
   /**
    * The tail and every record from `tail.base` on, as of one moment; `undefined`
-   * when there is no such thread. Whoever knows the thread up to `newerThan` is
-   * given only records above it, where that place is still in the thread: the
-   * same generation, and a tail that is not below it. Otherwise all of them, as without it.
+   * if there is no such thread. A reader that knows the thread up to `newerThan`
+   * gets only records above it, if that place is still in the thread: the same
+   * generation, and a tail that is not below it. Otherwise it gets all of them,
+   * as without `newerThan`.
    */
   readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined>;
 
@@ -184,8 +199,8 @@ export interface ThreadLog extends Driver {
 
   /**
    * The newest records below `before`, or of all, with their bodies: checkpoints
-   * and every other kind, as of one moment. At most `limit`, fewer where they are
-   * large, but one at least while there is one; so an empty list is the end.
+   * and every other kind, as of one moment. At most `limit`, fewer if they are
+   * large, but at least one while there is one; an empty list is the end.
    */
   readRecords(
     threadId: string,
@@ -199,10 +214,10 @@ export interface ThreadLog extends Driver {
   list(threadId: string, options: { readonly before?: number; readonly limit: number }): Promise<readonly LogEntry[]>;
 
   /**
-   * Takes the whole thread away, with everything that was kept for it. With
-   * `ifTail`, only when that is still its tail, as atomically as `append`; else
-   * "moved". No append that was under way, and none that expects the old
-   * generation, may bring anything of it back.
+   * Removes the whole thread and everything kept for it. With `ifTail`, only if
+   * that is still its tail, as atomically as `append`; otherwise "moved". No
+   * append that was under way, and no append that expects the old generation, may
+   * bring anything back.
    */
   remove(
     threadId: string,
@@ -210,19 +225,19 @@ export interface ThreadLog extends Driver {
   ): Promise<"removed" | "absent" | "moved">;
 
   /**
-   * Makes `target` a thread with the records of `source`, positions included,
-   * and a generation of its own. Where the source has an end, the target has the
-   * same. The target appears whole or not at all. Says
-   * "no source" or "target exists" instead when that is so.
+   * Creates `target` as a thread with the records of `source`, at the same
+   * positions, with a new generation. If the source expires, the target expires
+   * at the same time. The target appears whole or not at all. Returns "no source"
+   * or "target exists" if that is so.
    */
   copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists">;
 
   /**
    * Threads that have a head checkpoint, in a stable order of the driver's
    * choice; every thread that exists during the whole walk is met exactly once.
-   * `prefix` narrows to ids that begin with it, literally. A thread that is
-   * damaged stands in no other's way: it comes last, as an error that names it,
-   * after every other thread was given.
+   * `prefix` narrows it to ids that begin with it, literally. A damaged thread
+   * does not block the others: it comes last, as an error that names it, after
+   * every other thread was returned.
    */
   listThreads(options: {
     readonly prefix: string;
@@ -232,8 +247,8 @@ export interface ThreadLog extends Driver {
 
   /**
    * Records whose words contain all of `words`, each as a whole word or as the
-   * beginning of one, in threads whose ids begin with `prefix`; whether or not
-   * they carry a checkpoint id. Best first. Without it, threads are scanned.
+   * beginning of one, in threads whose ids begin with `prefix`, with or without a
+   * checkpoint id. Best first. Without this method, threads are scanned.
    */
   search?(
     words: readonly string[],
@@ -241,29 +256,37 @@ export interface ThreadLog extends Driver {
   ): Promise<readonly SearchHit[]>;
 
   /**
-   * Brings the index that `search` uses up to date, for a driver that does not
-   * index within `append` so that saves do not pay for searches. Called before
-   * every search and now and then after saves. `wordsOf` gives any
-   * record's words, and nothing for a record that has no words; where it throws,
-   * that record alone is left out. Indexes what was there when it
-   * was called, so that it ends however busy the writers are, and keeps what it
-   * did when it is stopped: by `signal`, at the latest after its next batch.
+   * Updates the index that `search` uses, for a driver that does not index within
+   * `append` so that saves do not pay for searches. Called before every search
+   * and now and then after saves. `wordsOf` returns a record's words, or nothing;
+   * if it throws, that record alone is left out. It indexes what was there when
+   * it was called, so that it ends however busy the writers are. If `signal`
+   * stops it, it ends after its next batch at the latest and keeps what it did.
    */
   catchUp?(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void>;
 
-  /** Threads whose ids begin with `prefix` and whose head checkpoint's metadata has `key` with that JSON value. Without it, threads are scanned. */
+  /**
+   * Threads whose ids begin with `prefix` and whose head checkpoint's metadata has
+   * `key` with that JSON value. Without it, threads are scanned.
+   */
   queryMetadata?(
     key: string,
     valueJson: string,
     options: { readonly cursor?: string; readonly limit: number; readonly prefix?: string },
   ): Promise<LogPage<ThreadEntry>>;
 
-  /** Calls back some time after the thread changed, perhaps for no reason; returns the way to stop. Without it, `watch` polls. */
+  /**
+   * Calls back some time after the thread changed, perhaps for no reason; returns
+   * a function that stops it. Without it, `watch` polls.
+   */
   subscribe?(threadId: string, onChange: () => void): () => void;
 
-  /** The storage's own clock, for leases. Without it, this machine's. */
+  /** The storage's own clock, for leases. Without it, this machine's clock is used. */
   now?(): Promise<number>;
 
-  /** Whether a failed write was surely not made: the storage said so, or was never asked. Without it, the code decides. */
+  /**
+   * Whether a failed write was certainly not made: the storage said so, or was
+   * never asked. Without it, the error code decides.
+   */
   declined?(error: unknown): boolean;
 }

@@ -6,41 +6,41 @@ import { openHeader, openRecord } from "./record.ts";
 import { isGraphs } from "./thread-kind.ts";
 import type { LogChain, LogRecord } from "./thread-log.ts";
 
-/** A record that is not what was written, or that should be there and is not. */
+/** A record that differs from what was written, or that is missing. */
 export interface RecordFault {
   readonly seq: number;
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-/** What a walk over all records of a thread found. */
+/** The result of reading all records of a thread. */
 export interface ThreadVerdict {
   readonly threadId: string;
   /** How many were read. */
   readonly records: number;
-  /** Oldest first. Empty where every checkpoint can be loaded. */
+  /** Oldest first. Empty if every checkpoint can be loaded. */
   readonly faults: readonly RecordFault[];
   /** Checkpoints that cannot be loaded because of them, oldest first. */
   readonly lost: readonly string[];
 }
 
-/** What is kept of a record once its body was looked at. */
+/** What is kept of a record after its body was read. */
 interface Link {
   readonly seq: number;
   readonly isBase: boolean;
-  /** `undefined` where it is whatever came before, as in a graph's thread. */
+  /** `undefined` if it builds on whatever came before, as in a graph's thread. */
   readonly buildsOn: number | undefined;
   readonly checkpointId: string | undefined;
   readonly fault: RecordFault | undefined;
 }
 
-/** So many at once: each may be large, and all that is kept of one is a few numbers. */
+/** How many are read at once: each may be large, and only a few numbers are kept of each. */
 const PAGE = 100;
 
 /**
- * Reads every record, from the newest to the oldest, and compares it with its
- * checksum; then looks whether each finds what it builds on. Holds no more than a
- * page of bodies.
+ * Reads every record from the newest to the oldest and compares it with its
+ * checksum, then checks that each finds what it builds on. Holds at most one page
+ * of bodies.
  */
 export async function verifyThread(context: CheckpointContext, threadId: string): Promise<ThreadVerdict | undefined> {
   const links: Link[] = [];
@@ -50,11 +50,11 @@ export async function verifyThread(context: CheckpointContext, threadId: string)
   for (;;) {
     const page = await readPage(context, threadId, before);
     if ("seq" in page) {
-      // The storage itself says that something is damaged, and cannot go on behind it.
+      // The storage itself reports damage and cannot read past it.
       faults.push(page);
       break;
     }
-    // A thread that is deleted meanwhile is not there.
+    // The thread was deleted in the meantime.
     if (page.chain === undefined) return undefined;
     const [oldest] = page.chain.records;
     if (oldest === undefined) break;
@@ -84,13 +84,13 @@ async function readPage(
   }
 }
 
-/** Nothing for a record that no state is made of and that is as it was written. */
+/** `undefined` for an intact record that no state is made of. */
 function linkOf(record: LogRecord): Link | undefined {
   const { seq, checkpointId } = record;
   try {
     const { kind, buildsOn, thread } = openRecord(record);
     if (kind === "edit" || kind === "lease") return undefined;
-    // What a graph keeps is the saver's to read; the checksum says that it is what was written.
+    // Only the saver can read a graph's content; the checksum proves that it is what was written.
     if (isGraphs(thread)) return { seq, isBase: kind === "base", buildsOn: undefined, checkpointId, fault: undefined };
     newMessagesOf(record);
     return { seq, isBase: kind === "base", buildsOn, checkpointId, fault: undefined };
@@ -101,7 +101,7 @@ function linkOf(record: LogRecord): Link | undefined {
   }
 }
 
-/** What a damaged record was, where its header can still be read. */
+/** The kind of a damaged record, if its header is still readable. */
 function lastKnown(record: LogRecord): Pick<Link, "isBase" | "buildsOn"> {
   try {
     const { kind, buildsOn } = openHeader(record);
@@ -111,7 +111,7 @@ function lastKnown(record: LogRecord): Pick<Link, "isBase" | "buildsOn"> {
   }
 }
 
-/** Ascending: a state is lost from a damaged or missing record up to the next base. */
+/** Ascending: states are lost from a damaged or missing record up to the next base. */
 function lostIn(links: readonly Link[], faults: RecordFault[]): readonly string[] {
   const lost: string[] = [];
   /** Whether the state as of each record can be rebuilt, by position. */

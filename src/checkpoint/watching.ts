@@ -10,11 +10,11 @@ import type { LogEntry } from "./thread-log.ts";
 export interface WatchOptions {
   /** Ends the iteration. */
   readonly signal?: AbortSignal;
-  /** How often to look where the backend cannot call back. @default 250 */
+  /** How often to poll if the backend cannot call back. @default 250 */
   readonly pollMs?: number;
 }
 
-/** A timer that is asked to wait longer fires at once. */
+/** A timer with a longer delay fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export function assertWatchOptions({ pollMs = 250 }: WatchOptions): void {
@@ -23,7 +23,10 @@ export function assertWatchOptions({ pollMs = 250 }: WatchOptions): void {
   throw new StateError("INVALID_ARGUMENT", `pollMs must be ${range}, not ${String(pollMs)}`);
 }
 
-/** Every checkpoint saved from now on, in order, by whomever, until the signal or until the checkpointer is closed. A thread that does not exist yet can be watched. */
+/**
+ * Every checkpoint saved from now on, in order, by any process, until the signal
+ * aborts or the checkpointer is closed. The thread need not exist yet.
+ */
 export async function* watchThread(
   context: CheckpointContext,
   threadId: string,
@@ -38,7 +41,7 @@ export async function* watchThread(
   try {
     yield* summariesFrom(context, threadId, pollMs, over.signal);
   } catch (error) {
-    // A look that the closing cut off is no failure of the watch.
+    // A read that closing interrupted is not a failure of the watch.
     if (!context.closing.aborted) throw error;
   } finally {
     for (const one of ends) one.removeEventListener("abort", end);
@@ -60,7 +63,7 @@ async function* summariesFrom(
         const after = now.generation === seen?.generation ? seen.seq : 0;
         for (const { entry, older } of await entriesAfter(context, threadId, after)) {
           yield summarise(entry, older);
-          // The list may know more than the tail that was read before it: what was shown is not shown again.
+          // The list may be newer than the tail that was read before it: nothing is shown twice.
           now = { generation: now.generation, seq: Math.max(now.seq, entry.seq) };
         }
       }
@@ -97,7 +100,7 @@ async function entriesAfter(
     .reverse();
 }
 
-/** Resolves when it is worth looking again: at the driver's call, else after a while, or when aborted. */
+/** Resolves when it is worth looking again: when the driver calls back, after a while, or when aborted. */
 function ring(
   context: CheckpointContext,
   threadId: string,

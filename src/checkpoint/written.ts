@@ -1,7 +1,7 @@
 import { type ErrorCode, StateError } from "../errors.ts";
 import type { ThreadLog } from "./thread-log.ts";
 
-/** With these the storage, or this package, declined before anything was done. */
+/** With these codes the storage, or this package, refused before anything was done. */
 const DECLINED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "INVALID_ARGUMENT",
   "PERMISSION_DENIED",
@@ -19,7 +19,10 @@ export function mayBeWritten(log: ThreadLog, error: unknown): boolean {
   return code === undefined || !DECLINED.has(code);
 }
 
-/** The same error, which now says whether the write may have been applied. What says so already, or is about the call itself, is left as it is. */
+/**
+ * The same error, which now says whether the write may have been applied. An error
+ * that already says so, or concerns the call itself, is left unchanged.
+ */
 export function sayingWhetherWritten(
   error: unknown,
   mayBe: boolean,

@@ -106,7 +106,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: "capabilities",
-    summary: "what this store can, as it is configured",
+    summary: "what this store can do, as it is configured",
     store: "read",
     arguments: [],
     options: {},

@@ -80,7 +80,7 @@ test("17.4: a file that an earlier build exported is imported", async () => {
   );
 });
 
-test("17.4: a file of a newer version is told from one that is none", async () => {
+test("17.4: an export of a newer version is told from a file that is not an export", async () => {
   const text = await exported("a*");
   expect((await imported(text.replace('"version":1', '"version":2'), "n.db")).code).toBe(9);
   expect((await imported("hello\n", "n.db")).code).toBe(6);

@@ -3,8 +3,7 @@ import { invalid } from "./options.ts";
 
 /**
  * What a storage is opened for. With `"read"` nothing is created, migrated,
- * indexed, locked or tidied up, so that looking at a store leaves it byte for byte
- * as it is.
+ * indexed, locked or cleaned up: looking at a store leaves every byte as it was.
  */
 export type Access = "read" | "write";
 
@@ -20,6 +19,6 @@ export const readOnlyAccess = (): StateError =>
     'the storage was opened with access: "read", which changes nothing; open it with access: "write" for this',
   );
 
-/** For access `"read"` where a writer would have made the store. `what` says what is not there. */
+/** The error of read access where no writer has made a store yet. `what` names the missing thing. */
 export const noStoreHere = (what: string, cause?: unknown): StateError =>
   new StateError("NOT_FOUND", `there is no store here: ${what}. With access: "read" nothing is made`, { cause });

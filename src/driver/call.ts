@@ -5,20 +5,27 @@ import type { Driver } from "./driver.ts";
 
 export interface RetryPolicy {
   /**
-   * How often a call that failed with a retryable code is made in all. @default 4
-   * until the storage was reached once, so that a wrong address shows at once;
-   * then as often as `forMs` allows.
+   * How many attempts a call gets in all when it fails with a retryable code.
+   * @default 4 until the storage was first reached, so that a wrong address shows
+   * quickly; after that as many as `forMs` allows.
    */
   readonly attempts?: number;
-  /** Once the storage was reached: no attempt begins later than this after the first, so that a failover is ridden out. @default 5000, or no bound where `attempts` is given */
+  /**
+   * Once the storage was reached, no attempt starts later than this after the
+   * first one, which rides out a failover. @default 5000, or unlimited where
+   * `attempts` is given
+   */
   readonly forMs?: number;
-  /** The first pause; it doubles each time up to a second, and is shortened at random. @default 50 */
+  /** The pause before the first retry. It doubles up to one second, with random jitter. @default 50 */
   readonly baseDelayMs?: number;
 }
 
 const LONGEST_PAUSE_MS = 1_000;
 
-/** The policy that holds for a call: a storage that was never reached is probably not where it was said to be. */
+/**
+ * The policy for one call. A storage that was never reached is probably at another
+ * address, so it gets fewer attempts.
+ */
 export function policyFor({ attempts, forMs, baseDelayMs = 50 }: RetryPolicy, wasReached: boolean): RetryPolicy {
   if (!wasReached) return { attempts: attempts ?? 4, baseDelayMs };
   const bound = forMs ?? (attempts === undefined ? 5_000 : Number.POSITIVE_INFINITY);
@@ -29,14 +36,14 @@ export interface CallPlace {
   readonly operation: string;
   readonly threadId?: string;
   readonly checkpointId?: string;
-  /** Of a store: the namespace and the key, as people read them. */
+  /** For a store: the namespace and the key, in readable form. */
   readonly item?: string;
 }
 
 /**
- * The one place where a driver is called: what the client threw becomes a
- * StateError once, and what may pass is tried again. Repeating is safe because
- * every write carries an id of its own.
+ * The one place where a driver is called. What the client threw becomes a
+ * StateError here, and transient failures are retried. Retrying is safe because
+ * every write carries its own id.
  */
 export async function callDriver<D extends Driver, T>(
   driver: D,
@@ -52,12 +59,12 @@ export async function callDriver<D extends Driver, T>(
   }
 }
 
-/** Whoever asks to wait longer than this is told to the caller, and not waited for. */
+/** A longer Retry-After is reported to the caller instead of being waited for. */
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Tries again what may pass, until `closing`; throws what the driver threw. For
- * work that several callers share, each with a place of its own.
+ * Retries transient failures until `closing`; throws what the driver threw. For
+ * work that several callers share, where each adds its own place to the error.
  */
 export async function retrying<D extends Driver, T>(
   driver: D,

@@ -5,13 +5,16 @@ import { invalid, type OptionKinds } from "./options.ts";
 /** How the client, pool or file of a storage is opened and closed. */
 export interface ConnectionSource<Opened> {
   open(): Promise<Opened>;
-  /** Closes what `open` made. What was handed in stays open: that is for the source to know. */
+  /** Closes what `open` made. A client that was handed in stays open; the source knows which case it is. */
   close(opened: Opened): Promise<void>;
-  /** Called when the first lease is taken, used or not; what it returns is called after the last one was released. */
+  /**
+   * Called when the first lease is taken, whether or not it is used. The function
+   * it returns is called after the last release.
+   */
   held?(): () => void;
 }
 
-/** What was opened, and who works with it. */
+/** What was opened, and how many work with it. */
 interface Use<Opened> {
   readonly opening: OpenOnce<Opened>;
   readonly users: Set<symbol>;
@@ -34,8 +37,8 @@ export class SharedConnection<Opened> {
   }
 
   /**
-   * For one facet. `prepare` makes of the connection what the facet works with:
-   * it brings its own tables up to date, and no others. Opens nothing yet.
+   * A lease for one facet. `prepare` turns the connection into what the facet
+   * works with, and migrates that facet's own tables only. Nothing is opened yet.
    */
   lease<Prepared>(prepare: (opened: Opened) => Promise<Prepared>): Lease<Prepared> {
     const holder = Symbol("lease");
@@ -53,9 +56,9 @@ export class SharedConnection<Opened> {
   }
 
   /**
-   * Where nobody works with what was opened, a failed preparation closes it, so
-   * that the next attempt opens it anew: what was wrong may lie in the opening,
-   * as with a file that could only be opened for reading.
+   * When nobody else uses the connection, a failed preparation closes it, so that
+   * the next attempt opens a new one. The cause may lie in the opening itself,
+   * for example a file that could only be opened for reading.
    */
   async #open<Prepared>(holder: symbol, prepare: (opened: Opened) => Promise<Prepared>): Promise<Prepared> {
     const use = this.#use;
@@ -64,7 +67,7 @@ export class SharedConnection<Opened> {
       return await prepare(await use.opening.get());
     } catch (error) {
       use.users.delete(holder);
-      // The failure that matters is the first one.
+      // The first failure is the one to report.
       if (use.users.size === 0) await this.#end(use).catch(() => undefined);
       throw error;
     }
@@ -82,7 +85,7 @@ export class SharedConnection<Opened> {
     }
   }
 
-  /** Whoever asks from now on opens anew. */
+  /** The next caller opens a new connection. */
   async #end(use: Use<Opened>): Promise<void> {
     if (this.#use !== use) return;
     this.#use = this.#unused();
@@ -95,7 +98,7 @@ export class SharedConnection<Opened> {
   }
 }
 
-/** One facet's right to a connection. Whoever holds it is not concerned when others release theirs. */
+/** One facet's right to use a connection. It is not affected when other facets release theirs. */
 export class Lease<Prepared> {
   readonly #preparing: OpenOnce<Prepared>;
   readonly #release: () => Promise<void>;
@@ -106,25 +109,31 @@ export class Lease<Prepared> {
     this.#release = release;
   }
 
-  /** Opens the connection where nobody has, and prepares it once. A failure is forgotten. CLOSED after `release`. */
+  /**
+   * Opens the connection if it is not open, and prepares it once. A failure is not
+   * remembered. Throws CLOSED after `release`.
+   */
   get(): Promise<Prepared> {
     if (this.#releasing === undefined) return this.#preparing.get();
     return Promise.reject(new StateError("CLOSED", "the connection was closed"));
   }
 
-  /** What is prepared, or is being prepared; `undefined` where nobody asked, or where it failed. Opens nothing. */
+  /**
+   * The prepared connection, or the promise of it; `undefined` if nobody asked yet
+   * or the preparation failed. Opens nothing.
+   */
   opened(): Promise<Prepared | undefined> {
     return this.#preparing.opened();
   }
 
-  /** Closes the connection where nobody else holds a lease, after an opening that is under way. May be called twice. */
+  /** Closes the connection if this was the last lease, after an opening that is under way. May be called twice. */
   release(): Promise<void> {
     this.#releasing ??= this.opened().then(() => this.#release());
     return this.#releasing;
   }
 }
 
-/** Who takes a connection, and who makes it: for messages. */
+/** The names that messages use for the two functions below. */
 export interface ConnectionTaker {
   /** The function that was given the options. */
   readonly factory: string;
@@ -133,9 +142,9 @@ export interface ConnectionTaker {
 }
 
 /**
- * The connection that a facet was given; or, where it was given options of one,
- * a connection of its own. It takes no options of a connection beside one: they
- * would be ignored in silence.
+ * The connection that a facet was given, or a new one made from its options.
+ * Connection options beside a given connection are refused, because they would be
+ * ignored silently.
  */
 export function connectionFor<Connection extends object, Options extends object>(
   { factory, opener }: ConnectionTaker,

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { StateError } from "../errors.ts";
 
-/** Which walk a cursor belongs to. */
+/** The listing that a cursor belongs to. */
 type Walk = "threads" | "metadata";
 
 /**
- * A driver's cursor with a proof of where it came from. Many drivers' cursors
- * are plain ids, and would take any text for one: a walk that begins in the
- * wrong place looks like a storage without threads.
+ * A driver's cursor together with proof of where it came from. Many drivers use
+ * plain ids as cursors and would accept any text: a listing that starts in the
+ * wrong place looks like an empty storage.
  */
 export function sealCursor(walk: Walk, cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
@@ -25,7 +25,7 @@ export function openCursor(walk: Walk, cursor: unknown): string | undefined {
   );
 }
 
-/** The position that a cursor of `listCheckpoints` stands for. */
+/** The position that a cursor of `listCheckpoints` encodes. */
 export function positionFrom(cursor: unknown): number {
   if (typeof cursor === "string" && /^[1-9]\d{0,15}$/.test(cursor)) return Number(cursor);
   throw new StateError(

@@ -1,38 +1,41 @@
 import type { ErrorCode } from "../errors.ts";
 
 /**
- * What every facet of a storage has, whether it keeps threads, items or vectors:
- * enough to call it, to say what went wrong, and to let go of it. The operations
- * themselves are the facet's contract (`ThreadLog`, and others to come).
+ * What every facet of a storage offers, whether it keeps threads, items or
+ * vectors: enough to call it, to report its failures and to close it. The
+ * operations are in the facet's own contract (`ThreadLog`, `StoreDriver`).
  */
 export interface Driver {
   /** The word that errors begin with: "sqlite". */
   readonly name: string;
 
-  /** Passwords and tokens this driver was given: no error shows them. */
+  /** Passwords and tokens that this driver was given. They are removed from every error. */
   readonly secrets?: readonly string[];
 
   /**
    * Makes contact, for a driver that learns its capabilities from the storage.
-   * Called before the first operation and again until it succeeded; throws where
-   * the storage cannot be reached or refuses. The caller never runs two at once.
+   * Called before the first operation and again until it succeeds. Throws if the
+   * storage cannot be reached or refuses. The caller never runs two at once.
    */
   connect?(): Promise<void>;
 
-  /** What kind of failure a client's error is, or `undefined` when it cannot tell. */
+  /** The code for an error of the client, or `undefined` if the driver does not know it. */
   classify(error: unknown): ErrorCode | undefined;
 
   /**
-   * Makes what was deleted or replaced unreadable in the storage's own files, as
-   * far as that can be done from here, and says what is left to others.
+   * Makes deleted or replaced data unreadable in the storage's own files, as far
+   * as the driver can, and says what its operator still has to do.
    */
   scrub?(): Promise<ScrubReport>;
 
-  /** Frees what the driver opened itself; what was handed in stays open. Later calls reject. May be called twice. */
+  /**
+   * Frees what the driver opened itself; a client that was handed in stays open.
+   * Later calls reject. May be called twice.
+   */
   close(): Promise<void>;
 }
 
-/** Of a driver that has no way to do so. */
+/** The answer of a driver that cannot do this. */
 export const NOT_SCRUBBED: ScrubReport = {
   done: [],
   remains: [
@@ -40,7 +43,7 @@ export const NOT_SCRUBBED: ScrubReport = {
   ],
 };
 
-/** What was done about the traces of data that is no longer there. Sentences for whoever runs the storage. */
+/** What was done about the remains of deleted data, in sentences for whoever operates the storage. */
 export interface ScrubReport {
   readonly done: readonly string[];
   readonly remains: readonly string[];

@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import type { Driver } from "./driver.ts";
 
-/** How far a returned append can be trusted. */
+/** What a returned append survives. */
 export type Durability =
   /** Gone with the process. */
   | "memory"
@@ -21,7 +21,7 @@ export function assertDurability(wanted: Durability | undefined): void {
   throw new StateError("INVALID_ARGUMENT", `durability must be one of ${classes}, not ${JSON.stringify(wanted)}`);
 }
 
-/** A warning and not an error: the storage works, and whether less will do is for its owner to say. */
+/** A warning and not an error: the storage works, and its owner decides whether less durability is enough. */
 export function warnOfWeaker(
   {
     name,

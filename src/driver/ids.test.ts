@@ -20,7 +20,7 @@ describe("an id is opaque: almost any text is one", () => {
   });
 });
 
-describe("what is none is refused, with the reason", () => {
+describe("an invalid id is refused, with the reason", () => {
   const cases: readonly [id: unknown, message: string][] = [
     ["", "the thread id must not be empty"],
     [undefined, "the thread id must be a string, not undefined"],

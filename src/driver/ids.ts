@@ -1,19 +1,22 @@
 import { StateError } from "../errors.ts";
 
-/** Ids are opaque: nothing is normalised, joined or replaced. These are the only ones refused, on every backend. */
+/**
+ * Ids are opaque: they are never normalised, joined or rewritten. Only the ids
+ * described here are refused, on every backend.
+ */
 export const MAX_ID_BYTES = 1024;
 
-/** What a service may put before the id of a thread, to keep tenants apart. */
+/** The longest prefix that a service may put before a thread id, to keep tenants apart. */
 export const MAX_TENANT_PREFIX_BYTES = 64;
 
-/** What every driver takes: an id of a user's behind such a prefix. */
+/** The longest id that every driver accepts: a user's id behind such a prefix. */
 export const MAX_THREAD_ID_BYTES: number = MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES;
 
 const CONTROL = /[\u0000-\u001f\u007f]/u;
 
 export const assertThreadId = (id: unknown, maxBytes: number = MAX_ID_BYTES): void =>
   assertId(id, "thread id", maxBytes);
-/** What stands before the ids of threads, so that it leaves room for the longest id of a user's. */
+/** The limit for a prefix of thread ids, which leaves room for the longest user id. */
 export const assertThreadPrefix = (prefix: unknown): void =>
   assertId(prefix, "prefix of thread ids", MAX_TENANT_PREFIX_BYTES);
 export const assertCheckpointId = (id: unknown): void => assertId(id, "checkpoint id");
@@ -24,10 +27,10 @@ export const assertTaskId = (id: unknown): void => assertId(id, "task id");
 export function assertCheckpointNs(ns: unknown): void {
   if (ns !== "") assertId(ns, "checkpoint namespace");
 }
-/** The owner of a lease is a name for people; it is kept with every record, so it is as short as an id. */
+/** A lease's owner is a name for people to read. It is kept with every record, so it is as short as an id. */
 export const assertOwner = (id: unknown): void => assertId(id, "owner of a lease");
 
-/** The id of a person, as the caller's program has it. */
+/** The id of a person in the caller's own program. */
 export const assertUserId = (id: unknown): void => assertId(id, "user id");
 export const assertSessionId = (id: unknown, maxBytes: number = MAX_ID_BYTES): void =>
   assertId(id, "session id", maxBytes);
@@ -42,7 +45,7 @@ function assertId(id: unknown, what: string, maxBytes: number = MAX_ID_BYTES): a
 function faultInId(id: unknown, maxBytes: number): string | undefined {
   if (typeof id !== "string") return `must be a string, not ${id === null ? "null" : typeof id}`;
   if (id === "") return "must not be empty";
-  // Two different lone surrogates have the same UTF-8, so they would be one id in most storage systems.
+  // Two different lone surrogates have the same UTF-8 bytes, so most storage systems would treat them as one id.
   if (!id.isWellFormed()) return "must be well-formed Unicode: it holds half of a surrogate pair";
   if (CONTROL.test(id)) return `${JSON.stringify(id.slice(0, 80))} must not hold control characters`;
   const bytes = Buffer.byteLength(id);

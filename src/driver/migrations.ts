@@ -3,57 +3,57 @@ import { noStoreHere } from "./access.ts";
 import { invalid } from "./options.ts";
 
 /**
- * What a storage with a schema keeps for one facet: its tables, and how they
- * came to be. Each part has a version of its own, so that a program that uses
- * one part is never refused because another part moved on.
+ * The schema of one facet: its tables and the migrations that made them. Each
+ * part has its own version, so a program that uses one part is not refused
+ * because another part is newer.
  */
 export interface Part {
   /** A lower-case word: `checkpoints`. It is the key of the part's row in the table of versions. */
   readonly name: string;
   /**
-   * The statements of each migration, in order; the version of a part is how many
-   * were applied. One that was released is frozen text: it is never changed, and
-   * whatever it would call is written out in it.
+   * The statements of each migration, in order. A part's version is the number of
+   * migrations that were applied. A released migration is frozen text: it never
+   * changes, and it calls nothing that could change.
    */
   readonly migrations: readonly (readonly string[])[];
 }
 
-/** The version of each part that is there. */
+/** The version of each part that exists. */
 export type Versions = Readonly<Record<string, number>>;
 
 /** The table with a row for each part, in the storage's own language. */
 export interface VersionTable {
   /** Makes the table. */
   readonly create: string;
-  /** Notes the version of a part, whether or not it had one. */
+  /** Records the version of a part, whether or not it had one before. */
   readonly write: (part: string, version: number) => string;
 }
 
-/** A storage whose tables can be brought up to date. */
+/** A storage whose tables can be migrated. */
 export interface MigratedStore {
   readonly table: VersionTable;
 
-  /** `undefined` where there is no table of versions. Changes and locks nothing. */
+  /** `undefined` if there is no table of versions. Changes and locks nothing. */
   versions(): Promise<Versions | undefined>;
 
-  /** Whether this connection may create tables here. Asked before it is tried. */
+  /** Whether this connection may create tables here. Asked before anything is tried. */
   mayCreate(): Promise<boolean>;
 
   /**
-   * Takes a lock that one process at a time holds, hands the versions that are
-   * there by then to `plan`, and runs the statements it answers, in order and in
-   * one transaction: all of them are done, or nothing, also when this process is
-   * killed. Whoever finds the lock taken waits, or throws what may be retried.
+   * Takes a lock that one process at a time can hold, passes the versions found
+   * under the lock to `plan`, and runs the statements it returns in one
+   * transaction: all of them or nothing, also if this process is killed. A
+   * process that finds the lock taken waits, or throws a retryable error.
    */
   change(plan: (found: Versions | undefined) => readonly string[]): Promise<void>;
 
-  /** What to do where this connection may not create or change tables that have the versions `found`. */
+  /** The advice for a connection that may not create or change tables whose versions are `found`. */
   remedy(found: Versions | undefined): string;
 
   classify(error: unknown): ErrorCode | undefined;
 }
 
-/** Creates the parts, or brings older ones up to date; refuses those of a newer version. Safe in many processes at once. */
+/** Creates the parts or migrates older ones; refuses newer ones. Safe when many processes start at once. */
 export async function migrate(store: MigratedStore, parts: readonly Part[]): Promise<void> {
   const found = await store.versions();
   if (migrationsFrom(found, parts, store.table).length === 0) return;
@@ -67,8 +67,8 @@ export async function migrate(store: MigratedStore, parts: readonly Part[]): Pro
 }
 
 /**
- * For read access, which migrates nothing: refuses parts that are not there, and
- * those of an older or a newer version. `where` says where they were looked for.
+ * For read access, which never migrates: refuses parts that are missing, older or
+ * newer. `where` says where they were looked for.
  */
 export async function assertMigrated(store: MigratedStore, parts: readonly Part[], where: string): Promise<void> {
   const found = await store.versions();
@@ -81,7 +81,7 @@ export async function assertMigrated(store: MigratedStore, parts: readonly Part[
   );
 }
 
-/** The statements that bring the parts from the versions `found` up to date, in order. Empty where they are. */
+/** The statements that migrate the parts from the versions `found`, in order. Empty if they are current. */
 export function migrationsFrom(
   found: Versions | undefined,
   parts: readonly Part[],
@@ -96,7 +96,7 @@ export function migrationsFrom(
   return found === undefined && changes.length > 0 ? [table.create, ...changes] : changes;
 }
 
-/** Those of the parts that a person named, or all; a name that is none is refused. */
+/** The parts that a person named, or all of them; an unknown name is refused. */
 export function partsNamed(names: readonly string[] | undefined, parts: readonly Part[]): readonly Part[] {
   if (names === undefined) return parts;
   for (const name of names) {
@@ -106,7 +106,7 @@ export function partsNamed(names: readonly string[] | undefined, parts: readonly
   return parts.filter(({ name }) => names.includes(name));
 }
 
-/** Versions that a person wrote down: refused unless each names a part and a version that it had. */
+/** Checks versions that a person typed: each must name a part and a version that it once had. */
 export function assertVersions(given: Versions, parts: readonly Part[]): void {
   for (const [name, version] of Object.entries(given)) {
     const part = parts.find((known) => known.name === name);
@@ -118,7 +118,7 @@ export function assertVersions(given: Versions, parts: readonly Part[]): void {
   }
 }
 
-/** Of `found`, the parts that are known here: those of a newer build may stand beside them. */
+/** The entries of `found` whose parts this build knows; a newer build may have added others. */
 export const knownVersions = (found: Versions, parts: readonly Part[]): Versions =>
   Object.fromEntries(Object.entries(found).filter(([name]) => parts.some((part) => part.name === name)));
 

@@ -4,9 +4,9 @@ const ID_BYTES = 12;
 let pool = Buffer.alloc(0);
 
 /**
- * 96 random bits, in characters that are safe in a file name, a URL, a key and
- * on a command line. From a pool, because asking the system costs a save more
- * than everything else about an id.
+ * 96 random bits, in characters that are safe in a file name, a URL, a key and on
+ * a command line. They come from a pool, because one call for randomness per id
+ * would cost a save more than the rest of the id.
  */
 export function newId(): string {
   if (pool.byteLength < ID_BYTES) pool = randomBytes(ID_BYTES * 128);

@@ -1,4 +1,7 @@
-/** Opens something at most once, for everybody who asks; a failure is forgotten, so that the next who asks tries again. */
+/**
+ * Opens something at most once, however many callers ask. A failure is not
+ * remembered, so the next caller tries again.
+ */
 export class OpenOnce<Opened> {
   readonly #open: () => Promise<Opened>;
   #opening: Promise<Opened> | undefined;
@@ -15,12 +18,12 @@ export class OpenOnce<Opened> {
     return this.#opening;
   }
 
-  /** What is open, or is being opened; `undefined` where nobody asked, or where opening failed. Opens nothing. */
+  /** What is open, or the promise of it; `undefined` if nobody asked yet or the opening failed. Opens nothing. */
   async opened(): Promise<Opened | undefined> {
     return this.#opening?.catch(() => undefined);
   }
 
-  /** Whoever asks next opens anew. */
+  /** The next caller opens again. */
   forget(): void {
     this.#opening = undefined;
   }

@@ -15,7 +15,10 @@ const SHARED: OptionKinds = {
 /** Options and their kinds. */
 export type OptionKinds = Readonly<Record<string, Kind>>;
 
-/** Refuses an option that does not exist: a misspelt one must not be ignored in silence. `shared` are those of every checkpointer. */
+/**
+ * Refuses unknown options, because a misspelt one would be ignored silently.
+ * `shared` are those of every checkpointer.
+ */
 export function assertOptions(factory: string, options: object, own: OptionKinds, shared: OptionKinds = SHARED): void {
   if (typeof options !== "object" || options === null) throw new TypeError(`${factory}() takes an options object`);
   const known = { ...own, ...shared };
@@ -28,13 +31,13 @@ export function assertOptions(factory: string, options: object, own: OptionKinds
   }
 }
 
-/** The names of a method's options: all of them, or it does not compile. */
+/** The names of a method's options. The type requires all of them. */
 export type Names<Options> = Readonly<Record<keyof Options & string, true>>;
 
 /**
- * What a method was given in the place of its options, as options. Anything but
- * an object of known names is refused: an option that is ignored in silence is
- * a checkpoint that is not the one that was asked for.
+ * Checks a method's options argument. Anything but an object with known names is
+ * refused: an option that is ignored silently returns a checkpoint that nobody
+ * asked for.
  */
 export function optionsOf<Options extends object>(
   method: string,
@@ -53,7 +56,7 @@ export function optionsOf<Options extends object>(
   return given;
 }
 
-/** Of this realm or another one. */
+/** Accepts plain objects of other realms too. */
 export function isPlainObject(given: unknown): boolean {
   if (typeof given !== "object" || given === null || Array.isArray(given)) return false;
   const prototype: unknown = Object.getPrototypeOf(given);

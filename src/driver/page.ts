@@ -3,7 +3,10 @@ import type { ThreadWarning } from "./warnings.ts";
 /** A list that knows whether there is more: hand `cursor` back to get the next page. */
 export type Page<Item> = readonly Item[] & {
   readonly cursor: string | undefined;
-  /** Threads that this page leaves out or tells less of, because they are damaged or written by a newer version. At most 20. */
+  /**
+   * Threads that this page leaves out or shows in part, because they are damaged
+   * or were written by a newer version. At most 20.
+   */
   readonly warnings: readonly ThreadWarning[];
 };
 

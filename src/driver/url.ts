@@ -10,7 +10,7 @@ export interface LocalUrl {
 export function parseLocalUrl(url: string): LocalUrl {
   const rest = url.slice(url.indexOf(":") + 1);
   const [place = "", query = ""] = splitOnce(rest, "?");
-  // Both slashes of "scheme://" are punctuation only when an absolute path follows them.
+  // In "scheme://", both slashes are punctuation only if an absolute path follows.
   const path = place.startsWith("///") ? place.slice(2) : place;
   if (path.startsWith("//")) {
     const shown = JSON.stringify(redact(url));
@@ -20,9 +20,9 @@ export function parseLocalUrl(url: string): LocalUrl {
 }
 
 /**
- * Refuses the URL of a server in which a password cannot be told from the rest.
- * The reader of such a URL takes a part of the password for a host, a database
- * or a parameter, and would show it. Nothing of the URL is shown here.
+ * Refuses a server URL whose password cannot be told from the rest of it. A URL
+ * parser would take part of the password for a host, a database or a parameter,
+ * and show it. The error shows nothing of the URL.
  */
 export function assertAddress(url: string): void {
   const [, authority = "", rest = ""] = /^[^:/?#]*:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
@@ -37,7 +37,7 @@ export function assertAddress(url: string): void {
   );
 }
 
-/** For backends whose URL takes no parameters beyond those named. Values are not shown: one may be a token. */
+/** For backends whose URL takes only the named parameters. Values are not shown, because one may be a token. */
 export function assertParameters(url: string, given: Readonly<Record<string, string>>, known: readonly string[]): void {
   for (const name of Object.keys(given)) {
     if (known.includes(name)) continue;

@@ -1,26 +1,26 @@
 import { type ErrorCode, StateError } from "../errors.ts";
 
-/** One thread that an answer about many had to leave out, or to tell less of, and why. */
+/** One thread that a listing had to leave out or show in part, and the reason. */
 export interface ThreadWarning {
-  /** `undefined` where it cannot be told which thread it is. */
+  /** `undefined` if the thread cannot be identified. */
   readonly threadId: string | undefined;
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-/** More of them say nothing new, and an answer must not grow with the damage. */
+/** More would say nothing new, and an answer must not grow with the damage. */
 const MOST_WARNINGS = 20;
 const LONGEST_MESSAGE = 500;
 
 /**
- * The trouble of single threads that was met while many were looked at. One
- * thread's trouble is never another's: it is noted here, and the work goes on.
+ * Collects the troubles of single threads while many are read. One damaged thread
+ * never stops the others: its trouble is recorded here and the work goes on.
  */
 export class Warnings {
   readonly #list: ThreadWarning[] = [];
   #count = 0;
 
-  /** Of all that were noted, also of those that are no longer listed. */
+  /** Counts all that were recorded, including those no longer listed. */
   get count(): number {
     return this.#count;
   }
@@ -29,7 +29,7 @@ export class Warnings {
     return this.#list;
   }
 
-  /** Notes an error that concerns one thread alone; throws every other. */
+  /** Records an error that concerns one thread alone; rethrows every other. */
   note(error: unknown, threadId: string | undefined): void {
     if (!isOneThreadsTrouble(error)) throw error;
     const { code, context } = error;
@@ -39,7 +39,7 @@ export class Warnings {
     if (this.#list.length < MOST_WARNINGS) this.#list.push(warning);
   }
 
-  /** What `work` returns, or `undefined` where one thread's trouble kept it from that. */
+  /** The result of `work`, or `undefined` if a trouble of one thread prevented it. */
   async skipping<T>(threadId: string | undefined, work: () => T | Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -50,7 +50,7 @@ export class Warnings {
   }
 }
 
-/** Damage, another version's format, a size, a writer that is always faster: the storage itself works. */
+/** Damage, another version's format, a size, a busier writer: the storage itself works. */
 const CODES: readonly ErrorCode[] = ["CORRUPT", "INCOMPATIBLE", "TOO_LARGE", "CONFLICT"];
 
 const isOneThreadsTrouble = (error: unknown): error is StateError => StateError.is(error) && CODES.includes(error.code);

@@ -1,7 +1,7 @@
 /**
  * Runs `work` with a signal that aborts after `ms` with a TimeoutError, or when
- * `outer` aborts. Unlike `AbortSignal.timeout`, nothing of it is left when the
- * work is done: a busy program would keep thousands of timers.
+ * `outer` aborts. Unlike `AbortSignal.timeout`, its timer is cleared when the
+ * work is done: a busy program would otherwise keep thousands of timers.
  */
 export async function withDeadline<T>(
   ms: number,

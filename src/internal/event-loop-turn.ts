@@ -1,14 +1,15 @@
 import { performance } from "node:perf_hooks";
 
-/** How long calls that never really wait (those of SQLite and memory) may keep timers and sockets from their turn. */
+/** How long calls that never really wait (SQLite, memory) may hold up timers and sockets. */
 const LONGEST_MS = 10;
 
 let turnBegan: number | undefined;
 
 /**
- * What to wait for so that the event loop turns, when the present turn has lasted
- * too long. A storage that answers at once makes a loop of awaits one long turn,
- * in which not even a timer fires; asked before every call to it, no loop can do that.
+ * Resolves after a turn of the event loop if the present turn has lasted too
+ * long, otherwise at once. A storage that answers synchronously turns a loop of
+ * awaits into one long turn in which no timer fires; awaiting this before each
+ * call prevents that.
  */
 export function endOfLongTurn(): Promise<void> | undefined {
   const now = performance.now();

@@ -8,9 +8,10 @@ const ONE = Symbol("?");
 type Token = string | typeof ANY | typeof ONE;
 
 /**
- * Tells whether an id matches. Not a regular expression: those can be made to
- * take for ever, and a pattern may come from a stranger. This one goes back at
- * most to the last `*`, so it costs pattern times id at worst.
+ * Tells whether an id matches. Not a regular expression, because a pattern may
+ * come from a stranger and a regular expression can take for ever. This one
+ * backtracks to the last `*` at most, so it costs pattern length times id length
+ * at worst.
  */
 export function globMatcher(pattern: string): (id: string) => boolean {
   const tokens = tokensOf(pattern);
@@ -36,7 +37,7 @@ function matches(tokens: readonly Token[], characters: readonly string[]): boole
   return tokens.slice(token).every((rest) => rest === ANY);
 }
 
-/** The characters before the first wildcard: a store may use them to narrow a scan. */
+/** The characters before the first wildcard, which a store may use to narrow a scan. */
 export function globPrefix(pattern: string): string {
   const tokens = tokensOf(pattern);
   const end = tokens.findIndex((token) => typeof token === "symbol");
@@ -57,5 +58,5 @@ function tokensOf(pattern: string): readonly Token[] {
   return tokens;
 }
 
-/** The pattern of everything that begins with this text, whatever characters are in it. */
+/** The pattern for everything that begins with this text, whatever characters it contains. */
 export const globOfPrefix = (prefix: string): string => `${prefix.replace(/[*?\\]/g, "\\$&")}*`;

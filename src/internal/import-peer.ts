@@ -5,12 +5,18 @@ import { StateError } from "../errors.ts";
 
 let alsoLookIn: string | undefined;
 
-/** For the command line, which `npx` may run from a folder of its own: packages of this directory are found as well. */
+/**
+ * For the command line, which `npx` may run from another folder: packages of the
+ * working directory are found as well.
+ */
 export function lookForPeersIn(directory: string): void {
   alsoLookIn = directory;
 }
 
-/** Loads an optional client package on first use; a missing one is named together with the command that installs it. */
+/**
+ * Loads an optional client package on first use. If it is missing, the error names
+ * it and the command that installs it.
+ */
 export async function importPeer<Module>(name: string, range: string, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
@@ -33,7 +39,7 @@ function placeOf(name: string): string | undefined {
   }
 }
 
-/** A package that is there and fails while it loads has a trouble of its own, which must not be hidden behind this. */
+/** A package that is installed but fails to load has a problem of its own, which this error must not hide. */
 function isMissing(error: unknown, name: string): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") && String(message).includes(name);

@@ -1,4 +1,8 @@
-/** Applies `work` to every item, a few at a time, and keeps the order: a storage must not be flooded, nor every file be open at once. */
+/**
+ * Applies `work` to every item, a few at a time, and keeps the order. The bound
+ * keeps a storage from being flooded and the process from running out of file
+ * handles.
+ */
 export async function inParallel<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,

@@ -1,15 +1,15 @@
 import { StateError } from "../errors.ts";
 import { nearestName } from "./nearest-name.ts";
 
-/** "anything" is for what is looked at elsewhere, with words of its own. */
+/** "anything" marks an option that is checked elsewhere, with its own messages. */
 type Kind = "string" | "number" | "boolean" | "object" | "function" | "anything";
 
-/** Every option with what it may be, so that the compiler finds one that was forgotten here. */
+/** Every option and its kind. The type makes the compiler report a missing one. */
 export type OptionKinds<Options> = Readonly<Record<keyof Options, Kind | readonly Kind[]>>;
 
 /**
- * Refuses an option that does not exist or is of another kind: a misspelt
- * `threadId` would save nothing, a misspelt `lease` would protect nothing.
+ * Refuses an unknown option or one of the wrong kind: a misspelt `threadId` would
+ * save nothing, a misspelt `lease` would protect nothing.
  */
 export function assertKnownOptions(where: string, options: object, kinds: OptionKinds<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(options)) {
@@ -30,7 +30,7 @@ export function unknownOption(where: string, name: string, names: readonly strin
   return new StateError("INVALID_ARGUMENT", `${where} has no option ${JSON.stringify(name)}; ${instead}`);
 }
 
-/** What a value is, and nothing of what is in it. */
+/** Names the kind of a value without revealing its content. */
 export function described(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "a list";

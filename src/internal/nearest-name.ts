@@ -1,4 +1,4 @@
-/** The known name that was most likely meant, or `undefined` where every one of them is far off. */
+/** The known name that was most likely meant, or `undefined` if every name is too different. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const wanted = plain(given);
   const distances = known.map((name) => ({ name, distance: editDistance(wanted, plain(name)) }));
@@ -15,7 +15,7 @@ const plain = (name: string): string =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, "");
 
-/** How many characters must be added, left out or changed. */
+/** The number of characters to add, remove or change. */
 function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (const [row, character] of [...a].entries()) {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../errors.ts";
 
-/** What the system and `fetch` say when nobody answers, or when a line goes dead. All of it may pass. */
+/** Codes of the system and of `fetch` for an unreachable host or a dead connection. All are transient. */
 export const NETWORK_CODES: Readonly<Record<string, ErrorCode>> = {
   ECONNREFUSED: "UNAVAILABLE",
   ECONNRESET: "UNAVAILABLE",

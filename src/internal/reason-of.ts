@@ -1,4 +1,4 @@
-/** Words for whatever was thrown. Anything can be thrown, also what cannot be turned into text. */
+/** A text for whatever was thrown, including values that cannot be converted to text. */
 export function reasonOf(error: unknown): string {
   try {
     if (error instanceof Error) return String(error.message || error.name);

@@ -1,7 +1,7 @@
 /**
- * The values that were set last, as many as weigh no more than `capacity`
- * together; the newest is kept whatever it weighs. Forgetting one costs time and
- * nothing else.
+ * Keeps the most recently set values whose weights together stay within
+ * `capacity`; the newest is kept whatever it weighs. Losing an entry costs time
+ * and nothing else.
  */
 export class Recent<Value> {
   readonly #values = new Map<string, { readonly value: Value; readonly weight: number }>();

@@ -1,15 +1,15 @@
 /**
- * Keeps credentials out of messages. Two nets: patterns that every client
- * library's messages are caught by, and the exact secrets an instance was
+ * Keeps credentials out of messages, in two ways: patterns that cover the
+ * messages of every client library, and the exact secrets that an instance was
  * given, which are replaced wherever they appear.
  */
 
 const HIDDEN = "***";
 
 /**
- * `scheme://user:password@host`. Up to the last @ of the line, because a password
- * may hold anything, an @ or a slash or a space included: hiding too much is the
- * lesser harm.
+ * `scheme://user:password@host`. It reaches to the last @ of the line, because a
+ * password may contain an @, a slash or a space. Hiding too much is the lesser
+ * harm.
  */
 const URL_PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*):[^\n]*@/gi;
 const NAMED_SECRET =
@@ -17,7 +17,7 @@ const NAMED_SECRET =
 const CREDENTIALS =
   /\b(authorization["']?\s*[=:]\s*["']?(?:bearer|basic)|bearer|basic)(\s+)(?!auth\b)[a-z0-9._~+/=-]+/gi;
 
-/** Keys that tell themselves by how they begin. */
+/** Keys that are recognisable by their prefix. */
 const BARE_KEY = /\b(sk|pk|rk|ghp|xox[a-z])[-_][A-Za-z0-9_-]{8,}/g;
 
 export function redact(text: string, secrets: readonly string[] = []): string {
@@ -33,9 +33,9 @@ export function redact(text: string, secrets: readonly string[] = []): string {
 }
 
 /**
- * The same error if it is clean, else a copy whose message and stack are.
- * Own properties of a client's error (`config`, `options`, …) are where
- * connection strings hide, so a copy keeps only name and code.
+ * The same error if it is clean, otherwise a copy with a redacted message and
+ * stack. The copy keeps only name and code: connection strings hide in the other
+ * properties of client errors (`config`, `options`, …).
  */
 export function redactCause(cause: unknown, secrets: readonly string[] = []): unknown {
   if (!(cause instanceof Error)) return typeof cause === "string" ? redact(cause, secrets) : undefined;

@@ -1,4 +1,7 @@
-/** What `work` ends with, or the signal's reason when it aborts first. Not everything that takes a signal listens to it. */
+/**
+ * The result of `work`, or the signal's reason if it aborts first. Not everything
+ * that takes a signal listens to it.
+ */
 export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal?.reason);

@@ -82,7 +82,7 @@ export interface ListRequest {
   readonly checkpointId?: string;
   /** Only checkpoints with smaller ids. */
   readonly before?: string;
-  /** 0 is none. @default all of them */
+  /** 0 returns nothing. @default all of them */
   readonly limit?: number;
   /** Only checkpoints whose metadata has every one of these values. Keys are names, never paths or patterns. */
   readonly filter?: Readonly<Record<string, unknown>>;

@@ -15,7 +15,7 @@ import {
   type ToolExecution,
 } from "./state-fields.ts";
 
-/** The version of the stored form. Older ones load for ever; a newer one is refused as `INCOMPATIBLE`. */
+/** The version of the stored form. Older versions load for ever; a newer one is refused as `INCOMPATIBLE`. */
 export const FORMAT_VERSION = 1;
 
 /**
@@ -35,14 +35,14 @@ export class AgentState {
 
   /** The counterpart of `fields`; unknown fields are kept. */
   static fromFields(fields: StateFields): AgentState {
-    // What a store held passed the doorway when it was saved: limits are for what enters, and whatever was saved loads.
+    // A stored value passed the doorway when it was saved. Limits apply to what enters; whatever was saved loads.
     const copy = isOwned(fields) ? fields : immutablePart(fields, "state", 0);
     const fault = faultInFields(copy as unknown as Readonly<Record<string, unknown>>);
     if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `state.${fault}`, { path: `state.${fault}` });
     return new AgentState(copy);
   }
 
-  /** The state that `toCheckpoint` gave, possibly in another process, another year. */
+  /** The state that `toCheckpoint` returned, possibly in another process or another year. */
   static fromCheckpoint(checkpoint: unknown): AgentState {
     const { format, state } = (checkpoint ?? {}) as { format?: unknown; state?: unknown };
     if (typeof format !== "number" || typeof state !== "object" || state === null) {
@@ -113,7 +113,7 @@ export class AgentState {
     return this.#derive(copy);
   }
 
-  /** For parts that passed the doorway already: costs the same however long the conversation is. */
+  /** For parts that already passed the doorway. Its cost does not depend on the length of the conversation. */
   #derive(changes: Partial<StateFields>): AgentState {
     const next = new AgentState(own({ ...this.#fields, ...changes }));
     deriveLineage(next, this);
@@ -196,26 +196,26 @@ export function assertKnownFormat(format: number, what: string): void {
   }
 }
 
-/** Owned without a second look at the old items: they passed the doorway when they came. */
+/** Owned without checking the old items again: they were checked when they entered. */
 function appended<T>(list: readonly T[], items: readonly T[], name: string): readonly T[] {
   return own([...list, ...immutablePart(items, name, FIELD_DEPTH)]);
 }
 
-/** A plain loop from the end, where it nearly always is: this runs for every step of every tool call. */
+/** A plain loop from the end, where the item nearly always is: this runs for every step of every tool call. */
 function lastCall(executions: readonly ToolExecution[], toolCallId: string): number {
   let index = executions.length - 1;
   while (index >= 0 && executions[index]?.toolCallId !== toolCallId) index--;
   return index;
 }
 
-/** Spread: `with` and `slice` take a slow way through frozen lists. */
+/** Spread, because `with` and `slice` are slow on frozen lists. */
 function replaced<T>(list: readonly T[], index: number, item: T): readonly T[] {
   const copy = [...list];
   copy[index] = item;
   return own(copy);
 }
 
-/** Owned for the same reason: what stays was looked at when it came. */
+/** Owned for the same reason: what stays was checked when it entered. */
 function merged<T>(
   record: Readonly<Record<string, T>>,
   changes: Readonly<Record<string, T>>,

@@ -1,6 +1,6 @@
 import { encodeValue, type JsonValue } from "./codec.ts";
 
-/** One text for equal values: keys in order, at every level. */
+/** The same text for equal values: keys are sorted at every level. */
 export const canonicalJson = (value: unknown): string => JSON.stringify(ordered(encodeValue(value, "value")));
 
 function ordered(value: JsonValue): JsonValue {

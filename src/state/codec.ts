@@ -5,10 +5,10 @@ import { sealDate, sealMap, sealSet } from "./read-only.ts";
 import { SealedValue } from "./sealed-value.ts";
 
 /**
- * Lossless JSON. Values that JSON lacks travel as an object whose only marker
- * is the key "$"; the set of tags is closed and none of them names a
- * constructor. A user's own object that has a "$" key is escaped, so no data
- * can ever be read as a tag.
+ * Lossless JSON. Values that JSON lacks are written as an object whose only
+ * marker is the key "$". The set of tags is closed, and no tag names a
+ * constructor. A user's own object with a "$" key is escaped, so no data can ever
+ * be read as a tag.
  *
  *   {"$":"undefined"}                {"$":"number","v":"NaN"|"Infinity"|"-Infinity"|"-0"}
  *   {"$":"bigint","v":"123"}         {"$":"date","v":"2026-01-01T00:00:00.000Z"|null}
@@ -25,30 +25,34 @@ const TAG = "$";
 /** A Map inside a Map costs three levels of JSON for one level of value. */
 const MAX_TREE_DEPTH = MAX_DEPTH * 4;
 
-/** The JSON text of any storable value; refuses others with the path below `name`. */
+/** The JSON text of any storable value. Refuses any other with its path below `name`. */
 export const encodeText = (value: unknown, name: string): string => JSON.stringify(encodeValue(value, name));
 
 /** A JSON tree without functions, classes or surprises. Shares whatever needed no tag. */
 export const encodeValue = (value: unknown, name: string): JsonValue => encode(immutableCopy(value, name), []);
 
-/** The same for a value that passed the doorway before, or is made of nothing but parts which did. */
+/** The same for a value that already passed the doorway, or consists only of parts that did. */
 export const encodeOwnedValue = (value: unknown, name: string): JsonValue => encodeNaming(value, name, value, []);
 
 /**
- * Its JSON text. Paths are told below `root`, of which it may be a part. The bytes
- * that are met are added to `met`, for those who want to know whether they change.
+ * Its JSON text. Errors give paths below `root`, of which the value may be a
+ * part. Byte arrays on the way are added to `met`, for callers that watch whether
+ * they change.
  */
 export function encodeOwned(value: unknown, name: string, root: unknown = value, met: Uint8Array[] = []): string {
   try {
     return JSON.stringify(encodeNaming(value, name, root, met));
   } catch (cause) {
-    // Longer than a string can be: no storage would take it either.
+    // Longer than a string can be, so no storage would take it either.
     if (cause instanceof RangeError) throw new StateError("TOO_LARGE", `${name} is too large`, { path: name, cause });
     throw cause;
   }
 }
 
-/** What passed the doorway can still be tampered with, by way of a prototype's methods: it must not become `null` in silence. */
+/**
+ * A value that passed the doorway can still be tampered with through a prototype's
+ * methods. It must not become `null` silently.
+ */
 function encodeNaming(value: unknown, name: string, root: unknown, met: Uint8Array[]): JsonValue {
   try {
     return encode(value, met);
@@ -69,7 +73,7 @@ class Unstorable extends Error {
   }
 }
 
-/** The value behind JSON text written by `encodeText`. The bytes in it are added to `met`. */
+/** The value behind JSON text written by `encodeText`. Its byte arrays are added to `met`. */
 export function decodeText(text: string, name: string, met: Uint8Array[] = []): unknown {
   let tree: unknown;
   try {
@@ -84,7 +88,7 @@ export function decodeText(text: string, name: string, met: Uint8Array[] = []): 
 export const decodeValue = (tree: unknown, name: string): unknown =>
   decodeOwned(copyTree(tree, name, 0), { name, met: [] }, 0);
 
-/** What is being decoded: its name for errors, and the bytes met in it so far. */
+/** What is being decoded: its name for errors, and the byte arrays found so far. */
 interface Source {
   readonly name: string;
   readonly met: Uint8Array[];
@@ -170,7 +174,7 @@ function encodeProperties(value: Record<string, unknown>, met: Uint8Array[]): { 
 const copyOwn = (value: Record<string, unknown>): Record<string, JsonValue> =>
   ({ ...value }) as Record<string, JsonValue>;
 
-/** Turns a freshly parsed tree, which nobody else holds, into values; in place where it can. */
+/** Turns a freshly parsed tree, which nobody else holds, into values; in place where possible. */
 function decodeOwned(tree: unknown, source: Source, depth: number): unknown {
   if (typeof tree !== "object" || tree === null) return tree;
   if (depth > MAX_TREE_DEPTH) throw tooDeep(source.name);
@@ -247,7 +251,7 @@ const SPECIAL_NUMBERS: ReadonlyMap<string, number> = new Map([
   ["-0", -0],
 ]);
 
-/** Only what `toISOString` writes: a text that merely looks like a date was not written by us. */
+/** Only what `toISOString` writes: we did not write a text that merely looks like a date. */
 const isDateText = (text: string): boolean => {
   const date = new Date(text);
   return !Number.isNaN(date.getTime()) && date.toISOString() === text;

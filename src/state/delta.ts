@@ -2,16 +2,16 @@ import { defineOwn, own } from "./immutable.ts";
 import type { StateFields } from "./state-fields.ts";
 
 /**
- * What changed between two states, found by identity: a part that is the same
- * object is the same value, because state is immutable. Nothing is compared.
+ * What changed between two states, found by identity: because state is immutable,
+ * the same object is the same value. Nothing is compared.
  */
 export interface StateDelta {
   /** Fields with a new value. */
   readonly set?: Readonly<Record<string, unknown>>;
   readonly unset?: readonly string[];
-  /** Items at the end of lists that kept all they had. */
+  /** Items appended to lists that kept all they had. */
   readonly append?: Readonly<Record<string, readonly unknown[]>>;
-  /** Lists that kept their first `keep` items and then go on with `items`. */
+  /** Lists that kept their first `keep` items and continue with `items`. */
   readonly lists?: Readonly<Record<string, { readonly keep: number; readonly items: readonly unknown[] }>>;
   /** Objects of which some keys changed. */
   readonly records?: Readonly<Record<string, RecordDelta>>;
@@ -25,15 +25,15 @@ interface RecordDelta {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The delta, or `undefined` where more was rewritten than kept (a compaction, an
- * edited history): there a new base is smaller and simpler.
+ * The delta, or `undefined` if more was rewritten than kept (a compaction, an
+ * edited history): then a new base is smaller and simpler.
  */
 export function diffFields(before: StateFields, after: StateFields): StateDelta | undefined {
   const { delta, isRewrite } = compareFields(before, after);
   return isRewrite ? undefined : delta;
 }
 
-/** The delta in any case: for a base that would be too large to store. */
+/** The delta in any case, for a base that would be too large to store. */
 export const deltaBetween = (before: StateFields, after: StateFields): StateDelta => compareFields(before, after).delta;
 
 function compareFields(before: StateFields, after: StateFields): { delta: StateDelta; isRewrite: boolean } {
@@ -76,8 +76,8 @@ function compareFields(before: StateFields, after: StateFields): { delta: StateD
 }
 
 /**
- * The state that `deltas` lead to, one after another. Works on copies that only
- * it holds and freezes them once, so a long chain costs what its items are.
+ * The state that `deltas` lead to, one after another. It works on private copies
+ * and freezes them once, so a long chain costs no more than its items.
  */
 export function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
   const fields: Record<string, unknown> = { ...before };
@@ -116,12 +116,12 @@ export function applyDeltas(before: StateFields, deltas: readonly StateDelta[]):
   return own(fields) as unknown as StateFields;
 }
 
-/** The items a delta adds to one list: what is new to index, to show, to count. */
+/** The items that a delta adds to one list: what is new to index, to show, to count. */
 export function addedItems(delta: StateDelta, list: string): readonly unknown[] {
   return delta.append?.[list] ?? delta.lists?.[list]?.items ?? [];
 }
 
-/** `undefined` when nothing changed, `"replace"` when only the whole object keeps the order of its keys. */
+/** `undefined` if nothing changed, `"replace"` if only the whole object keeps the order of its keys. */
 function diffRecord(a: Fields, b: Fields): RecordDelta | "replace" | undefined {
   const set: Record<string, unknown> = {};
   for (const key of Object.keys(b))

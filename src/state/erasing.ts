@@ -4,20 +4,20 @@ import type { AssistantMessage, Message } from "./message.ts";
 import { ERASED, erasedValue, isAttributed, subjectsIn, subjectsOfMessage, subjectsOfValue } from "./subjects.ts";
 
 /**
- * Takes what is about some people out of stored states and changes of states.
- * Each list keeps its length and each message its role, its calls and their
- * results, so that whatever builds on it still does, and a transcript stays one
- * that providers accept. Sweeping twice changes nothing more.
+ * Removes what concerns certain people from stored states and their deltas. Each
+ * list keeps its length, and each message its role, its calls and their results,
+ * so that later deltas still apply and providers still accept the transcript.
+ * Running it twice changes nothing more.
  */
 
 export interface SweepRule {
-  /** Whether this person is to be forgotten. */
+  /** Whether this person is to be erased. */
   readonly matches: (subject: string) => boolean;
-  /** The thread as a whole is about such a person: whatever says nothing else is, too. */
+  /** The thread as a whole concerns such a person, and so does everything in it that does not say otherwise. */
   readonly isThreadMatched: boolean;
-  /** Leaves the thread's own subjects as they are, so that an interrupted sweep still knows them. */
+  /** Leaves the thread's own subjects in place, so that an interrupted erasure can still find them. */
   readonly keepsThreadSubject: boolean;
-  /** Calls of messages that were erased: what else is kept of them goes, too. */
+  /** Calls of erased messages: whatever else is kept of them goes too. */
   readonly calls: ReadonlySet<string>;
 }
 
@@ -25,10 +25,10 @@ export type Found = { readonly kind: "message" | "field"; readonly path: string;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Of metadata, what the package itself writes there and is about nobody. */
+/** Metadata keys that the package itself writes and that concern nobody. */
 const STRUCTURAL: ReadonlySet<string> = new Set(["kind", "label", "task", "subject"]);
 
-/** Collects what it takes out. The value it returns is the very same where nothing was about those people. */
+/** Collects what it removes. Returns the very same value if nothing concerned those people. */
 export class Sweep {
   readonly found: Found[] = [];
   readonly #rule: SweepRule;
@@ -37,7 +37,7 @@ export class Sweep {
     this.#rule = rule;
   }
 
-  /** The fields of a state, or those that a change sets. */
+  /** The fields of a state, or those that a delta sets. */
   fields<T extends Fields>(fields: T): T {
     return mapRecord(fields, (value, name) => this.#field(name, value)) as T;
   }
@@ -71,7 +71,7 @@ export class Sweep {
     return this.#record("metadata", metadata) as T;
   }
 
-  /** A value outside of a state: only what says itself that it is about somebody goes. */
+  /** A value outside a state: only parts that name a subject themselves are removed. */
   value(value: unknown, path: string): unknown {
     if (isAttributed(value)) {
       if (!subjectsOfValue(value).some(this.#rule.matches)) return value;
@@ -136,7 +136,7 @@ export class Sweep {
     });
   }
 
-  /** What goes with the thread's subject unless it says otherwise itself. */
+  /** What follows the thread's subject unless it names its own. */
   #content(value: unknown, path: string): unknown {
     if (!this.#rule.isThreadMatched || isAttributed(value)) return this.value(value, path);
     if (isSame(value, ERASED) || typeof value === "boolean" || value === null) return value;
@@ -160,9 +160,9 @@ export class Sweep {
   }
 }
 
-/** Of what is kept beside the conversation: the parts that hold what somebody said. */
+/** Of what is kept beside the conversation: the parts that repeat what somebody said. */
 const REPLACED: Readonly<Record<string, Fields>> = {
-  // Another hash than that of any call: a call whose arguments are gone is refused and not run without them.
+  // A hash that no call has: a call whose arguments are gone is refused, and never run without them.
   toolExecutions: { error: ERASED, argumentsHash: "erased" },
   interrupts: { question: ERASED, answer: { value: ERASED, at: 0 }, schema: {} },
   reasoningSteps: { thought: ERASED },
@@ -174,7 +174,7 @@ const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a)
 function placeholderFor(message: Message): Message {
   const { role, id } = message;
   const isEmpty = message.content.length === 0;
-  // Marks of the package's own tell what kind of message it is.
+  // The package's own marks say what kind of message it is.
   const marks = Object.entries(message.metadata ?? {}).filter(([name]) => name.startsWith("holdfast."));
   const metadata = { ...Object.fromEntries(marks), erased: true };
   const kept = { ...(id !== undefined && { id }), content: isEmpty ? "" : ERASED, metadata };
@@ -200,7 +200,7 @@ export function callsOf(message: Message): readonly string[] {
   return message.role === "assistant" ? (message.toolCalls ?? []).map(({ id }) => id) : [];
 }
 
-/** The same list where every item stays the same. */
+/** Returns the same list if every item stays the same. */
 function mapList<T>(list: readonly T[], change: (item: T, index: number) => unknown): readonly T[] {
   let isChanged = false;
   const next = list.map((item, index) => {

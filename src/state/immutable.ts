@@ -5,10 +5,10 @@ import { sealDate, sealMap, sealSet } from "./read-only.ts";
 import { SealedValue } from "./sealed-value.ts";
 
 /**
- * The doorway into state. What passes it is a private, frozen copy made only of
- * values the codec can keep; anything else is refused with its path before it
- * can reach a log. A value that passed once is recognised and shared, not
- * copied again: that is what lets a save find the new parts by identity.
+ * The doorway into state. What passes is a private, frozen copy that contains
+ * only values the codec can keep; anything else is refused with its path before
+ * it can reach a log. A value that passed before is recognised and shared instead
+ * of copied, which lets a save find the new parts by identity.
  */
 
 export const MAX_DEPTH = 500;
@@ -16,9 +16,9 @@ export const MAX_DEPTH = 500;
 export const MAX_SIZE: number = 64 * 1024 * 1024;
 
 /**
- * How deep a part of a state lies below the state itself: a field's value, and an
- * item of a list or of an object there. What enters is measured from where it
- * will stand, so that nothing gets in which a load would find too deep.
+ * How deep a part of a state lies below the state itself: a field's value, or an
+ * item of a list or object there. A value is measured from where it will stand,
+ * so that nothing enters that a load would find too deep.
  */
 export const FIELD_DEPTH = 1;
 export const ITEM_DEPTH = 2;
@@ -27,9 +27,12 @@ export const ITEM_DEPTH = 2;
 interface Passage {
   /** What the copy may still cost. */
   left: number;
-  /** Down to this depth, what passed the doorway before is not counted again: a state may hold more than one value may. */
+  /**
+   * Down to this depth, parts that passed the doorway before are not counted
+   * again: a state may hold more than a single value may.
+   */
   readonly sharedDepth: number;
-  /** Copies made so far; `undefined` for those under way. What is met twice is shared, and a cycle shows. */
+  /** Copies made so far; `undefined` marks one under way. A repeated object is shared, and a cycle is detected. */
   readonly copies: Map<object, object | undefined>;
 }
 
@@ -41,10 +44,10 @@ export function own<T extends object>(value: T): T {
   return value;
 }
 
-/** Whether this passed the doorway before, whole. */
+/** Whether the whole value passed the doorway before. */
 export const isOwned = (value: object): boolean => owned.has(value);
 
-/** A frozen copy of `value` that can be stored, or `INVALID_ARGUMENT` naming the part that cannot. */
+/** A frozen copy of `value` that can be stored, or `INVALID_ARGUMENT` naming the part that cannot be. */
 export function immutableCopy<T>(value: T, name: string): T {
   return pass(value, name, 0, -1);
 }
@@ -103,7 +106,10 @@ function copyReference(value: object, place: Place, depth: number, passage: Pass
   return made;
 }
 
-/** A state may hold many values, but each of them is within the limit: one that is made of itself twice is not, soon. */
+/**
+ * A state may hold many values, but each must be within the limit. A value that
+ * contains itself twice, again and again, soon is not.
+ */
 function isSharable(value: unknown, levels: number): boolean {
   if (measureOf(value).size <= MAX_SIZE) return true;
   if (levels === 0 || typeof value !== "object" || value === null) return false;
@@ -116,10 +122,10 @@ function spend(passage: Passage, cost: number, place: Place): void {
   if (passage.left < 0) throw tooLarge(place);
 }
 
-/** At least this many bytes are needed to store an owned value. */
+/** A lower bound for the bytes that an owned value takes when stored. */
 export const leastBytesOf = (value: unknown): number => measureOf(value).size;
 
-/** How deep and how large an owned value is once every shared part of it is written out. */
+/** The depth and size of an owned value once every shared part is written out. */
 interface Measure {
   readonly depth: number;
   readonly size: number;
@@ -229,13 +235,13 @@ function copyProperties(
   return own(target);
 }
 
-/** A private copy keeps the caller's later writes to its own bytes out. */
+/** A private copy, so that later writes to the caller's bytes have no effect. */
 function copyBytes(value: Uint8Array, place: Place, passage: Passage): Uint8Array {
   spend(passage, value.byteLength, place);
   return ownBytes(Buffer.isBuffer(value) ? Buffer.from(value) : new Uint8Array(value));
 }
 
-/** Typed arrays cannot be frozen: whoever writes into these is found out by a later save, see sealed-bytes.ts. */
+/** Typed arrays cannot be frozen. A later save detects writes to these; see sealed-bytes.ts. */
 export function ownBytes(bytes: Uint8Array): Uint8Array {
   owned.add(bytes);
   return bytes;

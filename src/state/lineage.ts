@@ -1,32 +1,39 @@
 import type { StateFields } from "./state-fields.ts";
 
 /**
- * Which checkpoint a state came from. Every state has a cell; a derived state's
- * cell points at its parent's, until one of them is saved or was loaded. So a
- * state made before its parent was saved still finds that save, and two states
- * made from one checkpoint stay rivals: the second to be saved gets `CONFLICT`.
+ * Records which checkpoint a state came from. Every state has a cell, and a
+ * derived state's cell points to its parent's until one of them is saved or
+ * loaded. So a state that was made before its parent was saved still finds that
+ * save, and two states made from one checkpoint stay rivals: the second to be
+ * saved gets `CONFLICT`.
  */
 
-/** A checkpoint as a checkpointer wrote or read it. `position` is the checkpointer's own business. */
+/** A checkpoint as a checkpointer wrote or read it. `position` is private to the checkpointer. */
 export interface Origin<Position = unknown> {
-  /** The fields of the state that stands there. */
+  /** The fields of the state at that checkpoint. */
   readonly fields: StateFields;
-  /** The thread's generation: made at random, so that it tells threads of one id in different stores apart. */
+  /** The thread's generation. It is random, so it also tells apart threads with the same id in different stores. */
   readonly generation: string;
-  /** Who knows of it: several checkpointers may work on one store. The latest first. */
+  /** The checkpointers that know this place: several may work on one store. The latest comes first. */
   readonly knownTo: readonly string[];
   readonly position: Position;
 }
 
 interface Cell {
   parent: Cell | undefined;
-  /** By thread; more than one where a state lies in threads of one id in several stores. The latest first. */
+  /**
+   * By thread id. There is more than one place if the state is in threads of one
+   * id in several stores. The latest comes first.
+   */
   readonly origins: Map<string, readonly Origin[]>;
 }
 
-/** Stores and checkpointers that are kept in mind for one thread id. Threads are not limited: each is somebody's place to go on from. */
+/**
+ * How many stores and checkpointers are remembered per thread id. The number of
+ * threads is unlimited: somebody may continue from any of them.
+ */
 const MAX_STORES = 64;
-/** A parent that knows at most so many threads is taken over rather than kept alive. */
+/** A parent that knows at most this many threads is copied rather than kept alive. */
 const FEW_THREADS = 32;
 const cells = new WeakMap<object, Cell>();
 
@@ -47,7 +54,10 @@ export function findOrigins(state: object, threadId: string): readonly Origin[] 
 export const findOrigin = (state: object, threadId: string, checkpointer: string): Origin | undefined =>
   findOrigins(state, threadId).find(({ knownTo }) => knownTo.includes(checkpointer));
 
-/** Remembers where `state` now lies. Cuts the way back where it can, so that a long run does not keep its whole past alive. */
+/**
+ * Records where `state` now is. Cuts the link to the parent if possible, so that a
+ * long run does not keep its whole past in memory.
+ */
 export function rememberOrigin(
   state: object,
   threadId: string,
@@ -69,10 +79,10 @@ export function rememberOrigin(
 const without = (names: readonly string[], name: string): readonly string[] => names.filter((other) => other !== name);
 
 /**
- * Takes over what is known above, nearest first. A parent that knows very many
- * threads (a state that thousands of threads began with) is left where it is, or
- * each of its children would carry a copy; it is taken over once the child knows
- * half as many, so that the way up stays short.
+ * Copies what the ancestors know, nearest first. A parent that knows very many
+ * threads (a state that thousands of threads began with) is only linked, because
+ * each of its children would carry a copy. It is copied once the child knows half
+ * as many, so that the path upwards stays short.
  */
 function shorten(cell: Cell): void {
   for (let above = cell.parent; above !== undefined; above = cell.parent) {

@@ -1,7 +1,7 @@
 /**
- * What is said in a thread. This is our own format and never a provider's:
- * adapters convert at the boundary and keep what a provider needs back
- * (reasoning signatures, item ids) in `providerMetadata`, which round-trips.
+ * What is said in a thread. This is our own format and never a provider's.
+ * Adapters convert at the boundary and keep what a provider needs back (reasoning
+ * signatures, item ids) in `providerMetadata`, which round-trips.
  */
 
 export type ProviderMetadata = Readonly<Record<string, unknown>>;
@@ -33,13 +33,16 @@ export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
-  /** Why the model's own text could not be read as arguments, if so. The call is answered with this instead of being run. */
+  /**
+   * Set if the model's text could not be parsed as arguments. The call is then
+   * answered with this instead of being run.
+   */
   readonly invalid?: string;
   readonly providerMetadata?: ProviderMetadata;
 }
 
 interface MessageFields {
-  /** Stable across saves and loads; what provenance and search hits refer to. */
+  /** Stable across saves and loads. Provenance and search hits refer to it. */
   readonly id?: string;
   readonly content: string | readonly ContentPart[];
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -60,14 +63,14 @@ export interface AssistantMessage extends MessageFields {
   readonly toolCalls?: readonly ToolCall[];
   /** Set when the model's stream ended before it finished. */
   readonly incomplete?: boolean;
-  /** Why the model stopped, where it did not simply finish. */
+  /** Why the model stopped, if it did not simply finish. */
   readonly finishReason?: UnusualFinish;
 }
 
 /**
- * `length`: it was not allowed to say more. `content-filter`: the provider cut
- * it off. `refusal`: it does not want to answer. `error`: it failed, by its own
- * account. `empty`: it finished and said nothing. `other`: a reason of the
+ * `length`: the output limit was reached. `content-filter`: the provider cut it
+ * off. `refusal`: the model declined to answer. `error`: the model reported a
+ * failure. `empty`: it finished without saying anything. `other`: a reason of the
  * provider's own.
  */
 export type UnusualFinish = "length" | "content-filter" | "refusal" | "error" | "empty" | "other";
@@ -106,13 +109,13 @@ export const toolMessage = (content: ToolMessage["content"], extras: Extras<Tool
   ...extras,
 });
 
-/** Whether a message says anything. Thought alone does not: it was cut off before the answer came. */
+/** Whether a message says anything. Reasoning alone does not count: the answer was cut off before it came. */
 export function hasContent({ content }: Message): boolean {
   if (typeof content === "string") return content.trim() !== "";
   return content.some((part) => part.type === "file" || (part.type === "text" && part.text.trim() !== ""));
 }
 
-/** The words of a message: its text parts, joined. Reasoning and files have none. */
+/** The words of a message: its text parts, joined. Reasoning and files contribute nothing. */
 export function textOf(message: Message): string {
   if (typeof message.content === "string") return message.content;
   return message.content

@@ -2,7 +2,7 @@ import type { AgentState } from "./agent-state.ts";
 import { type ToolCall, toolMessage } from "./message.ts";
 import type { StateFields, ToolExecution } from "./state-fields.ts";
 
-/** A call of the latest model message that has no outcome, and what the ledger says of it. */
+/** A call of the latest model message that has no outcome, and its entry in the ledger. */
 export interface OpenCall {
   readonly call: ToolCall;
   /** Missing for a call that the ledger never saw, in a thread that was imported or edited. */
@@ -31,7 +31,7 @@ export function openCallsIn({
 const hasResult = (messages: StateFields["messages"], { id }: ToolCall): boolean =>
   messages.some((message) => message.role === "tool" && message.toolCallId === id);
 
-/** What a thread that is made of another one does with the calls that are open there. */
+/** What a thread made from another one does with the calls that are open there. */
 export type OpenCallsPolicy = "settle" | "keep";
 
 const NOT_RUN = "This call was not run here: this thread was made of another one, in which the call was still open.";
@@ -40,10 +40,11 @@ const BEGUN =
 
 /**
  * The state as another thread may have it. A call belongs to the thread that
- * asked for it: run in both, with one key, it would act twice or be taken for a
- * repetition. So open calls are settled as not run; those that are kept get keys
- * of their own. One that was begun is never kept: only the thread that began it
- * may find out how it ended. The same state where nothing is open.
+ * asked for it: run in both threads with one key, it would act twice or be
+ * mistaken for a repetition. So open calls are settled as not run, and those that
+ * are kept get new keys. A call that was started is never kept, because only the
+ * thread that started it can find out how it ended. Returns the same state if
+ * nothing is open.
  */
 export function forAnotherThread(
   state: AgentState,

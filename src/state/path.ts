@@ -7,7 +7,10 @@ export interface Place {
 /** `state.messages[3].metadata.fn`, cut short where it is very deep. */
 export const readablePath = (place: Place): string => render(isDeep(place) ? shorten(place) : place);
 
-/** The path of the very `part` below `root`; `undefined` where it is not there. Walks everything: for error messages. */
+/**
+ * The path of this very `part` below `root`, or `undefined` if it is not there.
+ * Walks everything, so it is for error messages only.
+ */
 export function pathTo(part: unknown, root: unknown, name: string): string | undefined {
   const place = find(part, root, { parent: undefined, step: name });
   return place && readablePath(place);

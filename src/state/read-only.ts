@@ -1,8 +1,8 @@
 /**
- * Freezing does not reach what a Map, a Set or a Date holds. A change made in
- * place would look as if it were saved and be lost with the process, so the
- * methods that change them are replaced, on these instances alone: they stay
- * ordinary Maps, Sets and Dates to everybody who reads them.
+ * Freezing does not reach the content of a Map, a Set or a Date. A change in
+ * place would look saved and be lost with the process. So the methods that change
+ * them are replaced, on these instances alone; readers still see ordinary Maps,
+ * Sets and Dates.
  */
 
 const MAP_CHANGES = ["set", "delete", "clear"];
@@ -17,7 +17,7 @@ const MAP_REFUSALS = refusals(MAP_CHANGES, "Map", "new Map(it)");
 const SET_REFUSALS = refusals(SET_CHANGES, "Set", "new Set(it)");
 const DATE_REFUSALS = refusals(DATE_CHANGES, "Date", "new Date(it)");
 
-/** Not enumerable, so that comparing and printing see nothing new. */
+/** Not enumerable, so that comparing and printing are not affected. */
 function refusals(names: readonly string[], kind: string, copy: string): PropertyDescriptorMap {
   const one = (name: string): PropertyDescriptor => ({
     enumerable: false,

@@ -3,20 +3,20 @@ import { StateError } from "../errors.ts";
 import { pathTo } from "./path.ts";
 
 /**
- * Bytes cannot be frozen. A save writes what is new, so bytes that were written
- * before and then changed in place would be different in memory and in the
- * store, and nobody would know. Their checksums are taken when they are written
- * or read, and looked at again by later saves.
+ * Bytes cannot be frozen. A save writes only what is new, so bytes that were
+ * changed in place after they were written would differ between memory and store
+ * without anybody noticing. Their checksums are taken when they are written or
+ * read, and later saves check them again.
  */
 export interface SealedBytes {
   readonly leaves: readonly { readonly bytes: Uint8Array; readonly sum: number }[];
-  /** The leaf to look at next. */
+  /** The leaf to check next. */
   readonly next: number;
 }
 
 /**
- * How much one save looks at: a save must not cost more the longer a thread is.
- * Of more than this, each save looks at another part.
+ * How much one save checks: its cost must not grow with the thread. If there is
+ * more, each save checks the next part.
  */
 const BYTES_PER_LOOK = 4 * 1024 * 1024;
 
@@ -28,7 +28,10 @@ export function sealBytes(before: SealedBytes, added: readonly Uint8Array[]): Se
   return { ...before, leaves: [...before.leaves, ...leaves] };
 }
 
-/** Refuses bytes that were changed since; returns the seals with the next look in them. `root` is where they lie, for the path. */
+/**
+ * Refuses bytes that were changed; returns the seals with the position of the next
+ * check. `root` is where they are, for the path.
+ */
 export function lookAtBytes(sealed: SealedBytes, root: unknown): SealedBytes {
   const { leaves } = sealed;
   let [looked, next] = [0, sealed.next];

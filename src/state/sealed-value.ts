@@ -1,12 +1,12 @@
 /**
- * A value that was sealed with a key that is not at hand. It is stored and
- * handed on as it is: whoever has the key opens it, and for everybody else the
- * rest of the state loads all the same.
+ * A value sealed with a key that is not at hand. It is stored and passed on
+ * unchanged: whoever has the key can open it, and for everybody else the rest of
+ * the state still loads.
  */
 export class SealedValue {
-  /** Which key it was sealed with. A name, never the key. */
+  /** The name of the key that it was sealed with, never the key. */
   readonly keyId: string;
-  /** In base64: what only that key opens. */
+  /** The sealed bytes, in base64. */
   readonly sealed: string;
 
   constructor(keyId: string, sealed: string) {

@@ -1,23 +1,26 @@
 import { type Message, textOf } from "./message.ts";
 
 /**
- * The words of a text, the same for every backend: an index and a scan must find
- * the same things. Letters are compared without case, accents or width; each
- * Chinese, Japanese or Korean character is a word of its own, because those
- * scripts do not put spaces between words.
+ * The words of a text, computed once for every backend, because an index and a
+ * scan must find the same things. Letters are compared without case, accents or
+ * width. Each Chinese, Japanese or Korean character is a word of its own, because
+ * those scripts do not separate words by spaces.
  */
 export function searchWords(text: string): string[] {
   const plain = text.slice(0, LONGEST_TEXT).normalize("NFKD").replace(MARKS, "").normalize("NFC").toLowerCase();
-  // Again, because one character may become eighteen.
+  // Cut again, because normalising may turn one character into eighteen.
   return plain.slice(0, LONGEST_TEXT).match(WORDS) ?? [];
 }
 
-/** As many characters of a text are looked at. One message must not cost an index, and all who search it, without a limit. */
+/**
+ * Only this many characters of a text are searchable. One message must not cost
+ * the index, and everybody who searches it, without a limit.
+ */
 export const LONGEST_TEXT = 262_144;
 
 /**
- * What is searchable of a message: its text, its tool calls, the name of the
- * tool that answered; of all that, the first `LONGEST_TEXT` characters.
+ * The searchable part of a message: its text, its tool calls and the name of the
+ * tool that answered, up to `LONGEST_TEXT` characters in all.
  */
 export function searchableText(messages: readonly Message[]): string {
   return messages
@@ -36,7 +39,10 @@ function partsOf(message: Message): readonly string[] {
 }
 
 const MARKS = /\p{M}+/gu;
-/** A word has at most 128 characters; what is longer is several. Without an end, a megabyte of letters overflows the engine's stack. */
+/**
+ * A word has at most 128 characters; a longer one is split. Without a limit, a
+ * megabyte of letters overflows the engine's stack.
+ */
 const WORDS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[\p{L}\p{N}_]){1,128}/gu;
 

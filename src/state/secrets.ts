@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import { isPlainObject } from "./immutable.ts";
 
-/** Where a secret is, instead of the secret: what belongs into a state. */
+/** Where a secret can be found, to be stored in a state instead of the secret. */
 export interface SecretRef {
   readonly "holdfast:secret": string;
 }
@@ -33,10 +33,10 @@ export async function resolveSecret(
   throw new StateError("NOT_FOUND", `there is no secret named ${JSON.stringify(ref[SECRET])}`);
 }
 
-/** What a save does to every text that it is about to write. It returns the text as it is to be written, or throws. */
+/** Called by a save for every text that it is about to write. Returns the text to write, or throws. */
 export type Redactor = (text: string) => string;
 
-/** Secrets that tell themselves by their shape. A hash or an id has none of these. */
+/** Secrets that are recognisable by their shape. No hash or id matches these. */
 const SHAPES: readonly (readonly [name: string, shape: RegExp])[] = [
   ["private-key", /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g],
   ["api-key", /\b(?:sk|pk|rk)[-_](?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}/g],
@@ -51,11 +51,11 @@ const SHAPES: readonly (readonly [name: string, shape: RegExp])[] = [
   ["password", /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/gi],
 ];
 
-/** Puts a visible mark, such as `[redacted:api-key]`, where a secret stood. What is redacted is lost to whoever resumes. */
+/** Replaces a secret by a visible mark such as `[redacted:api-key]`. A resumed run no longer has what was redacted. */
 export const redactSecrets: Redactor = (text) =>
   SHAPES.reduce((clean, [name, shape]) => clean.replace(shape, `[redacted:${name}]`), text);
 
-/** Refuses a save that holds a secret, so that nothing is lost in silence. */
+/** Refuses a save that contains a secret, so that nothing is lost silently. */
 export const refuseSecrets: Redactor = (text) => {
   const [name] = SHAPES.find(([, shape]) => text.search(shape) !== -1) ?? [];
   if (name === undefined) return text;
@@ -66,10 +66,10 @@ export const refuseSecrets: Redactor = (text) => {
   );
 };
 
-/** Tags whose text is not what somebody wrote: bytes, and what is sealed. */
+/** Tags whose text nobody wrote: bytes and sealed values. */
 const OPAQUE: ReadonlySet<unknown> = new Set(["bytes", "buffer", "sealed", "number", "bigint", "date"]);
 
-/** The JSON text with every string value as the redactor leaves it. Names of fields stay as they are. */
+/** The JSON text with every string value passed through the redactor. Field names stay as they are. */
 export function redactJson(text: string, redactor: Redactor): string {
   let isChanged = false;
   const walk = (value: unknown): unknown => {

@@ -1,24 +1,24 @@
 import { openCallsIn } from "./open-calls.ts";
 import type { StateFields, ToolExecution } from "./state-fields.ts";
 
-/** What a thread waits for. Counts that are 0 are left out. */
+/** What a thread waits for. Counts of 0 are left out. */
 export interface Standing {
   /** Questions that wait for a person. */
   readonly waiting?: number;
-  /** Calls of tools that were asked for and have no outcome; those that wait for a person are among them. */
+  /** Tool calls without an outcome, including those that wait for a person. */
   readonly open?: number;
-  /** Calls that were begun and whose outcome nobody knows. */
+  /** Calls that were started and whose outcome is unknown. */
   readonly inDoubt?: number;
-  /** The last turn did not come to its end. */
+  /** The last turn did not finish. */
   readonly unfinished?: true;
-  /** It was ended on purpose: by a limit of its run or by its caller. */
+  /** It was ended deliberately: by a limit of its run or by its caller. */
   readonly stopped?: true;
 }
 
-/** Under which a state keeps why its last run was ended before the turn was over. */
+/** The key under which a state keeps why its last run ended before the turn was over. */
 export const STOPPED_KEY = "holdfast.stopped";
 
-/** What a listing can tell of a state without reading it; `undefined` where it waits for nothing. */
+/** What a listing can say about a state without reading it; `undefined` if it waits for nothing. */
 function standingOf(fields: StateFields): Standing | undefined {
   const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
   const open = openCallsIn(fields).length;
@@ -35,7 +35,7 @@ function standingOf(fields: StateFields): Standing | undefined {
   };
 }
 
-/** The same as a member of a header, which leaves out what is not there. */
+/** The same as a header field, which is absent if there is nothing to say. */
 export function withStanding(fields: StateFields): { readonly standing?: Standing } {
   const standing = standingOf(fields);
   return standing === undefined ? {} : { standing };
@@ -50,7 +50,10 @@ function countInDoubt(executions: readonly ToolExecution[]): number {
   return count;
 }
 
-/** The model spoke last, in full, and asked for nothing; or a tool that ends the turn succeeded; or nobody said anything. */
+/**
+ * True if the model spoke last, in full, without asking for a tool; or a tool that
+ * ends the turn succeeded; or nobody said anything.
+ */
 function isTurnOver({ messages, toolExecutions }: StateFields): boolean {
   const last = messages.findLast(({ role }) => role !== "tool");
   if (last === undefined || last.role === "system") return true;

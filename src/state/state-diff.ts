@@ -3,10 +3,10 @@ import { isPlainObject } from "./immutable.ts";
 import type { Message } from "./message.ts";
 import type { StateFields } from "./state-fields.ts";
 
-/** What a person wants to see of two checkpoints. */
+/** The differences between two checkpoints, for people to read. */
 export interface StateDiff {
   readonly messages: {
-    /** How many messages both have in common from the start. */
+    /** How many messages both share from the start. */
     readonly shared: number;
     readonly removed: readonly Message[];
     readonly added: readonly Message[];

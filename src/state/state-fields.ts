@@ -1,29 +1,29 @@
 import { isPlainObject } from "./immutable.ts";
 import type { Message } from "./message.ts";
 
-/** One call of a tool. The result itself is the tool message with the same call id: it is stored once. */
+/** One tool call. Its result is the tool message with the same call id, which is stored once. */
 export interface ToolExecution {
   readonly toolCallId: string;
   readonly toolName: string;
   /**
-   * `intended`: asked for, not begun. `started`: begun, no outcome recorded.
+   * `intended`: asked for, not started. `started`: no outcome recorded yet.
    * `waiting`: for a person. The others are final, and their result is in the
-   * conversation; `unknown` means that it may or may not have taken effect.
+   * conversation; `unknown` means that the call may or may not have taken effect.
    */
   readonly status: "intended" | "started" | "waiting" | "succeeded" | "failed" | "unknown" | "denied";
-  /** Handed to the tool; the same for every attempt at this call. */
+  /** Passed to the tool. It is the same for every attempt at this call. */
   readonly idempotencyKey?: string;
-  /** Tells whether a call that is resumed is still the call that was recorded. */
+  /** Tells whether a resumed call is still the call that was recorded. */
   readonly argumentsHash?: string;
-  /** What the tool said of itself when the call was asked for: what a crash in the middle means. */
+  /** The effect that the tool declared when the call was asked for. It decides what a crash in the middle means. */
   readonly effect?: "pure" | "idempotent" | "atMostOnce";
-  /** The turn ends when this call succeeded. */
+  /** The turn ends if this call succeeds. */
   readonly terminal?: true;
   readonly attempts?: number;
   readonly startedAt?: number;
   readonly settledAt?: number;
   readonly error?: string;
-  /** Where nobody but a person could say how it ended. */
+  /** Set if only a person can say how it ended. */
   readonly settledBy?: { readonly by: string; readonly reason?: string };
 }
 
@@ -35,7 +35,7 @@ export interface Interrupt {
   readonly question: string;
   /** JSON Schema of the answer, where the tool gave one. */
   readonly schema?: Readonly<Record<string, unknown>>;
-  /** By which the tool knows the question again, where it gave one; else by its words and its schema. */
+  /** How the tool recognises the question, if it gave a key; otherwise by its words and schema. */
   readonly key?: string;
   readonly askedAt: number;
   readonly answer?: InterruptAnswer;
@@ -61,7 +61,10 @@ export interface RecordedError {
   readonly message: string;
 }
 
-/** Sums over the whole life of the thread. The limits and counters of one run are not state: they end with the run. */
+/**
+ * Totals over the whole life of the thread. The limits and counters of a single
+ * run are not state: they end with the run.
+ */
 export interface ThreadTotals {
   readonly runs: number;
   readonly iterations: number;
@@ -78,7 +81,7 @@ export interface StateFields {
   readonly reasoningSteps: readonly ReasoningStep[];
   readonly errors: readonly RecordedError[];
   readonly interrupts: readonly Interrupt[];
-  /** Tool results that were too large for a message, by the name the message gives them. */
+  /** Tool results that were too large for a message, by the name used in the message. */
   readonly artifacts: Readonly<Record<string, string>>;
   readonly totals: ThreadTotals;
   /** What a provider wants back on the next call, by provider. */
@@ -86,7 +89,10 @@ export interface StateFields {
   /** Yours. Give it a schema version and a migration with `stateSchema`. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly agentId?: string;
-  /** What the agent's conversation port keeps of this thread: which part of the messages a model is shown, and in what form. */
+  /**
+   * What the agent's conversation port keeps for this thread: which part of the
+   * messages a model sees, and in what form.
+   */
   readonly overlay?: unknown;
 }
 
@@ -106,7 +112,7 @@ const LISTS = ["messages", "toolExecutions", "reasoningSteps", "errors", "interr
 const RECORDS = ["artifacts", "totals", "providerState", "metadata"] as const;
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
-/** Says what is wrong with fields that came from outside, or `undefined` when they can be a state. */
+/** Says what is wrong with fields that came from outside, or `undefined` if they form a valid state. */
 export function faultInFields(fields: Readonly<Record<string, unknown>>): string | undefined {
   for (const name of LISTS) if (!Array.isArray(fields[name])) return `${name} must be a list`;
   for (const name of RECORDS) if (!isPlainObject(fields[name])) return `${name} must be an object`;

@@ -1,9 +1,9 @@
 import { StateError } from "../errors.ts";
 import type { StateFields } from "./state-fields.ts";
 
-/** The version of *your* part of the state (metadata, provider state), and how an older one becomes this one. */
+/** The version of *your* part of the state (metadata, provider state), and how to migrate an older one. */
 export interface StateSchema {
-  /** A whole number from 1 on. States saved without a schema count as version 0. */
+  /** A whole number, 1 or greater. States saved without a schema count as version 0. */
   readonly version: number;
   /**
    * Called once for each version between the stored one and `version`, in order:

@@ -3,31 +3,31 @@ import { isPlainObject } from "./immutable.ts";
 import type { Message } from "./message.ts";
 
 /**
- * Who something is about. A message says so in `metadata.subject`, a thread in
- * `state.metadata.subject` (for all that says nothing itself), an item of a store
- * in its metadata, and any value by `attributed`. A subject is the id of a person
- * as your own program has it.
+ * Whom something is about. A message says so in `metadata.subject`, a thread in
+ * `state.metadata.subject` (for everything in it that does not name its own), a
+ * store item in its metadata, and any value through `attributed`. A subject is
+ * the id of a person in your own program.
  */
 export type Subjects = string | readonly string[];
 
-/** What stands where something was erased. */
+/** The text that replaces erased data. */
 export const ERASED = "[erased]";
 
 const SUBJECT = "holdfast:subject";
 
-/** A value with the people it is about. An empty list: it is about nobody, whatever the thread says. */
+/** A value and the people it is about. An empty list means nobody, whatever the thread says. */
 export interface Attributed<Value = unknown> {
   readonly "holdfast:subject": Subjects;
   readonly value: Value;
 }
 
-/** Says who a value in a state, in a session or in an item is about: `attributed("user-1", { address })`. */
+/** Says whom a value in a state, a session or an item is about: `attributed("user-1", { address })`. */
 export function attributed<Value>(subject: Subjects, value: Value): Attributed<Value> {
   assertSubjects(subject);
   return { [SUBJECT]: subject, value };
 }
 
-/** Process state that is about nobody: it stays when the owner of its session or thread is erased. */
+/** Process state that is about nobody. It stays when the owner of its session or thread is erased. */
 export const ofNobody = <Value>(value: Value): Attributed<Value> => attributed([], value);
 
 export const isAttributed = (value: unknown): value is Attributed =>
@@ -35,7 +35,7 @@ export const isAttributed = (value: unknown): value is Attributed =>
 
 export const erasedValue: Attributed<string> = Object.freeze({ [SUBJECT]: Object.freeze([]), value: ERASED });
 
-/** What is written under `subject`, as a list. Anything else than texts names nobody. */
+/** The value of `subject` as a list. Anything other than text names nobody. */
 export function subjectsIn(given: unknown): readonly string[] {
   if (typeof given === "string") return [given];
   return Array.isArray(given) ? given.filter((each): each is string => typeof each === "string") : [];
@@ -43,14 +43,14 @@ export function subjectsIn(given: unknown): readonly string[] {
 
 export const subjectsOfValue = (value: Attributed): readonly string[] => subjectsIn(value[SUBJECT]);
 
-/** `undefined` where the message says nothing: then the thread's own subjects count. */
+/** `undefined` if the message names nobody; then the thread's own subjects count. */
 export function subjectsOfMessage({ metadata }: Message): readonly string[] | undefined {
   if (metadata?.["erased"] === true) return [];
   const subject = metadata?.["subject"];
   return subject === undefined ? undefined : subjectsIn(subject);
 }
 
-/** Who the newest turn is about, as the user's message says: what is answered to it is about the same people. */
+/** Whom the newest turn is about, according to the user's message. Its answer is about the same people. */
 export function subjectOfTurn(messages: readonly Message[]): { readonly subject: unknown } | undefined {
   let index = messages.length - 1;
   while (index >= 0 && messages[index]?.role !== "user") index--;

@@ -91,7 +91,7 @@ describe("an embedder", () => {
     );
   });
 
-  test("that is none is refused at once", () => {
+  test("an invalid one is refused at once", () => {
     for (const given of ["text-embedding-3-small", {}, 5, null]) {
       expect(() => new InMemoryStore({ embedder: given as never })).toThrow(TypeError);
     }

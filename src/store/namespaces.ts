@@ -12,8 +12,8 @@ const CONTROL = /[\u0000-\u001f\u007f]/u;
 
 /**
  * Ends each segment of an encoded namespace. No segment can hold it, so the
- * encoding is injective, and the beginning of an encoded namespace is always one
- * of whole segments: that of `["user1"]` is none of `["user10"]`.
+ * encoding is injective, and a prefix of an encoded namespace always consists of
+ * whole segments: `["user1"]` is not a prefix of `["user10"]`.
  */
 const END = "\u001f";
 /** The character behind it: what is below a namespace lies before this. */

@@ -82,7 +82,7 @@ export class Store extends BaseStore {
     };
   }
 
-  /** What this storage can, as it is configured. A remote one is known for certain after `connect()` or any first use. */
+  /** What this storage can do as it is configured. For a remote one this is certain after `connect()` or the first use. */
   get capabilities(): StoreCapabilities {
     return capabilitiesOfDriver(this.#access.driver, this.#access.access, this.#dimension.known);
   }

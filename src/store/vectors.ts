@@ -5,8 +5,8 @@ import { described } from "../internal/known-options.ts";
 export const MAX_DIMENSION = 16_000;
 
 /**
- * A copy with single precision of what may be a vector. The one place where a
- * number that is none is found: storages differ in what they do with it.
+ * A single-precision copy of a vector. The one place that refuses NaN and
+ * infinities: storages differ in what they do with them.
  */
 export function checkedVector(given: unknown, what: string, dimension: number | undefined): Float32Array {
   if (!Array.isArray(given) && !(given instanceof Float32Array) && !(given instanceof Float64Array)) {

@@ -53,7 +53,7 @@ export async function writeItems(
   return results;
 }
 
-/** All of them in one step where the storage can; else each by itself, until one is refused. */
+/** Writes all of them atomically if the storage can do that; otherwise one by one, until one is refused. */
 export async function apply(
   access: StoreAccess,
   operation: string,

@@ -1,11 +1,11 @@
 import { faultInShape, type JsonLimits } from "./json-shape.ts";
 
-/** A message that is not what the protocol says: cut off, garbled, or from somebody else. */
+/** A message that violates the protocol: cut off, garbled, or not ours. */
 export class MalformedMessage extends Error {
   override readonly name = "MalformedMessage";
 }
 
-/** Reads a JSON object field by field; what is missing or of another type is named. */
+/** Reads a JSON object field by field; the error names a missing field or one of the wrong type. */
 export class Fields {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #what: string;
@@ -47,7 +47,7 @@ export class Fields {
     return value;
   }
 
-  /** A whole number from 0 on. */
+  /** A whole number, 0 or greater. */
   count(name: string): number {
     const value = this.#own(name);
     if (!isCount(value)) throw this.#fault(name, "a whole number from 0 on");
@@ -95,7 +95,7 @@ export class Fields {
     return items;
   }
 
-  /** Refuses a field that is not known: one that is misspelt must not be ignored in silence. */
+  /** Refuses an unknown field, because a misspelt one would be ignored silently. */
   only(...names: readonly string[]): this {
     const stray = Object.keys(this.#values).some((name) => !names.includes(name));
     if (stray) throw new MalformedMessage(`${this.#what} has a field that is not known; it takes ${names.join(", ")}`);
@@ -112,7 +112,7 @@ export class Fields {
     return value;
   }
 
-  /** Own fields alone: a message must not find its answers on a prototype. */
+  /** Looks at own fields only: an answer must never come from a prototype. */
   #own(name: string): unknown {
     return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
   }

@@ -10,8 +10,8 @@ import type { JsonLimits } from "./json-shape.ts";
  *   bodies    one after another, in the order in which the head names them
  *   4 bytes   CRC-32 of all of the above, big endian
  *
- * A message that was cut off anywhere, also by something in between that then
- * made up a fitting Content-Length, does not match its last four bytes.
+ * A message that was cut off anywhere does not match its last four bytes, even if
+ * a proxy made up a fitting Content-Length.
  */
 const WORD = 4;
 
@@ -35,7 +35,7 @@ export interface BodyReader {
   next(bytes: number): Uint8Array;
 }
 
-/** `read` must take every body: bytes that nobody asked for are a fault too. */
+/** `read` must take every body: bytes that nobody asked for are an error too. */
 export function decodeFrame<Content>(
   bytes: Uint8Array,
   what: string,

@@ -1,8 +1,8 @@
-/** How large the tree behind a JSON text may be, whatever its length. */
+/** The largest tree that a JSON text may describe, whatever its length. */
 export interface JsonLimits {
-  /** Brackets within brackets. */
+  /** Nesting depth. */
   readonly depth: number;
-  /** Fields and items, all together. */
+  /** Fields and items in total. */
   readonly values: number;
 }
 
@@ -10,10 +10,10 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * What is wrong with a JSON text whose tree would be deeper or have more parts
- * than it may. To be asked before it is parsed: a parser makes an object of every
- * bracket, and a few kilobytes on the wire can ask for millions. Text that is no
- * JSON passes; the parser finds that out.
+ * What is wrong with a JSON text whose tree would be too deep or too large.
+ * Checked before parsing: the parser makes an object for every bracket, so a few
+ * kilobytes on the wire can ask for millions. Text that is not JSON passes; the
+ * parser will report it.
  */
 export function faultInShape(text: string, { depth, values }: JsonLimits): string | undefined {
   let [open, seen] = [0, 0];
@@ -40,7 +40,7 @@ export function faultInShape(text: string, { depth, values }: JsonLimits): strin
   return undefined;
 }
 
-/** The position of the quote that ends the string which begins at `start`, or of the end of the text. */
+/** The position of the quote that ends the string beginning at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const letter = text.charCodeAt(at);

@@ -60,7 +60,7 @@ export function encodeAppend({ record, more = [], replace = [], ...rest }: Appen
   );
 }
 
-/** More than any edit of a history names; a request of a stranger must not be a tree of millions. */
+/** More than any edit of a history names. A stranger's request must not become a tree of millions. */
 const APPEND_SHAPE: JsonLimits = { depth: 4, values: 20_000 };
 
 const RECORD_FIELDS = [
@@ -126,7 +126,7 @@ export function readOutcome(fields: Fields): AppendOutcome {
   };
 }
 
-/** The explicit word for "not there". Nothing else reads as absent: no status, no empty body. */
+/** The explicit word for "not there". Nothing else means absent: no status, no empty body. */
 export const ABSENT = { found: false } as const;
 
 export const foundEntryJson = (entry: LogEntry | undefined): object =>
@@ -175,7 +175,7 @@ export const readHits = (fields: Fields): readonly SearchHit[] =>
 const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
 const SEARCHES = ["none", "deferred", "with words"] as const;
 
-/** What the storage behind a service can, as its clients need to know it. */
+/** The capabilities of the storage behind a service, as its clients need to know them. */
 export interface RemoteCapabilities {
   readonly log: LogCapabilities;
   /** "deferred": the index is made from stored bodies. "with words": every append brings the words to index. */
@@ -183,7 +183,7 @@ export interface RemoteCapabilities {
   readonly metadataQuery: boolean;
 }
 
-/** JSON has no Infinity: a chain without a limit has none here. */
+/** JSON has no Infinity, so an unlimited chain length is left out. */
 export const capabilitiesJson = ({ log, search, metadataQuery }: RemoteCapabilities): object => ({
   ...log,
   maxChainRecords: Number.isFinite(log.maxChainRecords) ? log.maxChainRecords : undefined,

@@ -1,22 +1,22 @@
 /**
- * Ids on their way through a URL and through headers. A thread id never stands
- * in a path as it is: `..`, `%2e%2e` and `a/b` would be other paths on the way.
- * base64url has one letter sequence for every id and no letter that any proxy,
- * URL parser or router gives a meaning to.
+ * Ids in URLs and headers. A thread id never stands in a path as it is: `..`,
+ * `%2e%2e` and `a/b` would become other paths on the way. base64url has exactly
+ * one spelling for every id, and no character that a proxy, a URL parser or a
+ * router treats specially.
  */
 
 const SEGMENT = /^[A-Za-z0-9_-]+$/;
 
 export const encodeSegment = (id: string): string => Buffer.from(id, "utf8").toString("base64url");
 
-/** `undefined` for anything that `encodeSegment` does not make. */
+/** `undefined` for anything that `encodeSegment` cannot have made. */
 export function decodeSegment(segment: string): string | undefined {
   if (!SEGMENT.test(segment)) return undefined;
   const id = Buffer.from(segment, "base64url").toString("utf8");
   return encodeSegment(id) === segment ? id : undefined;
 }
 
-/** Where a thread stands: what an append builds on, and what a conditional removal means. */
+/** Where a thread stands: the basis of an append, and the condition of a removal. */
 export interface ThreadPlace {
   readonly generation: string;
   readonly seq: number;
@@ -33,7 +33,7 @@ export function placeFromTag(tag: string): ThreadPlace | undefined {
   return decoded === undefined ? undefined : { generation: decoded, seq: Number(seq) };
 }
 
-/** The write id as the value of `Idempotency-Key`: a quoted string, as its draft wants it. */
+/** The write id as the value of `Idempotency-Key`, a quoted string as the draft requires. */
 export const idempotencyKey = (writeId: string): string => `"${encodeURIComponent(writeId)}"`;
 
 export function writeIdFromKey(key: string): string | undefined {

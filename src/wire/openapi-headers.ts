@@ -1,9 +1,9 @@
 import { PROTOCOL_HEADER, PROTOCOL_VERSION } from "./protocol.ts";
 import type { Route } from "./routes.ts";
 
-/** Headers as OpenAPI describes them: those of answers, and those that a request may be made conditional with. */
+/** Headers as OpenAPI describes them: those of responses, and the conditional ones of requests. */
 
-/** `*`, or entity tags as RFC 9110 has them. */
+/** `*`, or entity tags as defined in RFC 9110. */
 const TAGS = { type: "string", format: "holdfast-entity-tags" };
 const KEY = { type: "string", format: "holdfast-idempotency-key" };
 
@@ -28,7 +28,7 @@ export const SHARED_HEADERS: Readonly<Record<string, object>> = {
 
 const ref = (name: string): object => ({ $ref: `#/components/headers/${name}` });
 
-/** What an answer of this status carries. */
+/** The headers of a response with this status. */
 export function headersFor(status: number, route?: Route): Readonly<Record<string, object>> {
   const isTagged = route?.isTagged === true ? status < 400 : route?.precondition === "required";
   return {

@@ -10,7 +10,7 @@ const MOST_BYTES =
 
 const schemaRef = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
 
-/** The protocol as OpenAPI 3.1, from the table of routes. */
+/** The protocol as OpenAPI 3.1, generated from the table of routes. */
 export function describeProtocol(): Readonly<Record<string, unknown>> {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of OPERATIONS) {
@@ -82,7 +82,7 @@ function describe(operation: Operation, route: Route): object {
   };
 }
 
-/** Several answers may share a status: a state, or the word that there is none. */
+/** Several answers may share a status: a state, or the word for its absence. */
 function answersOf(route: Route): object {
   const { answers } = route;
   const statuses = [...new Set(answers.map(({ status }) => status))];
@@ -105,7 +105,7 @@ function answersOf(route: Route): object {
   return { ...Object.fromEntries(described), ...(route.isTagged && { 304: unchanged }) };
 }
 
-/** Statuses that do not follow from a code: which requests meet them, and why. */
+/** Statuses that do not follow from an error code: which requests can get them, and why. */
 const BEYOND_CODES: readonly (readonly [status: number, means: string, meets: (route: Route) => boolean])[] = [
   [401, "PERMISSION_DENIED: no token, or one that is not known", ({ access }) => access !== "public"],
   [408, "TIMEOUT: the body did not arrive in time", ({ request }) => request !== undefined],
@@ -119,7 +119,7 @@ const BEYOND_CODES: readonly (readonly [status: number, means: string, meets: (r
   [431, "TOO_LARGE: more than 100 headers, or more than 16 KiB of them", () => true],
 ];
 
-/** Whoever may do nothing else can still ask wrongly. */
+/** Even a request without any rights can be malformed. */
 const OF_EVERYBODY = [400, 403];
 
 function failuresOf(route: Route): object {

@@ -1,9 +1,9 @@
 import { ERROR_CODES, type ErrorCode, type ErrorContext, StateError } from "../errors.ts";
 
 /**
- * The table that both ends share. A failure travels as problem+json with its
- * code, so it arrives as itself; the status is for everything in between, and for
- * answers that something in between made up.
+ * The table that client and server share. A failure travels as problem+json with
+ * its code, so the client throws the same error. The status is for everything in
+ * between, and for answers that something in between made up.
  */
 export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
   INVALID_ARGUMENT: 400,
@@ -26,8 +26,8 @@ export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
 };
 
 /**
- * What a status means on an answer that is not ours: from a proxy, a login page,
- * another service. None of them means "not there", and 404 least of all.
+ * What a status means on an answer that is not ours: from a proxy, a login page
+ * or another service. No such answer means "not there", least of all a 404.
  */
 const FOREIGN: Readonly<Record<number, ErrorCode>> = {
   401: "PERMISSION_DENIED",
@@ -43,7 +43,7 @@ const FOREIGN: Readonly<Record<number, ErrorCode>> = {
 
 export const codeOfForeignStatus = (status: number): ErrorCode => FOREIGN[status] ?? "UNKNOWN";
 
-/** The parts of an error's context that tell nothing about the inside of a service. */
+/** The parts of an error's context that reveal nothing about the inside of a service. */
 const SHOWN_CONTEXT = ["capability", "written"] as const;
 
 export interface Problem {
@@ -52,7 +52,7 @@ export interface Problem {
   readonly status: number;
   readonly code: ErrorCode;
   readonly detail?: string;
-  /** Names this failure in the service's own log. */
+  /** Identifies this failure in the service's own log. */
   readonly instance?: string;
   readonly context?: ErrorContext;
 }
@@ -74,7 +74,10 @@ export function problemOf(
   };
 }
 
-/** The failure that a problem of ours reports; `undefined` when it is none of ours. `extra` is what the headers told. */
+/**
+ * The failure that one of our problem documents reports; `undefined` for any other
+ * document. `extra` is what the headers say.
+ */
 export function errorFromProblem(value: unknown, extra: ErrorContext = {}): StateError | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const { code, title, detail, instance, context } = value as Partial<Record<keyof Problem, unknown>>;

@@ -10,23 +10,23 @@ export interface QueryParameter {
 }
 
 /**
- * One operation of the service. Everything that is true of it stands here and
- * nowhere else: the server routes and authorises by it, the client asks by it,
- * the tests try every way in that it does not open, and OpenAPI is written from it.
+ * One operation of the service. Every fact about it stands here and nowhere else:
+ * the server routes and authorises by it, the client calls by it, the tests try
+ * every way in that it does not allow, and OpenAPI is generated from it.
  */
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   /** `{thread}` and `{checkpoint}` are ids in base64url; see names.ts. */
   readonly path: string;
-  /** Who may: anybody; whoever has a token, whatever its scopes; or only with that scope. */
+  /** Who may call it: anybody, anybody with a token, or only a token with that scope. */
   readonly access: "public" | "any token" | Scope;
   readonly means: string;
   readonly query?: readonly QueryParameter[];
-  /** "required" asks for If-Match, or If-None-Match: *; "optional" takes an If-Match. */
+  /** "required" demands If-Match or If-None-Match: *; "optional" accepts an If-Match. */
   readonly precondition?: "required" | "optional";
-  /** `maxBytes` where less is enough than the service takes elsewhere. */
+  /** `maxBytes` where a smaller limit than the service's is enough. */
   readonly request?: { readonly type: string; readonly schema: SchemaName; readonly maxBytes?: number };
-  /** Its answer carries the place of the thread as ETag, and may be asked for with If-Match and If-None-Match. */
+  /** The answer carries the thread's place as its ETag, and If-Match and If-None-Match apply. */
   readonly isTagged?: boolean;
   readonly answers: readonly RouteAnswer[];
 }
@@ -50,7 +50,7 @@ const chain: RouteAnswer = { status: 200, means: "The records of one state", typ
 const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "limit", required: true };
 const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "cursor" };
 
-/** Two ids, with every letter of them escaped. */
+/** Two ids whose characters are all escaped. */
 const SMALL_BODY = 16 * 1024;
 /** More than anybody searches for. */
 const QUERY_BODY = 256 * 1024;
@@ -236,7 +236,7 @@ const PATTERNS = OPERATIONS.map((operation) => ({
   pattern: new RegExp(`^${ROUTES[operation].path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
 }));
 
-/** Everything that a path stands for, whatever the method. */
+/** All operations on a path, whatever the method. */
 export const routesAt = (path: string): readonly Route[] =>
   PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
 

@@ -1,4 +1,4 @@
-/** JSON Schema of every message, for the description. The readers in messages.ts are what both ends go by. */
+/** JSON Schema of every message, for the description. Both ends validate with the readers in messages.ts. */
 
 import { LONGEST_TTL_MS, MOST_NAMES, MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import { MAX_ID_BYTES } from "../driver/ids.ts";
@@ -8,12 +8,12 @@ type Schema = Readonly<Record<string, unknown>>;
 
 const text: Schema = { type: "string" };
 const count: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
-/** The highest has a place behind it still. */
+/** The highest position still has one behind it. */
 const place: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 };
 const position: Schema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
 const flag: Schema = { type: "boolean" };
 const limit: Schema = { type: "integer", minimum: 0, maximum: MAX_PAGE_ITEMS };
-/** Control characters are what no id holds; that its bytes are counted is beyond a schema. */
+/** No id contains control characters. A schema cannot express the limit in bytes. */
 const id: Schema = {
   type: "string",
   minLength: 1,
@@ -34,7 +34,7 @@ const object = (
   required: Object.keys(required),
 });
 
-/** What a client sends: a field that is misspelt is refused. */
+/** The schema of a request: a misspelt field is refused. */
 const request = (...parts: Parameters<typeof object>): Schema => ({ ...object(...parts), additionalProperties: false });
 
 const segment = (bytes: number): Schema => ({
@@ -43,7 +43,7 @@ const segment = (bytes: number): Schema => ({
   description: `1 to ${bytes} bytes of UTF-8 without control characters, in base64url without padding`,
 });
 
-/** Ids as they stand in a path. */
+/** Ids as they appear in a path. */
 export const PATH_IDS: Readonly<Record<string, Schema>> = {
   thread: segment(MAX_ID_BYTES),
   checkpoint: segment(MAX_ID_BYTES),

@@ -14,14 +14,14 @@ export interface RestoreOptions {
 
 export interface AgentSessionOptions extends RestoreOptions {
   readonly sessionId: string;
-  /** Whose session it is: what its checkpoints hold is held to be about this person. */
+  /** Whose session it is. Its checkpoints are about this person. */
   readonly userId?: string;
 }
 
 /**
- * Two lifecycles in one place: working state, which lives in this process and is
- * gone with it, and checkpoints, which are made of it at boundaries that mean
- * something. What is known about people has a third one: `UserStore`.
+ * Two lifecycles in one place: working state, which lives in this process and
+ * ends with it, and checkpoints, which are taken from it at meaningful moments.
+ * Data about people has a third lifecycle: `UserStore`.
  */
 export class AgentSession extends CoreAgentSession {
   readonly #opened: OpenOnce<BaseCheckpointer> | undefined;
@@ -41,12 +41,12 @@ export class AgentSession extends CoreAgentSession {
     this.#opened = typeof backend === "string" ? opened : undefined;
   }
 
-  /** The session as any process finds it again: its checkpoints are there, its working state is not. */
+  /** The session as any process finds it again: with its checkpoints, without its working state. */
   static async restore(sessionId: string, given?: RestoreOptions): Promise<AgentSession> {
     const { backend = DEFAULT_BACKEND } = optionsOf("AgentSession.restore", given, { backend: true });
     const opening = openingOf(backend, "AgentSession.restore()");
     try {
-      // Asked now: a storage that cannot be reached must not look like a session without checkpoints.
+      // Asked now, because an unreachable storage must not look like a session without checkpoints.
       const userId = await ownerOfSession(await opening.get(), sessionId);
       return new AgentSession({ sessionId, backend, ...(userId !== undefined && { userId }) });
     } finally {
@@ -54,14 +54,14 @@ export class AgentSession extends CoreAgentSession {
     }
   }
 
-  /** Also closes the backend where the session opened it itself, from a URL. One that was handed in stays open. */
+  /** Also closes a backend that the session opened from a URL. One that was handed in stays open. */
   override async close(): Promise<void> {
     await super.close();
     await (await this.#opened?.opened())?.close();
   }
 }
 
-/** A wrong object is refused at once, not when the first checkpoint should be saved. */
+/** A wrong object is refused now, not when the first checkpoint is saved. */
 function openingOf(backend: BaseCheckpointer | string, where: string): OpenOnce<BaseCheckpointer> {
   if (typeof backend === "string") return new OpenOnce(() => openCheckpointer(backend));
   assertCheckpointer(backend, where);

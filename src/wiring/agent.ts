@@ -13,18 +13,18 @@ import { assertAgentOptions } from "./assert-agent-options.ts";
 
 export interface AgentOptions<Schema extends AnySchema = AnySchema, Context = unknown>
   extends Omit<CoreAgentOptions<Context>, "model" | "checkpointer" | "outputSchema"> {
-  /** A name ("openai:gpt-5"), any AI SDK language model, or a `Model` of your own. */
+  /** A name ("openai:gpt-5"), any AI SDK language model, or your own `Model`. */
   readonly model: string | Model | AiSdkModel;
   /** Where threads are kept: a checkpointer, or a URL for `openCheckpointer`. Without one nothing is saved. */
   readonly checkpointer?: BaseCheckpointer | string;
-  /** The answer must be JSON that fits this schema (zod, valibot, arktype, JSON Schema). */
+  /** The answer must be JSON that matches this schema (zod, valibot, arktype, JSON Schema). */
   readonly outputSchema?: Schema;
 }
 
 /**
- * An agent whose conversation, tool effects and answers survive being killed
- * anywhere. This is where names become models and URLs become checkpointers;
- * the loop itself knows neither.
+ * An agent whose conversation, tool effects and answers survive being killed at
+ * any moment. Names become models and URLs become checkpointers here; the loop
+ * itself knows neither.
  */
 export class Agent<Schema extends AnySchema = AnySchema, Context = unknown> extends CoreAgent<
   SchemaOutput<Schema>,
@@ -57,7 +57,7 @@ export async function resolveModel(model: AgentOptions["model"]): Promise<Model>
   return retryingModel(isAiSdkModel(model) ? fromAiSdk(model) : model);
 }
 
-/** A wrong object, or a URL of nobody's, is refused when the agent is made, not when its first answer should be saved. */
+/** A wrong object or an unknown URL is refused when the agent is made, not when its first answer is saved. */
 function resolveCheckpointer(checkpointer: BaseCheckpointer | string): () => Promise<BaseCheckpointer> {
   if (typeof checkpointer === "string") {
     backendOf(checkpointer);

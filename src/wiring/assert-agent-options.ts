@@ -27,7 +27,7 @@ const OPTIONS: OptionKinds<AgentOptions> = {
   stopWhen: "function",
 };
 
-/** Wrong options are refused when the agent is made, each with what to write instead. */
+/** Refuses wrong options when the agent is made, each with what to write instead. */
 export function assertAgentOptions(options: unknown): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new TypeError(

@@ -19,29 +19,35 @@ import { resolveModel } from "./agent.ts";
 export interface LLMMemoryManagerOptions {
   /** Where memories are kept. */
   readonly store: BaseStore;
-  /** Who takes facts out of conversations: a name ("openai:gpt-5-mini"), an AI SDK model or a `Model`. */
+  /** The model that extracts facts from conversations: a name ("openai:gpt-5-mini"), an AI SDK model or a `Model`. */
   readonly model?: string | Model | AiSdkModel;
-  /** Instead of a model: a function of yours, or `heuristicExtractor()`, which needs no model at all. */
+  /** Instead of a model: your own function, or `heuristicExtractor()`, which needs no model. */
   readonly extract?: ExtractFunction | Extractor;
   /**
-   * Where in the store: a prefix, behind which each `metadata.userId` has a place
-   * of its own; or a function that says the whole place from a run's metadata.
-   * @default ["memory"]
+   * The place in the store: a prefix under which each `metadata.userId` has its
+   * own namespace, or a function that returns the whole namespace from a run's
+   * metadata. @default ["memory"]
    */
   readonly namespacePrefix?: Namespace | ((metadata: Readonly<Record<string, unknown>>) => Namespace);
-  /** The most memories of one user. Over it, those that no longer hold go first, then those that count least. @default 200 */
+  /**
+   * The most memories kept for one user. Beyond that, those that no longer hold go
+   * first, then the least important. @default 200
+   */
   readonly maxMemories?: number;
-  /** The most memories that are shown to a model. @default 5 */
+  /** The most memories shown to a model. @default 5 */
   readonly retrieveLimit?: number;
-  /** Everything waits for somebody's `approve` before it is recalled. @default false: only what is doubtful does */
+  /** Every memory waits for `approve` before it is recalled. @default false: only doubtful ones wait */
   readonly review?: boolean;
-  /** After so many days without being said or used, a memory of the type counts half. @default { project: 90, reference: 180 } */
+  /**
+   * Half-life in days, by type: a memory that was neither said again nor used for
+   * so long counts half. @default { project: 90, reference: 180 }
+   */
   readonly halfLifeDays?: Partial<HalfLives>;
-  /** An answer does not wait until it was read for memories; `await memory.settled()` before the process ends. @default false */
+  /** Answers do not wait for extraction. Call `await memory.settled()` before the process ends. @default false */
   readonly background?: boolean;
-  /** Hears what fails in the background. @default a process warning */
+  /** Receives failures in the background. @default a process warning */
   readonly onError?: (error: unknown) => void;
-  /** Hears what became of everything that was found, also of what was refused. */
+  /** Receives what became of every finding, including the refused ones. */
   readonly onDecision?: (decision: MemoryDecision) => void;
   /** @default Date.now */
   readonly now?: () => number;

@@ -16,26 +16,26 @@ export interface PersonalDataOptions {
   readonly checkpointers?: readonly (BaseCheckpointer | string)[];
   /** Every store with items, vectors or memories: stores, or URLs for `openStore`. */
   readonly stores?: readonly (BaseStore | string)[];
-  /** What a `UserStore` was given as its backend. */
+  /** The backend that a `UserStore` was given. */
   readonly users?: BaseStore | string;
   /**
    * Where tombstones and receipts are kept: a store, or a URL for `openStore`. Keep
    * it apart from the rest, and out of the rest's backups. @default a SQLite file, `.erasures.db`
    */
   readonly ledger?: BaseStore | string;
-  /** A secret of at least 32 bytes, the same for ever: it hides who was erased, and signs receipts. */
+  /** A secret of at least 32 bytes that never changes. It hides who was erased, and signs receipts. */
   readonly key: string | Uint8Array;
   /** @default Date.now */
   readonly now?: () => number;
 }
 
-/** The backends as they are handed out once nothing in them has to be erased any more. */
+/** The backends, released once everything that must be erased in them is erased. */
 export interface CleanBackends {
   readonly checkpointers: readonly BaseCheckpointer[];
   readonly stores: readonly BaseStore[];
 }
 
-/** What is kept about people in all of these places: found, handed out, erased, and proven to be. */
+/** Finds, exports and erases what all of these places keep about people, and proves it. */
 export class PersonalData extends CorePersonalData {
   readonly #opened: OpenOnce<OpenedBackends & { close(): Promise<void> }>;
 
@@ -50,9 +50,9 @@ export class PersonalData extends CorePersonalData {
   }
 
   /**
-   * The backends, after every erasure that the ledger knows of was carried out in
-   * them. A backup that was restored holds erased data again until then, so open
-   * it here and not by itself.
+   * The backends, after every erasure in the ledger was carried out in them. A
+   * restored backup contains erased data again until then, so open it here and
+   * not by itself.
    */
   async open(): Promise<CleanBackends> {
     await this.resume();
@@ -83,7 +83,7 @@ function assertPlaces({ checkpointers = [], stores = [], users, ledger }: Person
   }
 }
 
-/** All of them, or what was opened is closed again. */
+/** Opens all of them, or closes again what was opened. */
 async function openAll(options: PersonalDataOptions): Promise<OpenedBackends & { close(): Promise<void> }> {
   const { checkpointers = [], stores = [], users, ledger = DEFAULT_LEDGER } = options;
   const own: { close(): Promise<void> }[] = [];

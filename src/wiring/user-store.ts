@@ -8,7 +8,7 @@ import { BaseStore } from "../store/base-store.ts";
 
 const DEFAULT_BACKEND = "sqlite:.user_store.db";
 
-/** Tables or keys of their own, in whatever database a URL names: they are never those of threads. */
+/** Separate tables or keys in whatever database a URL names, never shared with threads. */
 const OWN_TABLES = ["tablePrefix", "user_"] as const;
 const OWN_SPACE: Readonly<Record<string, readonly [parameter: string, value: string]>> = {
   sqlite: OWN_TABLES,
@@ -24,8 +24,8 @@ export interface UserStoreOptions {
 }
 
 /**
- * What is known about people, apart from what agents do: it is deleted when a
- * person asks, and no process stops working because of that.
+ * Data about people, kept apart from what agents do. It is deleted when a person
+ * asks, and no process stops working because of that.
  */
 export class UserStore extends CoreUserStore {
   readonly #opened: OpenOnce<BaseStore>;
@@ -60,7 +60,7 @@ export class UserStore extends CoreUserStore {
 /** The store that a `UserStore` uses for this URL. */
 export const openUserStore = (url: string): Promise<BaseStore> => openStore(inOwnSpace(url));
 
-/** The same URL, with a prefix of our own where it names no other. */
+/** The same URL, with our own prefix if it names no other. */
 function inOwnSpace(url: string): string {
   const scheme = url.slice(0, Math.max(url.indexOf(":"), 0)).toLowerCase();
   const own = Object.hasOwn(OWN_SPACE, scheme) ? OWN_SPACE[scheme] : undefined;

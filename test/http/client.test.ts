@@ -92,7 +92,7 @@ describe("A7: a pause that the other side asks for", () => {
     expect(error).toMatchObject({ code: "RATE_LIMITED", retryable: true, context: { retryAfterMs: 3_600_000 } });
   });
 
-  test.each(["soon", "-1", "", "1e9"])("that is %j is none", async (value) => {
+  test.each(["soon", "-1", "", "1e9"])("that is %j is ignored", async (value) => {
     const { count, error } = await requestsOf(1, { "retry-after": value });
     expect([count, error]).toEqual([2, undefined]);
   });

@@ -230,7 +230,7 @@ test.each([
   ["no precondition", [`Content-Type: ${FRAME_TYPE}`], 428],
   ["preconditions that contradict each other", [...appendLines, 'If-Match: "g:1"'], 400],
   ["another place than the body", [`Content-Type: ${FRAME_TYPE}`, 'If-Match: "first:7"'], 400],
-  ["a tag that is none", [`Content-Type: ${FRAME_TYPE}`, "If-Match: *"], 400],
+  ["a malformed tag", [`Content-Type: ${FRAME_TYPE}`, "If-Match: *"], 400],
   ["another key than the write id", [...appendLines, 'Idempotency-Key: "other"'], 400],
   ["a type that a form can send", ["Content-Type: text/plain", "If-None-Match: *"], 415],
 ])("an append with %s is refused", async (_, extra, status) => {

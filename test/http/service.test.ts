@@ -122,7 +122,7 @@ test("health says that the process runs, readiness that the storage answers", as
   expect([(await ask("/healthz")).status, (await ask("/readyz")).status]).toEqual([200, 503]);
 });
 
-test("an option that is misspelt, an address that is none and a token in the address are refused by the client", () => {
+test("the client refuses a misspelt option, an invalid address and a token in the address", () => {
   const make = (options: object) => () => new HTTPCheckpointer(options as { baseUrl: string });
   expect(make({ baseUrl: "http://h", tokn: "x" })).toThrow(/no option "tokn"/);
   for (const baseUrl of ["", "h", "ftp://h", "http://h?x=1", "http://h#x", undefined]) {

@@ -116,7 +116,7 @@ describe.each(["memory", "sqlite", "file"])("on %s", (name) => {
     expect(await failureOf(() => saver.getTuple(config("a\u0000b")))).toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("D14: deleting on a fresh storage is nothing to do, and a limit of 0 is none", async () => {
+  test("D14: deleting on a fresh storage does nothing, and a limit of 0 returns nothing", async () => {
     const saver = await saverOn(name);
     await saver.deleteThread("never");
     await saver.put(config("t"), emptyCheckpoint(), META, {});

@@ -91,7 +91,7 @@ test.each([
   ["v2", "unknown"],
   ["v3", { unified: "other", raw: undefined }],
   ["v4", { unified: "interrupted", raw: undefined }],
-])("%s: a finish that the provider made up for a stream that broke off is none", async (version, finishReason) => {
+])("%s: a finish that the provider made up for a stream that broke off does not count", async (version, finishReason) => {
   const parts = [
     { type: "text-delta", id: "0", delta: "Hel" },
     { ...finish, finishReason },

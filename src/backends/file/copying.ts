@@ -4,9 +4,9 @@ import { openThread } from "./removing.ts";
 import type { RootDirectory } from "./root.ts";
 import { type RawLines, rawLines, segmentText } from "./segment-file.ts";
 import { renderLine } from "./segment-line.ts";
-import { AGAIN, untilSettled } from "./settling.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { publishThread } from "./thread-directory.ts";
+import { AGAIN, untilUndisturbed } from "./undisturbed.ts";
 
 interface Target {
   readonly threadId: string;
@@ -23,7 +23,7 @@ export function copyThread(
   target: Target,
 ): Promise<"copied" | "no source" | "target exists"> {
   const threadDirectory = threadDirectoryName(target.threadId);
-  return untilSettled(async () => {
+  return untilUndisturbed(async () => {
     const snapshot = await openThread(root, threadDirectoryName(source));
     if (snapshot === undefined) return "no source";
     if ((await openThread(root, threadDirectory)) !== undefined) return "target exists";

@@ -12,10 +12,10 @@ import type { RootDirectory } from "./root.ts";
 import { Segment } from "./segment.ts";
 import { type RawLines, type Row, rawLines, segmentText } from "./segment-file.ts";
 import { renderLine } from "./segment-line.ts";
-import { untilSettled } from "./settling.ts";
 import { isDropped, type Snapshot, takeSnapshot, within } from "./snapshot.ts";
 import { changeEdition, renewStaging } from "./staging.ts";
 import { readEntry } from "./stored-record.ts";
+import { untilUndisturbed } from "./undisturbed.ts";
 
 /** The edits of an append, if it makes any. */
 export function editsOf({ replace = [], drop = [], dropBelow = 0 }: AppendRequest): RecordEdits | undefined {
@@ -39,7 +39,7 @@ export async function finishEdits(root: RootDirectory, place: LogPlace): Promise
 
 /** After a commit. Nothing is left to do where the whole log has been deleted since. */
 export function finishOwnEdits(root: RootDirectory, place: LogPlace): Promise<void> {
-  return untilSettled(async () => {
+  return untilUndisturbed(async () => {
     if (await isThere(place.path)) await finishEdits(root, place);
   });
 }

@@ -8,10 +8,10 @@ import { type LogPlace, recordPath } from "./layout.ts";
 import { foldedTo } from "./listing.ts";
 import { renderRecord, type StoredRecord } from "./record-file.ts";
 import type { RootDirectory } from "./root.ts";
-import { AGAIN } from "./settling.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { takeStaging } from "./staging.ts";
 import { findLog } from "./thread-directory.ts";
+import { AGAIN } from "./undisturbed.ts";
 
 /**
  * Where a writer stands: after `staging` was taken, the tail was seen to be

@@ -6,9 +6,9 @@ import { createMarkAt } from "./durable-write.ts";
 import { commit, type Footing, findFooting } from "./footing.ts";
 import { type LogPlace, REMOVAL_MARK, recordPath, threadDirectoryName } from "./layout.ts";
 import type { RootDirectory } from "./root.ts";
-import { AGAIN, untilSettled } from "./settling.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { findLog, logsIn, retireLog } from "./thread-directory.ts";
+import { AGAIN, untilUndisturbed } from "./undisturbed.ts";
 
 type Removal = "removed" | "absent" | "moved";
 
@@ -24,7 +24,7 @@ export async function openThread(root: RootDirectory, threadDirectory: string): 
 
 /** Works on a damaged thread too: it is how one gets rid of it. */
 export function removeThread(root: RootDirectory, threadId: string): Promise<Removal> {
-  return untilSettled(async () => {
+  return untilUndisturbed(async () => {
     const logs = await logsIn(root, threadDirectoryName(threadId));
     if (logs.length === 0) return "absent";
     let outcome: Removal | typeof AGAIN = AGAIN;
@@ -46,7 +46,7 @@ export function removeThreadAt(
   threadId: string,
   { generation, seq }: { readonly generation: string; readonly seq: number },
 ): Promise<Removal> {
-  return untilSettled(async () => {
+  return untilUndisturbed(async () => {
     const footing = await findFooting(root, threadDirectoryName(threadId), { generation, expected: seq });
     if (footing === AGAIN) return AGAIN;
     if ("appended" in footing) return footing.tail === undefined ? "absent" : "moved";

@@ -13,9 +13,9 @@ import { type RecordEdits, recordsOf, type StoredEntry, type StoredRecord } from
 import type { RootDirectory } from "./root.ts";
 import { Segment } from "./segment.ts";
 import type { SegmentIndexes } from "./segment-indexes.ts";
-import { AGAIN, untilSettled } from "./settling.ts";
 import { readEntries, readEntry, readRecord } from "./stored-record.ts";
 import { findLog } from "./thread-directory.ts";
+import { AGAIN, untilUndisturbed } from "./undisturbed.ts";
 
 /**
  * Reads a thread as of one moment; `undefined` when it is not there. `read` may
@@ -27,7 +27,7 @@ export function readThread<T>(
   threadDirectory: string,
   read: (snapshot: Snapshot) => Promise<T>,
 ): Promise<T | undefined> {
-  return untilSettled(async () => {
+  return untilUndisturbed(async () => {
     const place = await findLog(root, threadDirectory);
     if (place === undefined) return undefined;
     const snapshot = await takeSnapshot(root, place);

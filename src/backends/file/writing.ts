@@ -10,8 +10,8 @@ import { type LogPlace, recordPath, threadDirectoryName } from "./layout.ts";
 import { renderRecord } from "./record-file.ts";
 import { openThread } from "./removing.ts";
 import type { RootDirectory } from "./root.ts";
-import { AGAIN, untilSettled } from "./settling.ts";
 import { publishThread } from "./thread-directory.ts";
+import { AGAIN, untilUndisturbed } from "./undisturbed.ts";
 
 /** So that closing takes no longer the more threads there were. */
 const MOST_FOLDED_AT_THE_END = 32;
@@ -30,7 +30,7 @@ export class ThreadWriter {
   }
 
   append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-    return untilSettled(() =>
+    return untilUndisturbed(() =>
       request.expected === 0 ? this.#begin(threadId, request) : this.#extend(threadId, request),
     );
   }

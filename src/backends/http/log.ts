@@ -33,7 +33,7 @@ import { FACTS } from "./facts.ts";
 import { ask, type Connection, fieldsOf, type Question, type ServiceAnswer } from "./requests.ts";
 import { watchRemote } from "./watching.ts";
 
-/** The log of a service: every operation is one request, and what it can is what the storage behind the service can. */
+/** The log of a service: every operation is one request. It can do what the storage behind the service can do. */
 export class HttpLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];

@@ -107,7 +107,7 @@ describe("who signs", () => {
     expect(failure.message).toMatch('no credentials of the kind "config-file"');
   });
 
-  test("a key that is none is INVALID_ARGUMENT, and no error shows it", async () => {
+  test("a malformed key is INVALID_ARGUMENT, and no error shows it", async () => {
     const secret = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0LWtleS1tYXRlcmlhbA==\n-----END PRIVATE KEY-----";
     const auth = { ...standIn.auth, getPrivateKey: () => secret };
     const failure = await failureOf(() => open({ ...ONCE, auth }).load("t"));

@@ -2,12 +2,12 @@ import { recordsIn } from "../../checkpoint/append-rules.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { type Edits, entryOf, type Leftover, type Thread } from "./documents.ts";
+import { finish, isFinished } from "./finishing.ts";
 import type { Footing, Footings } from "./footings.ts";
 import { commitHead, deleteRecord, putRecord } from "./items.ts";
 import { newLife, type ThreadName } from "./layout.ts";
 import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
 import type { Requests, Revision } from "./requests.ts";
-import { isSettled, settle } from "./settling.ts";
 
 const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
 
@@ -74,7 +74,7 @@ export class Appending {
     this.#takesOut = takesOut(this.#request, thread);
     const headEntry = await this.#headEntry(footing);
     if (headEntry === OVERTAKEN || !(await this.#canReplace(footing))) return OVERTAKEN;
-    if (!footing.settled) await settle(this.#requests, thread);
+    if (!footing.finished) await finish(this.#requests, thread);
     const next = this.#next(thread, headEntry);
     const { seq } = thread.tail;
     const isEdited = seq < next.floor || [...(next.edits?.drop ?? []), ...seqsOf(next.edits)].includes(seq);
@@ -96,7 +96,7 @@ export class Appending {
     const known = this.#footings.take(this.#name.threadId);
     if (known !== undefined && this.#fits(known.thread)) return known;
     const found = await findThread(this.#requests, this.#name, "whole");
-    return found?.thread && { ...found, settled: isSettled(found.thread) };
+    return found?.thread && { ...found, finished: isFinished(found.thread) };
   }
 
   #fits({ generation, tail }: Thread): boolean {
@@ -140,15 +140,15 @@ export class Appending {
   }
 
   async #committed(thread: Thread, revision: Revision): Promise<AppendOutcome> {
-    let settled = isSettled(thread);
-    if (!settled) {
+    let finished = isFinished(thread);
+    if (!finished) {
       // The append is made, whatever becomes of this; the next one does it otherwise.
-      settled = await settle(this.#requests, thread).then(
+      finished = await finish(this.#requests, thread).then(
         () => true,
         () => false,
       );
     }
-    this.#footings.put({ thread, revision, settled });
+    this.#footings.put({ thread, revision, finished });
     return { appended: true };
   }
 

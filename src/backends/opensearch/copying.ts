@@ -1,9 +1,9 @@
 import type { Leftover, Thread } from "./documents.ts";
+import { clearAway, finish, isFinished } from "./finishing.ts";
 import { commitGone, commitHead, deleteGone, putRecord, putStub } from "./items.ts";
 import { newLife, type ThreadName } from "./layout.ts";
 import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
 import type { BulkItem, Requests } from "./requests.ts";
-import { clearAway, isSettled, settle } from "./settling.ts";
 
 type CopyOutcome = "copied" | "no source" | "target exists";
 
@@ -85,7 +85,7 @@ async function becomeThread(requests: Requests, copy: Thread): Promise<CopyOutco
     const thread = { ...copy, leftovers: found.leftovers.filter((leftover) => !isOurs(leftover)) };
     if ((await requests.write(commitHead(thread, found.revision))) === undefined) return OVERTAKEN;
     // The copy is made, whatever becomes of this; the next append does it otherwise.
-    if (!isSettled(thread)) await settle(requests, thread).catch(() => undefined);
+    if (!isFinished(thread)) await finish(requests, thread).catch(() => undefined);
     return "ours";
   });
 }

@@ -6,7 +6,7 @@ export interface Footing {
   readonly thread: Thread;
   readonly revision: Revision;
   /** Whether all that the document tells is known to be carried out. */
-  readonly settled: boolean;
+  readonly finished: boolean;
 }
 
 /** Records of this size in all are kept in memory. */

@@ -22,6 +22,7 @@ import { entryOf } from "./documents.ts";
 import { FACTS } from "./facts.ts";
 import { findThreads, searchRecords } from "./finding.ts";
 import { findNamed } from "./finding-names.ts";
+import { isFinished } from "./finishing.ts";
 import { FloodStage } from "./flood-stage.ts";
 import { Footings } from "./footings.ts";
 import { type ThreadName, threadName } from "./layout.ts";
@@ -29,7 +30,6 @@ import { type IndexOptions, prepareIndex } from "./prepare-index.ts";
 import { findThread, type Located, OVERTAKEN, ThreadReader, untilSteady } from "./reading.ts";
 import { finishRemovals, removeThread } from "./removing.ts";
 import { Requests } from "./requests.ts";
-import { isSettled } from "./settling.ts";
 
 export interface OpenSearchLogOptions extends IndexOptions {
   readonly connection: OpensearchConnection;
@@ -76,7 +76,7 @@ export class OpenSearchLog implements ThreadLog {
       const { generation, tail } = thread;
       const records = await reader.range(firstUnknown(generation, tail, newerThan), tail.seq);
       if (records === OVERTAKEN) return OVERTAKEN;
-      this.#footings.put({ thread, revision, settled: isSettled(thread) });
+      this.#footings.put({ thread, revision, finished: isFinished(thread) });
       return { generation, tail: entryOf(tail), records };
     });
   }

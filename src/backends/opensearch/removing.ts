@@ -1,9 +1,9 @@
 import { toLeftovers } from "./documents.ts";
+import { finishRemoval } from "./finishing.ts";
 import { commitGone } from "./items.ts";
 import type { ThreadName } from "./layout.ts";
 import { findThread, OVERTAKEN, untilSteady } from "./reading.ts";
 import type { Requests } from "./requests.ts";
-import { finishRemoval } from "./settling.ts";
 
 type Removal = "removed" | "absent" | "moved";
 

@@ -197,6 +197,6 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
     );
     expect(() => redisConnection({ url: `${server.url}?prefix=a:` })).toThrow(/unknown parameter "prefix"/);
     expect(() => redisConnection({ prefix: "a:" } as never)).toThrow(/redisConnection\(\).*prefix/);
-    expect(() => redisConnection({ client: {} as never })).toThrow(/none of those known here/);
+    expect(() => redisConnection({ client: {} as never })).toThrow(/not one of the known ones/);
   });
 });

@@ -21,6 +21,6 @@ test.each(Object.entries(CLIENTS))(
 );
 
 test("what is no client is refused at once", () => {
-  expect(() => redisCheckpointer({ client: {} as never })).toThrow(/none of those known here/);
+  expect(() => redisCheckpointer({ client: {} as never })).toThrow(/not one of the known ones/);
   expect(() => redisCheckpointer({ prefix: "{a}" })).toThrow(/prefix must be/);
 });

@@ -21,7 +21,7 @@ export function libraryOf(client: RedisClient): LibrarysClient {
   if (isIoredis(client)) return { library: "ioredis", client };
   if (isNodeRedis(client)) return { library: "redis", client };
   const known = "Redis or Cluster of ioredis, createClient() or createCluster() of redis 5 or later";
-  throw new StateError("INVALID_ARGUMENT", `the client that was handed in is none of those known here: ${known}`);
+  throw new StateError("INVALID_ARGUMENT", `the client that was handed in is not one of the known ones: ${known}`);
 }
 
 const isIoredis = (client: object): client is IoredisClient => "callBuffer" in client && "status" in client;

@@ -71,7 +71,7 @@ export function keyNames(prefix: string): KeyNames {
     threadPattern: `${prefix.replaceAll(/[\\*?[\]]/g, "\\$&")}t:{*}`,
     threadIdOf: (key) => {
       const encoded = key.startsWith(`${prefix}t:{`) && key.endsWith("}") ? key.slice(prefix.length + 3, -1) : "";
-      // What does not come back as it was is none of ours.
+      // A key that does not decode and encode to itself is not ours.
       const threadId = encoded === "" ? undefined : decoded(encoded);
       return threadId !== undefined && encodeURIComponent(threadId) === encoded ? threadId : undefined;
     },

@@ -8,7 +8,7 @@ import type { Script } from "./scripts/script.ts";
 /** How a script is run on the server that has the first of its keys. */
 export type RunScript = (script: Script, keys: readonly string[], args?: readonly Argument[]) => Promise<unknown>;
 
-/** With read access the server itself is asked to let the script write nothing, where it can: from Redis 7 on. */
+/** With read access, a server that supports it (Redis 7 and later) is told to let the script write nothing. */
 export async function run(
   port: RedisPort,
   script: Script,

@@ -45,7 +45,7 @@ async function durabilityOfOne(send: Send): Promise<Durability> {
   return settings.get("appendfsync") === "always" && isAlwaysSynced ? "fsync" : "os";
 }
 
-/** A refusal of the server is an answer here: nothing is known then. No connection is none. */
+/** If the server refuses, nothing is known. A missing connection is an error, not an answer. */
 async function answered(reply: Promise<unknown>): Promise<unknown> {
   try {
     return await reply;

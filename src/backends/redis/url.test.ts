@@ -27,7 +27,7 @@ test("Valkey's schemes are the same", () => {
   expect(parseUrl("valkeys://h").place).toMatchObject({ host: "h", tls: true });
 });
 
-test("a URL that is none is refused without showing its password", () => {
+test("an invalid URL is refused without showing its password", () => {
   const wrong = ["redis:", "http://h", "redis://h/db", "redis://h/1/2", "redis://u:p%zz@h", "redis://u:canary@h:99999"];
   for (const url of wrong) {
     expect(() => parseUrl(url), url).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));

@@ -1,13 +1,16 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
+import { discardOutdated, finish, finishedDocument } from "./finishing.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
 import { type PlannedAppend, planAppend, planFirst } from "./plan-append.ts";
-import { discardOutdated, settle, settledDocument } from "./settling.ts";
-import { documentOf, isSettled, type StoredThread, tailOf } from "./thread-document.ts";
+import { documentOf, isFinished, type StoredThread, tailOf } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 
-/** First what an earlier change left undone, then what this one pushes out of the document, then the document: that commits. */
+/**
+ * First finish what an earlier change left undone, then write what this one pushes
+ * out of the document, then write the document, which commits.
+ */
 export function append(store: ThreadStore, threadId: string, request: AppendRequest): Promise<AppendOutcome> {
   let expected = expectedDocument(store, threadId, request);
   const load = async (): Promise<FoundDocument> => {
@@ -19,9 +22,8 @@ export function append(store: ThreadStore, threadId: string, request: AppendRequ
 }
 
 /**
- * What the caller believes to be there, where this process knows it without
- * asking. If it is not so, the commit is refused, and looking at the document
- * says why.
+ * What the caller believes to be there, if this process knows it without asking.
+ * If that is wrong, the commit is refused, and reading the document says why.
  */
 function expectedDocument(store: ThreadStore, threadId: string, request: AppendRequest): FoundDocument | undefined {
   const written = store.takeWritten(threadId);
@@ -39,16 +41,16 @@ async function appendTo(
   const thread = document?.thread;
   if (!fits(thread, request)) return refusal(store, threadId, thread, request);
   const { parts, next } = await plan(store, threadId, thread, request);
-  if (document !== undefined && !isSettled(document)) await settle(store, document);
+  if (document !== undefined && !isFinished(document)) await finish(store, document);
   const life = { threadId, life: next.life };
   await inParallel(parts, (part) => store.writePart(life, part));
   const committed = await store.commit(found, documentOf(threadId, { thread: next, over: document?.copying ?? [] }));
   if (committed === undefined) {
-    // Whatever becomes of this, nothing was appended; and what is left lies where a deletion of the thread finds it.
+    // In any case nothing was appended, and what is left lies where a deletion of the thread finds it.
     await discardOutdated(store, life, parts).catch(() => undefined);
     return OVERTAKEN;
   }
-  await settleCommitted(store, threadId, committed);
+  await finishCommitted(store, threadId, committed);
   return { appended: true };
 }
 
@@ -65,13 +67,13 @@ const plan = async (
 const fits = (thread: StoredThread | undefined, { generation, expected }: AppendRequest): boolean =>
   thread === undefined ? expected === 0 : tailOf(thread).seq === expected && thread.generation === generation;
 
-/** The commit is made, whatever becomes of the tidying up; the next one does it otherwise. */
-export async function settleCommitted(store: ThreadStore, threadId: string, committed: FoundDocument): Promise<void> {
+/** The commit is made, even if the cleaning up fails; then the next one does it. */
+export async function finishCommitted(store: ThreadStore, threadId: string, committed: FoundDocument): Promise<void> {
   const { document } = committed;
-  if (document === undefined || isSettled(document)) return store.remember(threadId, committed);
+  if (document === undefined || isFinished(document)) return store.remember(threadId, committed);
   try {
-    await settle(store, document);
-    store.remember(threadId, { ...committed, document: settledDocument(document) });
+    await finish(store, document);
+    store.remember(threadId, { ...committed, document: finishedDocument(document) });
   } catch {
     store.remember(threadId, committed);
   }

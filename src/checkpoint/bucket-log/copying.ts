@@ -1,20 +1,20 @@
 import { inParallel } from "../../internal/in-parallel.ts";
-import { settleCommitted } from "./appending.ts";
+import { finishCommitted } from "./appending.ts";
+import { sweepLife } from "./finishing.ts";
 import { newRandomName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
-import { sweepLife } from "./settling.ts";
 import type { StoredRecord } from "./stored-object.ts";
-import { documentOf, isSettled, type StoredThread } from "./thread-document.ts";
+import { documentOf, isFinished, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { bodyPart, type FoundDocument, type Life, NOTHING, pagePart, type ThreadStore } from "./thread-store.ts";
 
 type CopyOutcome = "copied" | "no source" | "target exists";
 
 /**
- * Copies a thread. A copy that has objects of its own is announced in the
- * target's document before any of them is written, so that those of a copy that
- * never finished are found; it becomes the thread by one more write of the
- * document, if it is still announced and no thread has come meanwhile.
+ * Copies a thread. A copy with objects of its own is announced in the target's
+ * document before any of them is written, so that the objects of an unfinished
+ * copy can be found. It becomes the thread by one more write of the document, if
+ * it is still announced and no other thread was created meanwhile.
  */
 export function copyThread(
   store: ThreadStore,
@@ -35,7 +35,7 @@ export function copyThread(
       if (typeof announced === "string") return announced;
       try {
         const copy = { ...(await copyParts(store, source, thread, life)), generation };
-        // The source may have been deleted while it was read: then nothing of it must come back under another name.
+        // The source may have been deleted while it was read: then nothing of it may come back under another name.
         const isThere = (await store.load(source)).document?.thread?.life === thread.life;
         const outcome = isThere ? await becomeThread(store, announced, life, copy) : OVERTAKEN;
         if (outcome === "copied") return outcome;
@@ -49,9 +49,9 @@ export function copyThread(
   );
 }
 
-/** Whether a thread has nothing but its document. */
+/** Whether a thread consists of its document alone. */
 const isWithinDocument = (thread: StoredThread): boolean =>
-  isSettled({ thread, over: [] }) &&
+  isFinished({ thread, over: [] }) &&
   thread.pages.length === 0 &&
   thread.recent.every(({ body }) => body.inline !== undefined);
 
@@ -76,7 +76,10 @@ function announce(
 const outcomeAt = (thread: StoredThread, generation: string): "copied" | "target exists" =>
   thread.generation === generation ? "copied" : "target exists";
 
-/** Written anew, not copied by the storage: each object says whose it is, and the storage copies in its own time. */
+/**
+ * Written again rather than copied by the storage: each object says whose it is,
+ * and a storage's own copy takes its own time.
+ */
 async function copyParts(store: ThreadStore, source: string, thread: StoredThread, life: Life): Promise<StoredThread> {
   const reader = new ThreadReader(store, source, thread);
   const copied = async (record: StoredRecord): Promise<StoredRecord> => {
@@ -104,7 +107,7 @@ async function copyParts(store: ThreadStore, source: string, thread: StoredThrea
   };
 }
 
-/** Overtaken when somebody gave the announced copy up for lost. `known` is what is believed to be there. */
+/** Overtaken if somebody gave the announced copy up. `known` is what is believed to be there. */
 function becomeThread(
   store: ThreadStore,
   known: FoundDocument,
@@ -126,12 +129,12 @@ function becomeThread(
     const others = copying.filter((other) => other !== life);
     const committed = await store.commit(found, documentOf(threadId, { thread: copy, over: [...over, ...others] }));
     if (committed === undefined) return OVERTAKEN;
-    await settleCommitted(store, threadId, committed);
+    await finishCommitted(store, threadId, committed);
     return "copied";
   }).then((outcome) => (typeof outcome === "string" ? outcome : OVERTAKEN));
 }
 
-/** Takes a copy back that must not appear. Until its objects are gone, the document leads to them. */
+/** Takes back a copy that must not appear. Until its objects are gone, the document leads to them. */
 async function withdraw(store: ThreadStore, life: Life): Promise<void> {
   const { threadId } = life;
   const isThread = await untilNotOvertaken<boolean>(

@@ -37,13 +37,13 @@ import { StateError } from "../../errors.ts";
  *    over for ever and may be deleted.
  */
 
-/** Written into every object. Older ones load for ever; a newer one is refused. */
+/** Written into every object. Older versions load for ever; a newer one is refused. */
 export const OBJECT_FORMAT = 1;
 
-/** How many records a document holds before they go to a page of their own: each save writes them anew. */
+/** How many records a document holds before they move to a page: each save rewrites them. */
 export const RECORDS_IN_DOCUMENT = 16;
 
-/** A larger body gets an object of its own: documents are written at every save, pages read for a listing. */
+/** A larger body gets its own object: documents are written at every save, and pages are read for a listing. */
 export const INLINE_BODY_BYTES: number = 16 * 1024;
 
 /** A name may have 1024 bytes; what comes after the prefix needs up to 320. */
@@ -58,14 +58,14 @@ export function checkedPrefix(prefix: string): string {
   throw new StateError("INVALID_ARGUMENT", `the option "prefix" takes ${rule}, as in "prod/"`);
 }
 
-/** With the hash below 255: stores that keep objects as files take no longer name between two slashes. */
+/** With the hash this stays below 255: stores that keep objects as files take no longer name between two slashes. */
 const LONGEST_PLAIN_NAME = 240;
 const KEPT_OF_A_LONG_NAME = 150;
 
 /**
- * The name of a thread's document and folder: the id itself where its characters
- * are harmless, the others as `~2F`. Of a long id, the beginning and a hash: no
- * plain name holds `~~`, and each object holds the id, so that even a collision
+ * The name of a thread's document and folder: the id itself, with unsafe
+ * characters written as `~2F`. A long id is cut and followed by a hash. No plain
+ * name contains `~~`, and each object contains the id, so that even a collision
  * would be noticed.
  */
 export function threadName(threadId: string): string {
@@ -75,14 +75,14 @@ export function threadName(threadId: string): string {
   return `${beginning(plain)}~~${hash}`;
 }
 
-/** What the names of all threads begin with whose ids begin with `prefix`. */
+/** The common beginning of the names of all threads whose ids begin with `prefix`. */
 export const namePrefix = (prefix: string): string => beginning(escaped(prefix));
 
-/** Short enough to begin every name, and not cut within a `~2F`. */
+/** Short enough for every name, and not cut within a `~2F`. */
 const beginning = (plain: string): string => plain.slice(0, KEPT_OF_A_LONG_NAME).replace(/~[0-9A-F]?$/, "");
 
 function escaped(text: string): string {
-  // Half of a surrogate pair at the end of a prefix stands for nothing yet.
+  // Half a surrogate pair at the end of a prefix has no encoding yet.
   const whole = text.isWellFormed() ? text : text.slice(0, -1);
   return whole.replace(/[^A-Za-z0-9_-]/gu, (character) =>
     Array.from(Buffer.from(character), (byte) => `~${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
@@ -92,10 +92,10 @@ function escaped(text: string): string {
 const THREAD_NAME = /^(?:[A-Za-z0-9_-]|~[0-9A-F]{2})+(?:~~[0-9a-f]{64})?$/;
 export const isThreadName = (name: string): boolean => THREAD_NAME.test(name);
 
-/** Never used again: whoever is late with a name finds nothing that counts. */
+/** Never used again: a late writer with an old name finds nothing that counts. */
 export const newRandomName = (): string => randomBytes(8).toString("hex");
 
-/** Ten digits, so that the order of the names is that of the records. */
+/** Ten digits, so that names sort like records. */
 export const numberName = (seq: number): string => String(seq).padStart(10, "0");
 const withSuffix = (stem: string, suffix: string): string => (suffix === "" ? stem : `${stem}-${suffix}`);
 
@@ -104,7 +104,7 @@ export const pageName = ({ first, suffix }: { readonly first: number; readonly s
   `${withSuffix(numberName(first), suffix)}.page`;
 export const bodyName = (seq: number, suffix: string): string => `${withSuffix(numberName(seq), suffix)}.body`;
 
-/** The record that a part of a life begins with. */
+/** The first record of a part of a life. */
 export const firstRecordOf = (part: string): number => Number.parseInt(part, 10);
 
 /** Full names of objects, below one prefix. */

@@ -1,12 +1,12 @@
 import { inParallel } from "../../internal/in-parallel.ts";
+import { sweepFolder } from "./finishing.ts";
 import { isThreadName } from "./layout.ts";
-import { sweepFolder } from "./settling.ts";
 import type { ThreadStore } from "./thread-store.ts";
 
 /**
- * Goes through the whole prefix: first through folders, whose objects may belong
- * to no document any more; then through documents that only say what was to be
- * deleted. Copies that are announced are left alone: they may be under way.
+ * Goes through the whole prefix: first the folders, whose objects may no longer
+ * belong to any document; then the documents that only list what is to be
+ * deleted. Announced copies are left alone, because they may be under way.
  */
 export async function removeLeftovers(store: ThreadStore): Promise<void> {
   const { records, documents } = store.layout;

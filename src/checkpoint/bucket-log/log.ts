@@ -27,14 +27,14 @@ import { ThreadReader } from "./thread-reader.ts";
 import { ThreadStore } from "./thread-store.ts";
 import { walkThreads } from "./thread-walk.ts";
 
-/** A bucket that was reached, and the way to let go of it. */
+/** A bucket that was reached, and how to release it. */
 export interface OpenedBucket {
   readonly bucket: ObjectBucket;
-  /** Frees what was opened for it; what was handed in stays open. */
+  /** Frees what was opened for it; a client that was handed in stays open. */
   close(): void;
 }
 
-/** What a backend says of its object store. */
+/** What a backend states about its object store. */
 export interface BucketProvider {
   readonly name: string;
   readonly secrets?: readonly string[];
@@ -49,7 +49,7 @@ interface Opened {
   readonly close: () => void;
 }
 
-/** Threads as objects in a bucket, shared by any number of processes. How they lie there: see `layout.ts`. */
+/** Threads as objects in a bucket, shared by any number of processes. For their layout see `layout.ts`. */
 export class BucketLog implements ThreadLog {
   readonly name: string;
   readonly secrets: readonly string[];
@@ -138,7 +138,7 @@ export class BucketLog implements ThreadLog {
     return walkThreads(store, options);
   }
 
-  /** Deletes what processes left that died in the middle, and what a lifecycle rule left of threads that it ended. */
+  /** Deletes the remains of processes that died in the middle, and of threads that a lifecycle rule removed. */
   async removeLeftovers(): Promise<void> {
     const { store } = await this.#open();
     await removeLeftovers(store);

@@ -1,28 +1,28 @@
 /**
- * What a log on an object store needs from the store: few operations, and one
- * promise. Of several PUTs to one name that race with `If-Match` or
- * `If-None-Match: *`, one takes place and the others are refused. Only a missing
- * object is an answer; every other failure is thrown as the client threw it.
+ * What a log needs from an object store: a few operations and one guarantee. Of
+ * several PUTs to one name that race with `If-Match` or `If-None-Match: *`,
+ * exactly one succeeds and the others are refused. Only a missing object is an
+ * answer; every other failure is thrown as the client threw it.
  */
 export interface ObjectBucket {
   get(name: string): Promise<FoundObject | undefined>;
 
-  /** The new ETag; `undefined` when the condition does not hold, which includes an object to match that is absent. */
+  /** The new ETag; `undefined` if the condition fails, also because the object to match is absent. */
   put(name: string, bytes: Buffer, condition: Condition): Promise<string | undefined>;
 
-  /** Absent objects are deleted already. */
+  /** Deleting an absent object succeeds. */
   delete(name: string): Promise<void>;
 
   /**
-   * Deletes the object if it still has this ETag. A store that ignores the
-   * condition must not be asked to delete: leave the object, and say `false`.
+   * Deletes the object if it still has this ETag. Never ask a store that ignores
+   * the condition: leave the object and return `false`.
    */
   deleteIf(name: string, etag: string): Promise<boolean>;
 
   /** Names below a prefix, page by page to the end, in the order of their bytes. */
   list(options: ListOptions): AsyncIterable<readonly string[]>;
 
-  /** Whether a PUT that failed like this may have taken place all the same. */
+  /** Whether a PUT that failed with this error may have succeeded all the same. */
   mayHaveWritten(error: unknown): boolean;
 }
 
@@ -31,7 +31,7 @@ export interface FoundObject {
   readonly etag: string;
 }
 
-/** When a PUT is to take place. */
+/** The condition of a PUT. */
 export type Condition = { readonly ifMatch: string } | { readonly ifNoneMatch: "*" };
 
 export interface ListOptions {
@@ -39,7 +39,7 @@ export interface ListOptions {
   readonly startAfter?: string;
   /** Names from here on are left out. */
   readonly end?: string;
-  /** Gives what the names have in common up to this, instead of the names. */
+  /** Returns the common prefixes up to this delimiter instead of the names. */
   readonly delimiter?: "/";
   readonly limit?: number;
 }

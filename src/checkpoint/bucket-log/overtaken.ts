@@ -2,14 +2,14 @@ import { StateError } from "../../errors.ts";
 import { damaged } from "./stored-object.ts";
 import { type FoundDocument, MissingPart } from "./thread-store.ts";
 
-/** Returned by an attempt that was overtaken and has to be made again, on the document as it is then. */
+/** Returned by an attempt that was overtaken and must be repeated on the newest document. */
 export const OVERTAKEN: unique symbol = Symbol("holdfast.bucket-log.overtaken");
 
 const MOST_ATTEMPTS = 100;
 
 /**
- * Works on the newest document until it was not overtaken. A part that is
- * missing is damage only if the document still speaks of it.
+ * Works on the newest document until it is not overtaken. A missing part is
+ * damage only if the document still refers to it.
  */
 export async function untilNotOvertaken<T>(
   load: () => Promise<FoundDocument>,

@@ -4,19 +4,22 @@ import type { AppendRequest, LogRecord } from "../thread-log.ts";
 import { bodyName, INLINE_BODY_BYTES, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
 import { pagesToMerge } from "./merging.ts";
 import { entryOf, type StoredRecord } from "./stored-object.ts";
-import { type StoredPage, type StoredThread, settledThread } from "./thread-document.ts";
+import { finishedThread, type StoredPage, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { bodyPart, type Life, type PagePart, type Part, pagePart, type ThreadStore } from "./thread-store.ts";
 
 export interface PlannedAppend {
-  /** To be written before the commit. */
+  /** Written before the commit. */
   readonly parts: readonly Part[];
   readonly next: StoredThread;
 }
 
-// Bodies are copied where they stay in memory for the next append: nobody outside may hold bytes that are kept here.
+// Bodies that stay in memory for the next append are copied: nobody outside may hold bytes that are kept here.
 
-/** The first records lie in the document whatever their size: nothing may lie in a life before a document speaks of it. */
+/**
+ * The first records are in the document whatever their size: nothing may exist in
+ * a life before a document refers to it.
+ */
 export const planFirst = (request: AppendRequest): StoredThread => ({
   life: newRandomName(),
   generation: request.generation,
@@ -30,7 +33,7 @@ export const planFirst = (request: AppendRequest): StoredThread => ({
   toDelete: [],
 });
 
-/** The thread with the request's records and the request's edits, once `thread` is settled. Writes nothing. */
+/** The thread with the records and edits of the request, once `thread` is cleaned up. Writes nothing. */
 export async function planAppend(
   store: ThreadStore,
   life: Life,
@@ -50,7 +53,7 @@ class AppendPlan {
   readonly #replace: ReadonlyMap<number, LogRecord>;
   readonly #parts: Part[] = [];
   readonly #toDelete: string[] = [];
-  /** Pages that are still to be written, and what is on them. One that is merged before that never is. */
+  /** Pages still to be written, with their content. A page that is merged first is never written. */
   readonly #unwritten = new Map<StoredPage, PagePart>();
 
   constructor(life: Life, reader: ThreadReader, thread: StoredThread, request: AppendRequest) {
@@ -79,9 +82,10 @@ class AppendPlan {
       if (planned !== undefined) this.#parts.push(planned);
     }
     const next: StoredThread = {
-      ...settledThread(this.#thread),
+      ...finishedThread(this.#thread),
       floor: this.#floor,
-      // Which large bodies lie below the floor is known only to pages that go as a whole: a sweep finds them.
+      // Only the pages themselves know which large bodies lie below the floor, and these pages go as a
+      // whole: a sweep finds the bodies.
       swept: kept.length < before.length ? this.#thread.swept : this.#floor,
       pages,
       recent: [...recent, ...this.#records.map((record) => this.#stored(record))],
@@ -117,7 +121,10 @@ class AppendPlan {
     return hasRecords(records) ? this.#planned(newRandomName(), records) : undefined;
   }
 
-  /** The document is full: its records go to a page. What was edited just now has more than one possible content. */
+  /**
+   * The document is full: its records move to a page. Records that were just
+   * edited have more than one possible content.
+   */
   #closed(records: readonly [StoredRecord, ...StoredRecord[]]): StoredPage {
     const { recent } = this.#thread;
     const [first, last] = [recent[0]?.entry.seq ?? 0, recent.at(-1)?.entry.seq ?? 0];
@@ -158,7 +165,7 @@ class AppendPlan {
     return kept;
   }
 
-  /** A record that is new: its content is not sure before the commit, so the name of a large body is used once. */
+  /** A new record: its content is not certain before the commit, so the name of a large body is used only once. */
   #stored(record: LogRecord): StoredRecord {
     const { seq, body } = record;
     const entry = entryOf(record);
@@ -168,7 +175,7 @@ class AppendPlan {
     return { entry, body: { inline: undefined, suffix, bytes: body.byteLength } };
   }
 
-  /** The first records may lie in the document with large bodies; they must not be written again at every save. */
+  /** The first records may be in the document with large bodies; those must not be rewritten at every save. */
   #pushedOut(record: StoredRecord): StoredRecord {
     const { entry, body } = record;
     if (body.inline === undefined || body.inline.byteLength <= INLINE_BODY_BYTES) return record;

@@ -1,21 +1,21 @@
 import { StateError } from "../../errors.ts";
 import { Recent } from "../../internal/recent.ts";
+import { sweepFolder } from "./finishing.ts";
 import { threadName } from "./layout.ts";
 import { OVERTAKEN, untilNotOvertaken } from "./overtaken.ts";
-import { sweepFolder } from "./settling.ts";
 import { documentOf, type ThreadDocument, tailOf } from "./thread-document.ts";
 import { type FoundDocument, NOTHING, type ThreadStore } from "./thread-store.ts";
 
 type Removal = "removed" | "absent" | "moved";
 
 /**
- * The thread is gone with one write of its document, which then only says what
- * is to be deleted; so a removal that was interrupted is finished by whoever
- * writes or removes next. Copies to the thread that are under way are given up.
+ * One write of its document ends the thread; from then on the document only lists
+ * what is to be deleted. So whoever writes or removes next finishes an
+ * interrupted removal. Copies to the thread that are under way are given up.
  */
 export class Removals {
   readonly #store: ThreadStore;
-  /** Threads that a removal ended, or may have ended, before it failed: made again, it says what it did. */
+  /** Threads that a removal ended, or may have ended, before it failed: the repeated call reports what it did. */
   readonly #unanswered = new Recent<true>(1000);
 
   constructor(store: ThreadStore) {
@@ -37,11 +37,11 @@ export class Removals {
 }
 
 class OneRemoval {
-  /** Whether this removal, or an earlier attempt at it, wrote that the thread is over. */
+  /** Whether this removal, or an earlier attempt at it, recorded the end of the thread. */
   mayHaveEnded: boolean;
   readonly #store: ThreadStore;
   readonly #threadId: string;
-  /** What was written, by a request that was then refused: a gateway may have sent it twice. */
+  /** What was written by a request that was then refused: a gateway may have sent it twice. */
   #refused: ThreadDocument | undefined;
 
   constructor(store: ThreadStore, threadId: string, mayHaveEnded: boolean) {
@@ -73,7 +73,7 @@ class OneRemoval {
     return OVERTAKEN;
   }
 
-  /** There is no thread. Takes away what is left of one. */
+  /** There is no thread. Removes what is left of one. */
   async #finish(found: FoundDocument): Promise<Removal> {
     const { document } = found;
     if (document !== undefined && document.revision === this.#refused?.revision) this.mayHaveEnded = true;
@@ -82,7 +82,7 @@ class OneRemoval {
     return this.mayHaveEnded ? "removed" : "absent";
   }
 
-  /** A damaged document goes at once: it is how one gets rid of the thread, and nobody can write on from it. */
+  /** A damaged document is deleted at once: that is how to get rid of the thread, and nobody can continue from it. */
   async #loadSound(): Promise<FoundDocument> {
     try {
       return await this.#store.load(this.#threadId);

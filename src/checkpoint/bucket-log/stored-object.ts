@@ -5,9 +5,9 @@ import { OBJECT_FORMAT } from "./layout.ts";
 
 /**
  * The form of every object: a line with the version, a checksum and a length;
- * that many bytes of JSON; then bodies, one after another, whose lengths the
- * JSON gives. The checksum covers the JSON; each record has one of its own over
- * its body, which is checked where a state is rebuilt.
+ * that many bytes of JSON; then the bodies, whose lengths are in the JSON. The
+ * checksum covers the JSON. Each record has its own checksum over its body, which
+ * is verified when a state is rebuilt.
  */
 const FIRST_LINE = /^holdfast-object (\d+) ([\w-]{43}) (\d+)\n/;
 const LONGEST_FIRST_LINE = 96;
@@ -37,12 +37,12 @@ export function unpackObject(name: string, bytes: Buffer): UnpackedObject {
 
 const checksum = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("base64url");
 
-/** Where the body of a record is: with it, or in an object of its own whose name ends in `suffix`. */
+/** Where the body of a record is: inline, or in its own object whose name ends in `suffix`. */
 export type StoredBody =
   | { readonly inline: Uint8Array }
   | { readonly inline: undefined; readonly suffix: string; readonly bytes: number };
 
-/** How many bytes that is, wherever they are. */
+/** Its length in bytes, wherever it is. */
 export const bodyBytes = ({ body }: StoredRecord): number =>
   body.inline === undefined ? body.bytes : body.inline.byteLength;
 
@@ -62,7 +62,7 @@ export const entryOf = ({ seq, writeId, base, head, checkpointId, names, header,
   metadata,
 });
 
-/** Records for the JSON part. The inline bodies go behind it, in the same order. */
+/** Records for the JSON part. Inline bodies follow it in the same order. */
 export const recordsToJson = (records: readonly StoredRecord[]): readonly object[] =>
   records.map(({ entry, body }) => ({
     ...entry,

@@ -10,16 +10,16 @@ import {
   unpackObject,
 } from "./stored-object.ts";
 
-/** What `threads/<name>` holds. */
+/** The content of `threads/<name>`. */
 export interface ThreadDocument {
   readonly threadId: string;
-  /** Another one in every document that is written: an attempt whose answer was lost finds itself by it. */
+  /** Unique to every written document: an attempt whose answer was lost recognises its own document by it. */
   readonly revision: string;
-  /** Missing when there is no thread and only something to tidy up. */
+  /** Missing if there is no thread and only something to clean up. */
   readonly thread: StoredThread | undefined;
   /** Lives of copies to this thread that may be under way. The first to finish becomes the thread. */
   readonly copying: readonly string[];
-  /** Lives that are over and whose objects are to be deleted. */
+  /** Lives that have ended and whose objects are to be deleted. */
   readonly over: readonly string[];
 }
 
@@ -28,9 +28,9 @@ export interface StoredThread {
   readonly generation: string;
   /** No record is below this position. */
   readonly floor: number;
-  /** Nothing of a record below this position is in the bucket any more. */
+  /** Nothing of a record below this position is left in the bucket. */
   readonly swept: number;
-  /** Every record below the recent ones, ascending. */
+  /** The pages with every record before the recent ones, ascending. */
   readonly pages: readonly StoredPage[];
   /** The newest records, ascending. Never empty: the last one is the tail. */
   readonly recent: readonly StoredRecord[];
@@ -60,14 +60,14 @@ export const documentOf = (
 ): ThreadDocument => ({ threadId, revision: newRandomName(), copying: [], over: [], ...parts });
 
 /** Whether nothing is left to delete. */
-export const isSettled = ({ thread, over }: Pick<ThreadDocument, "thread" | "over">): boolean =>
+export const isFinished = ({ thread, over }: Pick<ThreadDocument, "thread" | "over">): boolean =>
   over.length === 0 && (thread === undefined || (thread.toDelete.length === 0 && !isUnswept(thread)));
 
-/** Whether objects of records below the floor may be there still. */
+/** Whether objects of records below the floor may still exist. */
 export const isUnswept = ({ swept, floor }: StoredThread): boolean => swept < floor;
 
-/** The same thread once its deletions were carried out. */
-export const settledThread = (thread: StoredThread): StoredThread => ({
+/** The same thread after its deletions were carried out. */
+export const finishedThread = (thread: StoredThread): StoredThread => ({
   ...thread,
   swept: thread.floor,
   toDelete: [],

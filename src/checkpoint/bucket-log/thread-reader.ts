@@ -6,7 +6,7 @@ import { bodyBytes, type StoredRecord } from "./stored-object.ts";
 import { type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
 import type { Life, ThreadStore } from "./thread-store.ts";
 
-/** A thread as one document has it. Reading a part that has since been deleted fails as missing. */
+/** A thread as one document describes it. Reading a part that was deleted since fails as missing. */
 export class ThreadReader {
   readonly #store: ThreadStore;
   readonly #thread: StoredThread;
@@ -51,7 +51,10 @@ export class ThreadReader {
     return this.#chain(base, seq);
   }
 
-  /** The chain that ends at the tail, as far as it is newer than a place. Pages that hold only older records are not read. */
+  /**
+   * The chain that ends at the tail, as far as it is newer than a place. Pages
+   * with only older records are not read.
+   */
   chainSince(newerThan: KnownPlace | undefined): Promise<LogChain> {
     return this.#chain(firstUnknown(this.generation, this.tail, newerThan), this.tail.seq);
   }
@@ -64,7 +67,7 @@ export class ThreadReader {
     return this.#withBodies(stored.filter(({ entry }) => entry.seq >= from && entry.seq <= to));
   }
 
-  /** The newest records below `before`, as many as `readRecords` hands over at once. */
+  /** The newest records below `before`, as many as `readRecords` returns at once. */
   async newest(before: number, limit: number): Promise<LogChain> {
     const found: StoredRecord[] = [];
     let bytes = 0;
@@ -85,7 +88,7 @@ export class ThreadReader {
     return { generation: this.generation, tail: this.tail, records };
   }
 
-  /** Entries that carry a checkpoint id, newest first, below `before`. Reads about as many pages ahead as `wanted` needs. */
+  /** Entries with a checkpoint id, newest first, below `before`. Reads about as many pages ahead as `wanted` needs. */
   async *checkpointsDown(before: number, wanted: number): AsyncGenerator<LogEntry, void, undefined> {
     const ahead = { records: wanted, bytes: Number.POSITIVE_INFINITY };
     for await (const { entry } of this.#storedDown(before, ahead)) if (entry.checkpointId !== undefined) yield entry;
@@ -100,7 +103,7 @@ export class ThreadReader {
     return undefined;
   }
 
-  /** Every record below `before`, newest first. Reads pages ahead until they hold as much as `ahead` says. */
+  /** Every record below `before`, newest first. Reads pages ahead until they hold as much as `ahead` asks for. */
   async *#storedDown(before: number, ahead: Ahead): AsyncGenerator<StoredRecord, void, undefined> {
     const { pages, recent } = this.#thread;
     yield* below(recent, before);

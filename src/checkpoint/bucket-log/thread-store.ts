@@ -14,7 +14,7 @@ import {
 } from "./stored-object.ts";
 import { packDocument, type StoredPage, type ThreadDocument, unpackDocument } from "./thread-document.ts";
 
-/** A thread's document at one moment. Without one, there is no thread and nothing of one. */
+/** A thread's document at one moment. Without one, there is no thread and no trace of one. */
 export interface FoundDocument {
   readonly document: ThreadDocument | undefined;
   readonly etag: string | undefined;
@@ -22,7 +22,10 @@ export interface FoundDocument {
 
 export const NOTHING: FoundDocument = { document: undefined, etag: undefined };
 
-/** A page or body that the document speaks of and that is not there: the document has changed since, or it is lost. */
+/**
+ * A page or body that the document refers to and that is missing: the document has
+ * changed since, or the part is lost.
+ */
 export class MissingPart extends Error {
   readonly part: string;
 
@@ -38,7 +41,7 @@ export interface Life {
   readonly life: string;
 }
 
-/** An object to write below a life. */
+/** An object to write within a life. */
 export interface Part {
   readonly name: string;
   readonly bytes: Buffer;
@@ -55,13 +58,13 @@ const DOCUMENTS_KEPT = 256;
 /** A larger one is read again before the next append: hundreds of them would fill the memory. */
 const LARGEST_KEPT_BYTES = 1024 * 1024;
 
-/** The bucket, in terms of the layout. */
+/** The bucket in terms of the layout. */
 export class ThreadStore {
   readonly bucket: ObjectBucket;
   readonly layout: Layout;
-  /** What this process wrote last: its next append to the same thread needs no look at it. */
+  /** What this process wrote last: its next append to the same thread need not read it. */
   readonly #written = new Recent<FoundDocument>(DOCUMENTS_KEPT);
-  /** What lies under a page's name never changes, so none of them is outdated. */
+  /** The content under a page's name never changes, so a cached page is never outdated. */
   readonly #pages = new Recent<readonly StoredRecord[]>(BYTES_OF_PAGES_KEPT);
 
   constructor(bucket: ObjectBucket, prefix: string) {
@@ -77,14 +80,14 @@ export class ThreadStore {
     throw damaged(this.layout.document(name), `holds the thread ${JSON.stringify(inside)}`);
   }
 
-  /** For a walk, where the id is not known before. */
+  /** For a walk, where the id is not known in advance. */
   async loadNamed(name: string): Promise<FoundDocument> {
     const object = this.layout.document(name);
     const found = await this.bucket.get(object);
     return found === undefined ? NOTHING : { document: unpackDocument(object, found.bytes), etag: found.etag };
   }
 
-  /** What this process wrote last, once. It may be outdated; a commit on it is then refused. */
+  /** What this process wrote last, once. It may be outdated; then a commit on it is refused. */
   takeWritten(threadId: string): FoundDocument | undefined {
     const known = this.#written.get(threadId);
     this.#written.delete(threadId);
@@ -97,7 +100,7 @@ export class ThreadStore {
     if (bytes <= LARGEST_KEPT_BYTES) this.#written.set(threadId, found);
   }
 
-  /** Puts `next` in place of what was found; `undefined` when another came first. */
+  /** Replaces what was found by `next`; `undefined` if another writer was faster. */
   async commit({ etag }: FoundDocument, next: ThreadDocument): Promise<FoundDocument | undefined> {
     const object = this.layout.document(threadName(next.threadId));
     const condition: Condition = etag === undefined ? { ifNoneMatch: "*" } : { ifMatch: etag };
@@ -113,15 +116,15 @@ export class ThreadStore {
   }
 
   /**
-   * Takes a document away that says nothing any more. One that has changed stays;
-   * and so does every one where the store has no conditional delete: an empty
-   * document is a few bytes, and deleting it could take a new thread with it.
+   * Removes a document without content. It stays if it has changed, or if the
+   * store has no conditional delete: an empty document is a few bytes, and
+   * deleting it could take a new thread with it.
    */
   async discard(threadId: string, { etag }: FoundDocument): Promise<void> {
     if (etag !== undefined) await this.bucket.deleteIf(this.layout.document(threadName(threadId)), etag);
   }
 
-  /** Where a name is taken, an earlier attempt wrote the very same: see rule 4 of the layout. */
+  /** If the name is taken, an earlier attempt wrote the very same content: see rule 4 of the layout. */
   async writePart(life: Life, part: Part | PagePart): Promise<void> {
     const name = this.#nameOf(life, part.name);
     await this.bucket.put(name, part.bytes, { ifNoneMatch: "*" });

@@ -17,10 +17,9 @@ export interface WalkOptions {
 const NAMES_AT_ONCE = 1000;
 
 /**
- * Walks through the threads in the order of their objects' names. One that is
- * damaged must neither be passed over in silence nor stand in the way of the
- * others: the cursor remembers it, and the end of the walk is the error that
- * names it.
+ * Walks through the threads in the order of their objects' names. A damaged one
+ * must neither be skipped silently nor block the others: the cursor remembers it,
+ * and the walk ends with the error that names it.
  */
 export async function walkThreads(store: ThreadStore, options: WalkOptions): Promise<LogPage<ThreadEntry>> {
   const { prefix, limit } = options;
@@ -87,7 +86,7 @@ const readHead = (store: ThreadStore, name: string, prefix: string): Promise<Thr
     },
   );
 
-/** Throws for the first that is still damaged. Those repaired meanwhile are given like any other. */
+/** Throws for the first that is still damaged. Those repaired meanwhile are returned like any other. */
 async function rereadDamaged(
   store: ThreadStore,
   damaged: WalkProgress["damaged"],

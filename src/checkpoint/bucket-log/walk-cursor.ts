@@ -1,11 +1,11 @@
 import { StateError } from "../../errors.ts";
 import { isThreadName } from "./layout.ts";
 
-/** How far a walk has come. Its text is the cursor: names and marks, with `!` in between, which no name holds. */
+/** How far a walk has come. Its text is the cursor: names and marks, separated by `!`, which no name contains. */
 export interface WalkProgress {
-  /** The last name that was looked at; empty at the start, `END` when only the damaged ones are left. */
+  /** The last name that was read; empty at the start, `END` when only the damaged ones are left. */
   readonly after: string;
-  /** The first that could not be read on the way, then `MORE` where there were others. */
+  /** The first that could not be read, then `MORE` if there were others. */
   readonly damaged: readonly string[];
 }
 

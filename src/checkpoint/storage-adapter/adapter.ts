@@ -8,24 +8,26 @@ import { assertDictStorage, type DictStorage } from "./dict-storage.ts";
 import { DictLog } from "./log.ts";
 
 export interface StorageBackendAdapterOptions extends CheckpointerOptions {
-  /** What errors begin with. @default "storage" */
+  /** The word that errors begin with. @default "storage" */
   readonly name?: string;
   /**
-   * How far a `save` of the storage can be trusted once it returned. Nobody but
-   * you can know, and a promise that may be false is worse than none.
-   * @default "memory"
+   * What a returned `save` of the storage survives. Only you can know, and a
+   * false promise is worse than no promise. @default "memory"
    */
   readonly durability?: Durability;
-  /** The largest record that is handed to the storage. It is part of a JSON document, which may be twice as large. @default 67108864 */
+  /**
+   * The largest record passed to the storage. It is part of a JSON document that
+   * may be twice as large. @default 67108864
+   */
   readonly maxRecordBytes?: number;
 }
 
 const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
 
 /**
- * A checkpointer on any storage that keeps JSON objects under keys. Which
- * capabilities it has depends on the storage's methods: with `compareAndSave`
- * many processes may write one thread, without it one at a time; with `list`
+ * A checkpointer on any storage that keeps JSON objects under keys. Its
+ * capabilities depend on the storage's methods: with `compareAndSave` many
+ * processes may write one thread, without it only one at a time; with `list`
  * threads can be listed and searched.
  */
 export class StorageBackendAdapter extends Checkpointer {
@@ -48,7 +50,7 @@ export class StorageBackendAdapter extends Checkpointer {
     this.#log = log;
   }
 
-  /** Also takes away what deletions that were cut off, and writers that came too late, left in the storage. */
+  /** Also removes what interrupted deletions and late writers left in the storage. */
   override async vacuum(options: VacuumOptions = {}): Promise<VacuumReport> {
     const report = await super.vacuum(options);
     if (!report.dryRun) await contextOf(this)?.call({ operation: "vacuum" }, () => this.#log.sweep());

@@ -1,12 +1,15 @@
 import { inParallel } from "../../internal/in-parallel.ts";
 import type { AppendOutcome, AppendRequest } from "../thread-log.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
+import { discardOutdated, finish, finishNow, isFinished } from "./finishing.ts";
 import { planAppend, planFirst } from "./plan-append.ts";
-import { discardOutdated, isSettled, settle, settleNow } from "./settling.ts";
 import { emptyDocument, entryOf, type StoredThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
-/** First what an earlier change left undone, then what this one pushes out of the document, then the document: that commits. */
+/**
+ * First finish what an earlier change left undone, then write what this one pushes
+ * out of the document, then write the document, which commits.
+ */
 export function append(documents: Documents, threadId: string, request: AppendRequest): Promise<AppendOutcome> {
   return documents.attempt(threadId, async (found) => {
     const document = found.document ?? emptyDocument(threadId);
@@ -14,7 +17,7 @@ export function append(documents: Documents, threadId: string, request: AppendRe
     if (!fits(thread, request)) return refusal(documents, thread, request);
     const { pushedOut, next } =
       thread === undefined ? planFirst(request) : await planAppend(documents, thread, request);
-    await settle(documents, document);
+    await finish(documents, document);
     await inParallel(pushedOut, (part) => documents.writePart(threadId, part));
     const appended: ThreadDocument = {
       threadId,
@@ -27,8 +30,8 @@ export function append(documents: Documents, threadId: string, request: AppendRe
       await discardOutdated(documents, threadId, thread, [...(thread?.toWrite ?? []), ...pushedOut]);
       return OVERTAKEN;
     }
-    // The append is made, whatever becomes of this; the next one does it otherwise.
-    if (!isSettled(appended)) await settleNow(documents, threadId).catch(() => undefined);
+    // The append is made, even if this fails; then the next one does it.
+    if (!isFinished(appended)) await finishNow(documents, threadId).catch(() => undefined);
     return { appended: true };
   });
 }

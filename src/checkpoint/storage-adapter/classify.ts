@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../errors.ts";
 import { NETWORK_CODES } from "../../internal/network-codes.ts";
 
-/** What Node's own network, file and timeout errors mean; a storage may also throw a StateError and say it itself. */
+/** The codes for Node's own network, file and timeout errors. A storage may also throw a StateError itself. */
 const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   ...NETWORK_CODES,
   EMFILE: "UNAVAILABLE",
@@ -16,7 +16,7 @@ const BY_CODE: Readonly<Record<string, ErrorCode>> = {
 export function classify(error: unknown): ErrorCode | undefined {
   if (!(error instanceof Error)) return undefined;
   if (error.name === "TimeoutError") return "TIMEOUT";
-  // fetch() says "fetch failed" and keeps the reason in the cause.
+  // fetch() throws "fetch failed" and keeps the reason in the cause.
   return byCode(error) ?? byCode(error.cause);
 }
 

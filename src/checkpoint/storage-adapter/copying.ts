@@ -1,17 +1,17 @@
 import { newId } from "../../driver/new-id.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { type Documents, OVERTAKEN } from "./documents.ts";
+import { finishNow } from "./finishing.ts";
 import { pageKey, pageOf } from "./layout.ts";
-import { settleNow } from "./settling.ts";
 import {
   bodyPart,
   emptyDocument,
+  finishedThread,
   type Leftover,
   leftoverOf,
   type Part,
   type StoredEntry,
   type StoredThread,
-  settledThread,
 } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
@@ -19,9 +19,9 @@ type CopyOutcome = "copied" | "target exists" | typeof OVERTAKEN;
 
 /**
  * Copies a thread to `target`. The copy is announced in the target's document
- * before any of its keys is written, so that those of a copy that never
- * finished are found; it becomes the thread by one more write of the document,
- * if it is still announced and no thread has come meanwhile.
+ * before any of its keys is written, so that the keys of an unfinished copy can
+ * be found. It becomes the thread by one more write of the document, if it is
+ * still announced and no other thread was created meanwhile.
  */
 export async function copyThread(
   documents: Documents,
@@ -29,7 +29,7 @@ export async function copyThread(
   target: string,
   generation: string,
 ): Promise<CopyOutcome> {
-  const copy: StoredThread = { ...settledThread(source), incarnation: newId(), generation };
+  const copy: StoredThread = { ...finishedThread(source), incarnation: newId(), generation };
   const refused = await announce(documents, target, copy);
   if (refused !== undefined) return refused;
   const written: string[] = [];
@@ -56,7 +56,7 @@ function announce(documents: Documents, target: string, copy: StoredThread): Pro
   });
 }
 
-/** Page by page, each before its bodies, so that whoever has to delete them finds them. */
+/** Page by page, each before its bodies, so that a later deletion finds them. */
 async function copyParts(
   documents: Documents,
   source: StoredThread,
@@ -79,7 +79,7 @@ async function copyParts(
   await inParallel(copy.recent, writeBody);
 }
 
-/** False when a thread has come, or when somebody gave the copy up for lost. */
+/** False if a thread was created meanwhile, or somebody gave the copy up. */
 function becomeThread(documents: Documents, target: string, copy: StoredThread): Promise<boolean> {
   return documents.attempt(target, async (found) => {
     const { document } = found;
@@ -93,13 +93,13 @@ function becomeThread(documents: Documents, target: string, copy: StoredThread):
       leftovers: [...document.leftovers, ...others],
     };
     if (!(await documents.commit(found, next))) return OVERTAKEN;
-    // The copy is there, whatever becomes of this; the next write of the thread does it otherwise.
-    await settleNow(documents, target).catch(() => undefined);
+    // The copy is complete, even if this fails; then the next write of the thread does it.
+    await finishNow(documents, target).catch(() => undefined);
     return true;
   });
 }
 
-/** Has the keys of a copy that failed deleted. Where the storage fails again, the announcement stays and a later write does it. */
+/** Deletes the keys of a failed copy. If the storage fails again, the announcement stays and a later write does it. */
 async function withdraw(documents: Documents, target: string, copy: StoredThread): Promise<void> {
   const withdrawn = documents.attempt(target, async (found) => {
     const { document } = found;
@@ -109,7 +109,7 @@ async function withdraw(documents: Documents, target: string, copy: StoredThread
     const leftovers = [...document.leftovers, own];
     const next = { ...document, revision: document.revision + 1, copying, leftovers };
     if (!(await documents.commit(found, next))) return OVERTAKEN;
-    await settleNow(documents, target);
+    await finishNow(documents, target);
   });
   await withdrawn.catch(() => undefined);
 }

@@ -4,37 +4,37 @@ import type { JsonValue } from "../../state/codec.ts";
 export type DictData = { readonly [key: string]: JsonValue };
 
 /**
- * A storage that keeps JSON objects under keys: what many systems are, and what
- * takes an afternoon to write. `StorageBackendAdapter` makes a checkpointer of it.
+ * A storage that keeps JSON objects under keys. Many systems are one, and writing
+ * one takes an afternoon. `StorageBackendAdapter` makes a checkpointer of it.
  *
- * Duties of all methods. Keys are letters a–z, digits and "-", at most 100 of
- * them. A failure throws; it is never answered as "absent" or "done". Whoever
- * calls `load` after a `save` returned sees that save, in every process.
+ * Duties of all methods. Keys consist of letters a–z, digits and "-", at most 100
+ * characters. A failure throws; it never looks like "absent" or "done". A `load`
+ * after a returned `save` sees that save, in every process.
  */
 export interface DictStorage {
-  /** Keeps `data` under `key`, in place of what was there, whole or not at all. `data` is never changed afterwards. */
+  /** Stores `data` under `key`, replacing what was there, whole or not at all. `data` is never changed afterwards. */
   save(key: string, data: DictData): Promise<unknown>;
 
-  /** An object equal to what was saved; `undefined` or `null` when there is nothing, and only then. */
+  /** An object equal to what was saved; `undefined` or `null` if there is nothing, and only then. */
   load(key: string): Promise<object | undefined | null>;
 
-  /** Takes the key away. That it was not there is no failure. */
+  /** Removes the key. A key that was not there is not a failure. */
   delete(key: string): Promise<unknown>;
 
-  /** Part of the usual shape; never called, because `load` answers it. */
+  /** Part of the usual shape; never called, because `load` tells the same. */
   exists?(key: string): Promise<boolean>;
 
-  /** Every key that begins with `prefix`, to the last one, in any order. Without it, threads cannot be listed. */
+  /** Every key that begins with `prefix`, all of them, in any order. Without it, threads cannot be listed. */
   list?(prefix: string): AsyncIterable<string> | Promise<Iterable<string> | AsyncIterable<string>>;
 
   /**
-   * Replaces `expected` by `data`, in one step that no other process can come
-   * between; false, and nothing changed, when something else is there by now.
-   * `undefined` stands for "nothing" on both sides: as `expected` the key must
-   * be absent, as `data` it is taken away. `expected` is always a value that
-   * `load` returned, the very object, so a version may be remembered for it;
-   * otherwise it is compared by value. Without this method two processes that
-   * write one thread overwrite each other, and `capabilities.conditionalSave` is false.
+   * Replaces `expected` by `data`, atomically with respect to every process.
+   * Returns false and changes nothing if something else is there. `undefined`
+   * stands for "nothing" on both sides: as `expected` the key must be absent, as
+   * `data` it is removed. `expected` is always the very object that `load`
+   * returned, so a version may be remembered for it; otherwise it is compared by
+   * value. Without this method two processes that write one thread overwrite each
+   * other, and `capabilities.conditionalSave` is false.
    */
   compareAndSave?(key: string, expected: object | undefined, data: DictData | undefined): Promise<boolean>;
 

@@ -12,7 +12,10 @@ export interface FoundDocument {
   readonly document: ThreadDocument | undefined;
 }
 
-/** A page or body that the document speaks of and that is not there: the document has changed since, or it is lost. */
+/**
+ * A page or body that the document refers to and that is missing: the document has
+ * changed since, or the part is lost.
+ */
 export class MissingPart extends Error {
   readonly key: string;
 
@@ -22,16 +25,19 @@ export class MissingPart extends Error {
   }
 }
 
-/** Returned by an attempt that was overtaken and has to be made again, on the document as it is then. */
+/** Returned by an attempt that was overtaken and must be repeated on the newest document. */
 export const OVERTAKEN: unique symbol = Symbol("overtaken");
 
 /** Enough for a thread of a thousand checkpoints: a save under a name looks through all of them. */
 const PAGES_KEPT = 64;
 
-/** The storage, in terms of the layout. */
+/** The storage in terms of the layout. */
 export class Documents {
   readonly #storage: DictStorage;
-  /** Those read last, the latest at the end. What lies under a page's key never changes, so none of them is outdated. */
+  /**
+   * The most recently read pages, the latest last. The content under a page's key
+   * never changes, so a cached page is never outdated.
+   */
   readonly #pages = new Map<string, PageContent>();
 
   constructor(storage: DictStorage) {
@@ -50,20 +56,23 @@ export class Documents {
     return { key, stored, document: openData(key, stored) as ThreadDocument | undefined };
   }
 
-  /** Works on the newest document until it was not overtaken. A missing part is damage only if the document still speaks of it. */
+  /**
+   * Works on the newest document until it is not overtaken. A missing part is
+   * damage only if the document still refers to it.
+   */
   attempt<T>(threadId: string, work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>): Promise<T> {
     return untilNotOvertaken(() => this.load(threadId), work);
   }
 
-  /** The same for listing, where the id is not known before. */
+  /** The same for listing, where the id is not known in advance. */
   attemptAt<T>(key: string, work: (found: FoundDocument) => Promise<T | typeof OVERTAKEN>): Promise<T> {
     return untilNotOvertaken(() => this.#at(key), work);
   }
 
   /**
-   * Puts `next` in place of `found`; false when another came first. A document
-   * that says nothing is taken away. Without `compareAndSave` it can only hope:
-   * `exclusively` keeps at least this process in order.
+   * Replaces `found` by `next`; false if another writer was faster. A document
+   * without content is removed. Without `compareAndSave` this can overwrite
+   * another process; `exclusively` at least keeps this process in order.
    */
   async commit(found: FoundDocument, next: ThreadDocument): Promise<boolean> {
     const { key, stored } = found;
@@ -82,7 +91,7 @@ export class Documents {
     return this.#storage.compareAndSave === undefined ? inTurn(this.#storage, threadKey(threadId), work) : work();
   }
 
-  /** `undefined` where the key is absent. */
+  /** `undefined` if the key is absent. */
   async readPart(key: string): Promise<BodyContent | PageContent | undefined> {
     const known = this.#pages.get(key);
     const content = known ?? (openData(key, await this.#storage.load(key)) as BodyContent | PageContent | undefined);
@@ -101,7 +110,7 @@ export class Documents {
     await this.#storage.save(key, sealData(key, { ...content, owner: threadKey(threadId) }));
   }
 
-  /** The key of the document that some pages and bodies belong to; `undefined` where they are gone. */
+  /** The key of the document that pages and bodies belong to; `undefined` if they are gone. */
   async ownerOf(keys: readonly string[]): Promise<string | undefined> {
     for (const key of keys) {
       const content = openData(key, await this.#storage.load(key)) as { readonly owner?: unknown } | undefined;
@@ -136,7 +145,7 @@ export class Documents {
     return found;
   }
 
-  /** The same of one incarnation; none where the storage cannot list. */
+  /** The keys of one incarnation; empty if the storage cannot list. */
   async partKeysOf(incarnation: string): Promise<readonly string[]> {
     if (this.#storage.list === undefined) return [];
     const prefixes = [BODY_PREFIX, PAGE_PREFIX].map((prefix) => `${prefix}${incarnation}-`);
@@ -176,7 +185,7 @@ const isEmpty = ({ thread, copying, leftovers }: ThreadDocument): boolean =>
 
 const sameDocument = (a: FoundDocument, b: FoundDocument): boolean => revisionOf(a) === revisionOf(b);
 
-/** Incarnations come and go with a document that may start anew, so the number alone does not tell. */
+/** A document may start again, and incarnations with it, so the number alone does not identify it. */
 function revisionOf({ document }: FoundDocument): string | undefined {
   if (document === undefined) return undefined;
   const names = [document.thread, ...document.copying, ...document.leftovers].map((part) => part?.incarnation);

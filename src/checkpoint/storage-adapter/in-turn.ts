@@ -1,10 +1,10 @@
-/** By storage and not by adapter: two adapters of one process may share a storage. */
+/** By storage and not by adapter: two adapters in one process may share a storage. */
 const queues = new WeakMap<object, Map<string, Promise<unknown>>>();
 
 /**
- * Runs `work` when all earlier work on the same key of the same storage is
- * done. This is what keeps a process from overtaking itself where the storage
- * cannot compare; it does nothing against another process.
+ * Runs `work` after all earlier work on the same key of the same storage. This
+ * keeps a process from overtaking itself if the storage cannot compare; it does
+ * nothing against another process.
  */
 export async function inTurn<T>(storage: object, key: string, work: () => Promise<T>): Promise<T> {
   const queue = queues.get(storage) ?? new Map<string, Promise<unknown>>();

@@ -30,7 +30,7 @@ import { createHash } from "node:crypto";
  * whoever still works on a deleted thread never touches its successor.
  */
 
-/** Older ones load for ever; a newer one is refused. */
+/** Older versions load for ever; a newer one is refused. */
 export const DOCUMENT_FORMAT = 1;
 
 export const THREAD_PREFIX = "holdfast-thread-";
@@ -40,10 +40,10 @@ export const PAGE_PREFIX = "holdfast-page-";
 export const threadKey = (threadId: string): string =>
   THREAD_PREFIX + createHash("sha256").update(threadId, "utf8").digest("hex");
 
-/** A position and which of its bodies counts. */
+/** A position, and which of its bodies counts. */
 export interface Placed {
   readonly seq: number;
-  /** Absent for what the position was appended with. */
+  /** Absent for the body that was appended at first. */
   readonly version?: number;
 }
 
@@ -59,7 +59,7 @@ export const bodyKey = ({ incarnation }: Placing, { seq, version }: Placed): str
 export const pageKey = ({ incarnation, editedPages }: Placing, page: number): string =>
   `${PAGE_PREFIX}${incarnation}-${numbered(page, editedPages.find(([edited]) => edited === page)?.[1])}`;
 
-/** Whose page or body lies under this key; `undefined` for a key of another kind. */
+/** Whose page or body has this key; `undefined` for a key of another kind. */
 export const incarnationIn = (key: string): string | undefined =>
   /^holdfast-(?:body|page)-([a-z0-9]+)-[0-9-]+$/.exec(key)?.[1];
 
@@ -67,8 +67,8 @@ const numbered = (number: number, version: number | undefined): string =>
   String(number).padStart(10, "0") + (version === undefined ? "" : `-${version}`);
 
 /**
- * Every save writes the entries of the page that is not full yet, and listing
- * reads page by page: 16 costs a save some 2 kB and makes 400 checkpoints 25 reads.
+ * Every save writes the entries of the unfinished page, and listing reads page by
+ * page: 16 costs a save about 2 kB and makes 400 checkpoints 25 reads.
  */
 const ENTRIES_PER_PAGE = 16;
 

@@ -30,7 +30,7 @@ export interface DictLogOptions {
   readonly maxRecordBytes: number;
 }
 
-/** Threads in a storage that knows only keys. `layout.ts` says how they lie there and why that is safe. */
+/** Threads in a storage that knows only keys. `layout.ts` describes their layout and why it is safe. */
 export class DictLog implements ThreadLog {
   readonly name: string;
   readonly capabilities: LogCapabilities;
@@ -44,7 +44,7 @@ export class DictLog implements ThreadLog {
       durability,
       conditionalAppend: storage.compareAndSave !== undefined,
       listThreads: storage.list !== undefined,
-      // Keys of a thread that expired one by one would leave it torn.
+      // A thread whose keys expired one by one would be torn.
       ttl: false,
       maxRecordBytes,
       maxChainRecords: 16,
@@ -118,7 +118,7 @@ export class DictLog implements ThreadLog {
     );
   }
 
-  /** Takes away what interrupted or late work has left behind; nothing where the storage cannot list. */
+  /** Removes what interrupted or late work left behind; does nothing if the storage cannot list. */
   async sweep(): Promise<void> {
     this.#assertOpen();
     if (this.capabilities.listThreads) await sweepOrphans(this.#documents);

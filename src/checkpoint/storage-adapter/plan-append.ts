@@ -5,18 +5,21 @@ import type { Documents } from "./documents.ts";
 import { bodyKey, lastOfPage, type Placing, pageKey, pageOf } from "./layout.ts";
 import {
   bodyPart,
+  finishedThread,
   type PageContent,
   type Part,
   type StoredEntry,
   type StoredThread,
-  settledThread,
   storedBody,
   storedEntry,
 } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
 export interface PlannedAppend {
-  /** What the append pushes out of the document, to be written before it. Says nothing of the append itself, which may yet be refused. */
+  /**
+   * What the append pushes out of the document, written before it. It contains
+   * nothing of the append itself, which may still be refused.
+   */
   readonly pushedOut: readonly Part[];
   readonly next: StoredThread;
 }
@@ -28,7 +31,7 @@ export function planFirst(request: AppendRequest): PlannedAppend {
   return { pushedOut: [], next: { ...placing, generation, ...newest, floor: 1, swept: 1, toWrite, toDelete: [] } };
 }
 
-/** The thread with the request's records and its edits, once `thread` is settled. Writes nothing. */
+/** The thread with the records and edits of the request, once `thread` is finished. Writes nothing. */
 export async function planAppend(
   documents: Documents,
   thread: StoredThread,
@@ -39,9 +42,9 @@ export async function planAppend(
   const onPage = [...thread.recent, tail];
   const isFull = lastOfPage(pageOf(tail.seq)) === tail.seq;
   const fullPage: PageContent = { page: pageOf(tail.seq), entries: onPage };
-  const settled = settledThread(thread);
+  const finished = finishedThread(thread);
   const floor = Math.max(thread.floor, dropBelow);
-  const edits = new Edits(settled, request, floor);
+  const edits = new Edits(finished, request, floor);
   const reader = new ThreadReader(documents, thread);
   await assertReplacedAreThere(reader, request);
   const kept = isFull ? [] : edits.apply(onPage);
@@ -49,14 +52,14 @@ export async function planAppend(
     const isNew = isFull && page === fullPage.page;
     edits.applyToPage(page, isNew ? onPage : await reader.entriesOn(page));
   }
-  const { toWrite, ...newest } = addRecords(settled, kept, request);
+  const { toWrite, ...newest } = addRecords(finished, kept, request);
   return {
     pushedOut: [
       ...(drop.includes(tail.seq) || tail.seq < floor ? [] : [bodyPart(thread, tail, tailBody)]),
       ...(isFull ? [{ key: pageKey(thread, fullPage.page), content: fullPage }] : []),
     ],
     next: {
-      ...settled,
+      ...finished,
       ...newest,
       floor,
       editedPages: edits.editedPages(),
@@ -71,10 +74,10 @@ async function assertReplacedAreThere(reader: ThreadReader, { replace = [] }: Ap
 }
 
 /**
- * Puts records behind those on a page that is not full. The last of them is the
- * tail. The bodies of the others, and pages that they fill, are in the document
- * until it is written: before that nobody else may see them, and each lies in
- * one place and no other.
+ * Adds records to a page that is not full. The last of them is the tail. The
+ * bodies of the others, and the pages they fill, stay in the document until it is
+ * written: before that nobody else may see them, and each exists in one place
+ * only.
  */
 function addRecords(
   placing: Placing,
@@ -97,7 +100,7 @@ function addRecords(
   return { tail: storedEntry(tail), tailBody: storedBody(tail.body), recent, toWrite };
 }
 
-/** `replace`, `drop` and `dropBelow` of one append. What goes, and what comes instead, is noted for later. */
+/** `replace`, `drop` and `dropBelow` of one append. What goes, and what replaces it, is recorded for later. */
 class Edits {
   readonly toWrite: Part[] = [];
   readonly toDelete: string[] = [];
@@ -117,7 +120,7 @@ class Edits {
     this.#editedPages = new Map(thread.editedPages);
   }
 
-  /** Full pages with something to replace or drop one by one. What is below the floor is swept page by page. */
+  /** Full pages with single records to replace or drop. Everything below the floor is swept page by page. */
   touchedPages(lastFull: number): number[] {
     const touched = [...this.#drop, ...this.#replace.keys()].filter((seq) => seq >= this.#floor).map(pageOf);
     return [...new Set(touched)].filter((page) => page <= lastFull);

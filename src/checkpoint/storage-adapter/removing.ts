@@ -1,12 +1,12 @@
 import { type Documents, OVERTAKEN } from "./documents.ts";
-import { discardOutdated, settle, settleNow } from "./settling.ts";
+import { discardOutdated, finish, finishNow } from "./finishing.ts";
 import { sweepRemoved } from "./sweeping.ts";
-import { leftoverOf, settledThread } from "./thread-document.ts";
+import { finishedThread, leftoverOf } from "./thread-document.ts";
 
 /**
- * The thread is gone with one write of its document, which then only says what
- * is to be deleted; so a removal that was interrupted is finished by the next
- * write or removal. Copies to the thread that are under way are given up, too.
+ * One write of its document ends the thread; from then on the document only lists
+ * what is to be deleted. So the next write or removal finishes an interrupted
+ * one. Copies to the thread that are under way are given up too.
  */
 export async function removeThread(
   documents: Documents,
@@ -19,8 +19,8 @@ export async function removeThread(
     const { thread, ...document } = found.document;
     const isTail = thread?.generation === ifTail?.generation && thread?.tail.seq === ifTail?.seq;
     if (thread !== undefined && ifTail !== undefined && !isTail) return "moved";
-    await settle(documents, found.document);
-    const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(settledThread(thread))])];
+    await finish(documents, found.document);
+    const leftovers = [...document.copying, ...(thread === undefined ? [] : [leftoverOf(finishedThread(thread))])];
     gone = [...document.leftovers, ...leftovers].map(({ incarnation }) => incarnation);
     const without = { ...document, revision: document.revision + 1, copying: [], leftovers };
     if (await documents.commit(found, without)) return thread === undefined ? "absent" : "removed";
@@ -28,7 +28,7 @@ export async function removeThread(
     return OVERTAKEN;
   });
   if (outcome === "moved") return outcome;
-  await settleNow(documents, threadId);
+  await finishNow(documents, threadId);
   await sweepRemoved(documents, gone);
   return outcome;
 }

@@ -3,13 +3,16 @@ import { StateError } from "../../errors.ts";
 import type { DictData } from "./dict-storage.ts";
 import { DOCUMENT_FORMAT } from "./layout.ts";
 
-/** What is handed to the storage: the content, where it belongs, and the proof that both are as they were written. */
+/** What the storage is given: the content, where it belongs, and a checksum of both. */
 export function sealData(key: string, content: object): DictData {
   const sealed = { format: DOCUMENT_FORMAT, key, content } as unknown as DictData;
   return { ...sealed, sum: sumOf(key, content) };
 }
 
-/** The content behind what the storage returned; `undefined` where it had nothing. Other fields, which some storages add, are ignored. */
+/**
+ * The content of what the storage returned; `undefined` if it had nothing. Extra
+ * fields, which some storages add, are ignored.
+ */
 export function openData(key: string, data: object | undefined | null): object | undefined {
   if (data === undefined || data === null) return undefined;
   if (typeof data !== "object" || Array.isArray(data)) throw damaged(key, "is not the object that was saved");
@@ -29,7 +32,7 @@ const sumOf = (key: string, content: object): string =>
     .digest("base64url")
     .slice(0, 22);
 
-/** Storages may give the keys of an object back in another order. */
+/** Storages may return the keys of an object in another order. */
 function inOrder(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(inOrder);
@@ -37,7 +40,7 @@ function inOrder(value: unknown): unknown {
   return Object.fromEntries(names.map((name) => [name, inOrder((value as Record<string, unknown>)[name])]));
 }
 
-/** Names the key: the storage's owner has to look there. */
+/** Names the key, because the storage's owner has to look there. */
 export const damaged = (key: string, fault: string): StateError =>
   new StateError("CORRUPT", `the storage's key ${JSON.stringify(key)} ${fault}`, { location: key });
 

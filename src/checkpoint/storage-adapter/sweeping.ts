@@ -1,27 +1,27 @@
 import { StateError } from "../../errors.ts";
 import { inParallel } from "../../internal/in-parallel.ts";
 import { type Documents, type FoundDocument, OVERTAKEN } from "./documents.ts";
+import { finishNow, isFinished } from "./finishing.ts";
 import { bodyKey, pageKey, pageOf } from "./layout.ts";
-import { isSettled, settleNow } from "./settling.ts";
 import type { Leftover, StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 
 /**
- * Finding keys that nobody counts. A process that slept may write a body after
- * its thread was deleted, and die before it takes that back; a removal may die
- * halfway. Such keys hold text that people believe deleted.
+ * Finds keys that nobody counts. A process that slept may write a body after its
+ * thread was deleted, and die before it takes that back; a removal may die
+ * halfway. Such keys contain text that people believe deleted.
  *
  * Why it is safe beside writers: keys are listed first and documents are read
- * afterwards. A key is only written while a document counts it, and what a
- * document has ceased to count, none counts again (layout.ts). Which document
- * that is the part itself says, so that a list which lags behind harms nothing.
+ * afterwards. A key is only written while a document counts it, and once a
+ * document stops counting it, no document counts it again (layout.ts). The part
+ * itself names its document, so a list that lags behind does no harm.
  */
 export async function sweepOrphans(documents: Documents): Promise<void> {
   for (const [incarnation, keys] of await documents.partKeys()) {
     try {
       await sweepIncarnation(documents, incarnation, keys);
     } catch (error) {
-      // What is damaged is left for whoever loads it to hear of, and is not in the way of the others.
+      // A damaged thread is reported to whoever loads it, and does not block the others.
       if (!StateError.is(error, "CORRUPT") && !StateError.is(error, "INCOMPATIBLE")) throw error;
     }
   }
@@ -46,7 +46,7 @@ async function sweepIncarnation(documents: Documents, incarnation: string, keys:
   await inParallel(orphans, (key) => documents.deleteKey(key));
 }
 
-/** A thread that is written all the time need not settle while we look. The next sweep looks again. */
+/** A thread that is written all the time need not come to rest while we look. The next sweep looks again. */
 const MOST_LOOKS = 5;
 
 function orphansOf(
@@ -61,8 +61,8 @@ function orphansOf(
     const { document } = found;
     if (document === undefined) return keys;
     if (++looks > MOST_LOOKS) return [];
-    if (!isSettled(document)) {
-      await settleNow(documents, threadId);
+    if (!isFinished(document)) {
+      await finishNow(documents, threadId);
       return OVERTAKEN;
     }
     const { thread, copying } = document;
@@ -75,7 +75,7 @@ function orphansOf(
   });
 }
 
-/** Those that the thread counts, and those that its next append writes before it commits. */
+/** The keys that the thread counts, and those that its next append writes before it commits. */
 async function keysOf(documents: Documents, thread: StoredThread): Promise<ReadonlySet<string>> {
   const { tail, floor } = thread;
   const keys = new Set<string>();
@@ -85,8 +85,8 @@ async function keysOf(documents: Documents, thread: StoredThread): Promise<Reado
 }
 
 /**
- * A copy that is announced may be under way. One that has not got any further
- * since the last sweep is given up: should it still live, it starts again.
+ * An announced copy may be under way. One that made no progress since the last
+ * sweep is given up; if it is still alive, it starts again.
  */
 async function giveUpIfStill(
   documents: Documents,

@@ -1,16 +1,16 @@
 import type { LogEntry, LogRecord } from "../thread-log.ts";
 import { bodyKey, lastOfPage, type Placed, type Placing } from "./layout.ts";
 
-/** What `holdfast-thread-…` holds. */
+/** The content of `holdfast-thread-…`. */
 export interface ThreadDocument {
   readonly threadId: string;
-  /** Grows with every write, so that no two documents of a thread are alike. */
+  /** Grows with every write, so that no two documents of a thread are equal. */
   readonly revision: number;
-  /** Missing when there is no thread and only something to tidy up. */
+  /** Missing if there is no thread and only something to clean up. */
   readonly thread?: StoredThread;
   /** Copies to this thread that may be under way. The first to finish becomes the thread. */
   readonly copying: readonly Leftover[];
-  /** Threads that are no more and whose keys are to be deleted. */
+  /** Threads that have ended and whose keys are to be deleted. */
   readonly leftovers: readonly Leftover[];
 }
 
@@ -25,15 +25,15 @@ export interface StoredThread extends Placing {
   readonly generation: string;
   readonly tail: StoredEntry;
   readonly tailBody: StoredBody;
-  /** The entries on the tail's page, without the tail. Those of earlier pages are on these pages. */
+  /** The entries on the tail's page, without the tail. Earlier entries are on earlier pages. */
   readonly recent: readonly StoredEntry[];
   /** Records below this position are dropped. */
   readonly floor: number;
   /** The keys of records below this position are gone. */
   readonly swept: number;
-  /** Pages and bodies that count already and have yet to be written to their own keys. */
+  /** Pages and bodies that already count and must still be written to their own keys. */
   readonly toWrite: readonly Part[];
-  /** Keys that no longer count and have yet to be deleted. */
+  /** Keys that no longer count and must still be deleted. */
   readonly toDelete: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export interface Leftover extends Placing {
   readonly swept: number;
   readonly tail: Placed;
   readonly recent: readonly Placed[];
-  /** Of a copy: how many of its keys the last sweep met. */
+  /** For a copy: how many of its keys the last sweep found. */
   readonly seen?: number;
 }
 
@@ -56,7 +56,10 @@ export interface StoredEntry extends Placed {
   readonly metadata?: string;
 }
 
-/** Text as text, so that a person can read it; other bytes in base64. Never nested JSON: many storages reorder keys. */
+/**
+ * Text stays text, so that a person can read it; other bytes become base64. Never
+ * nested JSON, because many storages reorder keys.
+ */
 export type StoredBody = string | { readonly base64: string };
 
 export interface BodyContent {
@@ -129,8 +132,8 @@ export const bodyPart = (placing: Placing, placed: Placed, body: StoredBody): Pa
   content: { seq: placed.seq, body },
 });
 
-/** The thread once everything it still had to do is done. */
-export const settledThread = (thread: StoredThread): StoredThread => ({
+/** The thread after all of its pending work is done. */
+export const finishedThread = (thread: StoredThread): StoredThread => ({
   ...thread,
   swept: thread.floor,
   editedPages: thread.editedPages.filter(([page]) => lastOfPage(page) >= thread.floor),
@@ -138,7 +141,7 @@ export const settledThread = (thread: StoredThread): StoredThread => ({
   toDelete: [],
 });
 
-/** Of a settled thread. Keeps nothing of its contents. */
+/** Expects a finished thread. Keeps nothing of its contents. */
 export const leftoverOf = ({ incarnation, editedPages, swept, tail, recent }: StoredThread): Leftover => ({
   incarnation,
   editedPages,

@@ -14,11 +14,11 @@ import {
   type StoredThread,
 } from "./thread-document.ts";
 
-/** Reads the records of a thread as of one document. A part that is not there any more throws `MissingPart`. */
+/** Reads the records of a thread as of one document. Throws `MissingPart` for a part that is gone. */
 export class ThreadReader {
   readonly #documents: Documents;
   readonly #thread: StoredThread;
-  /** Read once each: finding a checkpoint and reading its records meet the same pages. */
+  /** Each page is read once: finding a checkpoint and reading its records need the same pages. */
   readonly #pages = new Map<number, Promise<readonly StoredEntry[]>>();
 
   constructor(documents: Documents, thread: StoredThread) {
@@ -26,7 +26,7 @@ export class ThreadReader {
     this.#thread = thread;
   }
 
-  /** From the newest to the oldest, below `before`. Fetches more pages at a time the further it has to go. */
+  /** From the newest to the oldest, below `before`. Fetches more pages at a time the further it goes. */
   async *entriesDown(before: number = Number.POSITIVE_INFINITY): AsyncGenerator<StoredEntry, void, undefined> {
     const { tail, recent, floor } = this.#thread;
     for (const entry of [...recent, tail].toReversed()) if (entry.seq < before) yield entry;
@@ -65,7 +65,10 @@ export class ThreadReader {
     return undefined;
   }
 
-  /** The newest records below `before`, as many as `readRecords` hands over at once. Only a body itself says how large it is. */
+  /**
+   * The newest records below `before`, as many as `readRecords` returns at once.
+   * Only the body itself says how large it is.
+   */
   async newest(before: number | undefined, limit: number): Promise<readonly LogRecord[]> {
     const found: LogRecord[] = [];
     let [waiting, bytes]: [StoredEntry[], number] = [[], 0];
@@ -84,7 +87,7 @@ export class ThreadReader {
     return newestWithin(found, limit);
   }
 
-  /** Those of a full page, as far as they are not dropped. */
+  /** The records of a full page, without the dropped ones. */
   entriesOn(page: number): Promise<readonly StoredEntry[]> {
     const reading = this.#pages.get(page) ?? this.#readPage(page);
     this.#pages.set(page, reading);

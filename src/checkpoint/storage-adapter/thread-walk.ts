@@ -22,9 +22,9 @@ const END = "~";
 
 /**
  * Walks through the threads in the order of their keys, which is that of their
- * ids' hashes. A damaged one must neither be passed over in silence nor stand in
- * the way of the others: the walk goes on, its cursor remembers the first, and
- * the end of the walk is the error that names it.
+ * ids' hashes. A damaged one must neither be skipped silently nor block the
+ * others: the walk goes on, its cursor remembers the first, and the walk ends
+ * with the error that names it.
  */
 export async function walkThreads(documents: Documents, options: WalkOptions): Promise<LogPage<ThreadEntry>> {
   const { prefix, cursor = "", limit } = options;

@@ -81,7 +81,7 @@ export const expiringCases: readonly StoreCase[] = storeCasesOf("expiry", [
     },
   },
   {
-    name: "an end that is none is refused",
+    name: "an invalid time to live is refused",
     needs: ["ttl"],
     run: async ({ subject }) => {
       for (const ttlSeconds of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e12, "5" as unknown as number]) {

@@ -121,7 +121,7 @@ export const filteringCases: readonly StoreCase[] = storeCasesOf("filters", [
     },
   },
   {
-    name: "a filter that is none is refused, and never taken for one that keeps everything",
+    name: "an invalid filter is refused, and never taken for one that keeps everything",
     run: async (fixture) => {
       await putItems(fixture);
       const { subject } = fixture;

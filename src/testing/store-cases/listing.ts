@@ -54,7 +54,7 @@ export const listingCases: readonly StoreCase[] = storeCasesOf("listing", [
     },
   },
   {
-    name: "a cursor of another walk is refused, and so are limits that are none",
+    name: "a cursor of another walk is refused, and so are invalid limits",
     run: async ({ subject }) => {
       await subject.putBatch(numbered(5).map((key) => ({ namespace: ["n"], key, value: { a: 1 } })));
       const { cursor } = await subject.list(["n"], { limit: 2 });
@@ -68,8 +68,8 @@ export const listingCases: readonly StoreCase[] = storeCasesOf("listing", [
         "limit 1.5": () => subject.list(["n"], { limit: 1.5 }),
         "limit NaN": () => subject.list(["n"], { limit: Number.NaN }),
         "limit 1e9": () => subject.list(["n"], { limit: 1e9 }),
-        "an option that is none": () => subject.list(["n"], { limt: 1 } as object),
-        "options that are none": () => subject.list(["n"], 5 as unknown as object),
+        "an unknown option": () => subject.list(["n"], { limt: 1 } as object),
+        "options that are not an object": () => subject.list(["n"], 5 as unknown as object),
       };
       for (const [what, call] of Object.entries(refusals)) await failsWith("INVALID_ARGUMENT", call, what);
       assert.deepEqual(await subject.list(["n"], { limit: 0 }), []);

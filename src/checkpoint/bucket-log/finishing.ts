@@ -1,5 +1,5 @@
 import { firstRecordOf, numberName, pageName, threadName } from "./layout.ts";
-import { isUnswept, type StoredThread, settledThread, type ThreadDocument } from "./thread-document.ts";
+import { finishedThread, isUnswept, type StoredThread, type ThreadDocument } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import type { Life, Part, ThreadStore } from "./thread-store.ts";
 
@@ -9,7 +9,7 @@ import type { Life, Part, ThreadStore } from "./thread-store.ts";
  */
 
 /** Carries out what a document says is to be deleted. Leaves `copying` alone: those are under way. */
-export async function settle(store: ThreadStore, { threadId, thread, over }: ThreadDocument): Promise<void> {
+export async function finish(store: ThreadStore, { threadId, thread, over }: ThreadDocument): Promise<void> {
   if (thread !== undefined) {
     const life = { threadId, life: thread.life };
     await store.deleteParts(life, thread.toDelete);
@@ -18,10 +18,10 @@ export async function settle(store: ThreadStore, { threadId, thread, over }: Thr
   for (const life of over) await sweepLife(store, { threadId, life });
 }
 
-/** The document after `settle`. In storage it is written with the next commit. */
-export const settledDocument = ({ thread, ...document }: ThreadDocument): ThreadDocument => ({
+/** The document after `finish`. In storage it is written with the next commit. */
+export const finishedDocument = ({ thread, ...document }: ThreadDocument): ThreadDocument => ({
   ...document,
-  thread: thread && settledThread(thread),
+  thread: thread && finishedThread(thread),
   over: [],
 });
 

@@ -3,10 +3,10 @@ import { deleteGone, deleteRecord, putRecord, putStub } from "./items.ts";
 import type { BulkItem, Requests, Revision } from "./requests.ts";
 
 /** Whether a head document tells of nothing that may be left to carry out. */
-export const isSettled = ({ edits, leftovers }: Thread): boolean => edits === undefined && leftovers.length === 0;
+export const isFinished = ({ edits, leftovers }: Thread): boolean => edits === undefined && leftovers.length === 0;
 
 /** Carries out what a head document tells. Everybody may, several at once, and again: each step leads to the same documents. */
-export async function settle(requests: Requests, thread: Thread): Promise<void> {
+export async function finish(requests: Requests, thread: Thread): Promise<void> {
   const { key, edits, floor, tail, life, leftovers } = thread;
   if (edits !== undefined) {
     await requests.bulkAll([

@@ -2,11 +2,11 @@ import { inParallel } from "../../internal/in-parallel.ts";
 import type { Documents } from "./documents.ts";
 import { bodyKey, lastOfPage, type Placed, pageKey, pageOf } from "./layout.ts";
 import {
+  finishedThread,
   type Leftover,
   type PageContent,
   type Part,
   type StoredThread,
-  settledThread,
   type ThreadDocument,
 } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
@@ -17,12 +17,12 @@ import { ThreadReader } from "./thread-reader.ts";
  * ever, and what is deleted never counts again.
  */
 
-export const isSettled = ({ thread, leftovers }: ThreadDocument): boolean =>
+export const isFinished = ({ thread, leftovers }: ThreadDocument): boolean =>
   leftovers.length === 0 &&
   (thread === undefined || (thread.toWrite.length + thread.toDelete.length === 0 && thread.swept === thread.floor));
 
 /** Leaves `copying` alone: only a change of the document can stop a copy from finishing. */
-export async function settle(documents: Documents, { threadId, thread, leftovers }: ThreadDocument): Promise<void> {
+export async function finish(documents: Documents, { threadId, thread, leftovers }: ThreadDocument): Promise<void> {
   if (thread !== undefined) {
     await inParallel(thread.toWrite, (part) => documents.writePart(threadId, part));
     await inParallel(thread.toDelete, (key) => documents.deleteKey(key));
@@ -31,21 +31,21 @@ export async function settle(documents: Documents, { threadId, thread, leftovers
   for (const leftover of leftovers) await sweepAll(documents, leftover);
 }
 
-/** The document after `settle`. */
-const settledDocument = ({ thread, ...document }: ThreadDocument): ThreadDocument => ({
+/** The document after `finish`. */
+const finishedDocument = ({ thread, ...document }: ThreadDocument): ThreadDocument => ({
   ...document,
   revision: document.revision + 1,
-  ...(thread !== undefined && { thread: settledThread(thread) }),
+  ...(thread !== undefined && { thread: finishedThread(thread) }),
   leftovers: [],
 });
 
 /** Settles a document that was just written, and writes that down unless somebody else changed it meanwhile. */
-export async function settleNow(documents: Documents, threadId: string): Promise<void> {
+export async function finishNow(documents: Documents, threadId: string): Promise<void> {
   const found = await documents.load(threadId);
   const { document } = found;
-  if (document === undefined || isSettled(document)) return;
-  await settle(documents, document);
-  if (await documents.commit(found, settledDocument(document))) return;
+  if (document === undefined || isFinished(document)) return;
+  await finish(documents, document);
+  if (await documents.commit(found, finishedDocument(document))) return;
   await discardOutdated(documents, threadId, document.thread, document.thread?.toWrite ?? []);
 }
 
@@ -68,7 +68,7 @@ export async function discardOutdated(
       const staysForSweep = isBeingSwept && "page" in part.content;
       if (!staysForSweep && !(now && (await counts(documents, now, part)))) await documents.deleteKey(part.key);
     }
-    if (isBeingSwept) await settleNow(documents, threadId);
+    if (isBeingSwept) await finishNow(documents, threadId);
   });
 }
 

@@ -12,7 +12,7 @@ const MOST_ATTEMPTS = 300;
  * ago and is gone is such a disturbance, never an answer: the next attempt
  * finds out whether the thread moved on, was deleted, or the disk went away.
  */
-export async function untilSettled<T>(attempt: () => Promise<T | typeof AGAIN>): Promise<T> {
+export async function untilUndisturbed<T>(attempt: () => Promise<T | typeof AGAIN>): Promise<T> {
   let cause: unknown;
   for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts++) {
     try {
