@@ -57,7 +57,8 @@ const [WIDTH, HEIGHT] = [360, 120];
 const ChartCard = ({ chart, points }: { readonly chart: Chart; readonly points: readonly SeriesPoint[] }) => {
   const { title, lines, text, bars } = chart;
   const most = Math.max(0, ...points.flatMap((point) => lines.map((line) => line.of(point))));
-  const x = (index: number): number => (points.length <= 1 ? WIDTH / 2 : (index / (points.length - 1)) * WIDTH);
+  const x = (index: number): number =>
+    points.length <= 1 ? WIDTH / 2 : 2 + (index / (points.length - 1)) * (WIDTH - 4);
   const y = (value: number): number => HEIGHT - (most === 0 ? 0 : (value / most) * (HEIGHT - 8)) - 1;
   const newest = points.at(-1);
   const lastOf = (line: Line): number => (newest === undefined ? 0 : line.of(newest));
