@@ -1,5 +1,6 @@
 import { Refusal } from "../../server/refusal.ts";
-import { diffStates } from "../../state/state-diff.ts";
+import type { AgentState } from "../../state/agent-state.ts";
+import { diffStates, type StateDiff } from "../../state/state-diff.ts";
 import type { DiffAnswer, DiffSide, FieldChange } from "../api.ts";
 import type { StudioRequest } from "../request.ts";
 import type { SeenState } from "../state-cache.ts";
@@ -13,7 +14,7 @@ const FIELD_SHOWN = 1000;
 /** Two states of any threads. The messages themselves are asked for where they are looked at. */
 export async function diffAnswer(studio: StudioContext, request: StudioRequest): Promise<DiffAnswer> {
   const [a, b] = await Promise.all([sideOf(studio, request, "a"), sideOf(studio, request, "b")]);
-  const { messages, fields: changed } = diffStates(a.state.fields, b.state.fields);
+  const { messages, fields: changed } = compared(a, b);
   const changes = Object.entries(changed);
   const fields = fitting(changes.slice(0, MOST_FIELDS).map(([name, change]) => shownChange(name, change)));
   return {
@@ -23,6 +24,17 @@ export async function diffAnswer(studio: StudioContext, request: StudioRequest):
     fields,
     moreFields: changes.length - fields.length,
   };
+}
+
+/** Of states that are kept, so that comparing two long ones again costs nothing. */
+const known = new WeakMap<AgentState, WeakMap<AgentState, StateDiff>>();
+
+function compared({ state: a }: SeenState, { state: b }: SeenState): StateDiff {
+  const ofA = known.get(a) ?? new WeakMap<AgentState, StateDiff>();
+  known.set(a, ofA);
+  const diff = ofA.get(b) ?? diffStates(a.fields, b.fields);
+  ofA.set(b, diff);
+  return diff;
 }
 
 function sideOf(studio: StudioContext, request: StudioRequest, side: "a" | "b"): Promise<SeenState> {
