@@ -25,6 +25,7 @@ const MATRIX: readonly string[] = [
   "test/session/erasing-services.test.ts",
   "test/http/conformance-items.test.ts",
   "src/cli/doctor-broken-drivers.test.ts",
+  "test/studio/accessibility.test.ts",
   "test/http/conformance-sqlite.test.ts",
   "test/sealing/conformance-storages.test.ts",
   "test/sealing/conformance-stores.test.ts",

@@ -23,6 +23,7 @@ import { benchSealing } from "./sealing.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores, type StoreMeasurement } from "./stores.ts";
+import { benchStudio } from "./studio.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
@@ -55,6 +56,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
       keep: (result) => keep("stores", result),
     }),
   "command-line": () => benchCommandLine(Number(values.threads)),
+  studio: () => benchStudio(),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
 

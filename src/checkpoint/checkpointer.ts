@@ -67,6 +67,7 @@ import { assertVacuumOptions, planVacuum, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
 import { searchThreads } from "./searching.ts";
 import type { CallSettlement } from "./settling-calls.ts";
+import { comparedPlaces, type StatePlace } from "./state-places.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import { isGraphs } from "./thread-kind.ts";
@@ -256,14 +257,17 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   /** What changed from checkpoint `before` to checkpoint `after`; of a graph's thread, in its channels. */
-  override async diff(threadId: string, before: string, after: string): Promise<StateDiff> {
-    const place = this.#named("diff", threadId, before);
-    assertCheckpointId(after);
+  override diff(threadId: string, before: string, after: string): Promise<StateDiff>;
+  override diff(before: StatePlace, after: StatePlace): Promise<StateDiff>;
+  override async diff(first: string | StatePlace, second: string | StatePlace, third?: string): Promise<StateDiff> {
+    const [before, after] = comparedPlaces(first, second, third);
+    this.#named("diff", after.threadId, after.checkpointId);
+    const place = this.#named("diff", before.threadId, before.checkpointId);
     const entry = await this.#entry(place);
     return this.#context.guard(place, async () => {
-      if (entry === undefined || !isGraphs(openHeader(entry).thread)) return super.diff(threadId, before, after);
+      if (entry === undefined || !isGraphs(openHeader(entry).thread)) return super.diff(before, after);
       const { diffGraph } = await import("./graphs/graph-operations.ts");
-      return diffGraph(this.#context, threadId, before, after);
+      return diffGraph(this.#context, before, after);
     });
   }
 

@@ -62,7 +62,18 @@ function commonStart(a: readonly unknown[], b: readonly unknown[]): number {
   return index;
 }
 
-const same = (a: unknown, b: unknown): boolean => Object.is(a, b) || encodeText(a, "value") === encodeText(b, "value");
+/** As the stored texts would compare. Plain data is compared as it is: two long conversations are mostly that. */
+function same(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => same(item, b[index]));
+  if (isPlainObject(a) && isPlainObject(b)) {
+    const [keys, others] = [Object.keys(a), Object.keys(b)];
+    const isAlike = Object.getPrototypeOf(a) === Object.getPrototypeOf(b) && keys.length === others.length;
+    return isAlike && keys.every((key, index) => key === others[index] && same(a[key], b[key]));
+  }
+  return encodeText(a, "value") === encodeText(b, "value");
+}
 
 const ownValue = (record: object, key: string): unknown =>
   Object.hasOwn(record, key) ? (record as Readonly<Record<string, unknown>>)[key] : undefined;
