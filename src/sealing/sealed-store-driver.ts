@@ -63,7 +63,7 @@ export class SealedStoreDriver implements StoreDriver {
     this.searchVector = (scope, wanted, limit) =>
       this.#ranked(scope, limit, (whole, most) => vector(whole, wanted, most));
     this.readVector = async (id) => ((await this.read([id]))[0] === undefined ? undefined : inner.readVector?.(id));
-    this.dimension = async () => inner.dimension?.();
+    this.dimension = async (below) => inner.dimension?.(below);
   }
 
   get secrets(): readonly string[] {

@@ -143,7 +143,7 @@ export type ValuePath = readonly (string | number)[];
 export interface ShownExecution {
   readonly toolCallId: string;
   readonly toolName: string;
-  readonly status: "intended" | "started" | "waiting" | "succeeded" | "failed" | "unknown" | "denied";
+  readonly status: "intended" | "started" | "waiting" | "pending" | "succeeded" | "failed" | "unknown" | "denied";
   readonly effect?: "pure" | "idempotent" | "atMostOnce";
   readonly attempts?: number;
   readonly startedAt?: number;

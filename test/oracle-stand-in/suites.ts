@@ -56,7 +56,9 @@ export const proveOracleStore = (every: number): Promise<void> =>
         },
         afterAll,
         create: async () => {
-          const { options, ...rest } = await overLine();
+          const { options: line, ...rest } = await overLine();
+          // A store has a layer of its own kind.
+          const { sealing: _, ...options } = line;
           const length = dimension;
           const open = (): Store => new OracleStore({ ...options, dimension: length });
           return { subject: open(), reopen: async () => open(), ...rest };
