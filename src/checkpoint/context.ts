@@ -14,6 +14,7 @@ import { type LeaseHolder, thisProcess } from "./lease-holder.ts";
 import { ReadOnlyLog } from "./read-only-log.ts";
 import { StorageClock } from "./storage-clock.ts";
 import type { ThreadLog } from "./thread-log.ts";
+import { WarmThreads } from "./warm-threads.ts";
 
 export interface CheckpointerOptions {
   /** The version of your own part of the state, and how to migrate an older one. */
@@ -34,7 +35,14 @@ export interface CheckpointerOptions {
    * `PERMISSION_DENIED` before anything is sent. @default "write"
    */
   readonly access?: Access;
+  /**
+   * How many bytes of recent states are kept in memory, so that loading a thread
+   * again reads only what is newer. 0 keeps nothing. @default 33554432
+   */
+  readonly cacheBytes?: number;
 }
+
+const CACHE_BYTES = 32 * 1024 * 1024;
 
 /** What the features above a log share: the driver behind one guarded call, a clock, and names. */
 export class CheckpointContext {
@@ -47,6 +55,7 @@ export class CheckpointContext {
   readonly id: string = newId();
   readonly index: DeferredIndex = new DeferredIndex(this);
   readonly clock: StorageClock = new StorageClock(this);
+  readonly warm: WarmThreads;
   readonly #retry: RetryPolicy;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();
@@ -64,6 +73,7 @@ export class CheckpointContext {
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
     this.redactor = options.redact;
+    this.warm = new WarmThreads(checkedCache(options.cacheBytes));
     this.#retry = options.retry ?? {};
     this.#wanted = options.durability;
     if (log.connect === undefined) warnOfWeaker(log, options.durability);
@@ -140,6 +150,11 @@ export class CheckpointContext {
   storageNow(): Promise<number> {
     return this.call({ operation: "now" }, async (log) => (await log.now?.()) ?? this.now());
   }
+}
+
+function checkedCache(bytes = CACHE_BYTES): number {
+  if (typeof bytes === "number" && bytes >= 0) return bytes;
+  throw new StateError("INVALID_ARGUMENT", "cacheBytes must be a number of bytes, 0 or greater");
 }
 
 const contexts = new WeakMap<object, CheckpointContext>();

@@ -10,6 +10,7 @@ const SHARED: OptionKinds = {
   durability: "string",
   redact: "function",
   access: "string",
+  cacheBytes: "number",
 };
 
 /** Options and their kinds. */
