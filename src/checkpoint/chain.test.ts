@@ -8,7 +8,7 @@ import { sealRecord } from "./record.ts";
 
 async function fiveCheckpoints(): Promise<{ log: AlteredLog; checkpointer: Checkpointer }> {
   const log = new AlteredLog();
-  const checkpointer = new Checkpointer(log);
+  const checkpointer = new Checkpointer(log, { cacheBytes: 0 });
   let state = AgentState.create();
   for (let step = 1; step <= 5; step++) {
     state = state.withMessage(userMessage(`message ${step}`));

@@ -23,10 +23,23 @@ export type RecordBody =
   | { readonly delta: StateDelta; readonly base?: undefined };
 
 /** The state as of position `seq`. Verifies every record it uses, and that no record between them is missing. */
-export function rebuild(chain: LogChain, seq: number): RebuiltCheckpoint {
-  const { last, base, deltas, bytes } = unfold(chain, seq);
-  return { ...last, fields: deltas.length === 0 ? base : applyDeltas(base, deltas), bytes };
+export const rebuild = (chain: LogChain, seq: number): RebuiltCheckpoint => rebuiltFrom(unfold(chain, seq));
+
+/** A state that the records of a chain may continue. */
+export interface KnownState {
+  readonly seq: number;
+  readonly fields: StateFields;
 }
+
+/** The same for a chain that may begin behind a state that is already known. */
+export const rebuildOn = (known: KnownState, chain: LogChain, seq: number): RebuiltCheckpoint =>
+  rebuiltFrom(unfold(chain, seq, known));
+
+const rebuiltFrom = ({ last, base, deltas, bytes }: Unfolded): RebuiltCheckpoint => ({
+  ...last,
+  fields: deltas.length === 0 ? base : applyDeltas(base, deltas),
+  bytes,
+});
 
 /** The verified records that make up the state at `seq`, beginning with its base. */
 export const recordsOf = (chain: LogChain, seq: number): readonly LogRecord[] =>
@@ -72,21 +85,23 @@ interface Unfolded {
   readonly bytes: readonly Uint8Array[];
 }
 
-function unfold(chain: LogChain, seq: number): Unfolded {
+function unfold(chain: LogChain, seq: number, known?: KnownState): Unfolded {
   const links = linksTo(chain, seq);
   const last = links.at(-1);
   const [first] = links;
   if (first === undefined || last === undefined) throw missing(seq, "it");
   const bytes: Uint8Array[] = [];
-  const { base } = bodyOf(first.record, bytes);
+  const continued = first.header.kind === "delta" ? known : undefined;
+  const base = continued?.fields ?? bodyOf(first.record, bytes).base;
   if (base === undefined) throw missing(seq, "the base it builds on");
   const deltas: StateDelta[] = [];
-  for (const [index, link] of links.slice(1).entries()) {
-    const before = links[index]?.record.seq;
-    if (link.header.buildsOn !== before) throw missing(seq, `record ${link.header.buildsOn}`);
-    const { delta } = bodyOf(link.record, bytes);
-    if (delta === undefined) throw damagedBody(link.record);
+  let before = continued?.seq ?? first.record.seq;
+  for (const { record, header } of continued === undefined ? links.slice(1) : links) {
+    if (header.buildsOn !== before) throw missing(seq, `record ${header.buildsOn}`);
+    const { delta } = bodyOf(record, bytes);
+    if (delta === undefined) throw damagedBody(record);
     deltas.push(delta);
+    before = record.seq;
   }
   return { links, last, base, deltas, bytes };
 }

@@ -32,7 +32,6 @@ import {
 } from "./base-checkpointer.ts";
 import { copyThread, forkThread, lineageOf } from "./branching.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
-import { headOf } from "./chain.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
 import { deleteCheckpoint, removeThread } from "./editing.ts";
 import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
@@ -45,6 +44,7 @@ import {
   type LeaseOptions,
   withLease,
 } from "./lease.ts";
+import { loadNamed, loadNewest } from "./loading.ts";
 import {
   BREAK_LEASE,
   COPY,
@@ -60,7 +60,6 @@ import {
   VACUUM,
   WATCH,
 } from "./options.ts";
-import { stateAt } from "./position.ts";
 import { type ForkPoint, openHeader } from "./record.ts";
 import { removeThreadAt } from "./removing-threads.ts";
 import { assertVacuumOptions, planVacuum, vacuumThreads } from "./retention.ts";
@@ -149,14 +148,9 @@ export class Checkpointer extends BaseCheckpointer {
   async load(threadId: string, ref?: string | CheckpointRef): Promise<AgentState | undefined> {
     const { checkpointId } = refOf("load", ref);
     const place = this.#named("load", threadId, checkpointId);
-    const chain = await this.#context.call(place, (log) =>
-      checkpointId === undefined ? log.readTail(threadId) : log.readCheckpoint(threadId, checkpointId),
-    );
-    if (chain === undefined) return undefined;
-    return this.#context.guard(place, async () => {
-      const newest = checkpointId === undefined ? headOf(chain) : (chain.records.at(-1)?.seq ?? 0);
-      return newest === 0 ? undefined : stateAt(this.#context, threadId, chain, newest);
-    });
+    return checkpointId === undefined
+      ? loadNewest(this.#context, place)
+      : loadNamed(this.#context, place, checkpointId);
   }
 
   override async exists(threadId: string, ref?: string | CheckpointRef): Promise<boolean> {

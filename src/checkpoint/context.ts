@@ -14,6 +14,7 @@ import { type LeaseHolder, thisProcess } from "./lease-holder.ts";
 import { ReadOnlyLog } from "./read-only-log.ts";
 import { StorageClock } from "./storage-clock.ts";
 import type { ThreadLog } from "./thread-log.ts";
+import { WarmThreads } from "./warm-threads.ts";
 
 export interface CheckpointerOptions {
   /** The version of your own part of the state, and how to migrate an older one. */
@@ -36,12 +37,20 @@ export interface CheckpointerOptions {
   readonly access?: Access;
   /** `new Sealing({ keyring })`: what is written is sealed, and what is not sealed is refused. @default nothing is sealed */
   readonly sealing?: LogLayer;
+  /**
+   * How many bytes of recent states are kept in memory, so that loading a thread
+   * again reads only what is newer. 0 keeps nothing. @default 33554432, and 0 with
+   * `sealing`: a key that is destroyed must not leave what it sealed in memory
+   */
+  readonly cacheBytes?: number;
 }
 
 /** Something between a checkpointer and its log that is a log itself. */
 export interface LogLayer {
   over(log: ThreadLog): ThreadLog;
 }
+
+const CACHE_BYTES = 32 * 1024 * 1024;
 
 /** What the features above a log share: the driver behind one guarded call, a clock, and names. */
 export class CheckpointContext {
@@ -54,6 +63,7 @@ export class CheckpointContext {
   readonly id: string = newId();
   readonly index: DeferredIndex = new DeferredIndex(this);
   readonly clock: StorageClock = new StorageClock(this);
+  readonly warm: WarmThreads;
   readonly #retry: RetryPolicy;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();
@@ -72,6 +82,7 @@ export class CheckpointContext {
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
     this.redactor = options.redact;
+    this.warm = new WarmThreads(checkedCache(options.cacheBytes ?? (options.sealing === undefined ? CACHE_BYTES : 0)));
     this.#retry = options.retry ?? {};
     this.#wanted = options.durability;
     if (this.log.connect === undefined) warnOfWeaker(log, options.durability);
@@ -148,6 +159,11 @@ export class CheckpointContext {
   storageNow(): Promise<number> {
     return this.call({ operation: "now" }, async (log) => (await log.now?.()) ?? this.now());
   }
+}
+
+function checkedCache(bytes: number): number {
+  if (typeof bytes === "number" && bytes >= 0) return bytes;
+  throw new StateError("INVALID_ARGUMENT", "cacheBytes must be a number of bytes, 0 or greater");
 }
 
 const contexts = new WeakMap<object, CheckpointContext>();

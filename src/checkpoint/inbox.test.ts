@@ -31,7 +31,7 @@ const begun = (): AgentState => asking("c").withToolExecution(entry("c", "starte
 const finished = (): AgentState => AgentState.create().withMessages([userMessage("hi"), assistantMessage("yes?")]);
 
 const filled = async (log = new MemoryLog()): Promise<Checkpointer> => {
-  const checkpointer = new Checkpointer(log);
+  const checkpointer = new Checkpointer(log, { cacheBytes: 0 });
   const threads = { "a/waits": waiting(), "a/doubt": inDoubt(), "b/begun": begun(), "b/done": finished() };
   for (const [threadId, state] of Object.entries(threads)) await checkpointer.save(state, threadId);
   await checkpointer.save(AgentState.create().withMessage(userMessage("hello?")), "b/asked");

@@ -1,12 +1,10 @@
-import { AgentState } from "../state/agent-state.ts";
+import type { AgentState } from "../state/agent-state.ts";
 import { findOrigin, findOrigins, type Origin, rememberOrigin } from "../state/lineage.ts";
-import { NO_BYTES, type SealedBytes, sealBytes } from "../state/sealed-bytes.ts";
+import type { SealedBytes } from "../state/sealed-bytes.ts";
 import type { StateFields } from "../state/state-fields.ts";
-import { migrateFields } from "../state/state-schema.ts";
-import { rebuild } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
-import { type ChainSize, openHeader, type ThreadFacts } from "./record.ts";
-import type { LogChain, LogRecord } from "./thread-log.ts";
+import type { ChainSize, ThreadFacts } from "./record.ts";
+import type { LogRecord } from "./thread-log.ts";
 
 /** Where a state stands in the log of one thread, as far as its holder knows. */
 export interface Position {
@@ -59,27 +57,6 @@ export function rememberPosition(
 ): void {
   const { generation } = position;
   rememberOrigin(state, threadId, context.id, { fields: state.fields, generation, position });
-}
-
-/** The state at `seq`, migrated to the program's schema, which remembers where it came from. */
-export function stateAt(context: CheckpointContext, threadId: string, chain: LogChain, seq: number): AgentState {
-  const { record, header, fields, bytes } = rebuild(chain, seq);
-  const state = AgentState.fromFields(migrateFields(fields, header.schema, context.schema));
-  rememberPosition(context, state, threadId, {
-    generation: chain.generation,
-    // A past state claims no more than it knows: its save must meet whatever came after it.
-    tail: seq === chain.tail.head ? chain.tail.seq : seq,
-    seq,
-    writeId: record.writeId,
-    checkpointId: record.checkpointId ?? "",
-    base: record.base,
-    chain: header.chain,
-    stored: fields,
-    schema: context.schema?.version ?? header.schema,
-    bytes: sealBytes(NO_BYTES, bytes),
-    thread: openHeader(chain.tail).thread,
-  });
-  return state;
 }
 
 /** A record kept in memory equals the stored one only while nothing came after it: an edit may have replaced it. */

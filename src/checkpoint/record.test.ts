@@ -9,7 +9,7 @@ import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /** A base and two deltas; in "edited" an edit as the tail, in "leased" a lease. */
 const log = new AlteredLog({ now: () => 1_700_000_000_000 });
-const checkpointer = new Checkpointer(log, { now: () => 1_700_000_000_000 });
+const checkpointer = new Checkpointer(log, { now: () => 1_700_000_000_000, cacheBytes: 0 });
 const stored = new Map<string, readonly LogRecord[]>();
 let newest = "";
 

@@ -95,7 +95,7 @@ class Saving {
       expected = await this.#heedLease(expected);
       const { request, made } = await this.#plan(expected);
       const outcome = await this.#append(request);
-      if (outcome.appended) return this.#settled(request, request.record, made);
+      if (outcome.appended) return this.#appended(request, made);
       const { occupant } = outcome;
       if (occupant?.writeId === this.#attempt.writeId) {
         return this.#settled(request, occupant, { ...openHeader(occupant), bytes: made.bytes });
@@ -259,6 +259,16 @@ class Saving {
 
   get #position(): Position | undefined {
     return positionOf(this.#context, this.#state, this.#threadId);
+  }
+
+  #appended(request: AppendRequest, made: MadeRecord): string {
+    const checkpointId = this.#settled(request, request.record, made);
+    const position = this.#position;
+    // What a redactor wrote is not what this state holds.
+    if (position !== undefined && this.#context.redactor === undefined) {
+      this.#context.warm.keep(this.#threadId, { position, storedSchema: made.schema });
+    }
+    return checkpointId;
   }
 
   #settled({ generation }: AppendRequest, entry: LogEntry, made: MadeRecord): string {

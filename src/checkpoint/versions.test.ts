@@ -10,7 +10,7 @@ import { Checkpointer } from "./checkpointer.ts";
 describe("a thread written by a newer version of holdfast", () => {
   async function oldAndNew(): Promise<Checkpointer> {
     const log = new AlteredLog();
-    const checkpointer = new Checkpointer(log);
+    const checkpointer = new Checkpointer(log, { cacheBytes: 0 });
     for (const thread of ["a old", "b new", "c old"]) {
       const state = AgentState.create().withMessage(userMessage(`hello from ${thread}`));
       await checkpointer.save(state, thread, { checkpointId: "c1" });

@@ -11,6 +11,7 @@ const SHARED: OptionKinds = {
   redact: "function",
   access: "string",
   sealing: "object",
+  cacheBytes: "number",
 };
 
 /** Options and their kinds. */

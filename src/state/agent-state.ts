@@ -18,6 +18,9 @@ import {
 /** The version of the stored form. Older versions load for ever; a newer one is refused as `INCOMPATIBLE`. */
 export const FORMAT_VERSION = 1;
 
+/** The fields of every state that was made: making another state of them needs no second look. */
+const valid = new WeakSet<StateFields>();
+
 /**
  * Everything one thread knows. Immutable: each `with…` returns a new state that
  * shares all it did not change, which is what makes a save cost only what is new.
@@ -27,6 +30,7 @@ export class AgentState {
 
   private constructor(fields: StateFields) {
     this.#fields = fields;
+    valid.add(fields);
   }
 
   static create(fields: Partial<StateFields> = {}): AgentState {
@@ -35,6 +39,7 @@ export class AgentState {
 
   /** The counterpart of `fields`; unknown fields are kept. */
   static fromFields(fields: StateFields): AgentState {
+    if (valid.has(fields)) return new AgentState(fields);
     // A stored value passed the doorway when it was saved. Limits apply to what enters; whatever was saved loads.
     const copy = isOwned(fields) ? fields : immutablePart(fields, "state", 0);
     const fault = faultInFields(copy as unknown as Readonly<Record<string, unknown>>);

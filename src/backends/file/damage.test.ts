@@ -15,7 +15,7 @@ let checkpointer: FileCheckpointer;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "holdfast-file-"));
-  checkpointer = new FileCheckpointer({ directory });
+  checkpointer = new FileCheckpointer({ directory, cacheBytes: 0 });
   onTestFinished(() => rm(directory, { recursive: true }));
 });
 

@@ -206,7 +206,7 @@ await describeWithService("postgres", (url) => {
 
   test("a row that was changed or taken out behind our back is CORRUPT, and not an empty thread", async () => {
     const tablePrefix = place.prefix();
-    const checkpointer = open({ dsn: url, tablePrefix });
+    const checkpointer = open({ dsn: url, tablePrefix, cacheBytes: 0 });
     for (const thread of ["t1", "t2", "t3"]) await checkpointer.save(said("what was said first"), thread);
     await sql(`UPDATE ${schema}.${tablePrefix}records SET body = set_byte(body, 20, 65) WHERE thread_id = 't1'`);
     await sql(`DELETE FROM ${schema}.${tablePrefix}records WHERE thread_id = 't2'`);

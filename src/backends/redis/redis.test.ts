@@ -234,7 +234,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
     });
 
     test("a record that is changed or missing is CORRUPT; other threads still load", async () => {
-      await using checkpointer = redisCheckpointer({ url: await emptied() });
+      await using checkpointer = redisCheckpointer({ url: await emptied(), cacheBytes: 0 });
       for (const id of ["changed", "no body", "no entry", "whole"]) await checkpointer.save(said("the first"), id);
       await admin.hset("holdfast:t:{changed}", "b:1", "the worst");
       await admin.hdel("holdfast:t:{no%20body}", "b:1");

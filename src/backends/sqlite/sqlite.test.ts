@@ -148,7 +148,7 @@ test("a file that is no database is named as corrupt, never read as empty", asyn
 
 test("a flipped byte in a stored record is found by its checksum; other threads still load", async () => {
   const path = freshPath();
-  await using checkpointer = sqliteCheckpointer({ path });
+  await using checkpointer = sqliteCheckpointer({ path, cacheBytes: 0 });
   await checkpointer.save(said("the first thread"), "t1");
   await checkpointer.save(said("the other thread"), "t2");
   const database = await openDatabase(path);
@@ -217,7 +217,7 @@ test("deleting a thread leaves no row of it in any table", async () => {
 
 test("a damaged record is an error for who loads it, and keeps nothing else from being found", async () => {
   const path = freshPath();
-  await using checkpointer = sqliteCheckpointer({ path });
+  await using checkpointer = sqliteCheckpointer({ path, cacheBytes: 0 });
   await checkpointer.save(said("apple"), "whole");
   await checkpointer.save(said("apple"), "damaged");
   const database = await openDatabase(path);

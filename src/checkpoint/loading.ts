@@ -1,0 +1,126 @@
+import type { CallPlace } from "../driver/call.ts";
+import { StateError } from "../errors.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
+import { migrateFields } from "../state/state-schema.ts";
+import { headOf, type RebuiltCheckpoint, rebuild, rebuildOn } from "./chain.ts";
+import type { CheckpointContext } from "./context.ts";
+import { type Position, rememberPosition } from "./position.ts";
+import { openHeader } from "./record.ts";
+import type { LogChain } from "./thread-log.ts";
+import type { WarmThread } from "./warm-threads.ts";
+
+type Place = CallPlace & { readonly threadId: string };
+
+/** The state of one checkpoint, by its id. */
+export async function loadNamed(
+  context: CheckpointContext,
+  place: Place,
+  checkpointId: string,
+): Promise<AgentState | undefined> {
+  const chain = await context.call(place, (log) => log.readCheckpoint(place.threadId, checkpointId));
+  const seq = chain?.records.at(-1)?.seq;
+  if (chain === undefined || seq === undefined) return undefined;
+  return context.guard(place, async () => stateAt(context, place.threadId, chain, seq));
+}
+
+/** The newest state. Of a thread that this process knows, only what is newer is read. */
+export async function loadNewest(context: CheckpointContext, place: Place): Promise<AgentState | undefined> {
+  const { threadId } = place;
+  const known = context.warm.get(threadId);
+  if (known !== undefined) {
+    const { generation, tail } = known.position;
+    const newerThan = { generation, seq: tail };
+    const news = await context.call(place, (log) => log.readTail(threadId, { newerThan }));
+    if (news === undefined) return forgotten(context, threadId);
+    const state = await context.guard(place, async () => caughtUp(context, threadId, known, news));
+    if (state !== undefined) return state;
+  }
+  const chain = await context.call(place, (log) => log.readTail(threadId));
+  if (chain === undefined) return forgotten(context, threadId);
+  return context.guard(place, async () => {
+    const newest = headOf(chain);
+    if (newest === 0) return forgotten(context, threadId);
+    return newestState(context, threadId, threadAt(context, chain, rebuild(chain, newest)));
+  });
+}
+
+function forgotten(context: CheckpointContext, threadId: string): undefined {
+  context.warm.forget(threadId);
+  return undefined;
+}
+
+/**
+ * The newest state, made from the known one and the records behind it;
+ * `undefined` if that is not possible and the whole thread must be read. Nothing
+ * old has changed while the generation and the count of edits are the same.
+ */
+function caughtUp(
+  context: CheckpointContext,
+  threadId: string,
+  known: WarmThread,
+  news: LogChain,
+): AgentState | undefined {
+  const { position } = known;
+  if (news.generation !== position.generation || news.tail.seq < position.tail) return undefined;
+  if (news.tail.seq === position.tail) return newestState(context, threadId, known);
+  if ((news.records[0]?.seq ?? 0) <= position.tail) return undefined;
+  const { thread } = openHeader(news.tail);
+  if ((thread?.edits ?? 0) !== (position.thread?.edits ?? 0)) return undefined;
+  try {
+    const head = headOf(news);
+    if (head === position.seq) {
+      return newestState(context, threadId, { ...known, position: { ...position, tail: news.tail.seq, thread } });
+    }
+    if (head <= position.tail) return undefined;
+    const rebuilt = rebuildOn({ seq: position.seq, fields: position.stored }, news, head);
+    return newestState(context, threadId, threadAt(context, news, rebuilt));
+  } catch (error) {
+    // The whole thread tells whether anything is damaged, or only missing from the news.
+    if (StateError.is(error, "CORRUPT")) return undefined;
+    throw error;
+  }
+}
+
+/** The state at `seq`, migrated to the program's schema, which remembers where it came from. */
+export const stateAt = (context: CheckpointContext, threadId: string, chain: LogChain, seq: number): AgentState =>
+  migratedState(context, threadId, threadAt(context, chain, rebuild(chain, seq)));
+
+function threadAt(
+  context: CheckpointContext,
+  chain: LogChain,
+  { record, header, fields, bytes }: RebuiltCheckpoint,
+): WarmThread {
+  const { seq, writeId, base, checkpointId = "" } = record;
+  const position: Position = {
+    generation: chain.generation,
+    // A past state claims no more than it knows: its save must meet whatever came after it.
+    tail: seq === chain.tail.head ? chain.tail.seq : seq,
+    seq,
+    writeId,
+    checkpointId,
+    base,
+    chain: header.chain,
+    stored: fields,
+    schema: context.schema?.version ?? header.schema,
+    bytes: sealBytes(NO_BYTES, bytes),
+    thread: openHeader(chain.tail).thread,
+  };
+  return { position, storedSchema: header.schema };
+}
+
+function newestState(context: CheckpointContext, threadId: string, thread: WarmThread): AgentState {
+  const state = migratedState(context, threadId, thread);
+  context.warm.keep(threadId, thread);
+  return state;
+}
+
+function migratedState(
+  context: CheckpointContext,
+  threadId: string,
+  { position, storedSchema }: WarmThread,
+): AgentState {
+  const state = AgentState.fromFields(migrateFields(position.stored, storedSchema, context.schema));
+  rememberPosition(context, state, threadId, position);
+  return state;
+}
