@@ -25,15 +25,15 @@ import { isDeclined } from "./declined.ts";
 import { FACTS } from "./facts.ts";
 import { listThreads, queryMetadata, type ReadEntries } from "./finding.ts";
 import type { OracleHandle } from "./handle.ts";
-import { LONG_TEXT, type TableNames, tableNames } from "./layout.ts";
+import { LONG_TEXT, type TableNames } from "./layout.ts";
 import { LongThreads } from "./long-threads.ts";
-import { checkpoints } from "./parts.ts";
+import { logDeployment } from "./parts.ts";
 import { type Row, text as textIn, toEntry, toRecord } from "./rows.ts";
 import { type Reading, type Statements, statements } from "./statements.ts";
 
 export interface OracleLogOptions {
   readonly connection: OracleConnection;
-  readonly tableName: string;
+  readonly names: TableNames;
 }
 
 const SAVES_PER_SWEEP = 100;
@@ -59,12 +59,12 @@ export class OracleLog implements ThreadLog {
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor({ connection, tableName }: OracleLogOptions) {
+  constructor({ connection, names }: OracleLogOptions) {
     this.#connection = connection;
-    this.#names = tableNames(tableName);
+    this.#names = names;
     this.#sql = statements(this.#names);
     this.#handle = connection.lease(async (handle) => {
-      await handle.prepare(this.#names, checkpoints(this.#names));
+      await handle.prepare(logDeployment(names));
       return handle;
     });
   }
