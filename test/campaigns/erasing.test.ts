@@ -35,16 +35,21 @@ interface Restorable {
   readonly items: string;
   /** Every file that it owns lies below. */
   readonly directory: string;
+  /** Once everything is made and before anything is in it. */
+  readonly prepare?: () => Promise<void>;
   /** Runs `work` while nobody writes to the files. */
   readonly whileStopped: (work: () => Promise<void>) => Promise<void>;
   /** What whoever runs the storage has to do once in a while, as the receipts say. */
   readonly tidy?: () => Promise<void>;
 }
 
-async function campaign(name: string, { threads, items, directory, whileStopped, tidy }: Restorable): Promise<void> {
+async function campaign(name: string, place: Restorable): Promise<void> {
+  const { threads, items, directory, prepare, whileStopped, tidy } = place;
   const began = performance.now();
   const open = async () => ({ checkpointer: await openCheckpointer(threads), store: await openStore(items) });
   let { checkpointer, store } = await open();
+  await Promise.all([checkpointer.exists("t"), store.get(["n"], "k")]);
+  await prepare?.();
   const shared = await fill(checkpointer, store, new CoreUserStore(async () => store), PEOPLE);
   await checkpointer.close();
   await store.close();
@@ -130,16 +135,32 @@ test.skipIf((await findRedis()) === undefined)(`on redis, ${TITLE}`, async () =>
 
 test.skipIf((await findPostgres()) === undefined)(`on postgres, ${TITLE}`, async () => {
   const server = await startPostgres({ settings: { wal_recycle: "off", wal_compression: "off" } });
-  const tidy = async (): Promise<void> => {
+  const asAdmin = async (work: (admin: pg.Client) => Promise<void>): Promise<void> => {
     const admin = new pg.Client({ connectionString: server.url });
     await admin.connect();
-    // What the receipts ask for: dead rows go, and segments of the log are given back instead of used again.
-    for (const step of ["VACUUM FULL", "CHECKPOINT", "SELECT pg_switch_wal()", "CHECKPOINT"]) await admin.query(step);
+    await work(admin);
     await admin.end();
   };
+  /** Large values lie uncompressed, so that a word that is there can be seen. */
+  const prepare = (): Promise<void> =>
+    asAdmin(async (admin) => {
+      const { rows } = await admin.query(
+        "SELECT format('ALTER TABLE %I.%I ALTER COLUMN %I SET STORAGE EXTERNAL', table_schema, table_name, column_name) AS change" +
+          " FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)" +
+          " WHERE table_schema NOT IN ('pg_catalog', 'information_schema') AND table_type = 'BASE TABLE'" +
+          " AND data_type IN ('bytea', 'text', 'jsonb')",
+      );
+      expect(rows.length).toBeGreaterThan(3);
+      for (const { change } of rows) await admin.query(change);
+    });
+  // What the receipts ask for: dead rows go, and segments of the log are given back instead of used again.
+  const tidy = (): Promise<void> =>
+    asAdmin(async (admin) => {
+      for (const step of ["VACUUM FULL", "CHECKPOINT", "SELECT pg_switch_wal()", "CHECKPOINT"]) await admin.query(step);
+    });
   try {
     const place = { threads: server.url, items: server.url, directory: join(server.folder, "data") };
-    await campaign("postgres", { ...place, whileStopped: stopping(server), tidy });
+    await campaign("postgres", { ...place, prepare, whileStopped: stopping(server), tidy });
   } finally {
     await server.stop();
   }

@@ -12,8 +12,9 @@ import { AgentSession } from "../../src/wiring/agent-session.ts";
 
 export const KEY: string = randomBytes(32).toString("hex");
 
-/** A word that only this person's data holds. No two begin alike: an index keeps only where words differ. */
-export const canary = (person: number): string => `${((person * 7919 + 13) % 46_656).toString(36)}zq${person}q`;
+/** A word that only this person's data holds. No two begin alike: an index keeps only where words differ. Long enough to be no accident in megabytes of bytes. */
+export const canary = (person: number): string =>
+  `${((person * 7919 + 13) % 46_656).toString(36).padStart(3, "0")}zq${String(person).padStart(3, "0")}qz`;
 
 export const userOf = (person: number): string => `user-${person}`;
 

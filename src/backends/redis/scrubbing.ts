@@ -1,17 +1,20 @@
 import type { ScrubReport } from "../../driver/driver.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { classify } from "./classify.ts";
-import type { Send } from "./port.ts";
+import { type Send, within } from "./port.ts";
 import { lines, pairs } from "./server-facts.ts";
 
 const LONGEST_REWRITE_MS = 30_000;
 const PAUSE_MS = 50;
+/** For one answer. Without an end to wait for, a program with nothing else to do would be over before it comes: sockets keep no process alive. */
+const LONGEST_ANSWER_MS = 10_000;
 
 /** Has every server write its append-only file and its dump anew, so that they hold what is there and nothing older. */
 export async function rewriteFiles(servers: readonly Send[]): Promise<ScrubReport> {
   const done = new Set<string>();
   const remains = new Set<string>(["replicas of the server, and copies of its files"]);
-  for (const send of servers) {
+  for (const server of servers) {
+    const send: Send = (...given) => within(LONGEST_ANSWER_MS, server(...given));
     const before = lines(await send(["INFO", "persistence"]));
     if (before.get("aof_enabled") === "1") await rewriteOne(send, AOF, done, remains);
     const save = await allowed(send(["CONFIG", "GET", "save"]));
