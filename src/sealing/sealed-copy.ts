@@ -4,7 +4,7 @@ import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "..
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { LogSealer } from "./log-sealer.ts";
-import { NO_PEOPLE, type ThreadPeople } from "./personal-parts.ts";
+import type { ThreadPeople } from "./personal-parts.ts";
 
 /**
  * A copy under sealing: the source is read and opened, each record is sealed for
@@ -80,7 +80,7 @@ async function readWhole(inner: ThreadLog, sealer: LogSealer, source: string): P
     if (end === undefined || last === undefined || end.generation !== begin.generation) continue;
     const isUnedited = (pages === 1 && last.tail.seq === begin.entry.seq) || end.entry.seq === begin.entry.seq;
     if (isUnedited || editsIn(entry) === editsIn((await sealer.open(source, end.entry, end.generation)).entry)) {
-      return { records, people: people === NO_PEOPLE ? NO_PEOPLE : people, ttlMs: begin.ttlMs };
+      return { records, people, ttlMs: begin.ttlMs };
     }
   }
   throw new StateError(
