@@ -70,7 +70,8 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/driver/call.ts": "spreads retries",
   "src/checkpoint/storage-clock.ts": "counts the storage's clock on between two measurements",
   "src/agent/only-writer.ts": "how long a run waits for another, and spreads those that begin again",
-  "src/agent/thread-session.ts": "how long a save is tried",
+  "src/agent/thread-session.ts": "how long a save is tried, and how long it takes",
+  "src/agent/telemetry.ts": "how long a call takes",
   "src/checkpoint/lost-races.ts": "how long a call may lose against other writers",
   "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
@@ -88,6 +89,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/wiring/personal-data.ts": "the default of the option `now`",
   "src/agent/fixed-parts.ts": "the default of the option `now`",
   "src/cli/main.ts": "the clock of the command line",
+  "src/cli/doctor/latency.ts": "how long calls take",
   "src/wiring/llm-memory-manager.ts": "the default of the option `now`",
   "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",
@@ -154,9 +156,9 @@ function faultOnShelf(from: Place, to: Place, target: string): string | undefine
   if (!SHELVES.includes(from.room) || from.place === to.place || to.place === "") return undefined;
   if (SHELF_COMMONS[from.room] === to.place) return undefined;
   if (from.place !== "") return `reaches into another of the ${from.room}`;
-  return /\/(?:index|checkpointer|store)\.ts$/.test(target)
+  return /\/(?:index|checkpointer|saver|store|tables)\.ts$/.test(target)
     ? undefined
-    : "reaches behind the doors index.ts, checkpointer.ts and store.ts";
+    : "reaches behind the doors index.ts, checkpointer.ts, saver.ts, store.ts and tables.ts";
 }
 
 interface Place {

@@ -7,7 +7,7 @@ import { withStanding } from "../state/standing.ts";
 import { headOf, rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
-import { assertCopyMayStay, erasuresAt } from "./erasure-mark.ts";
+import { assertCopyMayStay, erasuresAt, type WrittenFork } from "./erasure-mark.ts";
 import { fits, mayFit, planBase, wordsToAppend } from "./plan-record.ts";
 import { stateAt } from "./position.ts";
 import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
@@ -34,17 +34,11 @@ interface ForkRule {
   readonly openCalls: OpenCallsPolicy;
 }
 
-interface WrittenFork {
-  readonly checkpointId: string;
-  readonly generation: string;
-  /** The source as it was read. */
-  readonly from: { readonly generation: string; readonly erasures: number };
-}
-
 /**
- * One base record, whatever the history; more only where it does not fit into
- * one. Where the source has an end, the fork has the same, as a copy has: what is
- * to be gone by then must not live on under another name.
+ * One base record whatever the history; more only if it does not fit into one.
+ * The fork of a graph's thread takes the checkpoint's ancestors along. If the
+ * source expires, the fork expires at the same time, as a copy does: what is
+ * meant to be gone by then must not live on under another name.
  */
 async function writeFork(
   context: CheckpointContext,
@@ -58,6 +52,13 @@ async function writeFork(
   const chain = await readForFork(context, source, at);
   const found = chain?.records.at(-1);
   if (chain === undefined || found === undefined) throw noSource(source, at);
+  if (isGraphs(openHeader(found).thread)) {
+    const { forkGraph } = await import("./graphs/graph-operations.ts");
+    const ttlMs = await timeLeft(context, source, chain.generation);
+    const fork = await forkGraph(context, { source, target, at, ttlMs });
+    if (fork === undefined) throw noSource(source, at);
+    return fork;
+  }
   const seq = at === undefined ? headOf(chain) : found.seq;
   if (seq === 0) throw noSource(source, at);
   const from = { generation: chain.generation, erasures: erasuresAt({ entry: chain.tail }) };

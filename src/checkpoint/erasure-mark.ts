@@ -9,6 +9,13 @@ export const ERASURE_MARK = { threadId: "holdfast:erasures", checkpointId: "appl
 /** In the mark's metadata: until when no thread may be made of another one. */
 export const NO_COPIES_UNTIL = "noCopiesUntil";
 
+/** A fork as it was written, and its source as it was read. */
+export interface WrittenFork {
+  readonly checkpointId: string;
+  readonly generation: string;
+  readonly from: { readonly generation: string; readonly erasures: number };
+}
+
 export const erasuresAt = (tail: Pick<ThreadTail, "entry">): number => openHeader(tail.entry).thread?.erasures ?? 0;
 
 /**

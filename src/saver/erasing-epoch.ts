@@ -90,7 +90,7 @@ class EpochSweep {
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
       const { context, path } = next;
       for (let at = next.node; ; ) {
-        const step = this.#seenLists.has(`${context}${at}`) ? undefined : this.#pool.lastStep(at);
+        const step = at === 0 || this.#seenLists.has(`${context}${at}`) ? undefined : this.#pool.step(at);
         this.#seenLists.add(`${context}${at}`);
         if (step === undefined) break;
         this.#reachElement(step.element, context, path);

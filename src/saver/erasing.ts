@@ -10,7 +10,7 @@ import { subjectsIn } from "../state/subjects.ts";
 import { encodeBody } from "./body.ts";
 import { type SweptRecord, sweepEpoch } from "./erasing-epoch.ts";
 import { placeOf } from "./names.ts";
-import { everyRecord, type Records } from "./removing.ts";
+import { everyRecord, type Records } from "./whole-thread.ts";
 
 /**
  * Finding and taking out what is about some people in the thread of a graph. Texts
@@ -29,7 +29,7 @@ export async function findInGraph(
   threadId: string,
   forgets: Forgets,
 ): Promise<FoundInGraph> {
-  const records = await everyRecord(context, threadId);
+  const records = await everyRecord(context, "erase", threadId);
   const swept = records === undefined ? [] : sweptRecords(records, forgets, false);
   const found = swept.flatMap(({ record, found: values }) => {
     const checkpointId = placeOf(record)?.id;
@@ -43,7 +43,7 @@ export async function eraseInGraph(context: CheckpointContext, threadId: string,
   // The thread's own subjects last: until then they tell what else of it has to go.
   for (const keepsSubject of [true, false]) {
     for (const plans = new LostRaces(context, "erase", threadId, MOST_PLANS); ; plans.lost()) {
-      const records = await everyRecord(context, threadId);
+      const records = await everyRecord(context, "erase", threadId);
       if (records === undefined) return changed.size;
       const next = sweptRecords(records, forgets, keepsSubject).flatMap((swept) => {
         const replacement = rewritten(swept);

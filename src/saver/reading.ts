@@ -70,24 +70,31 @@ export function foundIn(epoch: Epoch, place: CheckpointPlace): FoundCheckpoint |
   return known && { known, parts: epoch.partsOf(known), writes: epoch.writesOf(place), epoch };
 }
 
-/** The values of a checkpoint. `unpacker` may be shared by checkpoints of one epoch. */
-export async function openCheckpoint(
+/** A checkpoint with its values. */
+export const openCheckpoint = async (
   threadId: string,
   found: FoundCheckpoint,
   options: UnpackOptions,
-  unpacker: Unpacker = new Unpacker(found.epoch.pool, options),
-): Promise<SavedCheckpoint> {
-  const { known, parts, writes } = found;
-  const values = await Promise.all([...parts].map(async ([key, text]) => [key, await unpacker.value(text)] as const));
-  const pendingWrites = await Promise.all(
-    inWriteOrder(writes).map(async ({ taskId, index, channel, text }) => ({
-      taskId,
-      index,
-      channel,
-      value: await unpacker.value(text),
-    })),
-  );
-  return { ...infoOf(threadId, known), checkpointData: joinParts(values), pendingWrites };
+): Promise<SavedCheckpoint> => ({
+  ...infoOf(threadId, found.known),
+  ...(await valuesOf(found, new Unpacker(found.epoch.pool, options))),
+});
+
+/** The values of a checkpoint. Checkpoints of one epoch may share the unpacker. */
+export async function valuesOf(
+  { parts, writes }: FoundCheckpoint,
+  unpacker: Unpacker,
+): Promise<Pick<SavedCheckpoint, "checkpointData" | "pendingWrites">> {
+  const ordered = inWriteOrder(writes);
+  const values = await unpacker.values([...parts.values(), ...ordered.map(({ text }) => text)]);
+  const checkpointData = joinParts([...parts.keys()].map((key, index) => [key, values[index]]));
+  const pendingWrites = ordered.map(({ taskId, index, channel }, position) => ({
+    taskId,
+    index,
+    channel,
+    value: values[parts.size + position],
+  }));
+  return { checkpointData, pendingWrites };
 }
 
 export const infoOf = (

@@ -63,7 +63,7 @@ export class SealedStoreDriver implements StoreDriver {
     this.searchVector = (scope, wanted, limit) =>
       this.#ranked(scope, limit, (whole, most) => vector(whole, wanted, most));
     this.readVector = async (id) => ((await this.read([id]))[0] === undefined ? undefined : inner.readVector?.(id));
-    this.dimension = async () => inner.dimension?.();
+    this.dimension = async (below) => inner.dimension?.(below);
   }
 
   get secrets(): readonly string[] {
@@ -77,7 +77,7 @@ export class SealedStoreDriver implements StoreDriver {
       const { areVectorsPlain } = this.#options;
       const sealing = areVectorsPlain ? ("except index" as const) : ("all" as const);
       const vectorSearch = areVectorsPlain ? inner.vectorSearch : "none";
-      this.#capabilities = { inner, own: { ...inner, maxItemBytes, vectorSearch, sealing } };
+      this.#capabilities = { inner, own: { ...inner, maxItemBytes, vectorSearch, sealing, textSearch: true } };
     }
     return this.#capabilities.own;
   }

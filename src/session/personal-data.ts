@@ -215,7 +215,11 @@ export class CorePersonalData {
     for (const { tombstone, places, unreached } of pending) {
       if (!concerns(tombstone)) continue;
       const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
-      const scrubsAlways = tombstone.requestId !== fresh?.requestId;
+      // Somebody who was erased before may have left traces that could not be removed then.
+      const isFirst = !tombstones.some(
+        ({ subject, number }) => subject === tombstone.subject && number < tombstone.number,
+      );
+      const scrubsAlways = tombstone.requestId !== fresh?.requestId || !isFirst;
       const erased = await eraseFrom(party, forgets, { acceptUnreached, scrubsAlways });
       places.push(erased.place);
       unreached.push(...erased.unreached);
