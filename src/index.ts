@@ -166,7 +166,8 @@ export {
   newOuterKey,
   type WrappedKey,
 } from "./sealing/key-provider.ts";
-export { type KeyedPerson, Keyring, type KeyringOptions } from "./sealing/keyring.ts";
+export { type KeyedPerson, Keyring } from "./sealing/keyring.ts";
+export type { KeyringOptions } from "./sealing/keyring-options.ts";
 export { type OciVaultClient, type OciVaultOptions, ociVaultKeys } from "./sealing/oci-vault.ts";
 export type { RotationOptions, RotationReport } from "./sealing/rotation.ts";
 export { Sealing, type SealingOptions } from "./sealing/sealing.ts";

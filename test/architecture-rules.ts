@@ -65,7 +65,7 @@ const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
 const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts": "the default of the option `now`",
   "src/saver/new-checkpoint-id.ts": "ids that grow with time",
-  "src/sealing/keyring.ts": "the default of the option `now`",
+  "src/sealing/keyring-options.ts": "the default of the option `now`",
   "src/sealing/sealed-copy.ts": "the age of leftovers",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { lstat, open, readFile } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 import { invalid } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { KEY_BYTES, openBox, sealBox } from "./box.ts";
@@ -70,7 +70,7 @@ export async function createKeyFile(path: string): Promise<void> {
 
 async function readKeyFile(path: string, name: string): Promise<string> {
   try {
-    const { mode } = await lstat(path);
+    const { mode } = await stat(path);
     if (process.platform !== "win32" && (mode & 0o077) !== 0) {
       const message = `${name} can be read by others; let only its owner do so (chmod 600)`;
       throw new StateError("PERMISSION_DENIED", message, { location: path });

@@ -1,29 +1,13 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { ScrubReport } from "../driver/driver.ts";
 import { newId } from "../driver/new-id.ts";
-import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { Recent } from "../internal/recent.ts";
-import { BaseStore } from "../store/base-store.ts";
 import { KEY_BYTES, placeBytes } from "./box.ts";
-import type { KeyProvider } from "./key-provider.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
+import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
 import { MasterKeys, newMaster } from "./master-keys.ts";
 import { type RotationOptions, type RotationReport, rotateKeys } from "./rotation.ts";
-
-export interface KeyringOptions {
-  /** Where the keys lie, each of them wrapped. Apart from what they seal, and from its backups. */
-  readonly store: BaseStore;
-  /** Who keeps the outermost key: `fileKeys(path)`, `environmentKeys(name)`, `ociVaultKeys(…)`. */
-  readonly provider: KeyProvider;
-  /**
-   * How long this process relies on the key of a person that it has seen. So long
-   * after it was destroyed elsewhere, it may still be used here. @default 30_000
-   */
-  readonly cacheMs?: number;
-  /** @default Date.now */
-  readonly now?: () => number;
-}
 
 /** A key with the name under which it is found again. */
 export interface NamedKey {
@@ -37,6 +21,14 @@ export interface KeyedPerson {
   readonly tenant: string;
   readonly subject: string;
   readonly createdAt: number;
+}
+
+/** A person's key as it was read at some time; without a key, it was destroyed. */
+interface KnownPerson {
+  readonly item: PersonItem;
+  readonly version: number;
+  readonly key: Uint8Array | undefined;
+  readonly at: number;
 }
 
 const MOST_RACES = 20;
@@ -55,13 +47,15 @@ export class Keyring {
   readonly #now: () => number;
   readonly #cacheMs: number;
   readonly #tenants = new Map<string, NamedKey>();
-  readonly #people = new Recent<{
-    readonly item: PersonItem;
-    readonly key: Uint8Array | undefined;
-    readonly at: number;
-  }>(MOST_CACHED);
+  readonly #people = new Recent<KnownPerson>(MOST_CACHED);
 
-  private constructor(ring: RingItem, shelf: KeyShelf, masters: MasterKeys, indexKey: Uint8Array, checked: Checked) {
+  private constructor(
+    ring: RingItem,
+    shelf: KeyShelf,
+    masters: MasterKeys,
+    indexKey: Uint8Array,
+    checked: CheckedKeyringOptions,
+  ) {
     this.id = ring.id;
     this.#shelf = shelf;
     this.#masters = masters;
@@ -121,12 +115,10 @@ export class Keyring {
       }
       if (!isNew) return undefined;
       const id = newId();
-      const key = await this.#masters.wrapLasting(
-        randomBytes(KEY_BYTES),
-        this.#place("tenant", tenant, id),
-        (wrapped) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key: wrapped }, 0),
+      // Whoever was faster made it: it is read in the next round.
+      await this.#masters.wrapLasting(randomBytes(KEY_BYTES), this.#place("tenant", tenant, id), (key) =>
+        this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, 0),
       );
-      if (key === undefined) continue;
     }
     throw alwaysOvertaken();
   }
@@ -141,12 +133,12 @@ export class Keyring {
   async #personKey(tenant: string, subject: string): Promise<NamedKey> {
     const token = this.#tokenOf(tenant, subject);
     for (let races = 0; races < MOST_RACES; races++) {
-      const known = this.#fresh(token) ?? (await this.#load(token));
+      const fresh = this.#fresh(token);
+      // One whose key is gone is looked at again: somebody may have been given a new one meanwhile.
+      const known = fresh?.key === undefined ? await this.#load(token) : fresh;
       if (known?.key !== undefined) return { id: keyId(token, known.item.number), key: known.key };
-      const version = (await this.#shelf.person(token))?.version ?? 0;
       const number = (known?.item.number ?? 0) + 1;
-      await this.#makePerson(token, number, { tenant, subject }, version);
-      this.#people.delete(token);
+      await this.#makePerson(token, number, { tenant, subject }, known?.version ?? 0);
     }
     throw alwaysOvertaken();
   }
@@ -254,44 +246,26 @@ export class Keyring {
     return createHmac("sha256", this.#indexKey).update(place).digest("base64url").slice(0, 22);
   }
 
-  #fresh(token: string): { readonly item: PersonItem; readonly key: Uint8Array | undefined } | undefined {
+  #fresh(token: string): KnownPerson | undefined {
     const known = this.#people.get(token);
     const age = this.#now() - (known?.at ?? 0);
     return known !== undefined && age >= 0 && age < this.#cacheMs ? known : undefined;
   }
 
-  async #load(token: string): Promise<{ readonly item: PersonItem; readonly key: Uint8Array | undefined } | undefined> {
+  async #load(token: string): Promise<KnownPerson | undefined> {
     const at = this.#now();
     const kept: Kept<PersonItem> | undefined = await this.#shelf.person(token);
     if (kept === undefined) return undefined;
     const { value: item } = kept;
     const place = this.#place("person", keyId(token, item.number));
     const key = item.key === null ? undefined : await this.#masters.unwrap(item.key satisfies Wrapped, place);
-    const loaded = { item, key, at };
+    const loaded = { item, version: kept.version, key, at };
     this.#people.set(token, loaded);
     return loaded;
   }
 }
 
 const keyId = (token: string, number: number): string => `${token}.${number}`;
-
-interface Checked {
-  readonly store: BaseStore;
-  readonly provider: KeyProvider;
-  readonly cacheMs: number;
-  readonly now: () => number;
-}
-
-function checkedOptions(method: string, options: KeyringOptions): Checked {
-  const names = { store: true, provider: true, cacheMs: true, now: true } as const;
-  const { store, provider, cacheMs = 30_000, now = Date.now } = optionsOf(method, options, names);
-  if (!BaseStore.is(store)) throw new TypeError(`${method}({ store }) takes a store, such as openStore() gives`);
-  if (typeof provider?.wrap !== "function" || typeof provider.unwrap !== "function") {
-    throw new TypeError(`${method}({ provider }) takes a KeyProvider, such as fileKeys(path)`);
-  }
-  if (!(typeof cacheMs === "number" && cacheMs >= 0)) throw invalid("cacheMs must be a number of milliseconds");
-  return { store, provider, cacheMs, now };
-}
 
 const alreadyThere = (): StateError =>
   new StateError("CONFLICT", "there is a keyring in this store already; it was left as it is. Keyring.open() opens it");

@@ -71,22 +71,16 @@ export class MasterKeys {
   }
 
   /**
-   * Wraps a new key and puts it where it belongs; `undefined` where somebody else
-   * was faster. A rotation elsewhere may have retired the master key meanwhile, so
+   * Wraps a new key and puts it where it belongs, unless somebody else is faster. A rotation elsewhere may have retired the master key meanwhile, so
    * what the ring says is looked at before and after: nothing is sealed with a key
    * that cannot be unwrapped for good.
    */
-  async wrapLasting(
-    key: Uint8Array,
-    place: Uint8Array,
-    put: (wrapped: Wrapped) => Promise<boolean>,
-  ): Promise<Uint8Array | undefined> {
+  async wrapLasting(key: Uint8Array, place: Uint8Array, put: (wrapped: Wrapped) => Promise<boolean>): Promise<void> {
     await this.#look();
     const wrapped = this.wrap(key, place);
-    if (!(await put(wrapped))) return undefined;
+    if (!(await put(wrapped))) return;
     const ring = await this.#look();
-    const isThere = ring.masters.some(({ id }) => id === wrapped.by);
-    if (isThere) return key;
+    if (ring.masters.some(({ id }) => id === wrapped.by)) return;
     throw new StateError("CONFLICT", "the keyring was rotated while a key was made; try again");
   }
 

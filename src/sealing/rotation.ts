@@ -15,7 +15,8 @@ import { type MasterKeys, newMaster } from "./master-keys.ts";
 export interface RotationOptions {
   /**
    * How long a master key is kept after it was retired: a process that has not
-   * noticed yet may still be wrapping with it. @default a day
+   * noticed yet may still be wrapping with it. 0 only where no other process has
+   * the keyring open. @default a day
    */
   readonly graceMs?: number;
 }

@@ -4,7 +4,7 @@ import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "..
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { LogSealer } from "./log-sealer.ts";
-import { NO_PEOPLE, type ThreadPeople } from "./personal-parts.ts";
+import type { ThreadPeople } from "./personal-parts.ts";
 
 /**
  * A copy under sealing: the source is read and opened, each record is sealed for
@@ -18,7 +18,7 @@ export const STAGING_PREFIX = "holdfast:sealing/";
 
 export const isStaging = (threadId: string): boolean => threadId.startsWith(STAGING_PREFIX);
 
-const PAGE = 100;
+const PAGE = 256;
 const MOST_READINGS = 20;
 /** A copy that was interrupted leaves its staging thread behind; the next one takes it away. */
 const ABANDONED_MS = 86_400_000;
@@ -54,39 +54,53 @@ interface WholeThread {
   readonly ttlMs: number | undefined;
 }
 
-/** Every record as of one moment. Records that come behind do not matter; an edit meanwhile means to begin anew. */
+/** A page with fewer records than were asked for, and with no more bytes than these, is all there is. */
+const SMALL_BYTES = 64 * 1024;
+
+/**
+ * Every record as of one moment. Most threads fit into one page, which is of one
+ * moment by itself. Of a longer one, records that come behind do not matter, and
+ * an edit meanwhile means to begin anew.
+ */
 async function readWhole(inner: ThreadLog, sealer: LogSealer, source: string): Promise<WholeThread | undefined> {
   for (let readings = 0; readings < MOST_READINGS; readings++) {
     const begin = await inner.tail(source);
     if (begin === undefined) return undefined;
-    const until = begin.entry.seq + 1;
-    const records: LogRecord[] = [];
-    let before = until;
-    let last: LogChain | undefined;
-    let pages = 0;
-    for (;;) {
-      const found = await inner.readRecords(source, { before, limit: PAGE });
-      if (found === undefined || found.generation !== begin.generation || found.records.length === 0) break;
-      last = found;
-      pages++;
-      const { chain } = await sealer.openChain(source, found);
-      records.unshift(...chain.records);
-      before = chain.records[0]?.seq ?? 1;
-      if (before <= 1) break;
+    const { ttlMs } = begin;
+    const newest = await inner.readRecords(source, { limit: PAGE });
+    if (newest === undefined || newest.generation !== begin.generation) continue;
+    const { chain, people } = await sealer.openChain(source, newest);
+    if (newest.records.length < PAGE && bytesOf(newest.records) <= SMALL_BYTES) {
+      return { records: chain.records, people, ttlMs };
     }
-    const { entry, people } = await sealer.open(source, begin.entry, begin.generation);
-    const isWhole = records.at(-1)?.seq === begin.entry.seq;
-    const end = isWhole ? await inner.tail(source) : undefined;
-    if (end === undefined || last === undefined || end.generation !== begin.generation) continue;
-    const isUnedited = (pages === 1 && last.tail.seq === begin.entry.seq) || end.entry.seq === begin.entry.seq;
-    if (isUnedited || editsIn(entry) === editsIn((await sealer.open(source, end.entry, end.generation)).entry)) {
-      return { records, people: people === NO_PEOPLE ? NO_PEOPLE : people, ttlMs: begin.ttlMs };
-    }
+    const records = await withOlder(inner, sealer, source, chain);
+    const end = records && (await inner.tail(source));
+    if (records === undefined || end?.generation !== chain.generation) continue;
+    const { entry } = await sealer.open(source, end.entry, end.generation);
+    if (entry.seq === chain.tail.seq || editsIn(entry) === editsIn(chain.tail)) return { records, people, ttlMs };
   }
   throw new StateError(
     "CONFLICT",
     "the thread is being edited all the time, so it cannot be copied now; try again later",
   );
+}
+
+/** These records and all before them; `undefined` where the thread was replaced meanwhile. */
+async function withOlder(
+  inner: ThreadLog,
+  sealer: LogSealer,
+  source: string,
+  newest: LogChain,
+): Promise<readonly LogRecord[] | undefined> {
+  const pages = [newest.records];
+  for (;;) {
+    const before = pages[0]?.[0]?.seq ?? 1;
+    if (before <= 1) return pages.flat();
+    const found = await inner.readRecords(source, { before, limit: PAGE });
+    if (found === undefined || found.generation !== newest.generation) return undefined;
+    if (found.records.length === 0) return pages.flat();
+    pages.unshift((await sealer.openChain(source, found)).chain.records);
+  }
 }
 
 /** How often the thread was edited, as its tail says; another number each time where it does not say so. */

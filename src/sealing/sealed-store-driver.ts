@@ -77,7 +77,7 @@ export class SealedStoreDriver implements StoreDriver {
       const { areVectorsPlain } = this.#options;
       const sealing = areVectorsPlain ? ("except index" as const) : ("all" as const);
       const vectorSearch = areVectorsPlain ? inner.vectorSearch : "none";
-      this.#capabilities = { inner, own: { ...inner, maxItemBytes, vectorSearch, sealing } };
+      this.#capabilities = { inner, own: { ...inner, maxItemBytes, vectorSearch, sealing, textSearch: true } };
     }
     return this.#capabilities.own;
   }

@@ -62,6 +62,17 @@ describe("16.2: a keyring", () => {
     expect(await keysOf(await Keyring.open(options))).toEqual(all[0]);
   });
 
+  test("16.2: gives somebody who comes back one new key, however many ask for it at the same time", async () => {
+    const { keyring, options } = await sampleKeyring();
+    const [before] = await keyring.personKeys("", ["ada"]);
+    for await (const people of keyring.people()) for (const { token } of people) await keyring.destroy(token);
+    const others = await Promise.all([1, 2, 3, 4, 5].map(() => Keyring.open(options)));
+    const made = await Promise.all(others.map(async (other) => (await other.personKeys("", ["ada"]))[0]));
+    expect(new Set(made.map((key) => key?.id)).size).toBe(1);
+    expect(new Set(made.map((key) => Buffer.from(key?.key ?? "").toString("hex"))).size).toBe(1);
+    expect(made[0]?.id).not.toBe(before?.id);
+  });
+
   test("16.2: is made once, and only where that is asked for: a lost one is named, and nothing is written", async () => {
     const { options } = await sampleKeyring();
     await expect(Keyring.create(options)).rejects.toMatchObject({ code: "CONFLICT" });

@@ -50,7 +50,7 @@ const SECRET = "zebra";
 export function testTampering(
   name: string,
   open: () => Promise<{ log: ThreadLog; dispose(): Promise<void> }>,
-  bits = 64,
+  bits = 24,
 ): void {
   const place = async () => {
     const { keyring } = await sampleKeyring();
