@@ -157,6 +157,17 @@ export {
   type Saver,
   SPECIAL_CHANNELS,
 } from "./saver/saver.ts";
+export {
+  createKeyFile,
+  environmentKeys,
+  fileKeys,
+  type KeyProvider,
+  newOuterKey,
+  type WrappedKey,
+} from "./sealing/key-provider.ts";
+export { type KeyedPerson, Keyring, type KeyringOptions } from "./sealing/keyring.ts";
+export type { RotationOptions, RotationReport } from "./sealing/rotation.ts";
+export { Sealing, type SealingOptions } from "./sealing/sealing.ts";
 export type { CheckpointOptions, FinishedRun, SessionCheckpoint, SessionTask } from "./session/agent-session.ts";
 export type { EraseOptions } from "./session/erase-options.ts";
 export type { Inventory, InventoryPlace } from "./session/personal-data.ts";

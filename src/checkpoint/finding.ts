@@ -193,6 +193,10 @@ export async function* everyThread(
     }
     metAny ||= found.items.length > 0;
     yield* found.items;
+    // Would never end.
+    if (found.cursor !== undefined && found.cursor === cursor) {
+      throw new StateError("CORRUPT", "the storage's list of threads leads to the same page again and again");
+    }
     cursor = found.cursor;
   } while (cursor !== undefined);
 }
