@@ -16,6 +16,7 @@ export {
   openAIAgentsSession,
 } from "./adapters/openai-agents/session.ts";
 export type { AgentThread, StateChange } from "./agent/agent-thread.ts";
+export { type AiSdkToolLike, type AiSdkToolsOptions, aiSdkTools } from "./agent/ai-sdk-tools.ts";
 export type { CompleteOptions } from "./agent/completing.ts";
 export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
@@ -54,6 +55,7 @@ export {
   tool,
   type VerifiedOutcome,
 } from "./agent/tool.ts";
+export { OutcomeUnknown, type ToolContent, toolContent } from "./agent/tool-result.ts";
 export type { RetryOptions } from "./agent/tool-retry.ts";
 export { fromUIMessage, toUIMessages, type UIMessage, type UIPart } from "./agent/ui-messages.ts";
 export type { UIResponseOptions } from "./agent/ui-response.ts";

@@ -8,7 +8,7 @@ import { Later } from "./later.ts";
 import type { RunContext } from "./run-context.ts";
 import { type Delegation, LeftOpen } from "./sub-agent.ts";
 import type { Tool, ToolContext } from "./tool.ts";
-import { failure, type Outcome, success } from "./tool-result.ts";
+import { failure, type Outcome, OutcomeUnknown, success } from "./tool-result.ts";
 
 /** Runs a tool once: until it ends, asks a person, runs out of time, or the run is cancelled. */
 export async function attempt(
@@ -38,7 +38,9 @@ export async function attempt(
     return result === CANCELLED ? "cancelled" : success(result);
   } catch (error) {
     if (error instanceof LeftOpen && !context.signal.aborted) throw error.cause;
-    return context.signal.aborted ? "cancelled" : failure(reasonOf(error));
+    if (context.signal.aborted) return "cancelled";
+    if (!(error instanceof OutcomeUnknown)) return failure(reasonOf(error));
+    return { status: tool.effect === "atMostOnce" ? "unknown" : "failed", content: reasonOf(error) };
   } finally {
     ended.abort();
     work.catch(() => undefined);

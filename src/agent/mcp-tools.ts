@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import type { JsonSchema } from "../models/model.ts";
+import { asOutcome, mcpContent } from "./mcp-results.ts";
 import { type Tool, type ToolEffect, tool } from "./tool.ts";
 
 /** The part of a connected MCP client that is used; the clients of both SDK generations have it. */
@@ -11,7 +13,12 @@ export interface McpClient {
   }>;
   callTool(
     call: { readonly name: string; readonly arguments: Record<string, unknown> },
-    ...rest: never[]
+    resultSchema?: undefined,
+    options?: {
+      signal?: AbortSignal;
+      timeout?: number;
+      onprogress?: (progress: { progress: number; total?: number | undefined; message?: string | undefined }) => void;
+    },
   ): Promise<unknown>;
 }
 
@@ -41,10 +48,11 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   assertMcpArguments(client, options);
   const tools: Tool[] = [];
   const seen = new Set<string>();
+  const names = new Set<string>();
   let cursor: string | undefined;
   do {
     const found = await client.listTools(cursor === undefined ? {} : { cursor });
-    tools.push(...found.tools.map((described) => asTool(client, described, options)));
+    tools.push(...found.tools.map((described) => asTool(client, described, options, names)));
     if (found.nextCursor !== undefined && seen.has(found.nextCursor)) {
       throw new StateError("UNKNOWN", "the MCP server gives the same page of tools again and again");
     }
@@ -70,16 +78,35 @@ function asTool(
   client: McpClient,
   described: McpTool,
   { prefix = "", effect, timeoutMs = 60_000 }: McpToolsOptions,
+  taken: Set<string>,
 ): Tool {
   const { name, description, inputSchema } = described;
+  const called = acceptedName(`${prefix}${name}`, taken);
+  taken.add(called);
   return tool({
-    name: `${prefix}${name}`,
+    name: called,
     ...(description !== undefined && { description }),
     inputSchema,
     effect: effectOf(described, effect),
     timeoutMs,
-    execute: async (input) => textOf(await client.callTool({ name, arguments: input as Record<string, unknown> })),
+    execute: async (input, { signal, progress }) => {
+      // Ours ends first, and cancels the call at the server.
+      const options = { signal, timeout: timeoutMs + SERVER_GRACE_MS, onprogress: progress };
+      const call = { name, arguments: input as Record<string, unknown> };
+      return mcpContent(await client.callTool(call, undefined, options).catch(asOutcome));
+    },
   });
+}
+
+const SERVER_GRACE_MS = 5_000;
+const LONGEST_NAME = 64;
+
+/** Models accept letters, digits, underscores and hyphens; servers also use dots and slashes. The server is called by its own name. */
+function acceptedName(name: string, taken: ReadonlySet<string>): string {
+  const plain = name.replace(/[^a-zA-Z0-9_-]/g, "_");
+  if (plain.length <= LONGEST_NAME && !taken.has(plain)) return plain;
+  const mark = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  return `${plain.slice(0, LONGEST_NAME - mark.length - 1)}_${mark}`;
 }
 
 function effectOf(described: McpTool, effect: McpToolsOptions["effect"]): ToolEffect {
@@ -87,18 +114,4 @@ function effectOf(described: McpTool, effect: McpToolsOptions["effect"]): ToolEf
   if (effect !== "trust") return effect ?? "atMostOnce";
   if (described.annotations?.readOnlyHint === true) return "pure";
   return described.annotations?.idempotentHint === true ? "idempotent" : "atMostOnce";
-}
-
-interface McpResult {
-  readonly isError?: boolean;
-  readonly content?: readonly { readonly type: string; readonly text?: string }[];
-  readonly structuredContent?: unknown;
-}
-
-/** Text as it is; anything else named, so that the model knows what it did not get to see. */
-function textOf(result: unknown): string {
-  const { isError, content = [], structuredContent } = result as McpResult;
-  const text = content.map((part) => (part.type === "text" ? (part.text ?? "") : `[${part.type}]`)).join("\n");
-  if (isError === true) throw new Error(text || "the tool reported an error without words");
-  return text !== "" || structuredContent === undefined ? text : JSON.stringify(structuredContent);
 }

@@ -48,7 +48,7 @@ export async function prepare(context: RunContext, ledgerCall: LedgerCall): Prom
   const known =
     earlier &&
     session.state.messages.find((message) => message.role === "tool" && message.toolCallId === earlier.toolCallId);
-  if (known !== undefined) return { outcome: { status: "succeeded", content: known.content as string } };
+  if (known !== undefined) return { outcome: { status: "succeeded", content: known.content } };
   if (execution.status === "started") return afterCrash(context, tool, input, call, execution);
   if (answered === undefined && execution.status === "intended") {
     const needed = await decideApproval(tool, input);

@@ -11,7 +11,7 @@ import { prepare } from "./prepare-call.ts";
 import type { RunContext } from "./run-context.ts";
 import { childThreadId } from "./sub-agent.ts";
 import type { Tool } from "./tool.ts";
-import { failure, type Outcome } from "./tool-result.ts";
+import { failure, type Outcome, wordsOf } from "./tool-result.ts";
 import { retried, untilDue } from "./tool-retry.ts";
 
 /**
@@ -76,7 +76,7 @@ async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<Too
     ...begun,
     attempt: started.attempts ?? 1,
     retryAt: next.retryAt ?? 0,
-    error: outcome.content,
+    error: wordsOf(outcome),
   });
   return next;
 }
@@ -86,10 +86,12 @@ async function end(...closing: Parameters<typeof close>): Promise<undefined> {
 }
 
 /** The conversation shows what the model asked for, so the result says what was done instead. */
-const told = ({ status, content }: Outcome, call: ToolCall): Outcome => ({
-  status,
-  content: `The arguments were changed to ${encodeText(call.arguments, "arguments")}. ${content}`,
-});
+function told(outcome: Outcome, call: ToolCall): Outcome {
+  const { content } = outcome;
+  const changed = `The arguments were changed to ${encodeText(call.arguments, "arguments")}. `;
+  if (typeof content === "string") return { ...outcome, content: changed + content };
+  return { ...outcome, content: [{ type: "text", text: changed }, ...content] };
+}
 
 const NOBODY_TO_ASK =
   "This tool asks a person, and this run has no thread in which the question could wait. It was not answered.";

@@ -1,5 +1,13 @@
 import type { AgentState } from "../state/agent-state.ts";
-import { type ToolCall, type ToolMessage, toolMessage } from "../state/message.ts";
+import {
+  type ContentPart,
+  type FilePart,
+  type TextPart,
+  type ToolCall,
+  type ToolMessage,
+  textOf,
+  toolMessage,
+} from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import { subjectOfTurn } from "../state/subjects.ts";
 import type { Tool } from "./tool.ts";
@@ -10,13 +18,48 @@ import { writtenResult } from "./written-result.ts";
 export interface Outcome {
   readonly status: "succeeded" | "failed" | "unknown" | "denied";
   /** What the model is told. */
-  readonly content: string;
+  readonly content: string | readonly ContentPart[];
+  /** What the tool gave besides, as a value: kept with the message. */
+  readonly structured?: unknown;
 }
+
+/** What a tool returns that is more than text: pictures, sounds, documents. Made by `toolContent`; data cannot be one. */
+export class ToolContent {
+  readonly parts: readonly ContentPart[];
+  readonly structured: unknown;
+
+  constructor(parts: readonly ContentPart[], structured: unknown) {
+    this.parts = parts;
+    this.structured = structured;
+  }
+}
+
+/** A result of several parts, for a tool to return. `structured` is kept beside them, as the message's metadata. */
+export function toolContent(parts: readonly (TextPart | FilePart)[], structured?: unknown): ToolContent {
+  const isPart = (part: unknown): boolean =>
+    ["text", "file"].includes(String((part as { type?: unknown } | null)?.type));
+  if (!Array.isArray(parts) || !parts.every(isPart)) {
+    throw new TypeError('toolContent() takes a list of { type: "text", text } and { type: "file", mediaType, data }');
+  }
+  return new ToolContent(parts, structured);
+}
+
+/** Thrown by a tool that cannot tell whether it took effect: a connection that broke in the middle. */
+export class OutcomeUnknown extends Error {
+  override readonly name = "OutcomeUnknown";
+}
+
+/** The words of an outcome. */
+export const wordsOf = ({ content }: Outcome): string => textOf({ role: "assistant", content });
 
 export const failure = (content: string): Outcome => ({ status: "failed", content });
 
 /** A tool's return value as text for a model; a value that cannot be told is a failure of the tool. */
 export function success(result: unknown): Outcome {
+  if (result instanceof ToolContent) {
+    const { parts, structured } = result;
+    return { status: "succeeded", content: parts, ...(structured !== undefined && { structured }) };
+  }
   const written = writtenResult(result);
   if ("text" in written) return { status: "succeeded", content: written.text };
   return failure(`The tool ran, but what it returned cannot be written down: ${written.fault}`);
@@ -30,13 +73,21 @@ export function settle(
   outcome: Outcome,
   options: { readonly now: number; readonly maxResultChars: number },
 ): AgentState {
-  const { status, content } = outcome;
-  const large = content.length > options.maxResultChars;
-  const stored = large ? state.withArtifact(call.id, content) : state;
-  const text = large ? reference(call, content, options.maxResultChars) : content;
+  const { status, structured } = outcome;
+  const words = wordsOf(outcome);
+  const large = words.length > options.maxResultChars;
+  const stored = large ? state.withArtifact(call.id, words) : state;
+  const text = large ? reference(call, words, options.maxResultChars) : words;
+  const files = typeof outcome.content === "string" ? [] : outcome.content.filter(({ type }) => type === "file");
+  const whole = large ? [{ type: "text" as const, text }, ...files] : outcome.content;
+  const content = files.length === 0 ? text : whole;
   const isError = status !== "succeeded";
-  const metadata = subjectOfTurn(state.messages);
-  const message: ToolMessage = toolMessage(text, {
+  const about = subjectOfTurn(state.messages);
+  const metadata =
+    about === undefined && structured === undefined
+      ? undefined
+      : { ...about, ...(structured !== undefined && { structuredContent: structured }) };
+  const message: ToolMessage = toolMessage(content, {
     toolCallId: call.id,
     toolName: call.name,
     ...(metadata !== undefined && { metadata }),

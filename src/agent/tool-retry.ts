@@ -2,7 +2,7 @@ import { sleep } from "../internal/sleep.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import type { RunContext } from "./run-context.ts";
 import type { Tool, ToolEffect } from "./tool.ts";
-import type { Outcome } from "./tool-result.ts";
+import { type Outcome, wordsOf } from "./tool-result.ts";
 
 /** How often a call that failed is tried again. */
 export interface RetryOptions {
@@ -53,7 +53,7 @@ export function retried(
 ): ToolExecution | undefined {
   const attempt = started.attempts ?? 1;
   if (retry === undefined || outcome.status !== "failed" || attempt >= retry.attempts) return undefined;
-  const failure = { attempt, at: now, error: outcome.content.slice(0, 500) };
+  const failure = { attempt, at: now, error: wordsOf(outcome).slice(0, 500) };
   return {
     ...started,
     status: "intended",

@@ -199,8 +199,8 @@ describe("C4: tool() says what is wrong with its options", () => {
 
 describe("C4: a schema that a model cannot be told says what to write instead", () => {
   const schemas: Readonly<Record<string, readonly [schema: unknown, says: RegExp]>> = {
-    "an object of zod schemas": [
-      { city: z.string() },
+    "an object of zod schemas and something else": [
+      { city: z.string(), type: "object" },
       /is an object of schemas.*Write z\.object\(\{ … \}\) instead of \{ city: … \}/,
     ],
     "z.date()": [

@@ -30,7 +30,7 @@ describe.each(STORES)("%s: cut off at every await point, a run always comes to i
     const random = seededRandom(seed);
     const store = await openStore(name);
     await surviveEverywhere(store, situation, random, count);
-    await surviveEverywhere(store, { ...situation, acks: { kind: "late" } }, random, count);
+    await surviveEverywhere(store, { ...situation, acks: { kind: "late" }, page: true }, random, count);
     for (const kind of ["unacknowledged", "dropped", "straggling"] as const) {
       await surviveSilence(store, situation, kind, count);
     }

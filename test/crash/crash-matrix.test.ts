@@ -29,7 +29,8 @@ test.each([
     for (let turn = 0; turn < count; turn++) {
       const situation = SITUATIONS[random.below(SITUATIONS.length)]!;
       const acks = ACKS[random.below(ACKS.length)]!(1 + random.below(6));
-      const scenario: Scenario = { ...situation, acks, cuts: [1 + random.below(80), 1 + random.below(80)] };
+      const page = turn % 2 === 0;
+      const scenario: Scenario = { ...situation, acks, page, cuts: [1 + random.below(80), 1 + random.below(80)] };
       const { stoppedAt } = await named(scenario, () => survive(store, scenario));
       if (stoppedAt.length > 0) cutOff++;
     }

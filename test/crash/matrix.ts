@@ -6,6 +6,7 @@ import { type Acknowledgements, answering } from "./acknowledgements.ts";
 import { effectsInMemory } from "./effects.ts";
 import { Fuse } from "./fuse.ts";
 import { live, type Return } from "./life.ts";
+import { judgePage, watchPage } from "./page.ts";
 import { stoppingLog } from "./stopping-log.ts";
 import type { Store } from "./stores.ts";
 import type { Story } from "./story.ts";
@@ -19,6 +20,8 @@ export interface Scenario {
   readonly cuts: readonly number[];
   /** Of the storage that the first process has. @default at once */
   readonly acks?: Acknowledgements;
+  /** A page reconnects after the first cut. */
+  readonly page?: boolean;
 }
 
 export interface Outcome {
@@ -31,7 +34,10 @@ const AT_ONCE: Acknowledgements = { kind: "at once" };
 let threads = 0;
 
 /** Lives the story, cutting the power where the scenario says, and judges what is left. */
-export async function survive(store: Store, { story, back, cuts, acks = AT_ONCE }: Scenario): Promise<Outcome> {
+export async function survive(
+  store: Store,
+  { story, back, cuts, acks = AT_ONCE, page = false }: Scenario,
+): Promise<Outcome> {
   const threadId = `thread ${++threads}`;
   const effects = effectsInMemory();
   const faults: string[] = [];
@@ -41,6 +47,7 @@ export async function survive(store: Store, { story, back, cuts, acks = AT_ONCE 
   const found: (AgentState | undefined)[] = [];
   const stoppedAt: string[] = [];
   const dead = new Set<string>();
+  let watched: ReturnType<typeof watchPage> | undefined;
   for (const [index, cut] of [...cuts, Number.POSITIVE_INFINITY].entries()) {
     const fuse = new Fuse(cut);
     const driver = store.open();
@@ -68,9 +75,15 @@ export async function survive(store: Store, { story, back, cuts, acks = AT_ONCE 
     const left = await look(store, opened, threadId);
     judgeTold(story, told, left);
     found.push(left);
+    if (page && index === 0) {
+      const log = store.open();
+      opened.push(log);
+      watched = watchPage(log, threadId);
+    }
   }
   const final = await look(store, opened, threadId);
   judge({ story, back, effects: effects.all(), faults, found, final });
+  judgePage((await watched) ?? [], final);
   await judgeAcknowledged(store, opened, threadId, acked);
   for (const log of opened) if (store.directory !== "") await log.close();
   return { stoppedAt };
