@@ -1,4 +1,5 @@
 import { openCheckpointer } from "../backends/open.ts";
+import { openStore } from "../backends/open-store.ts";
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { StateError } from "../errors.ts";
 import { redact } from "../internal/redact.ts";
@@ -57,20 +58,31 @@ async function runParsed(parsed: ParsedLine, world: World, secrets: string[]): P
     secrets.push(...secretsIn(url));
     stores.push(url);
   }
+  const others = namedStores(parsed);
+  for (const named of others) secrets.push(...secretsIn(storeUrlOf(named, world.env)));
   const note = async (text: string): Promise<void> => world.stderr.write(`${redact(visible(text), secrets)}\n`);
-  if (parsed.stores.some((named) => secretsIn(named).length > 0)) {
+  if ([...parsed.stores, ...others].some((named) => secretsIn(named).length > 0)) {
     await note("holdfast: a password on the command line is seen by others on this machine; env:NAME keeps it out");
   }
-  const opened: Checkpointer[] = [];
-  const openAs = async (access: "read" | "write", which: number): Promise<Checkpointer> => {
-    const checkpointer = await openCheckpointer(stores[which] ?? "", { access, now: world.now });
+  const opened: { close(): Promise<void> }[] = [];
+  const openAs = async (url: string, access: "read" | "write"): Promise<Checkpointer> => {
+    const checkpointer = await openCheckpointer(url, { access, now: world.now });
     opened.push(checkpointer);
     return checkpointer;
   };
-  const open: CommandCall["open"] = async (access = "read", which = 0) => {
+  const openOther: CommandCall["openOther"] = async (url, access) => {
     // Opening for writing makes a store that is not there: a mistyped name must not.
-    if (access === "write") await (await openAs("read", which)).exists("-");
-    return openAs(access === "read" ? "read" : "write", which);
+    if (access === "write") await (await openAs(url, "read")).exists("-");
+    return openAs(url, access);
+  };
+  const open: CommandCall["open"] = async (access = "read", which = 0) => {
+    const url = stores[which] ?? "";
+    return access === "create" ? openAs(url, "write") : openOther(url, access);
+  };
+  const openItems: CommandCall["openItems"] = async (access = "read", url = stores[0] ?? "") => {
+    const store = await openStore(url, { access });
+    opened.push(store);
+    return store;
   };
   const printer = new Printer(world, {
     format: formatOf(parsed, world),
@@ -79,11 +91,17 @@ async function runParsed(parsed: ParsedLine, world: World, secrets: string[]): P
   });
   try {
     const { run } = await command.load();
-    return await run({ world, printer, given, rest, options, stores, open, note });
+    return await run({ world, printer, given, rest, options, stores, open, openOther, openItems, note });
   } finally {
-    for (const checkpointer of opened) await checkpointer.close();
+    for (const one of opened) await one.close();
   }
 }
+
+/** Those that options name. */
+const namedStores = ({ command, options }: ParsedLine): readonly string[] =>
+  Object.entries(command.options)
+    .filter(([, { isStore }]) => isStore === true)
+    .flatMap(([name]) => options.text(name) ?? options.list(name));
 
 function formatOf({ options }: ParsedLine, { stdout }: World): Format {
   if (options.flag("json")) return "json";

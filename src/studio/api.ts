@@ -4,6 +4,8 @@ export interface ShownStanding {
   readonly waiting?: number;
   readonly open?: number;
   readonly inDoubt?: number;
+  /** Calls that somebody else will complete. */
+  readonly pending?: number;
   readonly unfinished?: true;
   readonly stopped?: true;
 }
@@ -143,7 +145,7 @@ export type ValuePath = readonly (string | number)[];
 export interface ShownExecution {
   readonly toolCallId: string;
   readonly toolName: string;
-  readonly status: "intended" | "started" | "waiting" | "succeeded" | "failed" | "unknown" | "denied";
+  readonly status: "intended" | "started" | "waiting" | "pending" | "succeeded" | "failed" | "unknown" | "denied";
   readonly effect?: "pure" | "idempotent" | "atMostOnce";
   readonly attempts?: number;
   readonly startedAt?: number;
