@@ -96,8 +96,10 @@ Try next
   npx tsx ${program} ask ${folder} "What did I say about the deploy?"
   npx tsx ${program} history ${folder}
   npx tsx ${killed}
-  npm run studio -- sqlite:${storePath(folder)}
-  rm -r ${folder}`);
+  rm -r ${folder}
+
+See it in a browser
+  npm run studio -- sqlite:${storePath(folder)}`);
 }
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-demo-"));

@@ -4,6 +4,8 @@ export interface ShownStanding {
   readonly waiting?: number;
   readonly open?: number;
   readonly inDoubt?: number;
+  /** Calls that somebody else will complete. */
+  readonly pending?: number;
   readonly unfinished?: true;
   readonly stopped?: true;
 }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import type { Checkpointer, Store } from "../../src/index.ts";
 import { MOST_ANSWER_BYTES } from "../../src/studio/routes.ts";
 import { fillHostile, HOSTILE, HOSTILE_ID, HOSTILE_VIEWS } from "./hostile-store.ts";
@@ -12,6 +12,9 @@ import { fillItems, fillStory, START, StoryClock } from "./story-store.ts";
 import { describeWithChromium } from "./with-chromium.ts";
 
 const COUNT = 100_000;
+
+// A browser on a busy machine is slow; these only end what hangs.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
 
 describeWithChromium("Studio in a browser", (open) => {
   let browser: Browser;
@@ -55,7 +58,7 @@ describeWithChromium("Studio in a browser", (open) => {
   async function openTab(studio: OpenedStudio): Promise<Page> {
     const page = await context.newPage();
     // Sooner than the test ends, so that a failure says what it waited for.
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     page.on("request", (request) => {
       const url = new URL(request.url());
       if (url.origin !== studio.studio.origin && url.protocol !== "blob:") wrongs.push(`a request to ${request.url()}`);

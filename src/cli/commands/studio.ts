@@ -66,7 +66,8 @@ function peopleFor(
   checkpointer: Checkpointer,
   openItems: (() => Promise<Store>) | undefined,
 ): { readonly people: CorePersonalData; readonly canErase: boolean } {
-  const [ledger, key] = [options.text("ledger"), world.env["HOLDFAST_ERASURE_KEY"]];
+  const { HOLDFAST_ERASURE_KEY: key, HOLDFAST_ERASURE_LEDGER: remembered } = world.env;
+  const ledger = options.text("ledger") ?? remembered;
   if (ledger !== undefined && (key ?? "").length < SHORTEST_KEY) {
     throw new UsageError(`--ledger needs HOLDFAST_ERASURE_KEY, a secret of at least ${SHORTEST_KEY} characters`);
   }

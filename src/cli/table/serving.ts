@@ -22,6 +22,27 @@ export const SERVING: readonly CommandSpec[] = [
     load: () => import("../commands/serve.ts"),
   },
   {
+    name: "studio",
+    summary: "look at the store in a browser: threads, messages, calls, forks, differences",
+    store: "read",
+    arguments: [],
+    options: {
+      port: { value: "n", help: "8421 unless told, or the next that is free; 0 for any" },
+      write: { help: "fork, answer and settle from the page; without it nothing can be changed" },
+      "allow-delete": { help: "with --write: delete threads and erase people" },
+      "no-open": { help: "print the address and open no browser" },
+      "cache-mb": { value: "n", help: "how much of the store is kept in memory; 256 unless told" },
+      ledger: {
+        value: "url",
+        help: "the store that remembers what was erased; or HOLDFAST_ERASURE_LEDGER. With the key in HOLDFAST_ERASURE_KEY",
+      },
+    },
+    notes:
+      "The page and its API are served on this machine alone, to whoever has the token in the address it prints. It needs no network. Ctrl-C ends it.",
+    examples: ["studio sqlite:./agents.db", "studio env:DATABASE_URL --write --no-open"],
+    load: () => import("../commands/studio.ts"),
+  },
+  {
     name: "token",
     summary: "make a token for serve",
     store: "none",

@@ -69,7 +69,13 @@ function placesWhere<T>(list: readonly T[], test: (item: T) => boolean): PlacesA
 
 /** In doubt, then waiting, then open, then the rest; of each the newest first. */
 const urgency = ({ status }: ToolExecution): number =>
-  status === "unknown" || status === "started" ? 0 : status === "waiting" ? 1 : status === "intended" ? 2 : 3;
+  status === "unknown" || status === "started"
+    ? 0
+    : status === "waiting" || status === "pending"
+      ? 1
+      : status === "intended"
+        ? 2
+        : 3;
 
 export async function ledgerAnswer(studio: StudioContext, request: StudioRequest): Promise<LedgerAnswer> {
   const { state, calls, entry } = await seen(studio, request);

@@ -36,7 +36,7 @@ export const Badge = ({
 
 /** What a thread waits for. From a store alone nobody can tell crashed from running, so no verdict is made of it. */
 export const StandingBadges = ({ standing }: { readonly standing: ShownStanding | undefined }) => {
-  const { waiting, inDoubt, stopped, unfinished } = standing ?? {};
+  const { waiting, inDoubt, pending, stopped, unfinished } = standing ?? {};
   return (
     <>
       {inDoubt !== undefined && (
@@ -49,13 +49,19 @@ export const StandingBadges = ({ standing }: { readonly standing: ShownStanding 
           {waiting === 1 ? "waiting for an answer" : `waiting for ${plural(waiting, "answer")}`}
         </Badge>
       )}
+      {pending !== undefined && (
+        <Badge tone="note" title="Somebody else works on it and will bring the result">
+          {pending === 1 ? "call under way elsewhere" : `${plural(pending, "call")} under way elsewhere`}
+        </Badge>
+      )}
       {stopped === true ? (
         <Badge tone="note" title="It was ended on purpose: by a limit or by its caller">
           stopped
         </Badge>
       ) : (
         unfinished === true &&
-        waiting === undefined && (
+        waiting === undefined &&
+        pending === undefined && (
           <Badge tone="note" title="The last turn did not come to its end, or is under way">
             unfinished turn
           </Badge>

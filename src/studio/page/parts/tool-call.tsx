@@ -17,6 +17,7 @@ const STATUS: Readonly<
     "It was begun and no outcome is recorded. It may be running, or its process died.",
   ],
   waiting: ["waits for a person", "ask", "question", "It goes on when somebody has answered."],
+  pending: ["under way elsewhere", "note", undefined, "Somebody else works on it and will bring its result."],
   succeeded: ["succeeded", "good", "check", "It took effect, and its result is in the thread."],
   failed: ["failed", "alarm", "cross", "It failed, and the model was told so."],
   unknown: ["in doubt", "alarm", "warning", "It was begun, and nobody knows whether it took effect."],
