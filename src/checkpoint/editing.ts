@@ -269,7 +269,8 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPla
   };
 }
 
-const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
+/** How often the thread was edited. */
+export const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
 
 /**
  * Whether the records of a plan are unchanged. If nobody edited the thread since,

@@ -1,5 +1,6 @@
 import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import { erasuresAt, type WrittenFork } from "../checkpoint/erasure-mark.ts";
 import { openHeader } from "../checkpoint/record.ts";
 import { targetExists } from "../checkpoint/target-exists.ts";
 import type { AppendOutcome, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
@@ -33,10 +34,11 @@ export interface GraphFork {
  * that it is listed nowhere and has no newest state; what an attempt that broke
  * off left behind is taken away by the next one.
  */
-export async function forkGraph(context: CheckpointContext, fork: GraphFork): Promise<string | undefined> {
+export async function forkGraph(context: CheckpointContext, fork: GraphFork): Promise<WrittenFork | undefined> {
   const { source, target, at, ttlMs } = fork;
   const records = await everyRecord(context, "fork", source);
-  const all = records === undefined ? [] : keptOf(records, records.generation);
+  if (records === undefined) return undefined;
+  const all = keptOf(records, records.generation);
   const name = at ?? checkpointName("", newestIds(all).get("") ?? "");
   const start = all.find((kept) => checkpointName(kept.ns, kept.id) === name && kept.epoch.find(kept) !== undefined);
   if (start === undefined) return undefined;
@@ -55,7 +57,8 @@ export async function forkGraph(context: CheckpointContext, fork: GraphFork): Pr
   });
   const append = new TargetWriter(context, target, epoch.generation, ttlMs);
   for (const batch of batchesOf(sealed, context.log.capabilities.maxRecordBytes)) await append.append(batch);
-  return start.id;
+  const from = { generation: records.generation, erasures: erasuresAt(records.tail) };
+  return { checkpointId: start.id, generation: epoch.generation, from };
 }
 
 /** The checkpoint's ancestors, and of every subgraph what belongs to them; to the checkpoint itself where it is the last. */

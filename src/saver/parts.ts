@@ -1,5 +1,7 @@
 import { defineOwn, isPlainObject } from "../state/immutable.ts";
 import type { Place } from "../state/path.ts";
+import { isAttributed } from "../state/subjects.ts";
+import { hasMessageShape } from "./graph-placeholders.ts";
 import type { Packed } from "./packed.ts";
 import { ownMembers, type PackOptions, packValue } from "./packing.ts";
 
@@ -34,8 +36,12 @@ export function packParts(data: Readonly<Record<string, unknown>>, name: string,
   return parts;
 }
 
+/** What says as a whole whom it is about stays whole, so that a record never has the one without the other. */
 const isOpen = (member: unknown): member is object =>
-  isPlainObject(member) && Object.getPrototypeOf(member) === Object.prototype;
+  isPlainObject(member) &&
+  Object.getPrototypeOf(member) === Object.prototype &&
+  !isAttributed(member) &&
+  !hasMessageShape(member);
 
 /** The data again, out of values by path. */
 export function joinParts(parts: Iterable<readonly [key: string, value: unknown]>): Record<string, unknown> {

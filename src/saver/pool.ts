@@ -183,7 +183,7 @@ export interface PoolAdditions {
  */
 const LIST_MARK = "\u0001";
 
-const listText = (node: number): string => `${LIST_MARK}${node}${LIST_MARK}`;
+export const listText = (node: number): string => `${LIST_MARK}${node}${LIST_MARK}`;
 
 export const hasLists = (text: string): boolean => text.includes(LIST_MARK);
 

@@ -122,7 +122,9 @@ async function rewrite(
   const { maxRecordBytes } = context.log.capabilities;
   const { tail, thread, greatest } = endOf(records);
   const epoch = new Epoch(records.generation);
-  Object.assign(epoch, { base: tail + 1, tail, head: 0, thread, greatest });
+  // Whoever planned an edit of the old records sees that they are no longer there.
+  const edited = { ...thread, edits: (thread.edits ?? 0) + 1 };
+  Object.assign(epoch, { base: tail + 1, tail, head: 0, thread: edited, greatest });
   const newest = newestIds(staying);
   let batch: LogRecord[] = [];
   let bytes = 0;

@@ -1,5 +1,5 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
-import type { LogRecord } from "../checkpoint/thread-log.ts";
+import type { LogRecord, ThreadTail } from "../checkpoint/thread-log.ts";
 import { Epoch } from "./epoch.ts";
 import { type CheckpointPlace, checkpointName } from "./names.ts";
 
@@ -8,7 +8,8 @@ export interface Kept extends CheckpointPlace {
   readonly epoch: Epoch;
 }
 
-export type Records = readonly LogRecord[] & { readonly generation: string };
+/** Records, and the thread's tail when the first of them were read: those after it may be missing. */
+export type Records = readonly LogRecord[] & { readonly generation: string; readonly tail: ThreadTail };
 
 const PAGE = 500;
 
@@ -19,19 +20,20 @@ export async function everyRecord(
   threadId: string,
 ): Promise<Records | undefined> {
   const pages: (readonly LogRecord[])[] = [];
-  let generation: string | undefined;
+  let tail: ThreadTail | undefined;
   for (let before: number | undefined; ; ) {
     const query = { limit: PAGE, ...(before !== undefined && { before }) };
     const chain = await context.call({ operation, threadId }, (log) => log.readRecords(threadId, query));
     const first = chain?.records[0];
     if (chain === undefined || first === undefined) break;
     // A thread that was made anew meanwhile is another one: what was read of the old one is nothing.
-    if (generation !== undefined && generation !== chain.generation) return everyRecord(context, operation, threadId);
-    generation = chain.generation;
+    const { generation } = chain;
+    if (tail !== undefined && tail.generation !== generation) return everyRecord(context, operation, threadId);
+    tail ??= { generation, entry: chain.tail };
     pages.unshift(chain.records);
     before = first.seq;
   }
-  return generation === undefined ? undefined : Object.assign(pages.flat(), { generation });
+  return tail && Object.assign(pages.flat(), { generation: tail.generation, tail });
 }
 
 /** Every checkpoint, and every place that only has writes, as the newest epoch that knows it has it; in the order of the records. */
