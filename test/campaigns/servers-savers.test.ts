@@ -6,9 +6,11 @@ import { proveSaver } from "../saver/saver-suite.ts";
 
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 900_000 });
 
+const OPERATIONS = Number(process.env["HOLDFAST_RANDOM_OPERATIONS"] ?? 3000);
+
 /** LangGraph's own suite whole, and the saver's, where `npm test` only takes a sample. */
 await onFarPlaces((name, makePlace) => {
-  proveSaver(name, makePlace, 3000);
+  proveSaver(name, makePlace, OPERATIONS);
   validate(name, makePlace);
 });
 validate("file", () => localPlace("file"));
