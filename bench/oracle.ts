@@ -1,4 +1,9 @@
-import { oracleCheckpointer } from "../src/backends/oracle/index.ts";
+import {
+  OracleCheckpointSaver,
+  OracleStore,
+  oracleCheckpointer,
+  oracleConnection,
+} from "../src/backends/oracle/index.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { AgentState } from "../src/state/agent-state.ts";
 import { userMessage } from "../src/state/message.ts";
@@ -9,8 +14,10 @@ import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 
 const SHOWN = [10, 400, 4_000];
+const SHOWN_OF_OTHERS = [10, 400];
 const LARGE_BYTES = 100_000;
 
+/** Of a checkpointer a save and a load, of a saver a put and a get, of a store a put and a get. */
 interface RoundTrips {
   readonly at: string;
   readonly save: number;
@@ -22,9 +29,12 @@ export async function benchOracle(): Promise<{ verdicts: readonly Verdict[]; rou
   const server = await startPostgres();
   try {
     const { dsn, user, password, dispose } = await oraclePlace(server.url);
-    const checkpointer = oracleCheckpointer({ dsn, user, password, maxConnections: 1 });
+    const connection = oracleConnection({ dsn, user, password, maxConnections: 1 });
+    const checkpointer = oracleCheckpointer({ connection });
     await checkpointer.connect();
-    const roundTrips = [...(await along(checkpointer)), await ofLarge(checkpointer)];
+    const ofSaver = await alongSaver(new OracleCheckpointSaver({ connection }));
+    const ofStore = await alongStore(new OracleStore({ connection }));
+    const roundTrips = [...(await along(checkpointer)), ...ofSaver, ...ofStore, await ofLarge(checkpointer)];
     await checkpointer.close();
     await dispose();
     const rows = roundTrips.map(({ at, save, load }) => [at, String(save), String(load)]);
@@ -47,6 +57,32 @@ async function along(checkpointer: Checkpointer): Promise<readonly RoundTrips[]>
   return found;
 }
 
+async function alongSaver(saver: OracleCheckpointSaver): Promise<readonly RoundTrips[]> {
+  const found: RoundTrips[] = [];
+  await saver.connect();
+  for (let puts = 1; puts <= Math.max(...SHOWN_OF_OTHERS); puts++) {
+    const checkpointId = String(puts).padStart(6, "0");
+    const put = { threadId: "graph", checkpointId, checkpointData: { puts }, metadata: { step: puts } };
+    const save = await messagesOf(() => saver.put(put));
+    if (!SHOWN_OF_OTHERS.includes(puts)) continue;
+    found.push({ at: `saver, put ${puts}`, save, load: await messagesOf(() => saver.get({ threadId: "graph" })) });
+  }
+  await saver.close();
+  return found;
+}
+
+async function alongStore(store: OracleStore): Promise<readonly RoundTrips[]> {
+  const found: RoundTrips[] = [];
+  await store.connect();
+  for (let puts = 1; puts <= Math.max(...SHOWN_OF_OTHERS); puts++) {
+    const save = await messagesOf(() => store.put(["users"], `user ${puts % 100}`, { puts, note: "likes cats" }));
+    if (!SHOWN_OF_OTHERS.includes(puts)) continue;
+    found.push({ at: `store, put ${puts}`, save, load: await messagesOf(() => store.get(["users"], "user 7")) });
+  }
+  await store.close();
+  return found;
+}
+
 async function ofLarge(checkpointer: Checkpointer): Promise<RoundTrips> {
   const state = AgentState.create().withMessage(userMessage("x".repeat(LARGE_BYTES)));
   const save = await messagesOf(() => checkpointer.save(state, "large"));
@@ -64,7 +100,7 @@ async function messagesOf(call: () => Promise<unknown>): Promise<number> {
 }
 
 function verdictsOf(found: readonly RoundTrips[]): readonly Verdict[] {
-  const [small, large] = [found.slice(0, SHOWN.length), found.slice(SHOWN.length)];
+  const [small, large] = [found.slice(0, -1), found.slice(-1)];
   const worst = (of: readonly RoundTrips[], what: "save" | "load"): number => Math.max(...of.map((each) => each[what]));
   const verdict = (target: string, limit: number, measured: number): Verdict => ({
     target,
@@ -74,8 +110,8 @@ function verdictsOf(found: readonly RoundTrips[]): readonly Verdict[] {
     met: measured <= limit,
   });
   return [
-    verdict(`a small save is 1 round trip, up to save ${SHOWN.at(-1)}`, 1, worst(small, "save")),
-    verdict(`a small load is 1 round trip, up to save ${SHOWN.at(-1)}`, 1, worst(small, "load")),
+    verdict(`a small save, put or item is 1 round trip, up to save ${SHOWN.at(-1)}`, 1, worst(small, "save")),
+    verdict(`a small load or get is 1 round trip, up to save ${SHOWN.at(-1)}`, 1, worst(small, "load")),
     verdict("a large save is at most 4 round trips", 4, worst(large, "save")),
     verdict("a large load is at most 2 round trips on a warm session", 2, worst(large, "load")),
   ];

@@ -9,6 +9,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
 import { type Plan, STEPS } from "./checkpointers.ts";
+import { benchCommandLine } from "./command-line.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
@@ -18,9 +19,11 @@ import { benchObjectStore } from "./object-store.ts";
 import { benchOracle } from "./oracle.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
+import { benchSealing } from "./sealing.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores, type StoreMeasurement } from "./stores.ts";
+import { benchStudio } from "./studio.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
@@ -33,6 +36,7 @@ interface PartResult {
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
+  sealing: ({ rounds }) => benchSealing({ rounds: Math.min(rounds, 3) }),
   graphs: () => benchGraphs(),
   files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
@@ -51,6 +55,8 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
       before: measuredBefore<StoreMeasurement>("stores"),
       keep: (result) => keep("stores", result),
     }),
+  "command-line": () => benchCommandLine(Number(values.threads)),
+  studio: () => benchStudio(),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
 
@@ -60,6 +66,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     sizes: { type: "string", default: "1000,20000,100000" },
     stores: { type: "string", default: "" },
+    threads: { type: "string", default: "100000" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },
 });

@@ -2,9 +2,11 @@
  * Looks at the package as its users get it: packs it, checks the tarball,
  * installs it into an empty folder, counts what arrived, and imports every entry.
  */
-import { readFile, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join, posix } from "node:path";
+import { gzipSync } from "node:zlib";
 import { type PackedTarball, projectWith, ROOT, run, withTarball } from "./package/packed.ts";
+import { buildStudio } from "./studio/build-page.ts";
 
 /** Itself, and the validator for tools that are described by plain JSON Schema; it has no dependencies. */
 const EXPECTED = ["holdfast", "@cfworker/json-schema"];
@@ -68,6 +70,50 @@ async function assertCommandLine(packed: PackedTarball, user: string): Promise<v
   console.log("npx holdfast works from the tarball: --help in an empty project, threads on a SQLite file");
 }
 
+/** What whoever opens Studio is sent, and what of it the package holds at all. */
+const MOST_STUDIO_BYTES = 150 * 1024;
+
+/** Studio's page comes with the package, small, with the licences of what is in it, and works where nothing else is installed. */
+async function assertStudio(packed: PackedTarball, user: string): Promise<void> {
+  const installed = join(user, "node_modules/holdfast");
+  const files = packed.paths.filter((path) => path.startsWith("dist/studio/") && !path.endsWith(".d.ts"));
+  for (const wanted of ["dist/studio/page/index.html", "dist/studio/page/LICENSES.txt"]) {
+    if (!files.includes(wanted)) throw new Error(`the package has no ${wanted}`);
+  }
+  let bytes = 0;
+  for (const path of files) bytes += gzipSync(await readFile(join(installed, path)), { level: 9 }).length;
+  if (bytes > MOST_STUDIO_BYTES) throw new Error(`Studio has ${bytes} bytes packed; at most ${MOST_STUDIO_BYTES}`);
+  const again = await buildStudio(join(user, "built-again"));
+  for (const name of await readdir(again.folder)) {
+    const [one, two] = [
+      await readFile(join(installed, "dist/studio/page", name)),
+      await readFile(join(again.folder, name)),
+    ];
+    if (!one.equals(two)) throw new Error(`building Studio twice gives another ${name}`);
+  }
+  await writeFile(join(user, "studio.mjs"), OPEN_STUDIO);
+  const opened = run("node", ["studio.mjs"], user);
+  if (!opened.includes("200 200 401")) throw new Error(`Studio from the tarball answered ${opened}`);
+  console.log(`Studio works from the tarball: ${bytes} bytes packed, the same bytes when it is built again`);
+}
+
+/** Starts Studio from the package as a user would, asks for the page, for the store, and for the store without the token. */
+const OPEN_STUDIO = `
+import { spawn } from "node:child_process";
+const cli = new URL("node_modules/holdfast/dist/cli/main.js", import.meta.url).pathname;
+const child = spawn(process.execPath, [cli, "studio", "memory:", "--port", "0", "--no-open", "-o", "json"]);
+const { url } = JSON.parse(await new Promise((resolve) => {
+  let text = "";
+  child.stdout.on("data", (part) => { text += part; if (text.includes("}")) resolve(text); });
+}));
+const [origin, token] = url.split("/#k=");
+const status = async (path, headers = {}) => (await fetch(origin + path, { headers })).status;
+console.log(await status("/"), await status("/api/store", { authorization: "Bearer " + token }), await status("/api/store"));
+const ended = new Promise((resolve) => child.once("exit", resolve));
+child.kill("SIGINT");
+if ((await ended) !== 0) throw new Error("Ctrl-C did not end it with 0");
+`;
+
 await withTarball(async (packed) => {
   const strays = packed.paths.filter((path) => /\.test\.|(^|\/)(test|bench)\//.test(path));
   if (strays.length > 0) throw new Error(`the tarball holds files it should not: ${strays.join(", ")}`);
@@ -82,6 +128,7 @@ await withTarball(async (packed) => {
   if (unexpected.length > 0) throw new Error(`installing holdfast brought ${unexpected.join(", ")}`);
 
   await assertCommandLine(packed, user);
+  await assertStudio(packed, user);
 
   const { exports } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as { exports: object };
   const entries = Object.keys(exports).filter((entry) => !entry.endsWith(".json"));

@@ -19,6 +19,7 @@ export type { AgentThread, StateChange } from "./agent/agent-thread.ts";
 export type { CompleteOptions } from "./agent/completing.ts";
 export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
+export type { FollowOptions } from "./agent/following.ts";
 export type { Guards, Verdict } from "./agent/guards.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
@@ -54,6 +55,9 @@ export {
   type VerifiedOutcome,
 } from "./agent/tool.ts";
 export type { RetryOptions } from "./agent/tool-retry.ts";
+export { fromUIMessage, toUIMessages, type UIMessage, type UIPart } from "./agent/ui-messages.ts";
+export type { UIResponseOptions } from "./agent/ui-response.ts";
+export type { UIMessageChunk, UIStreamOptions } from "./agent/ui-stream.ts";
 export * from "./backends/factories.ts";
 export { openCheckpointer, openSaver } from "./backends/open.ts";
 export { openStore } from "./backends/open-store.ts";
@@ -63,6 +67,7 @@ export {
   type CheckpointRef,
   type CheckpointSummary,
   type CopyOptions,
+  type DeleteOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -73,6 +78,7 @@ export {
   type ThreadSummary,
   uncheckedHead,
   type VacuumOptions,
+  type VacuumPlanEntry,
   type VacuumReport,
 } from "./checkpoint/base-checkpointer.ts";
 export {
@@ -88,6 +94,7 @@ export type { BreakLeaseOptions, Lease, LeaseInfo, LeaseOptions } from "./checkp
 export { refOf as checkpointRef } from "./checkpoint/options.ts";
 export type { ForkPoint } from "./checkpoint/record.ts";
 export type { CallSettlement } from "./checkpoint/settling-calls.ts";
+export type { StatePlace } from "./checkpoint/state-places.ts";
 export { StorageBackendAdapter, type StorageBackendAdapterOptions } from "./checkpoint/storage-adapter/adapter.ts";
 export type { DictData, DictStorage } from "./checkpoint/storage-adapter/dict-storage.ts";
 export type { ThreadLog } from "./checkpoint/thread-log.ts";
@@ -160,6 +167,7 @@ export {
   type WrappedKey,
 } from "./sealing/key-provider.ts";
 export { type KeyedPerson, Keyring, type KeyringOptions } from "./sealing/keyring.ts";
+export { type OciVaultClient, type OciVaultOptions, ociVaultKeys } from "./sealing/oci-vault.ts";
 export type { RotationOptions, RotationReport } from "./sealing/rotation.ts";
 export { Sealing, type SealingOptions } from "./sealing/sealing.ts";
 export type { CheckpointOptions, FinishedRun, SessionCheckpoint, SessionTask } from "./session/agent-session.ts";

@@ -7,10 +7,10 @@ import { readSource } from "./source-text.ts";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-async function filesUnder(folder: string): Promise<SourceFile[]> {
+async function filesUnder(folder: string, names = /\.ts$/): Promise<SourceFile[]> {
   const entries = await readdir(join(ROOT, folder), { recursive: true, withFileTypes: true });
   const paths = entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .filter((entry) => entry.isFile() && names.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name));
   return Promise.all(
     paths.map(async (path) => ({
@@ -24,6 +24,21 @@ test("the house is in order", async () => {
   const files = await filesUnder("src");
   expect(files.length).toBeGreaterThan(30);
   expect(violationsIn(files)).toEqual([]);
+});
+
+test("Studio's page makes no markup of text, runs no text, and shares with the server nothing but types and routes", async () => {
+  const files = await filesUnder("src/studio/page", /\.tsx?$/);
+  expect(files.length).toBeGreaterThan(20);
+  const sinks =
+    /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|style="/;
+  for (const { path, text } of files) {
+    expect([path, sinks.exec(text)?.[0]]).toEqual([path, undefined]);
+    expect([path, text.split("\n").length <= 300]).toEqual([path, true]);
+    for (const [, target = ""] of text.matchAll(/^import (?!type)[^;]*? from "(\.\.\/(?:\.\.\/)?[\w-]+\.ts)"/gm)) {
+      const isOfPage = files.some((file) => file.path === new URL(target, `file:///${path}`).pathname.slice(1));
+      expect([path, target, isOfPage || target.endsWith("routes.ts")]).toEqual([path, target, true]);
+    }
+  }
 });
 
 test("every source is read to its end: its braces balance once comments and strings are blanked out", async () => {

@@ -46,6 +46,14 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /(vacuum: 0 were older than 30 days, 6 others were not the newest[\s\S]*){4}/,
     "TypeError: Agent({ checkpointer }) takes a checkpointer, not a dict-shaped storage",
   ],
+  "examples/18-page.ts": [
+    'the page sees {"percent":25} and loses its connection',
+    "the page reconnects elsewhere: 200",
+    "message turn-1",
+    "the tool found: p99 was 2.1 s at 14:02",
+    "the agent says: Checkout was slow at 14:02.",
+    "nothing is under way any longer: 204",
+  ],
   "examples/16-memory.ts": [
     'The user lives in Bern. ("I moved to Bern.", before: Zurich)',
     "Which city is my home? → The user lives in Bern.",

@@ -96,6 +96,7 @@ Try next
   npx tsx ${program} ask ${folder} "What did I say about the deploy?"
   npx tsx ${program} history ${folder}
   npx tsx ${killed}
+  npm run studio -- sqlite:${storePath(folder)}
   rm -r ${folder}`);
 }
 

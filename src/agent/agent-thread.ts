@@ -5,8 +5,12 @@ import { described } from "../internal/known-options.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
 import { parentOf } from "../state/parent-thread.ts";
+import { type FollowOptions, followTurn, isUnderWay } from "./following.ts";
 import type { Run } from "./run.ts";
 import type { Needed, ResumeOptions, RunOptions } from "./run-options.ts";
+import { toUIMessages, type UIMessage } from "./ui-messages.ts";
+import { nothingUnderWay, sseResponse, streamOf, type UIResponseOptions } from "./ui-response.ts";
+import type { UIMessageChunk } from "./ui-stream.ts";
 
 /** The children first: whoever repeats what was cut off still finds them. */
 async function deleteFamily(checkpointer: BaseCheckpointer, threadId: string): Promise<boolean> {
@@ -102,6 +106,29 @@ export class AgentThread<Output = unknown, Context = unknown> {
   /** Answers a question that waits here. */
   resume(options: Needed<Omit<ResumeOptions<Context>, "threadId">, Context>): Run<Output> {
     return this.#owner.resume({ ...options, threadId: this.id } as Needed<ResumeOptions<Context>, Context>);
+  }
+
+  /** The thread as a page of the AI SDK begins with it. */
+  async uiMessages(): Promise<readonly UIMessage[]> {
+    const state = await this.state();
+    return state === undefined ? [] : toUIMessages(state);
+  }
+
+  /** The last turn, from any process: what is there, at once, and what comes, as it becomes durable. */
+  toUIMessageStream(options: FollowOptions = {}): ReadableStream<UIMessageChunk> {
+    const { id } = this;
+    const opened = this.#checkpointer();
+    return streamOf(
+      (async function* () {
+        yield* followTurn(await opened, id, options);
+      })(),
+    );
+  }
+
+  /** For a page that reconnects: the turn that is under way, or 204 where there is none. */
+  async toResponse(options: FollowOptions & UIResponseOptions = {}): Promise<Response> {
+    if (!isUnderWay(await this.state())) return nothingUnderWay();
+    return sseResponse(this.toUIMessageStream(options), options);
   }
 
   /** The whole thread, and those of the sub-agents that worked for it. Says whether there was one. */

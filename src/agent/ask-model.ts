@@ -97,6 +97,10 @@ async function collect(context: RunContext, { model, request, withheld }: ModelQ
     for await (const part of heeding(model.stream(request), context.modelSignal)) {
       collector.add(part);
       if (part.type === "text-delta") show({ type: "model-delta", kind: "text", text: part.text });
+      if (part.type === "tool-input-delta") {
+        const toolCallId = unusedId(context.session.state, part.id);
+        show({ type: "tool-input-delta", toolCallId, toolName: part.name, text: part.text });
+      }
       if (part.type === "reasoning-delta") show({ type: "model-delta", kind: "reasoning", text: part.text });
     }
   } catch (error) {
@@ -169,14 +173,18 @@ function readCall({ argumentsText, ...call }: RequestedToolCall, withheld: Reado
 function withUnusedIds(state: AgentState, message: AssistantMessage): AssistantMessage {
   if (message.toolCalls === undefined) return message;
   const used = new Set<string>();
-  const isUsed = (id: string): boolean => used.has(id) || isKnownCall(state, id);
   const toolCalls = message.toolCalls.map((call) => {
-    let id = call.id;
-    for (let count = 2; isUsed(id); count++) id = `${call.id}_${count}`;
+    const id = unusedId(state, call.id, used);
     used.add(id);
     return id === call.id ? call : { ...call, id };
   });
   return { ...message, toolCalls };
+}
+
+function unusedId(state: AgentState, given: string, used: ReadonlySet<string> = new Set()): string {
+  let id = given;
+  for (let count = 2; used.has(id) || isKnownCall(state, id); count++) id = `${given}_${count}`;
+  return id;
 }
 
 function isKnownCall({ toolExecutions }: AgentState, id: string): boolean {

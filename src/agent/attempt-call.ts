@@ -111,6 +111,7 @@ export function toolContext(
     metadata: context.metadata,
     session: context.task,
     context: context.runtime,
+    progress: (progress) => context.emit({ type: "tool-progress", toolCallId: call.id, toolName: call.name, progress }),
     later: (options = {}) => Later.after(options, context.parts.now()),
     // Until it is answered this never settles: a tool that catches everything must not go on as if it had been.
     interrupt: (request) => {

@@ -81,7 +81,8 @@ export type RunEvent =
     }
   /** Another run has the thread; this one begins when that one has ended, or is dead. `until`: when it counts as dead unless it goes on. */
   | { readonly type: "waiting"; readonly holder: string; readonly until: Date | undefined }
-  | { readonly type: "iteration-start"; readonly iteration: number }
+  /** `turn` counts what users said in the thread: the same for every run of one turn. */
+  | { readonly type: "iteration-start"; readonly iteration: number; readonly turn: number }
   | { readonly type: "model-delta"; readonly kind: "text" | "reasoning"; readonly text: string }
   /** `finishReason` is the model's own, of a message of the model's. */
   | { readonly type: "message"; readonly message: Message; readonly finishReason?: FinishReason }
@@ -97,6 +98,20 @@ export type RunEvent =
       readonly toolCallId: string;
       readonly toolName: string;
       readonly status: ToolExecution["status"];
+    }
+  /** A piece of the arguments of a call that the model is still writing. */
+  | {
+      readonly type: "tool-input-delta";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly text: string;
+    }
+  /** What a tool says of its progress. Not stored. */
+  | {
+      readonly type: "tool-progress";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly progress: unknown;
     }
   /** The attempt failed, and another one follows. */
   | {

@@ -12,6 +12,7 @@ import { argumentsHash, type LedgerCall, openCalls } from "./ledger.ts";
 import { judgeAnswer } from "./output.ts";
 import { runCall } from "./run-call.ts";
 import type { RunContext } from "./run-context.ts";
+import { turnOf } from "./turn-number.ts";
 
 export interface Ending {
   readonly stopReason: StopReason;
@@ -38,7 +39,7 @@ export async function drive(context: RunContext): Promise<Ending> {
     if (reached !== undefined) return { stopReason: reached };
     await takeWordsAlong(context);
     const iteration = limits.countIteration();
-    emit({ type: "iteration-start", iteration });
+    emit({ type: "iteration-start", iteration, turn: turnOf(session.state) });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
     const message = await askModel(context);
     session.throwIfFailed();

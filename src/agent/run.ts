@@ -1,4 +1,6 @@
 import type { RunEvent, RunResult } from "./events.ts";
+import { sseResponse, streamOf, type UIResponseOptions } from "./ui-response.ts";
+import { type UIMessageChunk, type UIStreamOptions, uiChunks } from "./ui-stream.ts";
 
 /**
  * One run: an async iterable of its events and a promise of its result, at once.
@@ -55,6 +57,16 @@ export class Run<Output = unknown> implements AsyncIterable<RunEvent>, Promise<R
       await changed;
     }
     await this.#result;
+  }
+
+  /** What happens, in the AI SDK's UI message protocol. The run goes on when nobody reads any longer. */
+  toUIMessageStream(options: UIStreamOptions = {}): ReadableStream<UIMessageChunk> {
+    return streamOf(uiChunks(this, options));
+  }
+
+  /** The same as an answer to an HTTP request, as `useChat` reads it. */
+  toResponse(options: UIResponseOptions = {}): Response {
+    return sseResponse(this.toUIMessageStream(options), options);
   }
 
   #nextChange(): Promise<void> {

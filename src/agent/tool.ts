@@ -30,6 +30,8 @@ export interface ToolContext<Context = unknown> {
   readonly session: Pick<SessionPort, "getWorking" | "setWorking"> | undefined;
   /** What the run was given as `context`: connections, clients, the user who is signed in. Never stored. */
   readonly context: Context;
+  /** Shown as a `tool-progress` event, and on a page as a preliminary result. Never stored. */
+  progress(progress: unknown): void;
   /**
    * For a tool that only begins something: `return later({ deadlineMs })`. The run
    * ends as "pending", and `agent.complete({ threadId, toolCallId, result })`

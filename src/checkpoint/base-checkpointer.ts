@@ -1,3 +1,5 @@
+/** Long because it is everything that a checkpointer of any kind has, with the options and answers of each method. */
+
 import { optionsOf } from "../driver/options.ts";
 import type { Page } from "../driver/page.ts";
 import type { ThreadWarning } from "../driver/warnings.ts";
@@ -12,6 +14,7 @@ import type { Lease, LeaseOptions } from "./lease.ts";
 import { loadState } from "./loaded-state.ts";
 import { INBOX, refOf } from "./options.ts";
 import { type CallSettlement, settleCall } from "./settling-calls.ts";
+import { comparedPlaces, type StatePlace } from "./state-places.ts";
 import type { WatchOptions } from "./watching.ts";
 
 /** Means "whatever is there now": gives up the protection against a second writer for one save. */
@@ -42,6 +45,21 @@ export interface SaveOptions {
 export interface CheckpointRef {
   /** @default the newest */
   readonly checkpointId?: string;
+}
+
+export interface DeleteOptions extends CheckpointRef {
+  /** Deletes the whole thread only while this is its newest checkpoint; otherwise `CONFLICT`. Needs `conditionalSave`. */
+  readonly expectedHead?: string;
+}
+
+/** What a vacuum would take from one thread. */
+export interface VacuumPlanEntry {
+  readonly threadId: string;
+  readonly checkpoints: number;
+  /** The whole thread goes. */
+  readonly isWhole: boolean;
+  /** Why it would be left unchanged. */
+  readonly skipped?: ThreadWarning;
 }
 
 export interface PageOptions {
@@ -179,7 +197,7 @@ export abstract class BaseCheckpointer {
   ): Promise<readonly (CheckpointSummary | string)[] & { readonly cursor?: string | undefined }>;
 
   /** Deletes one checkpoint or the whole thread. Returns whether there was anything to delete. */
-  abstract delete(threadId: string, options?: CheckpointRef): Promise<boolean>;
+  abstract delete(threadId: string, options?: DeleteOptions): Promise<boolean>;
 
   async exists(threadId: string, options?: string | CheckpointRef): Promise<boolean> {
     return (await loadState(this, threadId, refOf("exists", options))) !== undefined;
@@ -200,16 +218,21 @@ export abstract class BaseCheckpointer {
     }
   }
 
-  /** What changed from checkpoint `before` to checkpoint `after`. */
-  async diff(threadId: string, before: string, after: string): Promise<StateDiff> {
-    const [a, b] = await Promise.all([this.#named(threadId, before), this.#named(threadId, after)]);
+  /** What changed from checkpoint `before` to checkpoint `after` of a thread: `diff("t1", "c1", "c2")`; or between any two threads: `diff({ threadId: "t1" }, { threadId: "t2", checkpointId: "c1" })`. */
+  diff(threadId: string, before: string, after: string): Promise<StateDiff>;
+  diff(before: StatePlace, after: StatePlace): Promise<StateDiff>;
+  async diff(first: string | StatePlace, second: string | StatePlace, third?: string): Promise<StateDiff> {
+    const [before, after] = comparedPlaces(first, second, third);
+    const [a, b] = await Promise.all([this.#stateAt(before), this.#stateAt(after)]);
     return diffStates(a.fields, b.fields);
   }
 
-  async #named(threadId: string, checkpointId: string): Promise<AgentState> {
-    const state = await loadState(this, threadId, { checkpointId });
+  async #stateAt({ threadId, checkpointId }: StatePlace): Promise<AgentState> {
+    const state = await loadState(this, threadId, checkpointId === undefined ? {} : { checkpointId });
     if (state !== undefined) return state;
-    const which = `thread ${JSON.stringify(threadId)} has no checkpoint ${JSON.stringify(checkpointId)}`;
+    const thread = JSON.stringify(threadId);
+    if (checkpointId === undefined) throw new StateError("NOT_FOUND", `there is no thread ${thread}`, { threadId });
+    const which = `thread ${thread} has no checkpoint ${JSON.stringify(checkpointId)}`;
     throw new StateError("NOT_FOUND", which, { threadId, checkpointId });
   }
 
@@ -227,6 +250,12 @@ export abstract class BaseCheckpointer {
 
   vacuum(_options?: VacuumOptions): Promise<VacuumReport> {
     return this.#lacks("vacuum", "vacuum");
+  }
+
+  /** What a `vacuum` with these options would take, thread by thread. Changes nothing. */
+  vacuumPlan(_options?: VacuumOptions): AsyncIterable<VacuumPlanEntry> {
+    const lacks = (): Promise<never> => this.#lacks("vacuum", "vacuumPlan");
+    return { [Symbol.asyncIterator]: () => ({ next: lacks }) };
   }
 
   copyThread(_source: string, _target: string, _options?: CopyOptions): Promise<boolean> {

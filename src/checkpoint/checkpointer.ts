@@ -6,7 +6,7 @@
 import type { CallPlace } from "../driver/call.ts";
 import { positionFrom } from "../driver/cursor.ts";
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
-import { optionsOf } from "../driver/options.ts";
+import { invalid, optionsOf } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -17,6 +17,7 @@ import {
   type CheckpointRef,
   type CheckpointSummary,
   type CopyOptions,
+  type DeleteOptions,
   type FindOptions,
   type ForkOptions,
   type ListThreadsOptions,
@@ -26,6 +27,7 @@ import {
   type ThreadStats,
   type ThreadSummary,
   type VacuumOptions,
+  type VacuumPlanEntry,
   type VacuumReport,
 } from "./base-checkpointer.ts";
 import { copyThread, forkThread, lineageOf } from "./branching.ts";
@@ -46,6 +48,7 @@ import {
 import {
   BREAK_LEASE,
   COPY,
+  deleteOptionsOf,
   FIND,
   FORK,
   LEASE,
@@ -59,10 +62,12 @@ import {
 } from "./options.ts";
 import { stateAt } from "./position.ts";
 import { type ForkPoint, openHeader } from "./record.ts";
-import { assertVacuumOptions, vacuumThreads } from "./retention.ts";
+import { removeThreadAt } from "./removing-threads.ts";
+import { assertVacuumOptions, planVacuum, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
 import { searchThreads } from "./searching.ts";
 import type { CallSettlement } from "./settling-calls.ts";
+import { comparedPlaces, type StatePlace } from "./state-places.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import { isGraphs } from "./thread-kind.ts";
@@ -179,10 +184,17 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   /** One checkpoint, `delete("t1", { checkpointId })` or `delete("t1", checkpointId)`; or the whole thread. */
-  async delete(threadId: string, ref?: string | CheckpointRef): Promise<boolean> {
+  async delete(threadId: string, given?: string | DeleteOptions): Promise<boolean> {
     this.#assertMayWrite("delete");
-    const { checkpointId } = refOf("delete", ref);
+    const { checkpointId, expectedHead } = deleteOptionsOf(given);
     const place = this.#named("delete", threadId, checkpointId);
+    if (expectedHead !== undefined) {
+      if (checkpointId !== undefined)
+        throw invalid("delete(): expectedHead is for whole threads, without a checkpointId");
+      assertCheckpointId(expectedHead);
+      await this.#assertCan("conditionalSave", "expectedHead");
+      return removeThreadAt(this.#context, place, expectedHead);
+    }
     if (checkpointId !== undefined) {
       return this.#context.guard(place, () => deleteCheckpoint(this.#context, threadId, checkpointId));
     }
@@ -224,6 +236,14 @@ export class Checkpointer extends BaseCheckpointer {
     return vacuumThreads(this.#context, options);
   }
 
+  override async *vacuumPlan(given?: VacuumOptions): AsyncGenerator<VacuumPlanEntry, void, undefined> {
+    this.#assertOpen("vacuumPlan");
+    const { dryRun: _, ...rule } = optionsOf("vacuumPlan", given, VACUUM);
+    await this.#assertCan("listThreads", "vacuumPlan()");
+    assertVacuumOptions(rule);
+    yield* planVacuum(this.#context, rule);
+  }
+
   /** Copies the whole history to a new thread. False if the source is not there. */
   override async copyThread(source: string, target: string, given?: CopyOptions): Promise<boolean> {
     this.#assertMayWrite("copyThread");
@@ -237,14 +257,17 @@ export class Checkpointer extends BaseCheckpointer {
   }
 
   /** What changed from checkpoint `before` to checkpoint `after`; of a graph's thread, in its channels. */
-  override async diff(threadId: string, before: string, after: string): Promise<StateDiff> {
-    const place = this.#named("diff", threadId, before);
-    assertCheckpointId(after);
+  override diff(threadId: string, before: string, after: string): Promise<StateDiff>;
+  override diff(before: StatePlace, after: StatePlace): Promise<StateDiff>;
+  override async diff(first: string | StatePlace, second: string | StatePlace, third?: string): Promise<StateDiff> {
+    const [before, after] = comparedPlaces(first, second, third);
+    this.#named("diff", after.threadId, after.checkpointId);
+    const place = this.#named("diff", before.threadId, before.checkpointId);
     const entry = await this.#entry(place);
     return this.#context.guard(place, async () => {
-      if (entry === undefined || !isGraphs(openHeader(entry).thread)) return super.diff(threadId, before, after);
+      if (entry === undefined || !isGraphs(openHeader(entry).thread)) return super.diff(before, after);
       const { diffGraph } = await import("./graphs/graph-operations.ts");
-      return diffGraph(this.#context, threadId, before, after);
+      return diffGraph(this.#context, before, after);
     });
   }
 

@@ -13,14 +13,15 @@ import { decodeMetadata, encodeMetadata } from "./metadata.ts";
 import { wordsOf } from "./plan-record.ts";
 import { openHeader, openRecord, sealRecord } from "./record.ts";
 import { isContent } from "./steps.ts";
+import type { SubjectIndex } from "./subject-index.ts";
 import { isGraphs } from "./thread-kind.ts";
 import type { LogRecord, ThreadTail } from "./thread-log.ts";
 
 /**
- * Finding and taking out what is about some people, in whole histories. There
- * is no index of that: every record of every thread is read. Records are put in
- * place of what they were, page by page, so that it ends however long a thread
- * is, and another attempt goes on where one was interrupted.
+ * Finding and taking out what is about some people, in whole histories: every
+ * record of every thread that an index does not clear is read. Records are put
+ * in place of what they were, page by page, so that it ends however long a
+ * thread is, and another attempt goes on where one was interrupted.
  */
 
 /** Whether what was written about this person at this time is to be forgotten. */
@@ -36,28 +37,56 @@ export interface FoundInThread extends Found {
 const RECORDS_PER_PAGE = 100;
 const OPERATION = "erase";
 
-/** Everything in any thread that is about those people. `onOpaque` is told of a graph's thread with values that nobody can look into. */
+export interface Looking {
+  readonly forgets: Forgets;
+  readonly warnings: Warnings;
+  /** Whom threads are about, as far as somebody looked before. */
+  readonly index: SubjectIndex;
+  /** Told of a graph's thread with values that nobody can look into. */
+  readonly onOpaque: () => void;
+}
+
+/** Everything in any thread that is about those people. */
 export async function* findInThreads(
   context: CheckpointContext,
-  forgets: Forgets,
-  warnings: Warnings,
-  onOpaque: () => void,
+  { forgets, warnings, index, onOpaque }: Looking,
 ): AsyncGenerator<readonly FoundInThread[], void, undefined> {
+  const met = new Set<string>();
   for await (const { threadId, head } of everyThread(context, OPERATION, "", warnings)) {
+    met.add(threadId);
     const place = { operation: OPERATION, threadId };
-    const isGraph = await warnings.skipping(threadId, () => isGraphs(openHeader(head).thread));
-    if (isGraph === undefined) continue;
     const looked = await warnings.skipping(threadId, () =>
-      context.guard(place, async () =>
-        isGraph
-          ? (await import("./graphs/erase-graph.ts")).findInGraph(context, threadId, forgets)
-          : { found: await findInThread(context, threadId, forgets), opaque: 0 },
-      ),
+      context.guard(place, async () => {
+        const tail = await context.call(place, (log) => log.tail(threadId));
+        if (tail === undefined || index.clears(threadId, tail, forgets)) return undefined;
+        const isGraph = isGraphs(openHeader(head).thread);
+        return index.noting(threadId, tail, forgets, (noted) => lookInto(context, threadId, isGraph, noted));
+      }),
     );
     if (looked === undefined) continue;
     if (looked.opaque > 0) onOpaque();
     if (looked.found.length > 0) yield looked.found;
   }
+  index.retain(met);
+}
+
+interface Looked {
+  readonly found: readonly FoundInThread[];
+  /** How many values nobody can look into. */
+  readonly opaque: number;
+  readonly isFree: boolean;
+}
+
+async function lookInto(
+  context: CheckpointContext,
+  threadId: string,
+  isGraph: boolean,
+  forgets: Forgets,
+): Promise<Looked> {
+  const { found, opaque } = isGraph
+    ? await (await import("./graphs/erase-graph.ts")).findInGraph(context, threadId, forgets)
+    : { found: await findInThread(context, threadId, forgets), opaque: 0 };
+  return { found, opaque, isFree: found.length === 0 && opaque === 0 };
 }
 
 async function findInThread(

@@ -1,8 +1,10 @@
 import { StateError } from "../errors.ts";
 import type { CheckpointContext } from "./context.ts";
+import { LostRaces } from "./lost-races.ts";
 import { decodeMetadata } from "./metadata.ts";
 import { openHeader } from "./record.ts";
 import type { ThreadTail } from "./thread-log.ts";
+import { sayingWhetherWritten } from "./written.ts";
 
 /** A thread of the package's own in every storage that people were erased from: how far it was cleaned, and what must wait. */
 export const ERASURE_MARK = { threadId: "holdfast:erasures", checkpointId: "applied" } as const;
@@ -32,24 +34,36 @@ export async function assertCopyMayStay(
   target: { readonly threadId: string; readonly generation: string },
 ): Promise<void> {
   const place = { operation, threadId: target.threadId };
-  const [tail, isHeldOff] = await Promise.all([
-    context.call(place, (log) => log.tail(source.threadId)),
-    areCopiesHeldOff(context, place),
-  ]);
-  const isErasedSince = tail?.generation === source.generation && erasuresAt(tail) !== source.erasures;
-  if (!isErasedSince && !isHeldOff) return;
-  const copy = await context.call(place, (log) => log.tail(target.threadId));
-  if (copy?.generation === target.generation) {
-    const ifTail = { generation: target.generation, seq: copy.entry.seq };
-    const removed = await context.call(place, (log) => log.remove(target.threadId, ifTail));
-    // Somebody works with it already: what it holds of the person is found as in any thread, as long as they are looked for.
-    if (removed === "moved") return;
+  try {
+    const [tail, isHeldOff] = await Promise.all([
+      context.call(place, (log) => log.tail(source.threadId)),
+      areCopiesHeldOff(context, place),
+    ]);
+    const isErasedSince = tail?.generation === source.generation && erasuresAt(tail) !== source.erasures;
+    if (!isErasedSince && !isHeldOff) return;
+    await removeCopy(context, place, target);
+  } catch (error) {
+    throw sayingWhetherWritten(error, true, "The new thread is there, and may hold what is being erased: delete it");
   }
   throw new StateError(
     "CONFLICT",
     `${context.log.name}: a person is being erased, and thread ${JSON.stringify(target.threadId)} may have held what has to go: it was not made. Try again`,
     { backend: context.log.name, operation, threadId: target.threadId, written: "no" },
   );
+}
+
+/** Somebody may have found the copy and written to it: it goes all the same, because nobody was told that it is there. */
+async function removeCopy(
+  context: CheckpointContext,
+  place: { readonly operation: string; readonly threadId: string },
+  { threadId, generation }: { readonly threadId: string; readonly generation: string },
+): Promise<void> {
+  for (const races = new LostRaces(context, place.operation, threadId); ; races.lost()) {
+    const tail = await context.call(place, (log) => log.tail(threadId));
+    if (tail?.generation !== generation) return;
+    const ifTail = { generation, seq: tail.entry.seq };
+    if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return;
+  }
 }
 
 async function areCopiesHeldOff(

@@ -6,6 +6,7 @@ import { LONGEST_TTL_MS } from "./append-rules.ts";
 import type { CheckpointContext } from "./context.ts";
 import { isHeldBy, type Lease, leaseConflict, leasedTo, leaseIn, leaseState, ownedByDead } from "./lease-rules.ts";
 import { LostRaces } from "./lost-races.ts";
+import { assertNotMoved } from "./moved-threads.ts";
 import { type LeaseState, openHeader, sealMark } from "./record.ts";
 import type { AppendRequest, ThreadTail } from "./thread-log.ts";
 
@@ -57,6 +58,7 @@ async function acquire(
   let clockOffsetMs = await clockOffset(context);
   for (;;) {
     signal?.throwIfAborted();
+    assertNotMoved(context, threadId, tail && openHeader(tail.entry).thread);
     const current = leaseOf(tail);
     const left = (current?.expiresAt ?? 0) - (context.now() + clockOffsetMs);
     if (current === undefined || left <= 0 || ownedByDead(context, current)) {

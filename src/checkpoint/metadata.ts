@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import { decodeText, encodeText, encodeValue } from "../state/codec.ts";
+import { type Redactor, redactJson } from "../state/secrets.ts";
 
 /**
  * Metadata as JSON with the caller's own keys, so that a storage can query them:
@@ -14,6 +15,12 @@ export function encodeMetadata(metadata: unknown): string {
   const { $: tag, v } = encoded as { $?: unknown; v?: unknown };
   if (tag === "object" || tag === "bare") return JSON.stringify(v);
   throw new StateError("INVALID_ARGUMENT", "metadata must be a plain object", { path: "metadata" });
+}
+
+/** The same, as a redactor leaves it. */
+export function redactedMetadata(metadata: unknown, redactor: Redactor | undefined): string {
+  const text = encodeMetadata(metadata);
+  return redactor === undefined ? text : redactJson(text, redactor);
 }
 
 export function decodeMetadata(text: string, name: string): Readonly<Record<string, unknown>> {

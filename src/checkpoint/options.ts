@@ -4,6 +4,7 @@ import type { OpenCallsPolicy } from "../state/open-calls.ts";
 import type {
   CheckpointRef,
   CopyOptions,
+  DeleteOptions,
   FindOptions,
   ForkOptions,
   ListThreadsOptions,
@@ -38,6 +39,12 @@ export function saveOptionsOf(
   if (options.metadata !== undefined) throw invalid("save() was given metadata twice: in its options and after them");
   return { ...options, metadata };
 }
+
+/** A deletion may also say what it expects. */
+export const deleteOptionsOf = (given: string | DeleteOptions | undefined): DeleteOptions =>
+  typeof given === "object" && given?.expectedHead !== undefined
+    ? optionsOf<DeleteOptions>("delete", given, { ...REF, expectedHead: true })
+    : refOf("delete", given);
 
 const REF: Names<CheckpointRef> = { checkpointId: true };
 const SUMMARY: Names<ThreadSearchHit> = {

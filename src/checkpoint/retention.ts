@@ -1,6 +1,6 @@
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
-import type { VacuumOptions, VacuumReport } from "./base-checkpointer.ts";
+import type { VacuumOptions, VacuumPlanEntry, VacuumReport } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { appendEdit, type EditPlan, entries, MOST_PLANS, rebuiltOn } from "./editing.ts";
 import { everyThread } from "./finding.ts";
@@ -27,22 +27,47 @@ const NOTHING: Removed = { checkpoints: 0, threads: 0 };
 
 /** Retention for every thread. One that cannot be vacuumed is left as it is and reported; the others get their turn. */
 export async function vacuumThreads(context: CheckpointContext, options: VacuumOptions): Promise<VacuumReport> {
-  const { olderThanDays, keepLast = 0, dryRun = false } = options;
-  const cutoff = olderThanDays === undefined ? Number.POSITIVE_INFINITY : context.now() - olderThanDays * 86_400_000;
+  const { dryRun = false } = options;
+  const rule = { ...ruleOf(context, options), dryRun };
   const warnings = new Warnings();
   let [checkpoints, threads] = [0, 0];
   for await (const thread of everyThread(context, "vacuum", "", warnings)) {
     const { threadId } = thread;
     const removed = await warnings.skipping(threadId, () =>
-      context.guard({ operation: "vacuum", threadId }, () =>
-        vacuumThread(context, thread, { keepLast, cutoff, dryRun }),
-      ),
+      context.guard({ operation: "vacuum", threadId }, () => vacuumThread(context, thread, rule)),
     );
     checkpoints += removed?.checkpoints ?? 0;
     threads += removed?.threads ?? 0;
   }
   return { checkpoints, threads, dryRun, skipped: warnings.count, warnings: warnings.list };
 }
+
+/** What a vacuum would take, thread by thread, as it is found. */
+export async function* planVacuum(
+  context: CheckpointContext,
+  options: VacuumOptions,
+): AsyncGenerator<VacuumPlanEntry, void, undefined> {
+  const rule = { ...ruleOf(context, options), dryRun: true };
+  const unlisted = new Warnings();
+  for await (const thread of everyThread(context, "vacuumPlan", "", unlisted)) {
+    const { threadId } = thread;
+    const own = new Warnings();
+    const found = await own.skipping(threadId, () =>
+      context.guard({ operation: "vacuumPlan", threadId }, () => vacuumThread(context, thread, rule)),
+    );
+    const [skipped] = own.list;
+    if (skipped !== undefined) yield { threadId, checkpoints: 0, isWhole: false, skipped };
+    else if (found !== undefined && found.checkpoints > 0)
+      yield { threadId, checkpoints: found.checkpoints, isWhole: found.threads > 0 };
+  }
+  for (const skipped of unlisted.list)
+    yield { threadId: skipped.threadId ?? "", checkpoints: 0, isWhole: false, skipped };
+}
+
+const ruleOf = (context: CheckpointContext, { olderThanDays, keepLast = 0 }: VacuumOptions): Omit<Rule, "dryRun"> => ({
+  keepLast,
+  cutoff: olderThanDays === undefined ? Number.POSITIVE_INFINITY : context.now() - olderThanDays * 86_400_000,
+});
 
 /** Takes away the thread's oldest checkpoints, or all of them. */
 async function vacuumThread(context: CheckpointContext, { threadId, head }: ThreadEntry, rule: Rule): Promise<Removed> {

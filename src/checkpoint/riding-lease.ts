@@ -16,6 +16,7 @@ import {
   timeLeft,
 } from "./lease-rules.ts";
 import { LostRaces } from "./lost-races.ts";
+import { assertNotMoved } from "./moved-threads.ts";
 import { type Position, positionOf, rememberPosition } from "./position.ts";
 import { openHeader, sealMark, type ThreadFacts } from "./record.ts";
 import type { AppendRequest } from "./thread-log.ts";
@@ -101,6 +102,7 @@ export class RidingLease {
     if (position === undefined) return;
     let tail: Tail = { ...position, head: position.seq };
     for (const races = new LostRaces(context, "lease", threadId); ; races.lost()) {
+      assertNotMoved(context, threadId, tail.thread);
       const terms = this.terms(ends);
       const fault = await leaseFault(context, tail, terms);
       if (fault !== undefined) throw leaseConflict(context, threadId, fault);

@@ -24,6 +24,7 @@ import { type KnownThread, leaseAfterWrite, leaseConflict, leaseFault } from "./
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
+import { assertNotMoved } from "./moved-threads.ts";
 import { freeName } from "./moving-names.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
@@ -159,6 +160,7 @@ class Saving {
   ): Promise<{ readonly request: AppendRequest; readonly made: MadeRecord }> {
     const { fields: now } = this.#state;
     const position = this.#position;
+    assertNotMoved(this.#context, this.#threadId, expected?.thread);
     assertNothingErased(this.#context, this.#threadId, position, expected);
     const origin = buildableOn(position, expected);
     const looked = position && lookAtBytes(position.bytes, now);

@@ -1,13 +1,18 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { Death } from "../../test/cli/dying-log.ts";
+import {
+  altered,
+  everything,
+  FROM_AND_TO,
+  killedEverywhere,
+  type Layer,
+  smallRecords,
+  standBetween,
+  stores,
+} from "../../test/cli/copy-ends.ts";
 import { holdfast } from "../../test/cli/fake-world.ts";
-import { LOCAL_BACKENDS, type LocalBackend, type LocalStorage } from "../../test/local-backends.ts";
+import { LOCAL_BACKENDS, type LocalBackend } from "../../test/local-backends.ts";
 import { fillStore } from "../../test/read-access/fill-store.ts";
-import { BACKENDS } from "../backends/registry.ts";
-import { Checkpointer } from "../checkpoint/checkpointer.ts";
-import { type CheckpointerOptions, contextOf } from "../checkpoint/context.ts";
-import { PrefixLog } from "../checkpoint/prefix-log.ts";
-import type { ThreadLog } from "../checkpoint/thread-log.ts";
+import { contextOf } from "../checkpoint/context.ts";
 import { StateError } from "../errors.ts";
 import { saverOf } from "../saver/checkpoint-saver.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -15,75 +20,6 @@ import { userMessage } from "../state/message.ts";
 import { growThread } from "../testing/checkpointer-cases/conversations.ts";
 
 afterEach(() => vi.restoreAllMocks());
-
-const FROM_AND_TO = ["memory:from", "memory:to"];
-
-type Layer = (log: ThreadLog) => ThreadLog;
-
-/** Makes `memory:from` and `memory:to` these stores, the second one behind a layer, seen by a process that may die. */
-function stand(from: LocalStorage, to: LocalStorage, layer: Layer = (log) => log, death?: Death): void {
-  const openUrl = (url: string, options: CheckpointerOptions) => {
-    const storage = url === "memory:from" ? from : to;
-    // A view of the whole log: what the command closes stays open for the test.
-    const log = new PrefixLog(contextOf(storage.open())?.log as ThreadLog, "");
-    const layered = url === "memory:from" ? log : layer(log);
-    return new Checkpointer(death?.around(layered) ?? layered, { ...options, retry: { attempts: 1 } });
-  };
-  vi.spyOn(BACKENDS["memory"] as { load: () => Promise<unknown> }, "load").mockResolvedValue({ openUrl });
-}
-
-/** The same log with some of its members in another's place. */
-const altered = (log: ThreadLog, instead: Partial<ThreadLog>): ThreadLog =>
-  new Proxy(log, {
-    get: (target, name) => {
-      if (Object.hasOwn(instead, name)) return Reflect.get(instead, name);
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-
-/** Everything that can be loaded from a store: each checkpoint of each thread, its time, its metadata and its state. */
-async function everything(storage: LocalStorage): Promise<unknown> {
-  const checkpointer = storage.open();
-  const found: Record<string, unknown> = {};
-  for (const threadId of [...(await checkpointer.listThreads({ limit: 1000 }))].sort()) {
-    const checkpoints: unknown[] = [];
-    for await (const { seq: _, lease: _lease, ...summary } of checkpointer.history(threadId)) {
-      checkpoints.push({
-        ...summary,
-        state: (await checkpointer.load(threadId, summary.checkpointId))?.toCheckpoint(),
-      });
-    }
-    found[threadId] = {
-      checkpoints,
-      newest: (await checkpointer.load(threadId))?.toCheckpoint(),
-      lineage: await checkpointer.lineage(threadId),
-    };
-    expect((await checkpointer.verify(threadId))?.faults).toEqual([]);
-  }
-  return found;
-}
-
-/** The write ids of a thread, oldest first. */
-async function writeIds(storage: LocalStorage, threadId: string): Promise<readonly string[]> {
-  const log = contextOf(storage.open())?.log;
-  const chain = await log?.readRecords(threadId, { limit: 10_000 });
-  return chain?.records.map(({ writeId }) => writeId) ?? [];
-}
-
-async function stores(
-  source: LocalBackend,
-  target: LocalBackend,
-  work: (from: LocalStorage, to: LocalStorage) => Promise<void>,
-) {
-  const [from, to] = [await source.create(), await target.create()];
-  try {
-    await work(from, to);
-  } finally {
-    await from.dispose();
-    await to.dispose();
-  }
-}
 
 const [memory, dict, file, sqlite] = LOCAL_BACKENDS as [LocalBackend, LocalBackend, LocalBackend, LocalBackend];
 const PAIRS = [memory, dict, file].flatMap((other) => [
@@ -96,7 +32,7 @@ describe.each(PAIRS)("from $source.name to $target.name", ({ source, target }) =
     stores(source, target, async (from, to) => {
       await fillStore(from.open());
       await contextOf(to.open())?.log.listThreads({ prefix: "", limit: 1 });
-      stand(from, to);
+      standBetween(from, to);
       const first = await holdfast(["copy", ...FROM_AND_TO, "-o", "json"]);
       expect(first).toMatchObject({ code: 0, stderr: "" });
       const { threads, copied, verified, failed } = JSON.parse(first.stdout);
@@ -107,44 +43,17 @@ describe.each(PAIRS)("from $source.name to $target.name", ({ source, target }) =
     }));
 });
 
-describe.each(PAIRS.slice(0, 2))("from $source.name to $target.name", ({ source, target }) => {
-  test.each(["before", "after"] as const)(
-    "17.4: a copy that is killed %s any driver call is whole when it is run again, and no write id is there twice",
-    (when) =>
-      stores(source, target, async (from, to) => {
-        const writer = from.open();
-        const { ids } = await growThread(writer, "long", 9);
-        await writer.delete("long", ids[2] ?? "");
-        await writer.delete("long", ids.at(-1) ?? "");
-        await writer.fork("long", "fork", ids[4] ?? "");
-        await contextOf(to.open())?.log.listThreads({ prefix: "", limit: 1 });
-        let killed = 0;
-        for (let at = 1; ; at++) {
-          const death = new Death(at, when);
-          // Small appends, so that there is something to be in the middle of.
-          stand(from, to, smallRecords, death);
-          const { code } = await holdfast(["copy", ...FROM_AND_TO]);
-          if (!death.isDead) {
-            expect(code).toBe(0);
-            break;
-          }
-          killed++;
-          expect(code).not.toBe(0);
-          stand(from, to, smallRecords);
-          expect((await holdfast(["copy", ...FROM_AND_TO])).code).toBe(0);
-          expect(await everything(to)).toEqual(await everything(from));
-          const copied = await writeIds(to, "long");
-          expect(new Set(copied).size).toBe(copied.length);
-          const checkpointer = to.open();
-          for (const threadId of ["long", "fork"]) await checkpointer.delete(threadId);
-        }
-        expect(killed).toBeGreaterThan(15);
-      }),
-  );
-});
-
-/** A target that takes little at once. */
-const smallRecords: Layer = (log) => altered(log, { capabilities: { ...log.capabilities, maxRecordBytes: 3000 } });
+// Every backend, and every way to be killed: the campaign copy-killed.
+test.each([
+  ["after", []],
+  ["before", ["--cut-over"]],
+] as const)(
+  "17.4: a copy that is killed %s any driver call is whole when it is run again, and no write id is there twice: %j",
+  (when, args) =>
+    stores(memory, sqlite, async (from, to) => {
+      expect(await killedEverywhere(from, to, when, args)).toBeGreaterThan(15);
+    }),
+);
 
 test("17.4: what was saved since is added, and a thread that was edited or written elsewhere is reported and left alone", () =>
   stores(memory, sqlite, async (from, to) => {
@@ -154,7 +63,7 @@ test("17.4: what was saved since is added, and a thread that was edited or writt
     await growThread(writer, "both", 5);
     await to.open().save(AgentState.create(), "strange");
     await writer.save(AgentState.create(), "strange");
-    stand(from, to);
+    standBetween(from, to);
     expect((await holdfast(["copy", ...FROM_AND_TO])).code).toBe(3);
     const grown = await writer.load("grows");
     await writer.save(grown?.withMessage(userMessage("more")) ?? AgentState.create(), "grows", "newest");
@@ -192,7 +101,7 @@ test("17.4: a graph's thread is copied as it is, and one that records were taken
     await saver.putWrites({ threadId: "graph", checkpointId: "g1", taskId: "t", writes });
     const checkpointData = { values: { messages: ["of badgers", "again"] } };
     await saver.put({ ...put, checkpointId: "g2", parentId: "g1", checkpointData });
-    stand(from, to);
+    standBetween(from, to);
     expect((await holdfast(["copy", ...FROM_AND_TO])).code).toBe(0);
     const copied = saverOf(to.open());
     for (const checkpointId of ["g1", "g2"]) {
@@ -210,7 +119,7 @@ test("17.4: a graph's thread is copied as it is, and one that records were taken
 test("17.4: two copies at once are one copy", () =>
   stores(memory, sqlite, async (from, to) => {
     await growThread(from.open(), "t", 40);
-    stand(from, to, smallRecords);
+    standBetween(from, to, smallRecords);
     const both = await Promise.all([holdfast(["copy", ...FROM_AND_TO]), holdfast(["copy", ...FROM_AND_TO])]);
     expect(both.map(({ code, stderr }) => [code, stderr])).toEqual([
       [0, ""],
@@ -223,7 +132,7 @@ test("17.4: a record that the target cannot take is reported before anything of 
   stores(memory, memory, async (from, to) => {
     await from.open().save(AgentState.create().withMessage(userMessage("x".repeat(5000))), "large");
     await from.open().save(AgentState.create(), "small");
-    stand(from, to, smallRecords);
+    standBetween(from, to, smallRecords);
     const { code, stderr } = await holdfast(["copy", ...FROM_AND_TO]);
     expect(code).toBe(3);
     expect(stderr).toContain("TOO_LARGE");
@@ -241,7 +150,7 @@ test("17.4: a target that does not keep what it was given is found by the compar
           return chain && { ...chain, records: chain.records.slice(1) };
         },
       });
-    stand(from, to, forgetful);
+    standBetween(from, to, forgetful);
     const { code, stderr } = await holdfast(["copy", ...FROM_AND_TO]);
     expect([code, stderr.includes("not equal to the source")]).toEqual([3, true]);
     expect((await holdfast(["copy", ...FROM_AND_TO, "--verify", "none"])).code).toBe(0);
@@ -258,7 +167,7 @@ test("17.4: a thread larger than what is kept in memory is read part by part and
     await writer.withLease("large", async (lease) =>
       writer.save(state.withMessage(userMessage("last")), "large", { lease, checkpointId: "last" }),
     );
-    stand(from, to);
+    standBetween(from, to);
     const { stdout } = await holdfast(["copy", ...FROM_AND_TO, "-o", "json"]);
     expect(JSON.parse(stdout)).toMatchObject({ copied: 1, verified: 1, failed: 0 });
     expect(await everything(to)).toEqual(await everything(from));
@@ -274,6 +183,6 @@ test("17.4: a storage that cannot be reached ends the copy, which is no trouble 
           throw new StateError("UNAVAILABLE", "nobody answers");
         },
       });
-    stand(from, to, down);
+    standBetween(from, to, down);
     expect((await holdfast(["copy", ...FROM_AND_TO])).code).toBe(8);
   }));

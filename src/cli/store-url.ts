@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { redact } from "../internal/redact.ts";
 import { UsageError } from "./exit-codes.ts";
 
 /** A store as it was named on the command line, made a URL. */
@@ -22,6 +23,10 @@ export function secretsIn(url: string): readonly string[] {
     return [password];
   }
 }
+
+/** A URL that others may read: where the store is, and nothing that opens it. */
+export const withoutSecrets = (url: string): string =>
+  redact(url.replace(/^([^:/?#]+:\/\/)[^/?#]*@/, "$1"), secretsIn(url));
 
 /** The URL of a service with its token, where that comes from a file or a variable. */
 export async function withToken(

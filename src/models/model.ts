@@ -80,6 +80,8 @@ export type ModelPart =
       readonly providerMetadata?: ProviderMetadata;
     }
   | { readonly type: "content"; readonly part: ContentPart }
+  /** A piece of the arguments of a call that is not complete yet: to be shown, and for nothing else. */
+  | { readonly type: "tool-input-delta"; readonly id: string; readonly name: string; readonly text: string }
   /** `argumentsText` is what the model wrote: JSON, if it did as it was told. */
   | {
       readonly type: "tool-call";

@@ -10,7 +10,7 @@ import {
 } from "../checkpoint/context.ts";
 import { removeThread } from "../checkpoint/editing.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/finding.ts";
-import { encodeMetadata } from "../checkpoint/metadata.ts";
+import { redactedMetadata } from "../checkpoint/metadata.ts";
 import type { LogCapabilities, ThreadLog } from "../checkpoint/thread-log.ts";
 import { openCursor, sealCursor } from "../driver/cursor.ts";
 import { assertThreadId } from "../driver/ids.ts";
@@ -20,7 +20,7 @@ import { StateError } from "../errors.ts";
 import { assertGraphThread, graphThreadsIn, isGraph } from "./graph-kind.ts";
 import { GraphThreads } from "./graph-threads.ts";
 import { ListReader, listThread } from "./listing.ts";
-import { packValue } from "./packing.ts";
+import { type PackOptions, packValue } from "./packing.ts";
 import { packParts } from "./parts.ts";
 import { openCheckpoint } from "./reading.ts";
 import { type Removal, removeCheckpoints } from "./removing.ts";
@@ -73,7 +73,7 @@ const READY = Promise.resolve();
 export class CheckpointSaver implements Saver {
   readonly #context: CheckpointContext;
   readonly #threads: GraphThreads;
-  readonly #shadows = new Shadows();
+  readonly #packing: PackOptions;
   readonly #close: (() => Promise<void>) | undefined;
   #isClosed = false;
 
@@ -85,6 +85,7 @@ export class CheckpointSaver implements Saver {
     const shared = taken.get(options);
     if (shared === undefined) assertThreadLog(log);
     this.#context = shared === undefined ? openContext(this, log, options) : shareContext(this, shared.context);
+    this.#packing = { shadows: new Shadows(), redactor: this.#context.redactor };
     this.#close = shared === undefined ? () => this.#closeLog() : shared.close;
     this.#threads = new GraphThreads(this.#context, slackBytes, conflict === "refuse");
     threadsOf.set(this, this.#threads);
@@ -110,8 +111,9 @@ export class CheckpointSaver implements Saver {
       checkpointData,
       metadata = {},
     } = checkedPut(given);
-    const parts = packParts(checkpointData, "checkpointData", { shadows: this.#shadows });
-    const text = Object.keys(metadata).length === 0 ? undefined : encodeMetadata(metadata);
+    const parts = packParts(checkpointData, "checkpointData", this.#packing);
+    const isBare = Object.keys(metadata).length === 0;
+    const text = isBare ? undefined : redactedMetadata(metadata, this.#context.redactor);
     const createdAt = this.#context.now();
     const operation = { kind: "put" as const, ns, id, parentId, parts, metadata: text, createdAt };
     await this.#threads.put(threadId, operation, metadata["source"], READY);
@@ -123,11 +125,7 @@ export class CheckpointSaver implements Saver {
     const root = { parent: undefined, step: "writes" };
     const packed = writes.map(([channel, value], position) => {
       const place = { parent: { parent: root, step: position }, step: 1 };
-      return {
-        channel,
-        index: writeIndex(channel, position),
-        packed: packValue(value, place, { shadows: this.#shadows }),
-      };
+      return { channel, index: writeIndex(channel, position), packed: packValue(value, place, this.#packing) };
     });
     if (writes.length === 0) return;
     const operation = { kind: "writes" as const, ns, id, taskId, replaces: replacesEarlier(writes), writes: packed };

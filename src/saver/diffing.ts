@@ -1,4 +1,5 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import type { StatePlace } from "../checkpoint/state-places.ts";
 import { StateError } from "../errors.ts";
 import { diffLists, eachDifference, type ListDiff, type StateDiff } from "../state/state-diff.ts";
 import { Epoch } from "./epoch.ts";
@@ -6,14 +7,9 @@ import { plainReader } from "./foreign-tags.ts";
 import { placeOf } from "./names.ts";
 import { foundIn, openCheckpoint } from "./reading.ts";
 
-/** What changed between two checkpoints of a graph's thread, by their names: each channel that differs, lists by what is no longer or newly in them. */
-export async function diffGraph(
-  context: CheckpointContext,
-  threadId: string,
-  before: string,
-  after: string,
-): Promise<StateDiff> {
-  const [a, b] = await Promise.all([dataOf(context, threadId, before), dataOf(context, threadId, after)]);
+/** What changed between two checkpoints of graphs' threads, each channel that differs, lists by what is no longer or newly in them. */
+export async function diffGraph(context: CheckpointContext, before: StatePlace, after: StatePlace): Promise<StateDiff> {
+  const [a, b] = await Promise.all([dataOf(context, before), dataOf(context, after)]);
   const fields: Record<string, { before: unknown; after: unknown }> = Object.create(null);
   const lists: Record<string, ListDiff> = Object.create(null);
   eachDifference(a, b, (name, was, is) => {
@@ -25,9 +21,9 @@ export async function diffGraph(
 
 async function dataOf(
   context: CheckpointContext,
-  threadId: string,
-  name: string,
+  { threadId, checkpointId }: StatePlace,
 ): Promise<Readonly<Record<string, unknown>>> {
+  const name = checkpointId ?? (await headName(context, threadId)) ?? "";
   const place = { operation: "diff", threadId, checkpointId: name };
   const chain = await context.call(place, (log) => log.readCheckpoint(threadId, name));
   const last = chain?.records.at(-1);
@@ -36,4 +32,12 @@ async function dataOf(
   if (found !== undefined) return (await openCheckpoint(threadId, found, { foreign: plainReader })).checkpointData;
   const which = `thread ${JSON.stringify(threadId)} has no checkpoint ${JSON.stringify(name)}`;
   throw new StateError("NOT_FOUND", which, { threadId, checkpointId: name });
+}
+
+async function headName(context: CheckpointContext, threadId: string): Promise<string | undefined> {
+  const [head] = await context.call({ operation: "diff", threadId }, async (log) => {
+    const tail = await log.tail(threadId);
+    return tail === undefined ? [] : log.list(threadId, { limit: 1, before: tail.entry.head + 1 });
+  });
+  return head?.checkpointId;
 }

@@ -223,7 +223,7 @@ export class Epoch {
 }
 
 /** Parts that are worth keeping at hand: a child needs its parent's, a list needs them in order. */
-const MOST_RESOLVED = 64;
+const MOST_RESOLVED = 256;
 
 /** First write wins; a call of nothing but special channels replaces. */
 export function addCall(kept: Map<string, KnownWrite>, { taskId, replaces, writes }: WriteCall): void {

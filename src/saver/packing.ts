@@ -9,6 +9,7 @@ import {
   tooNested,
 } from "../state/immutable.ts";
 import type { Place } from "../state/path.ts";
+import { type Redactor, redactText } from "../state/secrets.ts";
 import { type Packed, Packer, packedList } from "./packed.ts";
 import type { Shadows } from "./shadows.ts";
 
@@ -27,26 +28,29 @@ interface Packing {
   readonly above: Set<object>;
   readonly foreign: ForeignValues | undefined;
   readonly shadows: Shadows | undefined;
+  readonly redactor: Redactor | undefined;
 }
 
 export interface PackOptions {
   readonly foreign?: ForeignValues | undefined;
   readonly shadows?: Shadows | undefined;
+  /** Every text that is no name is packed as it leaves it. */
+  readonly redactor?: Redactor | undefined;
 }
 
 /**
  * A value as text and lists, made at once, so that what the caller changes later
  * is not in it. What cannot be kept is refused with its path.
  */
-export function packValue(value: unknown, place: Place, { foreign, shadows }: PackOptions = {}): Packed {
-  return pack(value, place, 1, { left: MAX_SIZE, above: new Set(), foreign, shadows });
+export function packValue(value: unknown, place: Place, { foreign, shadows, redactor }: PackOptions = {}): Packed {
+  return pack(value, place, 1, { left: MAX_SIZE, above: new Set(), foreign, shadows, redactor });
 }
 
 function pack(value: unknown, place: Place, depth: number, packing: Packing): Packed {
   switch (typeof value) {
     case "string":
       spend(packing, value.length, place);
-      return JSON.stringify(value);
+      return JSON.stringify(packing.redactor === undefined ? value : redactText(value, packing.redactor));
     case "number":
       if (Number.isFinite(value) && !Object.is(value, -0)) return String(value);
       return `{"$":"number","v":"${Object.is(value, -0) ? "-0" : String(value)}"}`;

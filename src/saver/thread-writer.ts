@@ -247,7 +247,8 @@ const erasuresAt = (entry: LogEntry): number => openHeader(entry).thread?.erasur
 
 /** What a graph made of a checkpoint that was read before somebody's words were erased would bring them back: it is refused. */
 function assertNothingErased({ seenErasures }: Operation, { thread }: Epoch): void {
-  if (seenErasures === undefined || seenErasures === (thread.erasures ?? 0)) return;
+  // Fewer than were seen: the thread was deleted and made anew.
+  if (seenErasures === undefined || seenErasures >= (thread.erasures ?? 0)) return;
   throw new StateError(
     "CONFLICT",
     "data of a person was erased from the thread since this run read it, and what the run holds may still have it. Run it again from the newest checkpoint; nothing was written",

@@ -95,7 +95,8 @@ class Reading {
     } catch (error) {
       // Elements that it made so far may be shared already, and never become whole.
       this.#whole = Promise.reject(error);
-      this.#whole.catch(() => undefined);
+      // The caller hears of this failure; what it no longer waits for may fail unheard.
+      for (const ignored of [this.#whole, ...this.#waiting]) ignored.catch(() => undefined);
       throw error;
     }
   }

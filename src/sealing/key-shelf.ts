@@ -1,5 +1,7 @@
+import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { StateError } from "../errors.ts";
 import type { BaseStore } from "../store/base-store.ts";
+import { accessOf } from "../store/store-access.ts";
 import type { Namespace } from "../store/store-driver.ts";
 import type { WrappedKey } from "./key-provider.ts";
 
@@ -113,6 +115,12 @@ export class KeyShelf {
       yield page.map(({ key, value, version }) => ({ key, value, version }));
       cursor = page.cursor;
     } while (cursor !== undefined);
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    const access = accessOf(this.#store);
+    if (access === undefined) return NOT_SCRUBBED;
+    return access.call({ operation: "erase" }, async (driver) => (await driver.scrub?.()) ?? NOT_SCRUBBED);
   }
 
   async #get<Item>(namespace: readonly string[], key: string): Promise<Kept<Item> | undefined> {

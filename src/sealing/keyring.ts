@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import type { ScrubReport } from "../driver/driver.ts";
 import { newId } from "../driver/new-id.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
@@ -227,6 +228,11 @@ export class Keyring {
       if (await this.#shelf.putRing({ ...ring.value, mark }, ring.version)) return;
     }
     throw alwaysOvertaken();
+  }
+
+  /** Removes the traces of destroyed keys that the store itself keeps, as far as it can. */
+  scrub(): Promise<ScrubReport> {
+    return this.#shelf.scrub();
   }
 
   /**

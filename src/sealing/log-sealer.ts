@@ -4,6 +4,7 @@ import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts"
 import { StateError } from "../errors.ts";
 import type { Keyring } from "./keyring.ts";
 import { contentOf, NO_PEOPLE, partsOf, peopleAfter, type ThreadPeople } from "./personal-parts.ts";
+import type { SealedPlace } from "./sealed-places.ts";
 import {
   keysNeededBy,
   openedEntry,
@@ -11,7 +12,6 @@ import {
   type PeekedEntry,
   type Personal,
   peek,
-  type SealedPlace,
   sealedRecord,
   type TenantKey,
   withChecksum,

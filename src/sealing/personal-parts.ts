@@ -147,13 +147,16 @@ export function partsOf(
   return held === 0 ? undefined : { body, metadata };
 }
 
-function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
+/** Takes out what the sweep for each of the keys replaces. */
+export function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
   const tree: unknown = JSON.parse(whole);
   const differing = (text: string): readonly JsonPart[] => partsThatDiffer(tree, JSON.parse(text));
-  const each = new Map(keys.map((key) => [key, differing(sweep(key, whole))]));
-  const concerned = keys.filter((key) => each.get(key)?.length !== 0);
-  if (concerned.length === 0) return { erased: whole, parts: [] };
-  const erased = concerned.reduce((text, key) => sweep(key, text), whole);
+  const swept = new Map(keys.map((key) => [key, sweep(key, whole)]));
+  const each = new Map([...swept].map(([key, text]) => [key, differing(text)]));
+  const [first, ...others] = keys.filter((key) => each.get(key)?.length !== 0);
+  if (first === undefined) return { erased: whole, parts: [] };
+  const concerned = [first, ...others];
+  const erased = others.reduce((text, key) => sweep(key, text), swept.get(first) ?? whole);
   const parts = differing(erased).map((part) => ({
     ...part,
     keys: concerned.filter((key) => each.get(key)?.some(({ path }) => meet(path, part.path))),

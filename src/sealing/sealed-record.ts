@@ -1,9 +1,10 @@
 import { openHeader, sealRecord } from "../checkpoint/record.ts";
 import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
-import { StateError } from "../errors.ts";
-import { combinedKey, openBox, placeBytes, sealBox } from "./box.ts";
+import type { StateError } from "../errors.ts";
+import { combinedKey, openBox, sealBox } from "./box.ts";
 import type { NamedKey } from "./keyring.ts";
 import { NO_PEOPLE, type Parted, type PersonalPart, restored, type ThreadPeople } from "./personal-parts.ts";
+import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
 
 /**
  * How a record lies in the log below once it is sealed. What a driver needs to
@@ -18,11 +19,6 @@ import { NO_PEOPLE, type Parted, type PersonalPart, restored, type ThreadPeople 
  * people is taken out of both and sealed with their keys, inside the box: what
  * stays in its place is what an erasure would leave.
  */
-
-export interface SealedPlace {
-  readonly tenant: string;
-  readonly threadId: string;
-}
 
 /** What is sealed with people's keys, and with which. */
 export interface Personal {
@@ -265,49 +261,3 @@ function wordsBytes(stored: Buffer): Buffer | undefined {
   const length = stored.readUInt32BE(MAGIC.byteLength);
   return stored.byteLength < from + length ? undefined : stored.subarray(from, from + length);
 }
-
-function headerPlace({ tenant, threadId }: SealedPlace, entry: LogEntry): Buffer {
-  const { seq, base, head, writeId, checkpointId, names, metadata } = entry;
-  return placeBytes(["header 1", tenant, threadId, seq, base, head, writeId, checkpointId, names, metadata]);
-}
-
-const bodyPlace = (
-  { tenant, threadId }: SealedPlace,
-  generation: string,
-  seq: number,
-  header: string,
-  words: Buffer,
-): Buffer => placeBytes(["body 1", tenant, threadId, generation, seq, header, words.toString("base64")]);
-
-const partPlace = (at: Buffer, kind: string, ids: readonly string[]): Buffer =>
-  Buffer.concat([placeBytes(["part 1", kind, ids]), at]);
-
-const whereOf = ({ threadId }: SealedPlace, { seq }: LogEntry): string =>
-  `record ${seq} of thread ${JSON.stringify(threadId)}`;
-
-const contextOf = ({ threadId }: SealedPlace, { seq, checkpointId }: LogEntry) => ({
-  threadId,
-  location: `record ${seq}`,
-  ...(checkpointId !== undefined && { checkpointId }),
-});
-
-const changed = (place: SealedPlace, entry: LogEntry): StateError =>
-  new StateError(
-    "CORRUPT",
-    `${whereOf(place, entry)} does not open in its place: it was damaged, changed, or moved there from elsewhere`,
-    contextOf(place, entry),
-  );
-
-const otherKey = (place: SealedPlace, entry: LogEntry, id: string, key: NamedKey): StateError =>
-  new StateError(
-    "CORRUPT",
-    `${whereOf(place, entry)} names the key ${id}, and its tenant's is ${key.id}: it was changed, moved there from elsewhere, or the store of the keys is not the one that belongs to this data`,
-    contextOf(place, entry),
-  );
-
-const notSealed = (place: SealedPlace, entry: LogEntry): StateError =>
-  new StateError(
-    "CORRUPT",
-    `${whereOf(place, entry)} is not sealed, and only sealed records are read here: somebody without the key wrote it, or it is from before the sealing. Threads in plain are moved by copying them into a sealed store`,
-    contextOf(place, entry),
-  );

@@ -36,7 +36,8 @@ export async function eraseFrom(
       isHeldOff = true;
     }
   } finally {
-    if (isHeldOff) await party.holdOffCopies?.(false);
+    // What cannot be let go of ends by itself, and must not hide how the erasure went.
+    if (isHeldOff) await party.holdOffCopies?.(false).catch(() => undefined);
   }
 }
 

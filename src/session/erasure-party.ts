@@ -37,6 +37,8 @@ export interface ErasureParty {
   readonly name: string;
   /** Holds process state: `process: "keep"` leaves it alone. */
   readonly holdsProcess: boolean;
+  /** Has its turn only when every other is done: the others need what it takes away. */
+  readonly isLast?: boolean;
   /** Page by page. What cannot be looked at is noted in `warnings`; what cannot be reached is thrown. */
   find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
   /** What the last `find` did not look into, because nobody can tell whom it is about. */

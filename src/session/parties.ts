@@ -3,14 +3,15 @@ import { contextOf } from "../checkpoint/context.ts";
 import { eraseInThread, type Forgets, findInThreads } from "../checkpoint/erasing.ts";
 import { ERASURE_MARK, NO_COPIES_UNTIL } from "../checkpoint/erasure-mark.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
+import { SubjectIndex } from "../checkpoint/subject-index.ts";
 import { NOT_SCRUBBED } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { Sweep } from "../state/erasing.ts";
-import { subjectsIn } from "../state/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { StoreItem } from "../store/items.ts";
+import { ownersOf } from "../store/owners.ts";
 import { accessOf } from "../store/store-access.ts";
 import type { AppliedMark, ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { USER_ROOT } from "./user-store.ts";
@@ -21,6 +22,15 @@ const OPAQUE =
 const MARK_NAMESPACE = ERASURE_MARK.threadId;
 /** Longer than any look: whoever is killed meanwhile holds nobody off for ever. */
 const HELD_OFF_MS = 600_000;
+
+/** Kept as long as the checkpointer, by all who look through it. */
+const indexes = new WeakMap<BaseCheckpointer, SubjectIndex>();
+
+function indexOf(checkpointer: BaseCheckpointer): SubjectIndex {
+  const index = indexes.get(checkpointer) ?? new SubjectIndex();
+  indexes.set(checkpointer, index);
+  return index;
+}
 
 export function threadParty(checkpointer: BaseCheckpointer, name: string): ErasureParty {
   const context = contextOf(checkpointer);
@@ -38,7 +48,8 @@ export function threadParty(checkpointer: BaseCheckpointer, name: string): Erasu
     unread: () => (opaque === 0 ? [] : [{ where: `${name}: ${opaque} threads of graphs`, why: OPAQUE }]),
     async *find(forgets, warnings) {
       opaque = 0;
-      for await (const found of findInThreads(context, forgets, warnings, () => opaque++)) {
+      const looking = { forgets, warnings, index: indexOf(checkpointer), onOpaque: () => opaque++ };
+      for await (const found of findInThreads(context, looking)) {
         yield found.map(({ kind, threadId, checkpointId, path, value }) => ({
           kind,
           where: threadId,
@@ -130,19 +141,10 @@ async function* pages(store: BaseStore, warnings: Warnings): AsyncGenerator<read
   } while (cursor !== undefined);
 }
 
-/** Behind one of these segments of a namespace stands a person's id: so user data and memories lie. */
-const OWNING: ReadonlySet<string> = new Set([USER_ROOT, "users"]);
-
-/** The people that a whole item is about: it goes as a whole. */
-const ownersOf = ({ namespace, metadata }: StoreItem): readonly string[] => [
-  ...subjectsIn(metadata["subject"]),
-  ...namespace.filter((_, index) => OWNING.has(namespace[index - 1] ?? "")),
-];
-
 function placesIn(item: StoreItem, forgets: Forgets): readonly PersonalPlace[] {
   const where = JSON.stringify([item.namespace, item.key]);
   const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
-  if (ownersOf(item).some(matches)) {
+  if (ownersOf(item.namespace, item.metadata).some(matches)) {
     const kind = item.namespace[0] === USER_ROOT ? "user data" : "item";
     return [{ kind, where, path: "value", value: item.value }];
   }
@@ -159,7 +161,8 @@ async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets): P
   const { namespace, key, version, metadata } = item;
   const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
   try {
-    if (ownersOf(item).some(matches)) return await store.delete(namespace, key, { expectedVersion: version });
+    if (ownersOf(item.namespace, item.metadata).some(matches))
+      return await store.delete(namespace, key, { expectedVersion: version });
     const sweep = sweepOf(matches);
     const value = sweep.value(item.value, "value");
     if (sweep.found.length === 0) return false;

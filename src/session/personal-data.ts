@@ -184,6 +184,7 @@ export class CorePersonalData {
       .map((tombstone) => ({ tombstone, places: [] as ErasedPlace[], unreached: [] as Unreached[] }));
     const failures: { readonly name: string; readonly error: unknown }[] = [];
     for (const party of await this.#parties()) {
+      if (party.isLast === true && failures.length > 0) continue;
       try {
         await this.#bringUp(party, { tombstones, receipts, pending, acceptUnreached, fresh });
       } catch (error) {

@@ -69,13 +69,19 @@ export const refuseSecrets: Redactor = (text) => {
 /** Tags whose text nobody wrote: bytes and sealed values. */
 const OPAQUE: ReadonlySet<unknown> = new Set(["bytes", "buffer", "sealed", "number", "bigint", "date"]);
 
+/** One text, as the redactor leaves it. */
+export function redactText(text: string, redactor: Redactor): string {
+  const clean = redactor(text);
+  if (typeof clean !== "string") throw new TypeError("redact() returns the text as it is to be saved");
+  return clean;
+}
+
 /** The JSON text with every string value passed through the redactor. Field names stay as they are. */
 export function redactJson(text: string, redactor: Redactor): string {
   let isChanged = false;
   const walk = (value: unknown): unknown => {
     if (typeof value === "string") {
-      const clean = redactor(value);
-      if (typeof clean !== "string") throw new TypeError("redact() returns the text as it is to be saved");
+      const clean = redactText(value, redactor);
       isChanged ||= clean !== value;
       return clean;
     }

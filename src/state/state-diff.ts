@@ -3,15 +3,15 @@ import { isPlainObject } from "./immutable.ts";
 import type { Message } from "./message.ts";
 import type { StateFields } from "./state-fields.ts";
 
-/** Two lists from where they part. */
+/** The differences between two lists, from where they part. */
 export interface ListDiff<Item = unknown> {
-  /** How many items both have in common from the start. */
+  /** How many items both share from the start. */
   readonly shared: number;
   readonly removed: readonly Item[];
   readonly added: readonly Item[];
 }
 
-/** What a person wants to see of two checkpoints. */
+/** The differences between two checkpoints, for people to read. */
 export interface StateDiff {
   readonly messages: ListDiff<Message>;
   /** Every other field that differs, by name; keys of objects as `metadata.key`. */
@@ -62,7 +62,18 @@ function commonStart(a: readonly unknown[], b: readonly unknown[]): number {
   return index;
 }
 
-const same = (a: unknown, b: unknown): boolean => Object.is(a, b) || encodeText(a, "value") === encodeText(b, "value");
+/** As the stored texts would compare. Plain data is compared as it is: two long conversations are mostly that. */
+function same(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((item, index) => same(item, b[index]));
+  if (isPlainObject(a) && isPlainObject(b)) {
+    const [keys, others] = [Object.keys(a), Object.keys(b)];
+    const isAlike = Object.getPrototypeOf(a) === Object.getPrototypeOf(b) && keys.length === others.length;
+    return isAlike && keys.every((key, index) => key === others[index] && same(a[key], b[key]));
+  }
+  return encodeText(a, "value") === encodeText(b, "value");
+}
 
 const ownValue = (record: object, key: string): unknown =>
   Object.hasOwn(record, key) ? (record as Readonly<Record<string, unknown>>)[key] : undefined;

@@ -26,6 +26,8 @@ export interface StoreCapabilities {
   readonly compareAndSet: boolean;
   /** Whether vectors are all compared, or an index is used where that finds the same. */
   readonly vectorSearch: "exact" | "index" | "none";
+  /** Whether what is stored is sealed; then a search by words opens every item. "except index": vectors lie in plain, where they are found. */
+  readonly sealing: "none" | "all" | "except index";
   /** How far a returned write can be trusted. */
   readonly durability: Durability;
   readonly limits: { readonly maxItemBytes: number; readonly maxExactVectors: number };
@@ -45,6 +47,7 @@ const NO_STORE_CAPABILITIES: StoreCapabilities = Object.freeze({
   transactions: false,
   compareAndSet: false,
   vectorSearch: "none",
+  sealing: "none",
   durability: "memory",
   limits: Object.freeze({ maxItemBytes: Number.POSITIVE_INFINITY, maxExactVectors: 0 }),
 });
@@ -71,6 +74,7 @@ export function capabilitiesOfDriver(
     transactions: transactions && mayWrite,
     compareAndSet: mayWrite,
     vectorSearch,
+    sealing: driver.capabilities.sealing ?? "none",
     durability,
     limits: Object.freeze({ maxItemBytes, maxExactVectors }),
   });

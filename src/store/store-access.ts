@@ -5,6 +5,7 @@ import { assertDurability, type Durability, warnOfWeaker } from "../driver/durab
 import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { endOfLongTurn } from "../internal/event-loop-turn.ts";
+import type { Redactor } from "../state/secrets.ts";
 import type { Embedder } from "./embedder.ts";
 import type { StoreDriver } from "./store-driver.ts";
 
@@ -17,11 +18,23 @@ export interface StoreOptions {
   readonly index?: readonly string[];
   /** How much the words count in a hybrid search; the vectors count for the rest. @default 0.5; 0.7 is better with a small embedding model */
   readonly textWeight?: number;
+  /**
+   * Called with every text of an item before it is written, indexed or embedded:
+   * `redactSecrets`, `refuseSecrets`, or a function of your own. @default nothing is redacted
+   */
+  readonly redact?: Redactor;
   readonly retry?: RetryPolicy;
   /** With `"read"` nothing is created or changed, and whatever writes is refused. @default "write" */
   readonly access?: Access;
   /** What you count on. A process warning says so where the storage, as it is configured, gives less. */
   readonly durability?: Durability;
+  /** `new Sealing({ keyring })`: what is written is sealed, and what is not sealed is refused. @default nothing is sealed */
+  readonly sealing?: StoreLayer;
+}
+
+/** Something between a store and its driver that is a driver itself. */
+export interface StoreLayer {
+  overStore(driver: StoreDriver): StoreDriver;
 }
 
 /** The driver behind one guarded call: contact is made once, what may pass is tried again, errors say where. */
@@ -34,16 +47,16 @@ export class StoreAccess {
   readonly #contact: OpenOnce<void> = new OpenOnce(() => this.#makeContact());
   #wasReached = false;
 
-  constructor(driver: StoreDriver, { retry = {}, durability, access = "write" }: StoreOptions) {
+  constructor(driver: StoreDriver, { retry = {}, durability, access = "write", sealing }: StoreOptions) {
     assertAccess(access);
     assertDurability(durability);
     // Every call that waits is one.
     setMaxListeners(0, this.#closing.signal);
-    this.driver = driver;
+    this.driver = sealing?.overStore(driver) ?? driver;
     this.access = access;
     this.#retry = retry;
     this.#wanted = durability;
-    if (driver.connect === undefined) warnOfWeaker(driver, durability);
+    if (this.driver.connect === undefined) warnOfWeaker(driver, durability);
   }
 
   get isClosed(): boolean {

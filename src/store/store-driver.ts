@@ -129,6 +129,8 @@ export interface StoreDriverCapabilities {
   readonly maxExactVectors: number;
   /** Whether `searchText` works where it is there. @default true */
   readonly textSearch?: boolean;
+  /** Of a layer that seals: whether vectors lie in plain below it. Without it nothing is sealed here. */
+  readonly sealing?: "all" | "except index";
 }
 
 /** At most so many changes in one `write`, and so many ids in one `read`. */

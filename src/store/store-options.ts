@@ -22,9 +22,11 @@ const SHARED: OptionKinds<StoreOptions> = {
   dimension: "number",
   index: "object",
   textWeight: "number",
+  redact: "function",
   retry: "object",
   durability: "string",
   access: "string",
+  sealing: "object",
 };
 
 /** Refuses an option that does not exist: a misspelt one must not be ignored in silence. */

@@ -79,6 +79,7 @@ export class Store extends BaseStore {
       dimension: this.#dimension,
       embedder: embedder as Embedder | undefined,
       index,
+      redactor: options.redact,
       textWeight: checkedShare("textWeight", textWeight) ?? 0.5,
     };
   }

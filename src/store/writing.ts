@@ -3,12 +3,14 @@ import { assertWriteId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import { invalid } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
+import type { Redactor } from "../state/secrets.ts";
 import type { Dimension } from "./dimension.ts";
 import { type Embedder, embed } from "./embedder.ts";
 import { textsAt, textsIn } from "./index-paths.ts";
 import { bytesOf, encodeItem } from "./item-codec.ts";
 import type { IndexedText, PutEntry, PutResult, WriteOptions } from "./items.ts";
 import { assertKey, assertNamespace, encodeId, readableId } from "./namespaces.ts";
+import { redactedEntry } from "./redacting.ts";
 import type { StoreAccess } from "./store-access.ts";
 import { type Change, type ChangeResult, type ItemId, MOST_CHANGES, type PutChange } from "./store-driver.ts";
 import { assertExpectedVersion, checkedIndex, checkedTtlMs } from "./store-options.ts";
@@ -22,6 +24,7 @@ export interface WritingContext {
   readonly embedder: Embedder | undefined;
   /** What is indexed where a put does not say so. */
   readonly index: readonly string[] | undefined;
+  readonly redactor: Redactor | undefined;
 }
 
 /** A put that is ready but for its vector, which is made for many at once. */
@@ -120,7 +123,8 @@ export function writeKeyOf(id: ItemId, { writeId }: WriteOptions): string {
   return createHash("sha256").update(name).digest("base64url").slice(0, 24);
 }
 
-async function prepare(context: WritingContext, entry: PutEntry, otherwise: "keep" | undefined): Promise<Prepared> {
+async function prepare(context: WritingContext, given: PutEntry, otherwise: "keep" | undefined): Promise<Prepared> {
+  const entry = context.redactor === undefined ? given : redactedEntry(given, context.redactor);
   const { namespace, key, value, metadata, embedding } = entry;
   assertNamespace(namespace);
   assertKey(key);

@@ -136,8 +136,8 @@ export const readRanked = (fields: Fields): RankedAnswer => ({
 const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
 const VECTOR_SEARCHES = ["exact", "index", "none"] as const;
 
-/** What the store behind a service can, as its clients need to know it. */
-export interface RemoteStoreCapabilities extends Required<StoreDriverCapabilities> {
+/** What the store behind a service can do, as its clients need to know it. Whether it seals is the service's own matter. */
+export interface RemoteStoreCapabilities extends Required<Omit<StoreDriverCapabilities, "sealing">> {
   /** The largest request: what a batch has to fit into. */
   readonly maxBodyBytes: number;
 }

@@ -2,14 +2,29 @@ import { openCheckpointer } from "../backends/open.ts";
 import { openStore } from "../backends/open-store.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+import { contextOf } from "../checkpoint/context.ts";
 import { OpenOnce } from "../driver/open-once.ts";
-import { optionsOf } from "../driver/options.ts";
+import { type Names, optionsOf } from "../driver/options.ts";
 import { described } from "../internal/known-options.ts";
+import { Keyring } from "../sealing/keyring.ts";
+import { keyringOf } from "../sealing/sealing.ts";
+import type { ErasureParty } from "../session/erasure-party.ts";
+import { keyParty } from "../session/key-party.ts";
 import { CorePersonalData, type OpenedBackends } from "../session/personal-data.ts";
 import { BaseStore } from "../store/base-store.ts";
+import { accessOf } from "../store/store-access.ts";
 import { openUserStore } from "./user-store.ts";
 
 const DEFAULT_LEDGER = "sqlite:.erasures.db";
+const OPTIONS: Names<PersonalDataOptions> = {
+  checkpointers: true,
+  stores: true,
+  users: true,
+  ledger: true,
+  keyrings: true,
+  key: true,
+  now: true,
+};
 
 export interface PersonalDataOptions {
   /** Every place that keeps threads and sessions: checkpointers, or URLs for `openCheckpointer`. */
@@ -23,6 +38,8 @@ export interface PersonalDataOptions {
    * it apart from the rest, and out of the rest's backups. @default a SQLite file, `.erasures.db`
    */
   readonly ledger?: BaseStore | string;
+  /** Keyrings beside those that the checkpointers and stores are sealed with: these are found. */
+  readonly keyrings?: readonly Keyring[];
   /** A secret of at least 32 bytes that never changes. It hides who was erased, and signs receipts. */
   readonly key: string | Uint8Array;
   /** @default Date.now */
@@ -40,8 +57,7 @@ export class PersonalData extends CorePersonalData {
   readonly #opened: OpenOnce<OpenedBackends & { close(): Promise<void> }>;
 
   constructor(options: PersonalDataOptions) {
-    const known = { checkpointers: true, stores: true, users: true, ledger: true, key: true, now: true } as const;
-    const checked = optionsOf("new PersonalData", options, known);
+    const checked = optionsOf("new PersonalData", options, OPTIONS);
     const { key, now = Date.now } = checked;
     assertPlaces(checked);
     const opened = new OpenOnce(() => openAll(checked));
@@ -70,9 +86,13 @@ export class PersonalData extends CorePersonalData {
   }
 }
 
-function assertPlaces({ checkpointers = [], stores = [], users, ledger }: PersonalDataOptions): void {
-  if (!Array.isArray(checkpointers) || !Array.isArray(stores)) {
-    throw new TypeError("PersonalData({ checkpointers, stores }) takes lists");
+function assertPlaces({ checkpointers = [], stores = [], users, ledger, keyrings = [] }: PersonalDataOptions): void {
+  if (!Array.isArray(checkpointers) || !Array.isArray(stores) || !Array.isArray(keyrings)) {
+    throw new TypeError("PersonalData({ checkpointers, stores, keyrings }) takes lists");
+  }
+  for (const each of keyrings) {
+    if (!(each instanceof Keyring))
+      throw new TypeError(`PersonalData({ keyrings }) takes keyrings, not ${described(each)}`);
   }
   for (const each of checkpointers) {
     if (typeof each !== "string") assertCheckpointer(each, "PersonalData({ checkpointers })");
@@ -85,7 +105,7 @@ function assertPlaces({ checkpointers = [], stores = [], users, ledger }: Person
 
 /** Opens all of them, or closes again what was opened. */
 async function openAll(options: PersonalDataOptions): Promise<OpenedBackends & { close(): Promise<void> }> {
-  const { checkpointers = [], stores = [], users, ledger = DEFAULT_LEDGER } = options;
+  const { checkpointers = [], stores = [], users, ledger = DEFAULT_LEDGER, keyrings = [] } = options;
   const own: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     for (const each of own) await each.close();
@@ -102,9 +122,28 @@ async function openAll(options: PersonalDataOptions): Promise<OpenedBackends & {
     const items: BaseStore[] = [];
     for (const each of stores) items.push(await opened<BaseStore>(each, openStore));
     if (users !== undefined) items.push(await opened<BaseStore>(users, openUserStore));
-    return { checkpointers: threads, stores: items, ledger: await opened<BaseStore>(ledger, openStore), close };
+    const others = await keyParties(keyrings, threads, items);
+    return { checkpointers: threads, stores: items, others, ledger: await opened<BaseStore>(ledger, openStore), close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** One for each keyring, however many places it seals. */
+async function keyParties(
+  given: readonly Keyring[],
+  checkpointers: readonly BaseCheckpointer[],
+  stores: readonly BaseStore[],
+): Promise<readonly ErasureParty[]> {
+  const sealed = [
+    ...checkpointers.map((each) => contextOf(each)?.log),
+    ...stores.map((each) => accessOf(each)?.driver),
+  ];
+  const keyrings = new Map(given.map((keyring) => [keyring.id, keyring]));
+  for (const open of sealed.flatMap((part) => keyringOf(part) ?? [])) {
+    const keyring = await open();
+    keyrings.set(keyring.id, keyring);
+  }
+  return [...keyrings.values()].map((keyring, index) => keyParty(keyring, `keys ${index + 1}`));
 }

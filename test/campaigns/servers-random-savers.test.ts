@@ -7,7 +7,7 @@ import { describeWithService } from "../services/with-service.ts";
 
 vi.setConfig({ testTimeout: 3_600_000, hookTimeout: 900_000 });
 
-const OPERATIONS = 30_000;
+const OPERATIONS = Number(process.env["HOLDFAST_RANDOM_OPERATIONS"] ?? 30_000);
 const prove = (name: string, makePlace: () => Promise<SaverPlace>): void => proveRandomly(name, makePlace, OPERATIONS);
 
 for (const name of ["memory", "sqlite", "file"]) prove(name, () => localPlace(name));

@@ -1,16 +1,23 @@
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type LangGraphSaver, toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
-import type { SaverPlace } from "../saver/saver-places.ts";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { CheckpointSaver } from "../../src/saver/checkpoint-saver.ts";
+
+/** An empty storage of its own for one test. */
+interface ValidatedPlace {
+  readonly open: () => Checkpointer | CheckpointSaver;
+  readonly cleanup: () => Promise<void>;
+}
 
 /**
  * LangGraph's own validation suite, all 726 of its tests. The suite skips a test for
  * savers that it knows by name; ours has a name of its own, so that it skips nothing.
  */
-export function validate(name: string, makePlace: () => Promise<SaverPlace>): void {
+export function validate(name: string, makePlace: () => Promise<ValidatedPlace>): void {
   // The suite takes the test runner from the global object.
   Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it });
-  const places = new WeakMap<LangGraphSaver, SaverPlace>();
+  const places = new WeakMap<LangGraphSaver, ValidatedPlace>();
   const initializer = {
     checkpointerName: `holdfast ${name}`,
     createCheckpointer: async () => {

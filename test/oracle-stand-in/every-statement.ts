@@ -9,6 +9,7 @@ import { statements } from "../../src/backends/oracle/statements.ts";
 import { writeBlock } from "../../src/backends/oracle/store-block.ts";
 import { type StoreTables, storeTables } from "../../src/backends/oracle/store-layout.ts";
 import * as queries from "../../src/backends/oracle/store-queries.ts";
+import { INDEX_OF } from "../../src/backends/oracle/vector-index.ts";
 import type { Condition } from "../../src/store/conditions.ts";
 
 /** Every text that the backend can send for these tables; of appends, every shape with up to two records of a kind. */
@@ -18,13 +19,14 @@ export function everyStatement(tableName: string): ReadonlySet<string> {
     ...everyStatementOfLog(saverTableNames(tableName)),
     ...oracleDdl({ tableName, role: "APP" }),
     ...oracleDdl({ of: "saver", tableName, role: "APP" }),
-    ...oracleDdl({ of: "store", tableName, role: "APP", dimension: 1024, vectorIndex: "hnsw" }),
-    ...oracleDdl({ of: "store", tableName, role: "APP", dimension: 3, vectorIndex: "ivf" }),
-    ...everyStatementOfStore(storeTables(tableName)),
+    ...oracleDdl({ of: "store", tableName: `${tableName}_STORE`, role: "APP", dimension: 1024, vectorIndex: "hnsw" }),
+    ...oracleDdl({ of: "store", tableName: `${tableName}_STORE`, role: "APP", dimension: 3, vectorIndex: "ivf" }),
+    ...everyStatementOfStore(storeTables(`${tableName}_STORE`)),
     FACTS_OF_SESSION,
     PREPARE_SESSION,
     MAY_CREATE,
     COLUMNS_OF,
+    INDEX_OF,
   ]);
 }
 

@@ -32,6 +32,8 @@ const FOREIGN: readonly (readonly [RegExp, string])[] = [
   [/\b(?:FROM|JOIN) [\w.]+ AS \w+/i, "AS before the alias of a table"],
   [/\bRETURNING\b(?![\s\S]*\bINTO\b)/i, "RETURNING without INTO"],
   [/(?<![\w'])''(?!')/, "an empty literal, which is NULL"],
+  [/\([^()]*,[^()]*\)\s*[<>]=?\s*\([^()]*,/, "rows compared as one with < or >"],
+  [/\b(?:FOR|INTO) (?:old|new)\b/i, "a variable named OLD or NEW, which are words of RETURNING since 23ai"],
   [/\bVARCHAR2\(\d+\)/i, "VARCHAR2 without BYTE or CHAR"],
 ];
 

@@ -44,5 +44,7 @@ export const PRELUDE: readonly string[] = [
   `CREATE VIEW oracle_sys.all_tab_columns AS
    SELECT upper(table_schema) AS owner, upper(table_name) AS table_name, upper(column_name) AS column_name
    FROM information_schema.columns`,
+  `CREATE VIEW oracle_sys.all_indexes AS
+   SELECT upper(schemaname) AS table_owner, upper(tablename) AS table_name, upper(indexname) AS index_name FROM pg_indexes`,
   "GRANT SELECT ON ALL TABLES IN SCHEMA oracle_sys TO PUBLIC",
 ];

@@ -1,12 +1,11 @@
-import { join } from "node:path";
+import { openCheckpointer } from "../../src/backends/open.ts";
 import { openStore } from "../../src/backends/open-store.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { accessOf } from "../../src/store/store-access.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
-import { type DiskBackend, openOnDisk } from "./disk-backends.ts";
 
 /** Erases one person, and kills itself at the n-th moment before or after it changed anything in a storage. */
-const [backend = "sqlite", directory = "", key = "", userId = "", nth = "0"] = process.argv.slice(2);
+const [threads = "", items = "", tombstones = "", key = "", userId = "", nth = "0"] = process.argv.slice(2);
 
 let moments = 0;
 async function moment(): Promise<void> {
@@ -29,9 +28,8 @@ function watch<Target extends object>(target: Target, methods: readonly (keyof T
   }
 }
 
-const checkpointer = await openOnDisk(backend as DiskBackend, directory);
-const store = await openStore(`sqlite:${join(directory, "items.db")}`);
-const ledger = await openStore(`sqlite:${join(directory, "ledger.db")}`);
+const checkpointer = await openCheckpointer(threads);
+const [store, ledger] = [await openStore(items), await openStore(tombstones)];
 const { log } = contextOf(checkpointer) ?? {};
 if (log !== undefined) watch(log, ["append", "scrub"]);
 for (const each of [store, ledger]) {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { VacuumPlanEntry } from "../../src/checkpoint/base-checkpointer.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 
@@ -47,6 +48,12 @@ export const readingCalls = (subject: Checkpointer, { ids }: Filled): Readonly<R
     search: () => found(subject, "zebra"),
     "search of the indexed": () => found(subject, "newt"),
     "vacuum dryRun": () => subject.vacuum({ keepLast: 1, dryRun: true }),
+    vacuumPlan: async () => {
+      const plan: VacuumPlanEntry[] = [];
+      for await (const entry of subject.vacuumPlan({ keepLast: 1 })) plan.push(entry);
+      return plan.sort((a, b) => (a.threadId < b.threadId ? -1 : 1));
+    },
+    "diff of two threads": () => subject.diff({ threadId: "long" }, { threadId: "leased" }),
   };
 };
 
@@ -65,6 +72,7 @@ export const writingCalls = (subject: Checkpointer, { ids }: Filled): Readonly<R
     "save onto a head": () => subject.save(AgentState.create(), "long", { expectedHead: first }),
     delete: () => subject.delete("long"),
     "delete at": () => subject.delete("long", first),
+    "delete of a head": () => subject.delete("long", { expectedHead: first }),
     "delete of nothing": () => subject.delete("not there"),
     fork: () => subject.fork("long", "new"),
     settleCall: () => subject.settleCall("long", "call", { outcome: "done", by: "ann" }),

@@ -5,6 +5,7 @@ import type { AppendOutcome, AppendRequest } from "../../src/checkpoint/thread-l
 import { StateError } from "../../src/errors.ts";
 import { type CheckpointSaver, saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { failureOf } from "../failure-of.ts";
+import { served } from "../http/served.ts";
 
 /** Takes this many appends to "fork", and refuses what comes then. */
 class EndingLog extends MemoryLog {
@@ -16,7 +17,7 @@ class EndingLog extends MemoryLog {
   }
 }
 
-const COUNT = 600;
+const COUNT = 300;
 const id = (index: number): string => `c${String(index).padStart(4, "0")}`;
 
 /** More checkpoints than one append takes. */
@@ -43,7 +44,7 @@ test("a fork that breaks off shows nothing, and the next one takes its place", a
   log.left = Number.POSITIVE_INFINITY;
   expect(await checkpointer.fork("t", "fork")).toBe(id(COUNT - 1));
   expect(await saver.listCheckpoints({ threadId: "fork" })).toHaveLength(COUNT);
-  for (const checkpointId of [id(0), id(300), id(COUNT - 1)]) {
+  for (const checkpointId of [id(0), id(150), id(COUNT - 1)]) {
     const [copy, original] = [
       await saver.get({ threadId: "fork", checkpointId }),
       await saver.get({ threadId: "t", checkpointId }),
@@ -51,4 +52,20 @@ test("a fork that breaks off shows nothing, and the next one takes its place", a
     expect(copy?.checkpointData).toEqual(original?.checkpointData);
   }
   expect(await failureOf(() => checkpointer.fork("t", "fork"))).toMatchObject({ code: "CONFLICT" });
+});
+
+test("a fork of more than one append goes through the HTTP service as well", async () => {
+  await using service = await served();
+  const checkpointer = service.client();
+  const saver = saverOf(checkpointer);
+  await longThread(saver);
+  expect(await checkpointer.fork("t", "fork", { at: id(279) })).toBe(id(279));
+  expect(await saver.listCheckpoints({ threadId: "fork" })).toHaveLength(280);
+  const [copy, original] = [
+    await saver.get({ threadId: "fork" }),
+    await saver.get({ threadId: "t", checkpointId: id(279) }),
+  ];
+  expect(copy?.checkpointData).toEqual(original?.checkpointData);
+  expect([...(await checkpointer.listThreads())].sort()).toEqual(["fork", "t"]);
+  await checkpointer.close();
 });

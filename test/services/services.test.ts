@@ -130,6 +130,8 @@ describe("HOLDFAST_TEST_REQUIRE", () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     vi.stubEnv("HOLDFAST_TEST_REQUIRE", "postgres, redis");
     expect(requiredServices()).toEqual(["postgres", "redis"]);
+    vi.stubEnv("HOLDFAST_TEST_REQUIRE", "postgres,chromium");
+    expect(requiredServices()).toEqual(["postgres"]);
     vi.stubEnv("HOLDFAST_TEST_REQUIRE", "postgres,rediss");
     expect(requiredServices).toThrow(`names "rediss"; there are ${Object.keys(SERVICES).join(", ")}`);
   });

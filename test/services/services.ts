@@ -55,11 +55,14 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
 
 export const isServiceName = (name: string): name is ServiceName => Object.hasOwn(SERVICES, name);
 
+/** What else may be required: no server, and looked for by the suites that need it. */
+const PROGRAMS: readonly string[] = ["chromium"];
+
 /** Services that must be there: where one of them is not, the run fails instead of skipping. */
 export function requiredServices(): readonly ServiceName[] {
   const names = (process.env["HOLDFAST_TEST_REQUIRE"] ?? "").split(",").map((name) => name.trim());
   return names
-    .filter((name) => name !== "")
+    .filter((name) => name !== "" && !PROGRAMS.includes(name))
     .map((name) => {
       if (isServiceName(name)) return name;
       throw new Error(`HOLDFAST_TEST_REQUIRE names "${name}"; there are ${Object.keys(SERVICES).join(", ")}`);

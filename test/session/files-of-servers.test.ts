@@ -11,7 +11,8 @@ import { findPostgres, HOW_TO_GET_POSTGRES, startPostgres } from "../services/po
 import { startRedis } from "../services/redis.ts";
 import { fill, KEY, range, readableIn, userOf } from "./people.ts";
 
-const [PEOPLE, GONE] = [20, 5];
+/** test/campaigns/erasing.test.ts has more. */
+const [PEOPLE, GONE] = [6, 2];
 const [ERASED, KEPT] = [range(0, GONE), range(GONE, PEOPLE)];
 
 async function fillAndErase(

@@ -269,6 +269,24 @@ describe("3: what a graph's thread shares", () => {
     expect(await storedIn(checkpointer, "t")).not.toMatch(/zoannq/i);
   });
 
+  test("4: a thread that was deleted and made anew after an erasure takes what the same saver writes", async () => {
+    const checkpointer = new MemoryCheckpointer();
+    const saver = await put(checkpointer, "t", { note: attributed("ann", "Ann") });
+    await dataOn(checkpointer).eraseUser("ann");
+    const known = await saver.get({ threadId: "t" });
+    const checkpointId = known?.checkpointId ?? "";
+    await saver.deleteThread("t");
+    await saver.putWrites({ threadId: "t", checkpointId, taskId: "task", writes: [["channel", 1]] });
+    await saver.put({ threadId: "t", checkpointId, checkpointData: { a: 1 } });
+    await saver.put({
+      threadId: "t",
+      checkpointId: newCheckpointId(),
+      parentId: checkpointId,
+      checkpointData: { a: 2 },
+    });
+    expect((await saver.get({ threadId: "t" }))?.checkpointData).toEqual({ a: 2 });
+  });
+
   test("4: an erasure of a graph's thread that is interrupted anywhere is found and finished", async () => {
     const source = new MemoryCheckpointer();
     const data = {

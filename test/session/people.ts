@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BaseCheckpointer } from "../../src/checkpoint/base-checkpointer.ts";
+import { saverOf } from "../../src/saver/checkpoint-saver.ts";
+import { newCheckpointId } from "../../src/saver/new-checkpoint-id.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
 import { attributed } from "../../src/state/subjects.ts";
@@ -18,7 +20,8 @@ export const userOf = (person: number): string => `user-${person}`;
 /**
  * Threads that several people share. Each person says something, is answered,
  * causes a tool call with a large result, and is in the state, in its metadata,
- * in a fork, in a session, in an item with a vector, and in user data.
+ * in a fork, in a session, in the thread of a graph, in an item with a vector,
+ * and in user data.
  */
 export async function fill(
   checkpointer: BaseCheckpointer,
@@ -28,6 +31,7 @@ export async function fill(
   perThread = 10,
 ): Promise<readonly string[]> {
   const threads: string[] = [];
+  const saver = checkpointer.capabilities.branching ? saverOf(checkpointer) : undefined;
   for (let first = 0; first < people; first += perThread) {
     const threadId = `shared-${first / perThread}`;
     threads.push(threadId);
@@ -50,6 +54,11 @@ export async function fill(
       await store.put(["facts"], `fact-${person}`, { text: `${word} likes tea` }, about);
       await store.put(["mixed"], `mixed-${person}`, { count: person, about: attributed(subject, word) });
       await users.set(subject, "email", `${word}@example.com`);
+      await saver?.put({
+        threadId: "graph",
+        checkpointId: newCheckpointId(),
+        checkpointData: { [subject]: attributed(subject, [`${word} is in a graph, too,`, `as a list of ${word}'s`]) },
+      });
       const session = new AgentSession({ sessionId: `s-${person}`, userId: subject, backend: checkpointer });
       session.setWorking("draft", `about ${word}`);
       await session.checkpoint("done");

@@ -1,8 +1,14 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { afterAll, describe, expect, test } from "vitest";
+import { toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
 import { tool } from "../../src/agent/tool.ts";
+import { sqliteCheckpointer, sqliteStore } from "../../src/backends/sqlite/index.ts";
+import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { isSecretRef, redactSecrets, refuseSecrets, resolveSecret, secretRef } from "../../src/state/secrets.ts";
@@ -105,4 +111,70 @@ test("5: a reference is resolved when it is needed, from the environment or wher
   await expect(resolveSecret(secretRef("HOLDFAST_NO_SUCH_SECRET"))).rejects.toMatchObject({ code: "NOT_FOUND" });
   await expect(resolveSecret("A" as never)).rejects.toThrow(/takes what secretRef\(\) returned/);
   expect(() => secretRef("")).toThrow(/by its name/);
+});
+
+describe("5: at the save boundary of stores and savers", () => {
+  const secret = SECRETS["openai"] ?? "";
+  const folder = mkdtemp(join(tmpdir(), "holdfast-redacted-"));
+  afterAll(async () => rm(await folder, { recursive: true }));
+
+  test("5: an item, its metadata, its words and what is embedded of it hold the mark and not the secret", async () => {
+    const directory = await mkdtemp(join(await folder, "store-"));
+    const embedded: string[] = [];
+    const embedder = async (texts: readonly string[]) => {
+      embedded.push(...texts);
+      return texts.map(() => [1, 0]);
+    };
+    const store = sqliteStore({ path: join(directory, "a.db"), redact: redactSecrets, embedder });
+    const value = { note: `the key is ${secret}`, at: new Date(0) };
+    await store.put(["n"], "a", value, { metadata: { from: secret } });
+    await store.put(["n"], "b", { any: 1 }, { index: { text: `found by ${secret}` } });
+    await store.putBatch([{ namespace: ["n"], key: "c", value: secret }]);
+    await store.update(["n"], "c", (before) => `${String(before)} and ${secret}`);
+    const item = await store.getItem<typeof value>(["n"], "a");
+    expect(item?.value).toEqual({ note: "the key is [redacted:api-key]", at: new Date(0) });
+    expect(item?.metadata).toEqual({ from: "[redacted:api-key]" });
+    expect(await store.get(["n"], "c")).toBe("[redacted:api-key] and [redacted:api-key]");
+    expect(embedded.join()).not.toContain(secret);
+    expect(value.note).toContain(secret);
+    const strict = sqliteStore({ path: join(directory, "a.db"), redact: refuseSecrets });
+    await expect(strict.put(["n"], "d", secret)).rejects.toThrow(/holds a secret \(api-key\)/);
+    expect(await strict.get(["n"], "d")).toBeUndefined();
+    await store.close();
+    await strict.close();
+    expect(await bytesIn(directory)).not.toContain(secret);
+  });
+
+  test("5: a saver and LangGraph's messages hold the mark, in checkpoints, in writes and in metadata", async () => {
+    const directory = await mkdtemp(join(await folder, "saver-"));
+    const checkpointer = sqliteCheckpointer({ path: join(directory, "a.db"), redact: redactSecrets });
+    const saver = saverOf(checkpointer);
+    const at = { threadId: "t", checkpointId: "1" };
+    await saver.put({ ...at, checkpointData: { list: [`one ${secret}`, "two"] }, metadata: { from: secret } });
+    await saver.putWrites({ ...at, taskId: "task", writes: [["channel", { deep: secret }]] });
+    const saved = await saver.get({ threadId: "t" });
+    expect(saved?.checkpointData).toEqual({ list: ["one [redacted:api-key]", "two"] });
+    expect(saved?.metadata).toEqual({ from: "[redacted:api-key]" });
+    expect(saved?.pendingWrites[0]?.value).toEqual({ deep: "[redacted:api-key]" });
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("say", () => ({
+        messages: [new AIMessage({ content: "", tool_calls: [{ id: "c", name: "f", args: { secret } }] })],
+      }))
+      .addEdge(START, "say")
+      .addEdge("say", END)
+      .compile({ checkpointer: toLangGraphSaver(checkpointer) });
+    const config = { configurable: { thread_id: "g" }, durability: "sync" as const };
+    await graph.invoke({ messages: [new HumanMessage(`use ${secret}`)] }, config);
+    const [human, ai] = (await graph.getState(config)).values.messages as [HumanMessage, AIMessage];
+    expect(human).toBeInstanceOf(HumanMessage);
+    expect(human.content).toBe("use [redacted:api-key]");
+    expect(ai.tool_calls?.[0]?.args).toEqual({ secret: "[redacted:api-key]" });
+    const serde = { dumpsTyped: async () => ["x", new Uint8Array()] as never, loadsTyped: async () => undefined };
+    expect(() => toLangGraphSaver(checkpointer, { serde })).toThrow(/redact in the serialiser/);
+    const strict = saverOf(sqliteCheckpointer({ path: join(directory, "b.db"), redact: refuseSecrets }));
+    await expect(strict.put({ ...at, checkpointData: { secret } })).rejects.toThrow(/holds a secret \(api-key\)/);
+    expect(await strict.get({ threadId: "t" })).toBeUndefined();
+    await checkpointer.close();
+    expect(await bytesIn(directory)).not.toContain(secret);
+  });
 });

@@ -12,7 +12,7 @@ import {
   type SerializerProtocol,
   TASKS,
 } from "@langchain/langgraph-checkpoint";
-import { encodeMetadata } from "../../checkpoint/metadata.ts";
+import { redactedMetadata } from "../../checkpoint/metadata.ts";
 import { assertCheckpointId, assertCheckpointNs, assertTaskId, assertThreadId } from "../../driver/ids.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { invalid } from "../../driver/options.ts";
@@ -29,6 +29,7 @@ import { Shadows } from "../../saver/shadows.ts";
 import type { ForeignReader } from "../../saver/unpacking.ts";
 import { replacesEarlier, writeIndex } from "../../saver/write-rules.ts";
 import type { Place } from "../../state/path.ts";
+import type { Redactor } from "../../state/secrets.ts";
 import { channelRules, valueKey } from "./channels.ts";
 import { CustomValueReader, CustomValues } from "./custom-serde.ts";
 import { deltaHistory } from "./delta-history.ts";
@@ -51,9 +52,17 @@ export class LangGraphSaver extends BaseCheckpointSaver {
   readonly #shadows = new Shadows(isLangChainObject);
   readonly #isCustom: boolean;
   readonly #reader: ForeignReader;
+  readonly #redactor: Redactor | undefined;
 
-  constructor(open: () => Promise<CheckpointSaver>, options: LangGraphSaverOptions = {}) {
+  /** `redactor`: that of the saver, which must be known before anything is packed. */
+  constructor(open: () => Promise<CheckpointSaver>, options: LangGraphSaverOptions = {}, redactor?: Redactor) {
     super(options.serde);
+    if (redactor !== undefined && options.serde !== undefined) {
+      throw invalid(
+        "redact cannot look into what a serialiser of yours writes: redact in the serialiser, or leave it out",
+      );
+    }
+    this.#redactor = redactor;
     this.#opening = new OpenOnce(open);
     this.#isCustom = options.serde !== undefined;
     this.#reader = this.#isCustom ? new CustomValueReader(this.serde) : new GraphValueReader(this.serde);
@@ -134,7 +143,7 @@ export class LangGraphSaver extends BaseCheckpointSaver {
       ...metadata,
       ...(runId !== undefined && { run_id: runId }),
     };
-    const text = encodeMetadata({ ...kept });
+    const text = redactedMetadata({ ...kept }, this.#redactor);
     const ready = settledTogether(values.pending);
     const opened = await this.#threads();
     const operation = {
@@ -199,8 +208,8 @@ export class LangGraphSaver extends BaseCheckpointSaver {
       const custom = new CustomValues(this.serde);
       return { pack: (value) => custom.pack(value), pending: custom.pending };
     }
-    const foreign = new GraphValues(this.serde);
-    const options = { foreign, shadows: this.#shadows };
+    const foreign = new GraphValues(this.serde, this.#redactor);
+    const options = { foreign, shadows: this.#shadows, redactor: this.#redactor };
     return { pack: (value, place) => packValue(value, place, options), pending: foreign.pending };
   }
 

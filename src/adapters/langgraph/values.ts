@@ -7,6 +7,7 @@ import { type ForeignValues, type PackPart, tagged } from "../../saver/packing.t
 import type { ForeignReader } from "../../saver/unpacking.ts";
 import { refusal } from "../../state/immutable.ts";
 import type { Place } from "../../state/path.ts";
+import { type Redactor, redactText } from "../../state/secrets.ts";
 import { assertKeptByJson } from "./json-losses.ts";
 
 /**
@@ -35,11 +36,13 @@ export const isLangChainObject = (value: object): boolean => (value as Instance)
 
 export class GraphValues implements ForeignValues {
   readonly #serde: SerializerProtocol;
+  readonly #redactor: Redactor | undefined;
   /** What must be over before the values can be written. */
   readonly pending: Promise<void>[] = [];
 
-  constructor(serde: SerializerProtocol) {
+  constructor(serde: SerializerProtocol, redactor?: Redactor) {
     this.#serde = serde;
+    this.#redactor = redactor;
   }
 
   pack(value: object, place: Place, pack: PackPart): Packed | undefined {
@@ -51,7 +54,7 @@ export class GraphValues implements ForeignValues {
     }
     if (isLangChainObject(value)) return this.#packSerializable(value, place);
     if (types.isRegExp(value)) return tagged(REGEXP_TAG, JSON.stringify([value.source, value.flags]));
-    if (types.isNativeError(value)) return packError(value);
+    if (types.isNativeError(value)) return packError(value, pack);
     // As LangGraph has it: an object of a class of yours is kept as plain data.
     return typeof toJSON === "function" || isExotic(value) ? undefined : pack({ ...value });
   }
@@ -63,7 +66,8 @@ export class GraphValues implements ForeignValues {
       const json = new TextDecoder().decode(bytes);
       if (type !== "json" || json.startsWith('"'))
         throw refusal(place, "what LangGraph's serialiser cannot write down");
-      late.text = `{"$":"${LANGCHAIN_TAG}","v":${json}}`;
+      const clean = this.#redactor === undefined ? json : redactedEnvelope(json, this.#redactor);
+      late.text = `{"$":"${LANGCHAIN_TAG}","v":${clean}}`;
     });
     // Whoever waits for the write hears of it.
     dumping.catch(() => undefined);
@@ -71,6 +75,22 @@ export class GraphValues implements ForeignValues {
     return late;
   }
 }
+
+/** What LangChain wrote, with every text as the redactor leaves it but those that name a class. */
+function redactedEnvelope(json: string, redactor: Redactor): string {
+  const walk = (value: unknown): unknown => {
+    if (typeof value === "string") return redactText(value, redactor);
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== "object" || value === null) return value;
+    const isEnvelope = Object.hasOwn(value, "lc");
+    const names = isEnvelope ? ENVELOPE : NO_NAMES;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, names.has(name) ? each : walk(each)]));
+  };
+  return JSON.stringify(walk(JSON.parse(json)));
+}
+
+const ENVELOPE: ReadonlySet<string> = new Set(["lc", "type", "id", "method"]);
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 interface SendLike {
   readonly node: string;
@@ -86,12 +106,21 @@ function packSend({ node, args, timeout }: SendLike, pack: PackPart): Packed {
 }
 
 /** The errors of the language, with their message and stack. Others would come back as something else. */
-function packError(error: Error): Packed | undefined {
+function packError(error: Error, pack: PackPart): Packed | undefined {
   const made = ERRORS.get(Object.getPrototypeOf(error));
   const hasMore = Reflect.ownKeys(error).some((key) => key !== "message" && key !== "stack");
   return made === undefined || hasMore
     ? undefined
-    : tagged(ERROR_TAG, JSON.stringify([made.name, error.message, error.stack ?? ""]));
+    : tagged(
+        ERROR_TAG,
+        new Packer()
+          .add(`[${JSON.stringify(made.name)},`)
+          .add(pack(error.message, "message"))
+          .add(",")
+          .add(pack(error.stack ?? "", "stack"))
+          .add("]")
+          .done(),
+      );
 }
 
 const isExotic = (value: object): boolean =>
@@ -120,7 +149,7 @@ export class GraphValueReader implements ForeignReader {
   }
 
   /** The serialiser's own additions to JSON are marked with "lc":2. Without one, what it does is this `load`, after two more passes. */
-  async revive(_: string, json: string): Promise<unknown> {
+  revive(_: string, json: string): Promise<unknown> {
     return json.includes('"lc":2') ? this.#serde.loadsTyped("json", json) : load(json);
   }
 

@@ -8,7 +8,7 @@ import { userMessage } from "../../state/message.ts";
 import { classify } from "./classify.ts";
 import { isDeclined } from "./declined.ts";
 import { explained } from "./explain.ts";
-import { oracleCheckpointer } from "./index.ts";
+import { OracleCheckpointSaver, OracleStore, oracleCheckpointer } from "./index.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const isAppend = ({ sql = "" }: MessageSeen): boolean => /:b_appended/.test(sql);
@@ -89,6 +89,24 @@ await describeWithStandIn((place, url) => {
       await checkpointer.save(state, "t");
       expect((await checkpointer.load("t"))?.messages).toHaveLength(2);
       expect(await checkpointer.listCheckpoints("t")).toHaveLength(2);
+    },
+  );
+
+  test.each(["before", "after"] as const)(
+    "a saver's put and a store's write whose line is cut %s they were made are made once",
+    async (kind) => {
+      const where = { dsn, user, password };
+      const saver = new OracleCheckpointSaver({ ...where, tableName: place.tableName() });
+      const store = new OracleStore({ ...where, tableName: place.tableName() });
+      await saver.put({ threadId: "t", checkpointId: "1", checkpointData: {} });
+      await store.put(["n"], "count", 1);
+      once(kind, isAppend);
+      await saver.putWrites({ threadId: "t", checkpointId: "1", taskId: "a", writes: [["c", 1]] });
+      once(kind, ({ sql = "" }) => /:b_refused/.test(sql));
+      await store.update<number>(["n"], "count", (count = 0) => count + 1);
+      expect((await saver.get({ threadId: "t" }))?.pendingWrites).toHaveLength(1);
+      expect(await store.getItem(["n"], "count")).toMatchObject({ value: 2, version: 2 });
+      await Promise.all([saver.close(), store.close()]);
     },
   );
 

@@ -33,6 +33,8 @@ const PLANTED: Readonly<Record<string, string>> = {
   "a vector of a type that is none": "ALTER TABLE HF ADD (embedding VECTOR(3 FLOAT32))",
   "approx in the wrong place": "SELECT id FROM HF ORDER BY id FETCH FIRST APPROX 5 ROWS ONLY",
   "rows compared as one": "SELECT id FROM HF WHERE (namespace, key) > (:b_1, :b_2)",
+  "a variable named old":
+    "BEGIN\n  FOR old IN (SELECT id FROM HF) LOOP\n    DELETE FROM HF WHERE id = old.id;\n  END LOOP;\nEND;",
   "an unclosed bracket": "SELECT COUNT(seq FROM HF_RECORDS",
 };
 

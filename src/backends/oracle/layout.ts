@@ -79,7 +79,8 @@ export function saverTableNames(tableName: string): TableNames {
   return { tableName, owner, ...logTables(`${full}_LOG`), saver };
 }
 
-function qualified(tableName: string): { readonly owner: string | undefined; readonly full: string } {
+/** A name as it stands in statements, and the owner that it names. */
+export function qualified(tableName: string): { readonly owner: string | undefined; readonly full: string } {
   const [table = "", owner] = tableName.toUpperCase().split(".").reverse();
   return { owner, full: owner === undefined ? table : `${owner}.${table}` };
 }

@@ -4,7 +4,7 @@ import { describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.t
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
-import { oracleCheckpointer } from "./index.ts";
+import { OracleCheckpointSaver, OracleStore, oracleCheckpointer } from "./index.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
@@ -58,6 +58,49 @@ await describeWithStandIn((place) => {
       // The first load of the session learns that the thread is long, and what its columns are.
       expect(await costOf(() => checkpointer.load("t")), "a cold load").toBe(4);
       expect(await costOf(() => checkpointer.load("t")), "a warm load").toBe(2);
+    });
+
+    test("a saver's put, with the rows that SQL finds, is one, and so are writes, a get and a list", async () => {
+      const { dsn, user, password, tableName } = place;
+      const where = { dsn, user, password, tableName: tableName(), maxConnections: 1 };
+      const [saver, other] = [new OracleCheckpointSaver(where), new OracleCheckpointSaver(where)];
+      await saver.connect();
+      await other.connect();
+      const put = (checkpointId: string): Promise<void> =>
+        saver.put({ threadId: "t", checkpointId, checkpointData: { checkpointId }, metadata: { step: 1 } });
+      const writes = { threadId: "t", checkpointId: "2", taskId: "a", writes: [["c", 1] as const] };
+      expect(await costOf(() => put("1")), "a first put").toBe(2);
+      expect(await costOf(() => put("2")), "a put").toBe(1);
+      expect(await costOf(() => saver.putWrites(writes)), "writes").toBe(1);
+      expect(await costOf(() => other.get({ threadId: "t" })), "a get").toBe(1);
+      expect(await costOf(() => other.listCheckpoints({ threadId: "t" })), "a list").toBe(1);
+      expect(await costOf(() => saver.deleteThread("t")), "a deletion, which looks first whose the thread is").toBe(2);
+      await Promise.all([saver.close(), other.close()]);
+    });
+
+    test("a store's put, get, list and search are one each; a batch is one for up to sixteen changes", async () => {
+      const { dsn, user, password, tableName } = place;
+      const store = new OracleStore({ dsn, user, password, tableName: tableName(), maxConnections: 1 });
+      await store.connect();
+      const ns = ["a"];
+      expect(await costOf(() => store.put(ns, "k", { note: "cats" })), "a put").toBe(1);
+      expect(await costOf(() => store.put(ns, "k", { note: "cats" }, { expectedVersion: 1 })), "another").toBe(1);
+      expect(await costOf(() => store.put(ns, "k", 1, { expectedVersion: 9 }).catch(() => 0)), "a refused put").toBe(1);
+      expect(await costOf(() => store.get(ns, "k")), "a get").toBe(1);
+      expect(await costOf(() => store.list(ns)), "a list").toBe(1);
+      expect(await costOf(() => store.list(ns, { filter: { note: "cats" } })), "with a filter").toBe(1);
+      expect(await costOf(() => store.search(ns, { query: "cats", mode: "text" })), "a search").toBe(1);
+      expect(await costOf(() => store.update(ns, "k", (value) => value)), "an update").toBe(2);
+      expect(await costOf(() => store.delete(ns, "k")), "a deletion").toBe(1);
+      const batch = (length: number) =>
+        Array.from({ length }, (_, index) => ({ namespace: ns, key: `k${index}`, value: index }));
+      expect(await costOf(() => store.putBatch(batch(16))), "sixteen").toBe(1);
+      expect(await costOf(() => store.putBatch(batch(40))), "forty, which are checked and then made").toBe(6);
+      const text = "x".repeat(100_000);
+      expect(await costOf(() => store.put(ns, "large", { text }, { index: false })), "100 kB").toBe(4);
+      await store.get(ns, "large");
+      expect(await costOf(() => store.get(ns, "large")), "a long value, on a warm session").toBe(3);
+      await store.close();
     });
 
     test("what a save and a load cost does not grow with the thread", { timeout: 120_000 }, async () => {

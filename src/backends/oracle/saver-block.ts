@@ -1,12 +1,11 @@
 import type { SaverTables } from "./layout.ts";
+import { ISO_FORMAT } from "./sql-clock.ts";
 
 /** What the block of an append does for the tables of a saver, for each record behind the record itself. */
 
 /** A record of a graph that only brings writes, and one that puts a checkpoint. */
 export const BRINGS_WRITES = 1;
 export const PUTS_CHECKPOINT = 2;
-
-export const ISO_FORMAT = `'YYYY-MM-DD"T"HH24:MI:SS.FF3"Z"'`;
 
 export const SAVER_VARIABLES = `  v_graph NUMBER;
   v_ns VARCHAR2(1025 BYTE);

@@ -1,6 +1,6 @@
 import type { SaverTables, TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
-import { ALIVE, aliveIn, NOW } from "./sql-clock.ts";
+import { ALIVE, aliveIn, ISO_FORMAT, NOW } from "./sql-clock.ts";
 
 /** A query in two texts: the first finds short values only, in one round trip; the second finds all. */
 export interface Reading {
@@ -227,6 +227,6 @@ LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.head
 ORDER BY t.thread_id`,
       ),
 
-    now: `SELECT TO_CHAR(${NOW}, 'YYYY-MM-DD"T"HH24:MI:SS.FF3"Z"') AS clock FROM dual`,
+    now: `SELECT TO_CHAR(${NOW}, ${ISO_FORMAT}) AS clock FROM dual`,
   };
 }

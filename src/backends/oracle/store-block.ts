@@ -1,5 +1,4 @@
-import { ISO_FORMAT } from "./saver-block.ts";
-import { NOW } from "./sql-clock.ts";
+import { ISO_FORMAT, NOW } from "./sql-clock.ts";
 import type { StoreTables } from "./store-layout.ts";
 
 /** What one block of a write does; the same shape is the same text, which the server parses once. */

@@ -78,7 +78,7 @@ export class OracleStoreDriver implements FullStoreDriver {
     const items = new Map<string, StoredItem>();
     for (let at = 0; at < ids.length; at += queries.MOST_IDS) {
       const query = queries.readQuery(this.#tables, ids.slice(at, at + queries.MOST_IDS));
-      for (const row of await this.#rows(query)) items.set(encodeId(toItem(row)), toItem(row));
+      for (const item of (await this.#rows(query)).map(toItem)) items.set(encodeId(item), item);
     }
     return ids.map((id) => items.get(encodeId(id)));
   }
@@ -126,14 +126,14 @@ export class OracleStoreDriver implements FullStoreDriver {
   async searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
     await this.#handle.get();
     if (!this.#hasVectors) return [];
-    const exactly = (approximate: boolean) => (most: number) =>
-      queries.vectorQuery(this.#tables, scope, vector, { most, approximate });
+    const search = (approximate: boolean): Promise<readonly RankedItem[]> =>
+      this.#ranked(scope, limit, (most) => queries.vectorQuery(this.#tables, scope, vector, { most, approximate }));
     if (await this.#isForIndex(scope)) {
-      const found = await this.#ranked(scope, limit, exactly(true));
+      const found = await search(true);
       // An index may leave some out; then they are compared after all.
       if (found.length >= limit) return found;
     }
-    return this.#ranked(scope, limit, exactly(false));
+    return search(false);
   }
 
   async readVector({ namespace, key }: ItemId): Promise<Float32Array | undefined> {
@@ -202,12 +202,13 @@ export class OracleStoreDriver implements FullStoreDriver {
   }
 
   async #prepare(handle: OracleHandle): Promise<OracleHandle> {
-    const { dimension, vectorIndex } = this.#options;
+    const { connection, dimension, vectorIndex } = this.#options;
     if (dimension !== undefined) handle.assertVectors();
     await handle.prepare(storeDeployment(this.#tables, dimension));
     const columns = await handle.onSession((asking) => columnsOf(asking, this.#tables.owner, this.#tables.items));
     this.#hasVectors = columns.includes("EMBEDDING");
-    if (this.#hasVectors && vectorIndex !== undefined) await createVectorIndex(handle, this.#tables, vectorIndex);
+    const mayCreate = this.#hasVectors && connection.access !== "read";
+    if (mayCreate && vectorIndex !== undefined) await createVectorIndex(handle, this.#tables, vectorIndex);
     const searched = vectorIndex === undefined ? "exact" : "index";
     this.#capabilities = { ...STORE_FACTS.capabilities, vectorSearch: this.#hasVectors ? searched : "none" };
     return handle;

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { encodeId } from "../../store/namespaces.ts";
 import type { ItemId } from "../../store/store-driver.ts";
+import { qualified } from "./layout.ts";
 import { assertTableName } from "./names.ts";
 
 /**
@@ -46,8 +47,7 @@ export interface StoreTables {
 
 export function storeTables(tableName: string): StoreTables {
   assertTableName(tableName);
-  const [table = "", owner] = tableName.toUpperCase().split(".").reverse();
-  const items = owner === undefined ? table : `${owner}.${table}`;
+  const { owner, full: items } = qualified(tableName);
   return {
     tableName,
     owner,

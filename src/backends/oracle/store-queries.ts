@@ -1,8 +1,7 @@
 import { encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type { ItemId, Namespace, Scope } from "../../store/store-driver.ts";
 import { type Binds, number, text, vector } from "./binds.ts";
-import { ISO_FORMAT } from "./saver-block.ts";
-import { aliveIn, NOW } from "./sql-clock.ts";
+import { aliveIn, ISO_FORMAT, NOW } from "./sql-clock.ts";
 import type { Reading } from "./statements.ts";
 import { narrowing, QueryBinds } from "./store-conditions.ts";
 import { BUCKETS, type StoreTables } from "./store-layout.ts";
@@ -188,12 +187,12 @@ BEGIN
   END LOOP;
   v_highest := 0;
   v_now := ${NOW};
-  FOR old IN (SELECT i.id, i.version FROM ${items} i
+  FOR victim IN (SELECT i.id, i.version FROM ${items} i
     WHERE ${CLEARED[scope]} AND i.updated_at <= v_written AND (i.expires_at IS NULL OR i.expires_at > v_now)) LOOP
     EXIT WHEN v_count >= v_most;
-    DELETE FROM ${items} WHERE id = old.id;
+    DELETE FROM ${items} WHERE id = victim.id;
     v_count := v_count + 1;
-    v_highest := GREATEST(v_highest, old.version);
+    v_highest := GREATEST(v_highest, victim.version);
   END LOOP;
   UPDATE ${buckets} SET version = v_highest WHERE version < v_highest;
   :b_count := v_count;

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { onMessage } from "../../../test/oracle-stand-in/install.ts";
 import { describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
+import { StateError } from "../../errors.ts";
 import { Store } from "../../store/store.ts";
 import { openStore } from "../open-store.ts";
 import { OracleCheckpointSaver, OracleStore, oracleCheckpointer, oracleConnection, oracleDdl } from "./index.ts";
@@ -12,6 +13,20 @@ const NS = ["memory", "u42"];
 /** A direction that is near to `at` of its kind. */
 const pointing = (length: number, at: number): number[] =>
   Array.from({ length }, (_, index) => (index === at ? 1 : 0.001 * ((index * 7 + at) % 5)));
+
+/** Compare-and-set until nobody came between, however long that takes: `update` gives up after seconds. */
+async function countOn(store: OracleStore): Promise<void> {
+  for (;;) {
+    const item = await store.getItem<number>(NS, "count");
+    const put = store.put(NS, "count", (item?.value ?? 0) + 1, { expectedVersion: item?.version ?? 0 });
+    const failure: unknown = await put.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (failure === undefined) return;
+    if (!StateError.is(failure, "CONFLICT")) throw failure;
+  }
+}
 
 await describeWithStandIn(
   (place) => {
@@ -135,14 +150,16 @@ await describeWithStandIn(
       await store.close();
     });
 
-    test("four instances that change one counter and create the same items at once lose nothing, and nobody meets ORA-00001", async () => {
+    test("four instances that change one counter and create the same items at once lose nothing, and nobody meets ORA-00001", {
+      timeout: 120_000,
+    }, async () => {
       const tableName = place.tableName();
       const stores = Array.from({ length: 4 }, () => open(tableName));
       await stores[0]?.connect();
       await Promise.all(
         stores.map(async (store, who) => {
           for (let round = 0; round < 10; round++) {
-            await store.update<number>(NS, "count", (count = 0) => count + 1);
+            await countOn(store);
             // The same items in two orders: a lock for each in the order given would end in a deadlock.
             const keys = ["a", "b", "c", "d"].map((key) => `${key}${round}`);
             const items = (who % 2 === 0 ? keys : keys.toReversed()).map((key) => ({ namespace: NS, key, value: who }));
@@ -179,7 +196,8 @@ await describeWithStandIn(
       const statements = oracleDdl({ of: "store", tableName, dimension: 2, vectorIndex: "hnsw", role: app.user });
       for (const statement of statements) await (await lease.get()).ask(statement, {}, true);
       await lease.release();
-      const store = new OracleStore({ dsn, user: app.user, password: app.password, tableName, dimension: 2 });
+      const indexed = { tableName, dimension: 2, vectorIndex: "hnsw" } as const;
+      const store = new OracleStore({ dsn, user: app.user, password: app.password, ...indexed });
       await store.putWithEmbedding(NS, "k", { note: "cats and dogs" }, { embedding: [1, 0], ttlSeconds: 60 });
       await store.put(NS, "k2", { note: "cats" });
       expect(await store.search(NS, { query: "cats", mode: "text" })).toHaveLength(2);
@@ -194,6 +212,23 @@ await describeWithStandIn(
         message: expect.stringContaining('of: "store"'),
       });
       await refused.close();
+    });
+
+    test("with read access nothing is made: a table that is not there is NOT_FOUND, and writes are refused", async () => {
+      const reading = { dsn, user, password, access: "read", dimension: 2, vectorIndex: "ivf" } as const;
+      const absent = new OracleStore({ ...reading, tableName: place.tableName() });
+      expect(await failureOf(() => absent.get(NS, "k"))).toMatchObject({ code: "NOT_FOUND" });
+      const tableName = place.tableName();
+      const writer = open(tableName, { dimension: 2 });
+      await writer.putWithEmbedding(NS, "k", 1, [1, 0]);
+      const reader = new OracleStore({ ...reading, tableName });
+      expect(await reader.searchByEmbedding(NS, { query: [1, 0] })).toHaveLength(1);
+      expect(await failureOf(() => reader.put(NS, "k", 2))).toMatchObject({ code: "PERMISSION_DENIED" });
+      const indexes = await sql("SELECT indexname FROM pg_indexes WHERE indexname = $1", [
+        `${tableName}_by_vector`.toLowerCase(),
+      ]);
+      expect(indexes).toEqual([]);
+      for (const each of [absent, writer, reader]) await each.close();
     });
 
     test("one pool serves a checkpointer, a saver and a store, and is closed with the last of them", async () => {

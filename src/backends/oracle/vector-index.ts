@@ -1,4 +1,6 @@
-import { isOra } from "./classify.ts";
+import { StateError } from "../../errors.ts";
+import { text } from "./binds.ts";
+import { classify, isOra } from "./classify.ts";
 import type { OracleHandle } from "./handle.ts";
 import type { StoreTables } from "./store-layout.ts";
 
@@ -13,13 +15,24 @@ const ORGANIZATION: Readonly<Record<VectorIndex, string>> = {
 export const vectorIndexSql = ({ items }: StoreTables, kind: VectorIndex): string =>
   `CREATE VECTOR INDEX ${items}_BY_VECTOR ON ${items} (embedding) ${ORGANIZATION[kind]} DISTANCE COSINE WITH TARGET ACCURACY 95`;
 
-/** Name used, and columns that have an index. */
+export const INDEX_OF = `SELECT COUNT(*) AS found FROM all_indexes
+WHERE table_owner = COALESCE(:b_owner, USER) AND table_name = :b_table AND index_name = :b_index`;
+
+/** Name used, and columns that have an index: another process was faster. */
 const THERE_ALREADY = [955, 1408];
 
+/** Looks first: a user who may only work with the rows is refused also what is there already. */
 export async function createVectorIndex(handle: OracleHandle, tables: StoreTables, kind: VectorIndex): Promise<void> {
+  const table = tables.items.split(".").at(-1);
+  const binds = { b_owner: text(tables.owner), b_table: text(table), b_index: text(`${table}_BY_VECTOR`) };
+  const { rows } = await handle.ask(INDEX_OF, binds);
+  if (Number(rows[0]?.["FOUND"]) > 0) return;
   try {
     await handle.ask(vectorIndexSql(tables, kind), {}, true);
   } catch (error) {
-    if (!isOra(error, ...THERE_ALREADY)) throw error;
+    if (isOra(error, ...THERE_ALREADY)) return;
+    if (classify(error) !== "PERMISSION_DENIED") throw error;
+    const what = `there is no index of vectors, and this user may not make one: the owner of the table runs ${vectorIndexSql(tables, kind)}`;
+    throw new StateError("PERMISSION_DENIED", what, { cause: error });
   }
 }

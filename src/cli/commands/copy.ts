@@ -1,16 +1,18 @@
-import { createHash } from "node:crypto";
+import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
 import { Warnings } from "../../driver/warnings.ts";
 import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";
-import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { plural, sizeText } from "../output/wording.ts";
-import { assertSame } from "../transfer/comparing.ts";
+import { withoutSecrets } from "../store-url.ts";
+import { bandwidthOf, limiterOf } from "../transfer/bandwidth.ts";
+import { type CopyRule, copyThread } from "../transfer/copy-thread.ts";
 import { copyFromLangGraph, isLangGraphs } from "../transfer/from-langgraph.ts";
+import { inJobs } from "../transfer/jobs.ts";
 import { failuresOf, ownFailure, type ThreadFailure, threadIds } from "../transfer/moving.ts";
-import { assertFits, isPartOf, type OnConflict, type Placed, placeThread } from "../transfer/placing.ts";
+import type { OnConflict, Placed } from "../transfer/placing.ts";
 import { Progress } from "../transfer/progress.ts";
-import { type SourceThread, threadOf } from "../transfer/source-thread.ts";
 
 interface Totals {
   threads: number;
@@ -26,10 +28,9 @@ interface Totals {
 export async function run(call: CommandCall): Promise<ExitCode> {
   if (isLangGraphs(call.stores[0] ?? "")) return copyFromLangGraph(call);
   const { given, options, note, world } = call;
-  const isDry = options.flag("dry-run");
-  const [from, to] = await bothEnds(call, isDry);
-  const onConflict = (options.text("on-conflict") ?? "fail") as OnConflict;
-  const verify = options.text("verify") ?? "full";
+  const rule = ruleOf(call);
+  const { isDry } = rule;
+  const [from, to] = await bothEnds(call, rule);
   const totals: Totals = {
     threads: 0,
     copied: 0,
@@ -48,24 +49,19 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     await note(`${threadId ?? "a thread"}  ${code}  ${message}`);
   };
   try {
-    for await (const threadId of threadIds(from, given["pattern"] ?? "*", warnings)) {
+    const ids = threadIds(contextOf(from) as CheckpointContext, given["pattern"] ?? "*", warnings);
+    await inJobs(ids, options.count("jobs", 1, 1, 64), async (threadId) => {
       world.signal.throwIfAborted();
       totals.threads++;
       const failure = await ownFailure(threadId, async () => {
-        const source = await threadOf(from, threadId);
-        // Deleted while it was listed.
-        if (source === undefined) return;
-        const placed = isDry
-          ? await planned(to, source)
-          : await placeThread(to as CheckpointContext, source, onConflict, world.signal);
-        count(totals, placed);
-        if (to === undefined || isDry || placed.outcome === "skipped" || !isWanted(verify, placed, threadId)) return;
-        await assertSame(to, source);
-        totals.verified++;
+        const copied = await copyThread(from, to, threadId, rule);
+        if (copied === undefined) return;
+        count(totals, copied);
+        if (copied.isVerified) totals.verified++;
       });
       if (failure !== undefined) await failed(failure);
       await progress.show(() => `${plural(totals.threads, "thread")}, ${sizeText(totals.bytes)} copied`);
-    }
+    });
   } finally {
     await progress.clear();
     if (world.signal.aborted)
@@ -76,34 +72,36 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   return totals.failed === 0 ? EXIT.done : EXIT.inPart;
 }
 
-/** A target that is not there yet is made, but not by a dry run. */
+function ruleOf({ options, stores, world }: CommandCall): CopyRule {
+  const verify = options.text("verify") ?? "full";
+  const cutsOver = options.flag("cut-over");
+  if (cutsOver && verify !== "full") throw new UsageError("--cut-over compares every thread; leave --verify out");
+  return {
+    onConflict: (options.text("on-conflict") ?? "fail") as OnConflict,
+    verify,
+    isDry: options.flag("dry-run"),
+    freezes: options.flag("freeze"),
+    cutOverTo: cutsOver ? withoutSecrets(stores[1] ?? "") : undefined,
+    signal: world.signal,
+    took: limiterOf(bandwidthOf(options.text("bwlimit")), world.now, world.signal),
+  };
+}
+
+/** A target that is not there yet is made, but not by a dry run. The source is written to only where that is asked for. */
 async function bothEnds(
   call: CommandCall,
-  isDry: boolean,
-): Promise<readonly [CheckpointContext, CheckpointContext | undefined]> {
-  const source = await call.open("read", 0);
+  { isDry, freezes, cutOverTo }: CopyRule,
+): Promise<readonly [Checkpointer, CheckpointContext | undefined]> {
+  const source = await call.open(!isDry && (freezes || cutOverTo !== undefined) ? "write" : "read", 0);
   await source.connect();
   const target = await call.open(isDry ? "read" : "create", 1);
-  const from = contextOf(source) as CheckpointContext;
   try {
     await target.connect();
   } catch (error) {
-    if (isDry && StateError.is(error, "NOT_FOUND")) return [from, undefined];
+    if (isDry && StateError.is(error, "NOT_FOUND")) return [source, undefined];
     throw error;
   }
-  return [from, contextOf(target) as CheckpointContext];
-}
-
-async function planned(to: CheckpointContext | undefined, source: SourceThread): Promise<Placed> {
-  const { threadId, outline } = source;
-  const tail = await to?.call({ operation: "copy", threadId }, (log) => log.tail(threadId));
-  if (to !== undefined && tail !== undefined && !(await isPartOf(to, source, tail))) {
-    throw new StateError("CONFLICT", "the target has another thread of this id", { threadId });
-  }
-  if (to !== undefined) assertFits(to, source);
-  const rest = outline.slice(tail?.entry.seq ?? 0);
-  const bytes = rest.reduce((sum, record) => sum + record.bytes, 0);
-  return { outcome: rest.length === 0 ? "there already" : "copied", records: rest.length, bytes };
+  return [source, contextOf(target) as CheckpointContext];
 }
 
 function count(totals: Totals, { outcome, records, bytes }: Placed): void {
@@ -113,12 +111,6 @@ function count(totals: Totals, { outcome, records, bytes }: Placed): void {
   totals.records += records;
   totals.bytes += bytes;
 }
-
-/** A sample is the same tenth of the threads every time. */
-const isWanted = (verify: string, { outcome }: Placed, threadId: string): boolean =>
-  verify === "full" ||
-  (verify === "copied" && outcome === "copied") ||
-  (verify === "sample" && (createHash("sha256").update(threadId).digest()[0] ?? 0) < 26);
 
 async function report({ printer }: CommandCall, totals: Totals, dryRun: boolean): Promise<void> {
   const { threads, copied, thereAlready, skipped, records, bytes, verified, failed } = totals;

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { InMemoryStore } from "../../backends/memory/store.ts";
 import { PersonalData } from "../../wiring/personal-data.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -8,7 +7,7 @@ import { placesOf } from "../people/places.ts";
 
 /** Looking needs neither a ledger nor a key: nothing is erased, and nothing signed. */
 export const forLooking = async (call: CommandCall): Promise<PersonalData> =>
-  new PersonalData({ ...(await placesOf(call, "read")), ledger: new InMemoryStore(), key: randomBytes(32) });
+  new PersonalData({ ...(await placesOf(call, "read")), ledger: "memory:", key: randomBytes(32) });
 
 export async function run(call: CommandCall): Promise<ExitCode> {
   const { given, printer, note, options } = call;

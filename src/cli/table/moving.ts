@@ -15,10 +15,18 @@ export const MOVING: readonly CommandSpec[] = [
         help: "read back and compare by hash all threads, those copied now, a tenth of them, or nothing; full unless told",
       },
       "on-conflict": ON_CONFLICT,
+      freeze: {
+        help: "hold the lease of each thread of the source while it is copied, so that nobody else writes to it; what a killed copy held is free after 10 s",
+      },
+      "cut-over": {
+        help: "mark each thread of the source as moved once it is copied and compared: later saves there are refused and told where it is",
+      },
+      jobs: { value: "n", help: "how many threads at once; 1 unless told" },
+      bwlimit: { value: "rate", help: "at most so many bytes a second, such as 500k or 10M" },
       "dry-run": DRY_RUN,
     },
     notes:
-      "Repeating the command resumes it: there is no state file, the target is the state. Records keep their write ids, checkpoints their names and times; leases are not copied. Two live copies of a thread would run the same effects twice: stop the agents first. From the tables of LangGraph's own checkpointers (langgraph+postgres://…, langgraph+sqlite:./file.db) threads of graphs are copied, read back and compared; nothing is written there.",
+      "Repeating the command resumes it: there is no state file, the target is the state. Records keep their write ids, checkpoints their names and times; leases are not copied. Two live copies of a thread would run the same effects twice: stop the agents first, or move with --cut-over. From the tables of LangGraph's own checkpointers (langgraph+postgres://…, langgraph+sqlite:./file.db) threads of graphs are copied, read back and compared; nothing is written there.",
     examples: [
       "copy sqlite:./agents.db env:DATABASE_URL",
       "copy env:OLD env:NEW 'trip-*' --dry-run",

@@ -25,13 +25,14 @@ const BATCH_BYTES = 1024 * 1024;
 /**
  * Puts a thread into a store. There is no file that says how far it got: the
  * store does. Records keep their write ids, so a thread that was copied in part
- * is known by its tail, and goes on behind it.
+ * is known by its tail, and goes on behind it. `took` is told of every batch, and may wait.
  */
 export async function placeThread(
   context: CheckpointContext,
   source: SourceThread,
   onConflict: OnConflict,
   signal: AbortSignal,
+  took: (bytes: number) => Promise<void> = async () => undefined,
 ): Promise<Placed> {
   const { threadId, outline } = source;
   const place = { operation: "copy", threadId };
@@ -51,7 +52,9 @@ export async function placeThread(
   for await (const batch of batches(context, source, start)) {
     signal.throwIfAborted();
     await append(context, source, generation, batch);
-    for (const { body } of batch) bytes += body.byteLength;
+    const written = batch.reduce((sum, { body }) => sum + body.byteLength, 0);
+    bytes += written;
+    await took(written);
   }
   return { outcome: "copied", records: outline.length - start, bytes };
 }

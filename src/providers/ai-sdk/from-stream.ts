@@ -29,6 +29,8 @@ class StreamTranslation {
   readonly #blocks = new Map<string, OpenBlock>();
   #nextBlock = 0;
   #lastCall: string | undefined;
+  /** Calls whose arguments are coming, with their tools. */
+  readonly #inputs = new Map<string, string>();
   #response: { readonly model?: string; readonly id?: string } | undefined;
   /** Calls whose arguments are not whole JSON: they count only if the answer was finished. */
   readonly #doubtful: ModelPart[] = [];
@@ -62,6 +64,14 @@ class StreamTranslation {
       case "stream-start":
         for (const warning of part.warnings ?? []) this.#context.onWarning?.(warning);
         return;
+      case "tool-input-start":
+        if (part.providerExecuted !== true) this.#inputs.set(part.id, part.toolName);
+        return;
+      case "tool-input-delta": {
+        const name = this.#inputs.get(part.id);
+        if (name !== undefined) yield { type: "tool-input-delta", id: part.id, name, text: part.delta };
+        return;
+      }
       case "response-metadata":
         this.#response = {
           ...(typeof part.modelId === "string" && { model: part.modelId }),

@@ -69,6 +69,13 @@ export type StreamPart =
   | { readonly type: "tool-approval-request"; readonly toolCallId: string }
   | { readonly type: "stream-start"; readonly warnings?: readonly unknown[] }
   | { readonly type: "error"; readonly error: unknown }
+  | {
+      readonly type: "tool-input-start";
+      readonly id: string;
+      readonly toolName: string;
+      readonly providerExecuted?: boolean;
+    }
+  | { readonly type: "tool-input-delta"; readonly id: string; readonly delta: string }
   | { readonly type: "response-metadata"; readonly id?: unknown; readonly modelId?: unknown }
   | { readonly type: "source" | "raw" | "ping" };
 

@@ -1,5 +1,6 @@
 import {
   type CheckpointSummary,
+  type DeleteOptions,
   type ForkOptions,
   type ListThreadsOptions,
   type SaveOptions,
@@ -7,13 +8,16 @@ import {
   type ThreadSummary,
   uncheckedHead,
   type VacuumOptions,
+  type VacuumPlanEntry,
   type VacuumReport,
 } from "../../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { Lease } from "../../checkpoint/lease.ts";
+import type { StatePlace } from "../../checkpoint/state-places.ts";
 import type { WatchOptions } from "../../checkpoint/watching.ts";
 import { type Page, page } from "../../driver/page.ts";
 import type { AgentState } from "../../state/agent-state.ts";
+import type { StateDiff } from "../../state/state-diff.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";
 
 const OPEN_CALLS = "a call that is open is run by its own thread alone: a fork and a copy settle it, with another key";
@@ -178,5 +182,42 @@ export const answeringFaults: readonly CheckpointerFault[] = [
         override async close(): Promise<void> {}
       })(log, options),
     caughtBy: ["after close every call is CLOSED", "disposing closes"],
+  },
+  {
+    fault: "deletes whichever head there is",
+    checkpointer: (log, options) =>
+      new (class extends Checkpointer {
+        override delete(threadId: string, given?: string | DeleteOptions): Promise<boolean> {
+          return typeof given === "object" ? super.delete(threadId, given.checkpointId) : super.delete(threadId, given);
+        }
+      })(log, options),
+    caughtBy: ["a deletion that expects a head leaves a thread alone that has moved on"],
+  },
+  {
+    fault: "plans a vacuum by carrying it out",
+    checkpointer: (log, options) =>
+      new (class extends Checkpointer {
+        override async *vacuumPlan(given?: VacuumOptions): AsyncGenerator<VacuumPlanEntry, void, undefined> {
+          yield* super.vacuumPlan(given);
+          await this.vacuum(given);
+        }
+      })(log, options),
+    caughtBy: ["a plan says, thread by thread, what the vacuum then takes, and changes nothing"],
+  },
+  {
+    fault: "compares checkpoints of the first thread only",
+    checkpointer: (log, options) =>
+      new (class extends Checkpointer {
+        override async diff(
+          first: string | StatePlace,
+          second: string | StatePlace,
+          third?: string,
+        ): Promise<StateDiff> {
+          if (typeof first === "object" && typeof second === "object")
+            return super.diff(first, { ...second, ...first });
+          return super.diff(first as string, second as string, third as string);
+        }
+      })(log, options),
+    caughtBy: ["the states of two threads are compared like those of one"],
   },
 ];

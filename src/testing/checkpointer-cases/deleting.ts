@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { failsWith } from "../expect-failure.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertHistory, assertNoThread, conversation, growThread, loaded } from "./conversations.ts";
 
@@ -36,6 +37,19 @@ export const deletingCases: readonly CheckpointerCase[] = checkpointerCasesOf("d
       assert.equal(await subject.delete("t"), true);
       await assertNoThread(subject, "t");
       for (const checkpointId of ids) assert.equal(await subject.load("t", { checkpointId }), undefined);
+    },
+  },
+  {
+    name: "a deletion that expects a head leaves a thread alone that has moved on",
+    needs: ["conditionalSave"],
+    run: async ({ subject }) => {
+      const { ids } = await growThread(subject, "t", 3);
+      const [expectedHead = "", newest = ""] = ids.slice(-2);
+      await failsWith("CONFLICT", () => subject.delete("t", { expectedHead }), "a deletion of an older head");
+      assert.equal((await loaded(subject, "t")).messages.length, 3);
+      assert.equal(await subject.delete("t", { expectedHead: newest }), true);
+      await assertNoThread(subject, "t");
+      assert.equal(await subject.delete("t", { expectedHead: newest }), false);
     },
   },
   {

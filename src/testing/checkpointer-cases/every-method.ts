@@ -62,7 +62,10 @@ export const callsWithoutId = (subject: BaseCheckpointer): Readonly<Record<strin
   return {
     ...(search && { search: async () => subject.search("word") }),
     ...(metadataQuery && { queryByMetadata: async () => subject.queryByMetadata("key", 1) }),
-    ...(vacuum && { vacuum: async () => subject.vacuum({ keepLast: 1 }) }),
+    ...(vacuum && {
+      vacuum: async () => subject.vacuum({ keepLast: 1 }),
+      vacuumPlan: async () => start(subject.vacuumPlan({ keepLast: 1 })),
+    }),
     ...(listThreads && { listThreads: async () => subject.listThreads() }),
     ...(listWithMetadata && { listWithMetadata: async () => subject.listWithMetadata() }),
   };

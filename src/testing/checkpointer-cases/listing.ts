@@ -131,6 +131,20 @@ export const listingCases: readonly CheckpointerCase[] = checkpointerCasesOf("hi
     },
   },
   {
+    name: "the states of two threads are compared like those of one",
+    needs: ["history"],
+    run: async ({ subject }) => {
+      const { ids } = await growThread(subject, "t", 3);
+      await growThread(subject, "u", 2);
+      const older = { threadId: "t", checkpointId: ids[1] ?? "" };
+      const same = await subject.diff(older, { threadId: "u" });
+      assert.deepEqual([same.messages.removed, same.messages.added], [[], []], "two threads that say the same");
+      const { messages } = await subject.diff({ threadId: "u" }, { threadId: "t" });
+      assert.deepEqual([messages.shared, messages.removed.length, messages.added.length], [2, 0, 1]);
+      await failsWith("NOT_FOUND", () => subject.diff({ threadId: "t" }, { threadId: "absent" }), "an absent thread");
+    },
+  },
+  {
     name: "a diff of a checkpoint that is not there is NOT_FOUND and names it",
     needs: ["history"],
     run: async ({ subject }) => {

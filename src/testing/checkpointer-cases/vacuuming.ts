@@ -38,6 +38,21 @@ async function savingAllTheTime(
 
 export const vacuumingCases: readonly CheckpointerCase[] = checkpointerCasesOf("vacuum", [
   {
+    name: "a plan says, thread by thread, what the vacuum then takes, and changes nothing",
+    needs: ["vacuum"],
+    run: async ({ subject }) => {
+      await growThread(subject, "long", 5);
+      await growThread(subject, "short", 1);
+      const plan: unknown[] = [];
+      for await (const entry of subject.vacuumPlan({ keepLast: 2 })) plan.push({ ...entry });
+      assert.deepEqual(plan, [{ threadId: "long", checkpoints: 3, isWhole: false }]);
+      assert.equal((await historyOf(subject, "long")).length, 5, "a plan changes nothing");
+      assert.equal((await subject.vacuum({ keepLast: 2 })).checkpoints, 3);
+      for await (const entry of subject.vacuumPlan({ keepLast: 2 }))
+        assert.fail(`nothing is left, but ${entry.threadId}`);
+    },
+  },
+  {
     name: "keepLast leaves the newest checkpoints of every thread, all of them loadable",
     needs: ["vacuum", "history"],
     run: async ({ subject }) => {

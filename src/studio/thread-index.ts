@@ -1,0 +1,185 @@
+import type { CheckpointContext } from "../checkpoint/context.ts";
+import { openHeader } from "../checkpoint/record.ts";
+import { metadataOf } from "../checkpoint/summary.ts";
+import { isGraphs } from "../checkpoint/thread-kind.ts";
+import type { ThreadEntry } from "../checkpoint/thread-log.ts";
+import { StateError } from "../errors.ts";
+import { cutAt } from "./answers/cut.ts";
+import { jsonText } from "./answers/value-tree.ts";
+import type { ThreadRow, WalkProgress } from "./api.ts";
+
+/** Beyond this a list in memory is no longer the way to look at a store. */
+const MOST_THREADS = 200_000;
+const PAGE = 1000;
+/** Where listing costs a read for each thread, the walk stops here until somebody asks for more. */
+const UNASKED_ON_SCANS = 2000;
+const SHORTEST_REST_MS = 4000;
+
+export interface IndexOptions {
+  readonly now: () => number;
+  /** Whether the storage reads threads to list them: then nothing is walked unasked beyond the first. */
+  readonly isScan: boolean;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * The heads of all threads, for sorting, filters and the tree of forks. Storages
+ * list in an order of their own and have no total, so all heads are walked once
+ * in the background, and again some time after somebody looks. Every answer that
+ * rests on it says how far it has come.
+ */
+export class ThreadIndex {
+  readonly #context: CheckpointContext;
+  readonly #options: IndexOptions;
+  #rows: ReadonlyMap<string, ThreadRow> = new Map();
+  #walking: Promise<void> | undefined;
+  #isComplete = false;
+  #isPaused = false;
+  #allowed: number;
+  #failed: string | undefined;
+  #restUntil = 0;
+  #isClosed = false;
+  #tellFirstPage: () => void = () => undefined;
+  readonly #firstPage: Promise<void> = new Promise((resolve) => {
+    this.#tellFirstPage = resolve;
+  });
+
+  constructor(context: CheckpointContext, options: IndexOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#allowed = options.isScan ? UNASKED_ON_SCANS : MOST_THREADS;
+  }
+
+  get rows(): Iterable<ThreadRow> {
+    return this.#rows.values();
+  }
+
+  row(threadId: string): ThreadRow | undefined {
+    return this.#rows.get(threadId);
+  }
+
+  get progress(): WalkProgress {
+    return {
+      read: this.#rows.size,
+      complete: this.#isComplete,
+      paused: this.#isPaused,
+      ...(this.#failed !== undefined && { failed: this.#failed }),
+    };
+  }
+
+  /** Begins a walk unless one is under way or was made just now. Resolves when there is something to show. */
+  async look({ readOn = false }: { readonly readOn?: boolean } = {}): Promise<void> {
+    if (readOn && this.#isPaused) {
+      this.#allowed = Math.min(this.#allowed * 10, MOST_THREADS);
+      this.#restUntil = 0;
+    }
+    const isDue = this.#options.now() >= this.#restUntil;
+    if (this.#walking === undefined && isDue && !this.#isClosed) {
+      const begun = this.#walk().finally(() => {
+        this.#walking = undefined;
+      });
+      this.#walking = begun;
+    }
+    // A first look waits for a first page; a later one is answered at once from what is known.
+    if (this.#rows.size === 0 && !this.#isComplete) await Promise.race([this.#walking, this.#firstPage]);
+  }
+
+  /** After a write of our own: the next look reads anew. */
+  expire(): void {
+    this.#restUntil = 0;
+  }
+
+  /** What is read of one thread just now takes the place of what was known. */
+  renew(threadId: string, row: ThreadRow | undefined): void {
+    const rows = new Map(this.#rows);
+    if (row === undefined) rows.delete(threadId);
+    else rows.set(threadId, row);
+    this.#rows = rows;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#walking;
+  }
+
+  async #walk(): Promise<void> {
+    const begun = this.#options.now();
+    const rows = new Map<string, ThreadRow>();
+    // The first walk shows what it has; later ones take the place of the one before when they are complete.
+    const isFirst = !this.#isComplete;
+    if (isFirst) this.#rows = rows;
+    let isPaused = false;
+    try {
+      for await (const page of this.#pages()) {
+        if (this.#isClosed) return;
+        for (const entry of page) rows.set(entry.threadId, rowOf(entry));
+        this.#tellFirstPage();
+        if (rows.size >= this.#allowed) {
+          isPaused = true;
+          break;
+        }
+      }
+      this.#rows = rows;
+      this.#isPaused = isPaused;
+      this.#isComplete = !isPaused;
+      this.#failed = undefined;
+    } catch (error) {
+      this.#failed = error instanceof Error ? error.message : String(error);
+      this.#options.onFailure(error);
+    }
+    this.#tellFirstPage();
+    const took = this.#options.now() - begun;
+    // The larger the store, the longer the pause: looking must not be a load of its own.
+    this.#restUntil = this.#failed === undefined ? this.#options.now() + Math.max(SHORTEST_REST_MS, 20 * took) : 0;
+  }
+
+  async *#pages(): AsyncGenerator<readonly ThreadEntry[]> {
+    let cursor: string | undefined;
+    let met = 0;
+    do {
+      const query = { prefix: "", limit: PAGE, ...(cursor !== undefined && { cursor }) };
+      try {
+        const found = await this.#context.call({ operation: "listThreads" }, (log) => log.listThreads(query));
+        met += found.items.length;
+        cursor = found.cursor;
+        yield found.items;
+      } catch (error) {
+        // A thread that cannot even be listed comes last, as an error: all the others were met by then.
+        if (met === 0 || !StateError.is(error) || error.code !== "CORRUPT") throw error;
+        this.#options.onFailure(error);
+        return;
+      }
+    } while (cursor !== undefined);
+  }
+}
+
+const CHIPS = 6;
+const CHIP_LENGTH = 60;
+
+/** What a list shows of a thread, from its head alone. A head that cannot be read is a row too. */
+export function rowOf({ threadId, head }: ThreadEntry): ThreadRow {
+  const checkpointId = head.checkpointId ?? "";
+  try {
+    const header = openHeader(head);
+    const { forkedFrom, lease } = header.thread ?? {};
+    return {
+      threadId,
+      checkpointId,
+      lastAt: header.createdAt,
+      messages: header.messageCount,
+      loadBytes: header.chain.bytes,
+      kind: isGraphs(header.thread) ? "graph" : "agent",
+      metadata: Object.entries(metadataOf(head))
+        .slice(0, CHIPS)
+        .map(([key, value]) => [cutAt(key, CHIP_LENGTH), cutAt(jsonText(value), CHIP_LENGTH)] as const),
+      ...(header.standing !== undefined && { standing: header.standing }),
+      ...(forkedFrom !== undefined && { forkedFrom }),
+      ...(lease !== undefined &&
+        lease.expiresAt > 0 && { heldBy: cutAt(lease.owner, CHIP_LENGTH), heldUntil: lease.expiresAt }),
+    };
+  } catch (error) {
+    if (!StateError.is(error)) throw error;
+    const trouble = { code: error.code, message: cutAt(error.message, 300) };
+    return { threadId, checkpointId, kind: "agent", metadata: [], trouble };
+  }
+}
