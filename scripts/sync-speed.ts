@@ -5,6 +5,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import type { HttpResult } from "../bench/http.ts";
+import type { StoreMeasurement } from "../bench/stores.ts";
 import { kilobytes, milliseconds, times } from "../bench/table.ts";
 import type { Verdict } from "../bench/targets.ts";
 
@@ -85,12 +86,31 @@ function httpTable(result: Result): string {
   return `${table([head, ...rows])}\n\n${rate}`;
 }
 
+/** By size, each with the load of its own time: 100,000 items are measured by themselves. */
+function storesTable({ measurements = [] }: Result): string {
+  const cell = ({ p50, p99 }: { p50: number; p99: number }): string => `${milliseconds(p50)} / ${milliseconds(p99)}`;
+  const rows = (measurements as readonly StoreMeasurement[]).map((row) => [
+    row.name,
+    row.items.toLocaleString("en"),
+    ...[row.putMs, row.getMs].map(cell),
+    // Theirs have no search by words where there are vectors.
+    row.name.startsWith("langgraph") ? "–" : cell(row.textMs),
+    ...Object.values(row.filtered).map(
+      (one) => `${cell(one)} (${one.recall.toFixed(2)}${one.isFull ? "" : ", short"})`,
+    ),
+    row.load.toFixed(1),
+  ]);
+  const vectors = ["no filter", "50 %", "1 %", "0.01 %"].map((share) => `vector, ${share} (recall@10)`);
+  return table([["p50 / p99", "items", "put", "get", "words", ...vectors, "load"], ...rows]);
+}
+
 const PARTS: readonly { readonly file: string; readonly title: string; readonly render: (result: Result) => string }[] =
   [
     { file: "checkpointers", title: "Without a server", render: localTable },
     { file: "postgres", title: "PostgreSQL", render: serverTable },
     { file: "redis", title: "Redis", render: serverTable },
     { file: "http", title: "HTTP, over what is behind it", render: httpTable },
+    { file: "stores", title: "Stores, with vectors of 384 numbers", render: storesTable },
     { file: "agent", title: "One iteration of the agent, with a model that takes no time", render: agentTable },
   ];
 

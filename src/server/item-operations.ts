@@ -13,6 +13,7 @@ import {
   type Scope,
 } from "../store/store-driver.ts";
 import { checkedVector } from "../store/vectors.ts";
+import { MOST_WORDS } from "../store/words.ts";
 import { Fields } from "../wire/fields.ts";
 import {
   foundItemJson,
@@ -29,7 +30,7 @@ import {
 import type { ItemOperation } from "../wire/item-routes.ts";
 import { faultInShape, type JsonLimits } from "../wire/json-shape.ts";
 import { ABSENT } from "../wire/messages.ts";
-import { MAX_PAGE_ITEMS, MAX_WORDS } from "../wire/protocol.ts";
+import { MAX_PAGE_ITEMS } from "../wire/protocol.ts";
 import { type Answer, jsonAnswer } from "./answers.ts";
 import type { AdmittedRequest } from "./operations.ts";
 import { asRefusal, Refusal } from "./refusal.ts";
@@ -88,7 +89,7 @@ export const OPERATE_ON_ITEMS: Readonly<Record<ItemOperation, (request: ItemRequ
   searchItems: async ({ store, body }) => {
     const fields = fieldsIn(body, QUESTION).only(...SCOPE, "words");
     const words = fields.texts("words");
-    if (words.length > MAX_WORDS) throw new Refusal("INVALID_ARGUMENT", `a search takes at most ${MAX_WORDS} words`);
+    if (words.length > MOST_WORDS) throw new Refusal("INVALID_ARGUMENT", `a search takes at most ${MOST_WORDS} words`);
     if (!words.every(isWord)) throw new Refusal("INVALID_ARGUMENT", "a word is letters, digits and _");
     return rankedAnswer(await store.searchText(scopeIn(fields), words, limitIn(fields)));
   },

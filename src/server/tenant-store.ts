@@ -78,7 +78,9 @@ export class TenantStore {
     return this.#call({ operation: "writeItems" }, (part) => part.write(changes));
   }
 
-  clear(scope: Omit<Scope, "condition">, before: number, limit: number): Promise<number> {
+  /** Here and below: a limit of 0, and a search for no words, is nothing that the library asks of a driver. */
+  async clear(scope: Omit<Scope, "condition">, before: number, limit: number): Promise<number> {
+    if (limit === 0) return 0;
     return this.#call({ operation: "clearItems" }, (part) => part.clear(scope, { before, limit }));
   }
 
@@ -128,6 +130,7 @@ export class TenantStore {
   }
 
   async namespaces(prefix: Namespace, after: Namespace | undefined, limit: number): Promise<readonly Namespace[]> {
+    if (limit === 0) return [];
     const isBelow = after !== undefined && startsWith(after, prefix);
     if (after !== undefined && !isBelow && compareNamespaces(after, prefix) > 0) return [];
     const from = isBelow ? { after } : {};
@@ -135,6 +138,7 @@ export class TenantStore {
   }
 
   async searchText(scope: Scope, words: readonly string[], limit: number): Promise<RankedAnswer> {
+    if (limit === 0 || words.length === 0) return NOTHING;
     const hits = await this.#call({ operation: "searchItems" }, async (part) => {
       if (part.searchText === undefined) throw cannot("search");
       return part.searchText(scope, words, limit);
@@ -143,6 +147,7 @@ export class TenantStore {
   }
 
   async searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<RankedAnswer> {
+    if (limit === 0) return NOTHING;
     const hits = await this.#call({ operation: "nearestItems" }, async (part) => {
       if (part.searchVector === undefined) throw cannot("semanticSearch");
       return part.searchVector(scope, vector, limit);
@@ -182,6 +187,8 @@ class AnswerSize {
     return Math.max(1, Math.min(wanted, room, LONGEST_STEP));
   }
 }
+
+const NOTHING: RankedAnswer = { hits: [], rest: [] };
 
 function cutOff(ranked: readonly RankedItem[]): RankedAnswer {
   const size = new AnswerSize();

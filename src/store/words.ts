@@ -5,7 +5,7 @@ import { stem } from "./stemming.ts";
 export const indexedWords = (text: string): string => searchWords(text).map(stem).join(" ");
 
 /** More of a question is hardly a question; the first ones are looked for. */
-const MOST_WORDS = 64;
+export const MOST_WORDS = 64;
 
 /**
  * The words of a question to look for, each once. Words that are in nearly every

@@ -3,7 +3,7 @@
 import { MAX_NAMESPACE_BYTES, MAX_SEGMENTS } from "../store/namespaces.ts";
 import { MOST_CHANGES } from "../store/store-driver.ts";
 import { LONGEST_TTL_SECONDS } from "../store/store-options.ts";
-import { MAX_WORDS } from "./protocol.ts";
+import { MOST_WORDS } from "../store/words.ts";
 import {
   count,
   flag,
@@ -136,7 +136,7 @@ export const ITEM_SCHEMAS: Readonly<Record<ItemSchemaName, Schema>> = {
   NamespaceQuery: request({ prefix: scopeName, limit }, { after: namespace }),
   NamespacePage: object({ namespaces: list(list(text)) }),
   WordQuery: request(
-    { ...scope, words: { ...list({ ...words, format: "holdfast-word" }), maxItems: MAX_WORDS }, limit },
+    { ...scope, words: { ...list({ ...words, format: "holdfast-word" }), maxItems: MOST_WORDS }, limit },
     filter,
   ),
   VectorQuery: request({ ...scope, vector, limit }, filter),

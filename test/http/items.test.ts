@@ -3,6 +3,7 @@ import { HTTPCheckpointer, HTTPStore } from "../../src/backends/http/index.ts";
 import { InMemoryStore, MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { MemoryStoreDriver } from "../../src/backends/memory/store-driver.ts";
 import { openStore } from "../../src/backends/open-store.ts";
+import { sqliteStore } from "../../src/backends/sqlite/index.ts";
 import { serve } from "../../src/server/index.ts";
 import { BaseStore } from "../../src/store/base-store.ts";
 import { storeCapabilities } from "../../src/store/capabilities.ts";
@@ -206,4 +207,28 @@ test("a failure of the store is told by its code, and not by its words", async (
   expect([failure.code, failure.context.written]).toEqual(["UNKNOWN", "unknown"]);
   expect(String(failure)).not.toContain("password");
   expect(seen).toHaveLength(1);
+});
+
+test.each([
+  ["memory", () => new InMemoryStore()],
+  ["sqlite", () => sqliteStore({ path: ":memory:" })],
+])("%s: a limit of 0 finds and clears nothing, and no words find nothing", async (_, open) => {
+  await using there = await servedStore(open());
+  await there.client().putWithEmbedding(NS, "k", { text: "zebra" }, [1, 2]);
+  const headers = { host: "localhost", authorization: `Bearer ${there.token}`, "content-type": "application/json" };
+  const vector = Buffer.from(Float32Array.of(1, 2).buffer).toString("base64");
+  const asked: readonly (readonly [path: string, body: object, answer: object])[] = [
+    ["clear", { ...SCAN, limit: 0, before: 1e15 }, { count: 0 }],
+    ["search", { ...SCAN, limit: 0, words: ["zebra"] }, { hits: [], rest: [] }],
+    ["search", { ...SCAN, words: [] }, { hits: [], rest: [] }],
+    ["nearest", { ...SCAN, limit: 0, vector }, { hits: [], rest: [] }],
+    ["namespaces", { prefix: [], limit: 0 }, { namespaces: [] }],
+    ["scan", { ...SCAN, limit: 0 }, { items: [] }],
+  ];
+  for (const [path, body, wanted] of asked) {
+    const request = { method: "POST", path: `/v1/items/${path}`, headers, body: JSON.stringify(body) };
+    const answer = await rawRequest(there.service.port, request);
+    expect([answer.status, JSON.parse(answer.body)], path).toMatchObject([200, wanted]);
+  }
+  expect(await there.behind.get(NS, "k")).toEqual({ text: "zebra" });
 });
