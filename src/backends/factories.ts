@@ -2,6 +2,7 @@
 
 export { FileCheckpointer, type FileCheckpointerOptions } from "./file/checkpointer.ts";
 export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./http/checkpointer.ts";
+export { HTTPStore, type HTTPStoreOptions } from "./http/store.ts";
 export { MemoryCheckpointer, type MemoryCheckpointerOptions } from "./memory/checkpointer.ts";
 export { InMemoryStore, type InMemoryStoreOptions } from "./memory/store.ts";
 export { OCIBucketBackend, type OCIBucketOptions, ociBucketCheckpointer } from "./oci/checkpointer.ts";

@@ -1,6 +1,9 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../checkpoint/context.ts";
 import type { KnownClient } from "../checkpoint/known-client.ts";
+import type { Access } from "../driver/access.ts";
+import type { OpenTables } from "../driver/open-tables.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import type { StoreOptions } from "../store/store-access.ts";
 
@@ -30,6 +33,12 @@ export interface StoreEntry {
   readonly load: () => Promise<StoreModule>;
 }
 
+/** What a backend's `tables.ts` offers: the tables by themselves, for `holdfast migrate`. */
+export interface TablesModule {
+  openTables(url: string, access: Access): Promise<OpenTables>;
+  classify(error: unknown): ErrorCode | undefined;
+}
+
 export interface BackendEntry {
   /** As people write it. */
   readonly title: string;
@@ -44,6 +53,8 @@ export interface BackendEntry {
   readonly store?: StoreEntry;
   /** The names at the package's root, as `saver.ts` exports them, where a saver has tables of its own. */
   readonly saver?: { readonly values: readonly string[]; readonly types: readonly string[] };
+  /** Absent where there is no schema to be brought up to date. */
+  readonly tables?: () => Promise<TablesModule>;
   /** Client packages, with the versions that work. */
   readonly peers: Readonly<Record<string, string>>;
   /** One of the packages will do. */
@@ -98,6 +109,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
       names: { values: ["sqliteStore"], types: ["SqliteStoreOptions"] },
       load: () => import("./sqlite/store.ts"),
     },
+    tables: () => import("./sqlite/tables.ts"),
     peers: { "better-sqlite3": ">=12.8 <14" },
   },
   postgres: {
@@ -120,6 +132,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
       names: { values: ["postgresqlStore"], types: ["PostgresqlStoreOptions"] },
       load: () => import("./postgres/store.ts"),
     },
+    tables: () => import("./postgres/tables.ts"),
     peers: { pg: ">=8.11 <9" },
     durability: "configured",
   },
@@ -142,6 +155,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
       names: { values: ["OracleStore"], types: ["OracleStoreOptions"] },
       load: () => import("./oracle/store.ts"),
     },
+    tables: () => import("./oracle/tables.ts"),
     peers: { oracledb: ">=6 <27" },
   },
   redis: {
@@ -220,6 +234,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["http", "https"],
     example: "https://state.example.com",
     load: () => import("./http/checkpointer.ts"),
+    store: {
+      names: { values: ["HTTPStore"], types: ["HTTPStoreOptions"] },
+      load: () => import("./http/store.ts"),
+    },
     peers: {},
     capabilities: "remote",
   },

@@ -47,6 +47,8 @@ export async function findThreads(context: CheckpointContext, options: ListThrea
 
 const STANDINGS: Readonly<Record<keyof Standing, true>> = {
   waiting: true,
+  pending: true,
+  dueAt: true,
   open: true,
   inDoubt: true,
   unfinished: true,
@@ -191,6 +193,10 @@ export async function* everyThread(
     }
     metAny ||= found.items.length > 0;
     yield* found.items;
+    // Would never end.
+    if (found.cursor !== undefined && found.cursor === cursor) {
+      throw new StateError("CORRUPT", "the storage's list of threads leads to the same page again and again");
+    }
     cursor = found.cursor;
   } while (cursor !== undefined);
 }

@@ -160,15 +160,12 @@ describe("a PrefixLog", () => {
     expect(new PrefixLog(longest, "q/").capabilities.maxThreadIdBytes).toBe(1022);
   });
 
-  test.each(["p".repeat(65), "\u0000/", "\ud800", 5, undefined])(
-    "refuses an invalid prefix: %j",
-    async (prefix) => {
-      expect(await failureOf(() => new PrefixLog(new MemoryLog(), prefix as string))).toMatchObject({
-        code: "INVALID_ARGUMENT",
-        message: expect.stringContaining("prefix of thread ids"),
-      });
-    },
-  );
+  test.each(["p".repeat(65), "\u0000/", "\ud800", 5, undefined])("refuses an invalid prefix: %j", async (prefix) => {
+    expect(await failureOf(() => new PrefixLog(new MemoryLog(), prefix as string))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("prefix of thread ids"),
+    });
+  });
 
   test("does not give out a thread that the log below was not asked for", async () => {
     const stray = { threadId: "other/t", head: recordAt(1), entry: recordAt(1), score: 1 };

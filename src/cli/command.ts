@@ -1,4 +1,5 @@
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
+import type { Store } from "../store/store.ts";
 import type { ExitCode } from "./exit-codes.ts";
 import type { GivenOptions } from "./given-options.ts";
 import type { Printer } from "./output/printer.ts";
@@ -10,6 +11,8 @@ export interface OptionSpec {
   readonly short?: string;
   readonly choices?: readonly string[];
   readonly repeatable?: true;
+  /** It names stores, whose passwords nobody may see. */
+  readonly isStore?: true;
   readonly help: string;
 }
 
@@ -56,6 +59,10 @@ export interface CommandCall {
    * unless it is asked for more. "create" makes a store that is not there.
    */
   open(access?: "read" | "write" | "create", which?: 0 | 1): Promise<Checkpointer>;
+  /** The items of the store, or of another that an option named; closed when the command ends. For looking unless told. */
+  openItems(access?: "read" | "write", url?: string): Promise<Store>;
+  /** The threads of a store that an option named; as `open`. */
+  openOther(url: string, access: "read" | "write"): Promise<Checkpointer>;
   /** A line for people, on stderr. */
   note(text: string): Promise<void>;
 }

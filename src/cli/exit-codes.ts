@@ -23,7 +23,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   0: "done",
-  1: "done, and the answer is no: differences, or nothing found (with `--exit-code`)",
+  1: "done, and the answer is no: a proof that failed, something that is due, differences or nothing found (the last two with `--exit-code`)",
   2: "wrong usage (`INVALID_ARGUMENT`)",
   3: "done in part; what is missing is on stderr and in the summary",
   4: "not there (`NOT_FOUND`)",

@@ -103,7 +103,11 @@ function splitStores(
   );
 }
 
-const SCHEMES: ReadonlySet<string> = new Set(Object.values(BACKENDS).flatMap(({ schemes }) => schemes));
+/** Those of LangGraph's own checkpointers are known to `copy` alone. */
+const SCHEMES: ReadonlySet<string> = new Set([
+  ...Object.values(BACKENDS).flatMap(({ schemes }) => schemes),
+  ...["langgraph+postgres", "langgraph+postgresql", "langgraph+sqlite"],
+]);
 
 export const looksLikeStore = (text: string): boolean => {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]?.toLowerCase();

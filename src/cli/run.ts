@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { openCheckpointer } from "../backends/open.ts";
+import { openStore } from "../backends/open-store.ts";
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { StateError } from "../errors.ts";
 import { redact } from "../internal/redact.ts";
@@ -10,6 +10,7 @@ import { commandHelp, generalHelp } from "./help.ts";
 import { type Format, Printer } from "./output/printer.ts";
 import { visible, visibleJson } from "./output/visible.ts";
 import { secretsIn, storeUrlOf, withToken } from "./store-url.ts";
+import { versionOfPackage } from "./version.ts";
 import { Ended, type World } from "./world.ts";
 
 /** Runs one command line to its end. Throws nothing: what went wrong is on stderr and in the exit code. */
@@ -42,11 +43,6 @@ export async function runLine(argv: readonly string[], world: World): Promise<Ex
   }
 }
 
-async function versionOfPackage(): Promise<string> {
-  const manifest = await readFile(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
-}
-
 /** A command that was told to end does not fail; how it says what to do next is its own part. */
 function endedBy(error: unknown, { signal }: World): ExitCode | undefined {
   const reason: unknown = error instanceof Ended ? error : signal.aborted ? signal.reason : undefined;
@@ -62,20 +58,31 @@ async function runParsed(parsed: ParsedLine, world: World, secrets: string[]): P
     secrets.push(...secretsIn(url));
     stores.push(url);
   }
+  const others = namedStores(parsed);
+  for (const named of others) secrets.push(...secretsIn(storeUrlOf(named, world.env)));
   const note = async (text: string): Promise<void> => world.stderr.write(`${redact(visible(text), secrets)}\n`);
-  if (parsed.stores.some((named) => secretsIn(named).length > 0)) {
+  if ([...parsed.stores, ...others].some((named) => secretsIn(named).length > 0)) {
     await note("holdfast: a password on the command line is seen by others on this machine; env:NAME keeps it out");
   }
-  const opened: Checkpointer[] = [];
-  const openAs = async (access: "read" | "write", which: number): Promise<Checkpointer> => {
-    const checkpointer = await openCheckpointer(stores[which] ?? "", { access, now: world.now });
+  const opened: { close(): Promise<void> }[] = [];
+  const openAs = async (url: string, access: "read" | "write"): Promise<Checkpointer> => {
+    const checkpointer = await openCheckpointer(url, { access, now: world.now });
     opened.push(checkpointer);
     return checkpointer;
   };
-  const open: CommandCall["open"] = async (access = "read", which = 0) => {
+  const openOther: CommandCall["openOther"] = async (url, access) => {
     // Opening for writing makes a store that is not there: a mistyped name must not.
-    if (access === "write") await (await openAs("read", which)).exists("-");
-    return openAs(access === "read" ? "read" : "write", which);
+    if (access === "write") await (await openAs(url, "read")).exists("-");
+    return openAs(url, access);
+  };
+  const open: CommandCall["open"] = async (access = "read", which = 0) => {
+    const url = stores[which] ?? "";
+    return access === "create" ? openAs(url, "write") : openOther(url, access);
+  };
+  const openItems: CommandCall["openItems"] = async (access = "read", url = stores[0] ?? "") => {
+    const store = await openStore(url, { access });
+    opened.push(store);
+    return store;
   };
   const printer = new Printer(world, {
     format: formatOf(parsed, world),
@@ -84,11 +91,17 @@ async function runParsed(parsed: ParsedLine, world: World, secrets: string[]): P
   });
   try {
     const { run } = await command.load();
-    return await run({ world, printer, given, rest, options, stores, open, note });
+    return await run({ world, printer, given, rest, options, stores, open, openOther, openItems, note });
   } finally {
-    for (const checkpointer of opened) await checkpointer.close();
+    for (const one of opened) await one.close();
   }
 }
+
+/** Those that options name. */
+const namedStores = ({ command, options }: ParsedLine): readonly string[] =>
+  Object.entries(command.options)
+    .filter(([, { isStore }]) => isStore === true)
+    .flatMap(([name]) => options.text(name) ?? options.list(name));
 
 function formatOf({ options }: ParsedLine, { stdout }: World): Format {
   if (options.flag("json")) return "json";

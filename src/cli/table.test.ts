@@ -23,7 +23,10 @@ test.each(COMMANDS.map((command) => [command.name, command] as const))(
 
 test("17.1: what writes has --dry-run, and what only looks has none", () => {
   for (const { name, store, options } of COMMANDS) {
-    expect([name, Object.hasOwn(options, "dry-run")]).toEqual([name, store === "write" || store === "two"]);
+    expect([name, Object.hasOwn(options, "dry-run")]).toEqual([
+      name,
+      store === "write" || store === "two" || name === "init",
+    ]);
   }
 });
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -28,6 +29,23 @@ export async function importPeer<Module>(name: string, range: string, load: () =
       cause,
     });
   }
+}
+
+/** The version of a package as it would be loaded; `undefined` where it is not there. */
+export async function peerVersion(name: string): Promise<string | undefined> {
+  for (const from of [import.meta.url, ...(alsoLookIn === undefined ? [] : [join(alsoLookIn, "package.json")])]) {
+    for (const folder of createRequire(from).resolve.paths(name) ?? []) {
+      try {
+        const { version } = JSON.parse(await readFile(join(folder, name, "package.json"), "utf8")) as {
+          version?: string;
+        };
+        if (version !== undefined) return version;
+      } catch {
+        // Not in this folder.
+      }
+    }
+  }
+  return undefined;
 }
 
 function placeOf(name: string): string | undefined {

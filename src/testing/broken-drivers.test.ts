@@ -2,31 +2,15 @@ import { AssertionError } from "node:assert/strict";
 import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../backends/memory/log.ts";
 import type { ThreadLog } from "../checkpoint/thread-log.ts";
-import { appendFaults } from "./broken-drivers/append-faults.ts";
-import { contentFaults } from "./broken-drivers/content-faults.ts";
 import { DeferredIndexLog } from "./broken-drivers/deferred-index-log.ts";
+import { DRIVER_FAULTS } from "./broken-drivers/every-fault.ts";
 import type { DriverFault } from "./broken-drivers/fault.ts";
-import { findingFaults } from "./broken-drivers/finding-faults.ts";
-import { namingFaults } from "./broken-drivers/naming-faults.ts";
-import { positionFaults } from "./broken-drivers/position-faults.ts";
-import { readingFaults } from "./broken-drivers/reading-faults.ts";
 import { ReferenceLog } from "./broken-drivers/reference-log.ts";
-import { threadFaults } from "./broken-drivers/thread-faults.ts";
 import type { Fixture } from "./conformance-case.ts";
 import { manualClock } from "./manual-clock.ts";
 import { type CaseOutcome, runCase } from "./run-case.ts";
 import { threadLogSuite } from "./thread-log-cases/suite.ts";
 import type { ThreadLogCase } from "./thread-log-cases/thread-log-case.ts";
-
-const FAULTS: readonly DriverFault[] = [
-  ...appendFaults,
-  ...contentFaults,
-  ...namingFaults,
-  ...positionFaults,
-  ...readingFaults,
-  ...threadFaults,
-  ...findingFaults,
-];
 
 /** One case of each area, without the longest: a driver that is broken in one respect still does most of them. */
 const CONTROLS = [...new Map(threadLogSuite.cases.toReversed().map((each) => [each.area, each])).values()].filter(
@@ -65,7 +49,7 @@ test("a correct driver that indexes later passes every case of searching", async
   }
 });
 
-describe.each(FAULTS)("a driver that $fault", ({ driver, caughtBy }) => {
+describe.each(DRIVER_FAULTS)("a driver that $fault", ({ driver, caughtBy }) => {
   test.each(caughtBy)("is caught by: %s", async (name) => {
     const result = await outcomeOf(named(name), driver);
     expect(result.outcome).toBe("failed");

@@ -91,13 +91,16 @@ test.each([
   ["v2", "unknown"],
   ["v3", { unified: "other", raw: undefined }],
   ["v4", { unified: "interrupted", raw: undefined }],
-])("%s: a finish that the provider made up for a stream that broke off does not count", async (version, finishReason) => {
-  const parts = [
-    { type: "text-delta", id: "0", delta: "Hel" },
-    { ...finish, finishReason },
-  ];
-  expect(await streamed(parts, {}, version)).toEqual([{ type: "text-delta", part: 0, text: "Hel" }]);
-});
+])(
+  "%s: a finish that the provider made up for a stream that broke off does not count",
+  async (version, finishReason) => {
+    const parts = [
+      { type: "text-delta", id: "0", delta: "Hel" },
+      { ...finish, finishReason },
+    ];
+    expect(await streamed(parts, {}, version)).toEqual([{ type: "text-delta", part: 0, text: "Hel" }]);
+  },
+);
 
 test("a call whose arguments do not parse is told only when the answer is whole", async () => {
   const broken = { type: "tool-call", toolCallId: "c1", toolName: "f", input: '{"a":' };

@@ -1,12 +1,12 @@
 import type { Durability } from "../../driver/durability.ts";
-import type { Part } from "../../driver/migrations.ts";
+import type { MigratedStore, Part } from "../../driver/migrations.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { ask, type Bounds, type TextRow } from "./ask.ts";
 import type { ConnectionSettings, PostgresPool } from "./connect.ts";
 import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
 import type { TableNames } from "./layout.ts";
 import { openPool } from "./open-client.ts";
-import { prepareTables } from "./prepare-tables.ts";
+import { migratedStore, prepareTables } from "./prepare-tables.ts";
 
 interface Contact {
   readonly pool: PostgresPool;
@@ -59,6 +59,11 @@ export class PostgresHandle {
     const preparing = known ?? new OpenOnce(() => prepareTables(pool, names, bounds, part));
     this.#prepared.set(key, preparing);
     return preparing.get();
+  }
+
+  /** The tables by themselves, whatever part they belong to. */
+  tables(names: TableNames): MigratedStore {
+    return migratedStore(this.#contact.pool, names, this.#contact.bounds);
   }
 
   close(): Promise<void> {

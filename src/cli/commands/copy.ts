@@ -6,6 +6,7 @@ import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { plural, sizeText } from "../output/wording.ts";
 import { assertSame } from "../transfer/comparing.ts";
+import { copyFromLangGraph, isLangGraphs } from "../transfer/from-langgraph.ts";
 import { failuresOf, ownFailure, type ThreadFailure, threadIds } from "../transfer/moving.ts";
 import { assertFits, isPartOf, type OnConflict, type Placed, placeThread } from "../transfer/placing.ts";
 import { Progress } from "../transfer/progress.ts";
@@ -23,6 +24,7 @@ interface Totals {
 }
 
 export async function run(call: CommandCall): Promise<ExitCode> {
+  if (isLangGraphs(call.stores[0] ?? "")) return copyFromLangGraph(call);
   const { given, options, note, world } = call;
   const isDry = options.flag("dry-run");
   const [from, to] = await bothEnds(call, isDry);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ThreadLog } from "../../checkpoint/thread-log.ts";
 import { HOSTILE_KEYS, LOOKALIKE_VALUES } from "../hostile-metadata.ts";
-import { assertEntry, markAt, PREFIXED_IDS, put, recordAt } from "./sample-records.ts";
+import { assertEntry, assertMovedOn, markAt, PREFIXED_IDS, put, recordAt } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 /** Every page of a query. */
@@ -21,6 +21,7 @@ async function query(
       ...(cursor !== undefined && { cursor }),
     });
     threads.push(...(page?.items ?? []).map(({ threadId }) => threadId));
+    assertMovedOn(cursor, page?.cursor);
     cursor = page?.cursor;
   } while (cursor !== undefined);
   return threads.sort();

@@ -122,6 +122,11 @@ export function present(chain: LogChain | undefined, what: string): LogChain {
   return chain;
 }
 
+/** A walk that is given the same place again never ends. */
+export function assertMovedOn(before: string | undefined, next: string | undefined): void {
+  assert.ok(next === undefined || next !== before, "a page must not lead to itself");
+}
+
 /** Every page of a listing. */
 export async function threadsOf(log: ThreadLog, prefix: string, limit: number): Promise<readonly ThreadEntry[]> {
   const threads: ThreadEntry[] = [];
@@ -130,6 +135,7 @@ export async function threadsOf(log: ThreadLog, prefix: string, limit: number): 
     const page = await log.listThreads({ prefix, limit, ...(cursor !== undefined && { cursor }) });
     assert.ok(page.items.length <= limit, `a page of ${limit} must not hold ${page.items.length}`);
     threads.push(...page.items);
+    assertMovedOn(cursor, page.cursor);
     cursor = page.cursor;
   } while (cursor !== undefined);
   return threads;

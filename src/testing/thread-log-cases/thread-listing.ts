@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { assertEntry, grow, markAt, put, recordAt, threadsOf } from "./sample-records.ts";
+import { assertEntry, assertMovedOn, grow, markAt, put, recordAt, threadsOf } from "./sample-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 const idsOf = (threads: readonly { readonly threadId: string }[]): readonly string[] =>
@@ -110,6 +110,7 @@ export const threadListingCases: readonly ThreadLogCase[] = threadLogCasesOf("li
       do {
         const page = await subject.listThreads({ prefix: "", limit: 2, ...(cursor !== undefined && { cursor }) });
         met.push(...page.items.map(({ threadId }) => threadId));
+        assertMovedOn(cursor, page.cursor);
         cursor = page.cursor;
         round++;
         if (round === 2) for (const threadId of ["go 1", "go 2", "tgo 3"]) await subject.remove(threadId);

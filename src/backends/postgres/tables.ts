@@ -1,0 +1,27 @@
+import type { Access } from "../../driver/access.ts";
+import { migrate } from "../../driver/migrations.ts";
+import type { OpenTables } from "../../driver/open-tables.ts";
+import { postgresLogOptions } from "./checkpointer.ts";
+import { tableNames } from "./layout.ts";
+import { allParts } from "./parts.ts";
+import { parsePostgresUrl } from "./url.ts";
+
+export { classify } from "./classify.ts";
+
+/** The tables of a schema. With read access every transaction is read-only. */
+export async function openTables(url: string, access: Access): Promise<OpenTables> {
+  const { connection, schema, tablePrefix } = postgresLogOptions({ ...parsePostgresUrl(url), access });
+  const names = tableNames(schema, tablePrefix);
+  const lease = connection.lease(async (handle) => handle.tables(names));
+  const store = await lease.get().catch(async (error: unknown) => {
+    await lease.release();
+    throw error;
+  });
+  return {
+    parts: allParts(names),
+    table: store.table,
+    versions: () => store.versions(),
+    migrate: (parts) => migrate(store, parts),
+    close: () => lease.release(),
+  };
+}

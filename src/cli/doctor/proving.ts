@@ -1,0 +1,111 @@
+import type { CheckpointContext } from "../../checkpoint/context.ts";
+import type { ThreadLog } from "../../checkpoint/thread-log.ts";
+import { reasonOf } from "../../internal/reason-of.ts";
+import { type CaseOutcome, runCase } from "../../testing/run-case.ts";
+import { threadLogSuite } from "../../testing/thread-log-cases/suite.ts";
+import type { ThreadLogCase } from "../../testing/thread-log-cases/thread-log-case.ts";
+import { UsageError } from "../exit-codes.ts";
+import type { Scratch } from "./scratch.ts";
+
+export interface FailedCase {
+  readonly area: string;
+  readonly name: string;
+  readonly message: string;
+}
+
+export interface Proofs {
+  readonly passed: number;
+  readonly failed: readonly FailedCase[];
+  readonly notApplicable: number;
+  /** What a store that is in use does not offer, or this kind of store does not have. */
+  readonly lacks: readonly string[];
+}
+
+/** What one run needs: the store, a second instance of it where there can be one, and a place to write. */
+export interface Subject {
+  readonly context: CheckpointContext;
+  readonly another: (() => Promise<ThreadLog>) | undefined;
+  readonly scratch: Scratch;
+  readonly signal: AbortSignal;
+}
+
+const LONG = "long threads";
+/** An agent that indexes the store at this moment takes records of the case along, which it finds no words in. */
+const MOST_SEARCHES = 3;
+const CASE_MS = 120_000;
+
+/** What is closed in a case is its view of the store, which answers these by itself. */
+const ANSWERED_BY_THE_VIEW: ReadonlySet<string> = new Set([
+  "after closing every call is refused, and none answers that nothing is there",
+  "closing twice is harmless",
+]);
+const CASES = threadLogSuite.cases.filter(({ name }) => !ANSWERED_BY_THE_VIEW.has(name));
+
+export const AREAS: readonly string[] = [...new Set(CASES.map(({ area }) => area))];
+
+export function casesOf(area: string | undefined, isQuick: boolean): readonly ThreadLogCase[] {
+  if (area !== undefined && !AREAS.includes(area)) {
+    throw new UsageError(`there are no cases of ${JSON.stringify(area)}`, `the areas are ${AREAS.join(", ")}`);
+  }
+  return CASES.filter((each) => (area === undefined ? !isQuick || each.area !== LONG : each.area === area));
+}
+
+/** Runs the cases, each on a part of the store that holds nothing else, and removes what it made. */
+export async function prove(
+  subject: Subject,
+  cases: readonly ThreadLogCase[],
+  onCase: (done: number) => Promise<void>,
+): Promise<Proofs> {
+  const failed: FailedCase[] = [];
+  const lacks = new Set<string>();
+  let [passed, notApplicable, number] = [0, 0, 0];
+  for (const [done, each] of cases.entries()) {
+    subject.signal.throwIfAborted();
+    let result: CaseOutcome;
+    for (let attempt = 1; ; attempt++) {
+      result = await unlessEnded(subject.signal, outcomeOf(subject, each, ++number));
+      if (result.outcome !== "failed" || each.area !== "search" || attempt === MOST_SEARCHES) break;
+    }
+    if (result.outcome === "passed") passed++;
+    else if (result.outcome === "failed") failed.push({ area: each.area, name: each.name, message: messageOf(result) });
+    else {
+      notApplicable++;
+      for (const need of result.lacks) lacks.add(need);
+    }
+    await onCase(done + 1);
+  }
+  return { passed, failed, notApplicable, lacks: [...lacks].sort() };
+}
+
+async function outcomeOf(subject: Subject, each: ThreadLogCase, number: number): Promise<CaseOutcome> {
+  const { context, another, scratch } = subject;
+  const create = async () => ({
+    subject: scratch.view(context.log, number),
+    ...(another !== undefined && { reopen: async () => scratch.view(await another(), number) }),
+    cleanup: async () => void (await scratch.clear(context)),
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<CaseOutcome>((resolve) => {
+    const error = new Error(`it did not end within ${CASE_MS / 1000} s`);
+    timer = setTimeout(() => resolve({ outcome: "failed", error }), CASE_MS);
+  });
+  try {
+    return await Promise.race([runCase(threadLogSuite, each, create), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Ends at once when the command is ended; what is under way is waited for by whoever cleans up. */
+function unlessEnded<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.finally(() => signal.removeEventListener("abort", onAbort)).then(resolve, reject);
+  });
+}
+
+/** The first line: what follows it in an assertion is a picture of both sides. */
+const messageOf = ({ error }: { readonly error: unknown }): string =>
+  reasonOf(error).split("\n")[0]?.slice(0, 300) ?? "";

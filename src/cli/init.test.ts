@@ -1,0 +1,71 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { holdfast } from "../../test/cli/fake-world.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "holdfast-init-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** A package of this name that leads to the sources. */
+async function linkedPackage(project: string): Promise<void> {
+  const place = join(project, "node_modules", "holdfast");
+  await mkdir(place, { recursive: true });
+  const entry = (path: string) => `export * from ${JSON.stringify(join(ROOT, "src", path))};\n`;
+  await writeFile(join(place, "index.js"), entry("index.ts"));
+  await writeFile(join(place, "testing.js"), entry("testing/index.ts"));
+  const exports = { ".": "./index.js", "./testing": "./testing.js" };
+  await writeFile(join(place, "package.json"), JSON.stringify({ name: "holdfast", type: "module", exports }));
+  await symlink(join(ROOT, "node_modules", "@cfworker"), join(project, "node_modules", "@cfworker"));
+}
+
+test("17.11: what init writes runs at once, and remembers in a second process", async () => {
+  const project = join(folder, "mine");
+  const { code, stderr } = await holdfast(["init", project]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("npm install")]);
+  await linkedPackage(project);
+  const say = async (...words: string[]) => {
+    const argv = ["--import", import.meta.resolve("tsx"), "agent.mjs", ...words];
+    return (await promisify(execFile)(process.execPath, argv, { cwd: project })).stdout;
+  };
+  expect(await say("I'm Alex.")).toContain("Nice to meet you, Alex.");
+  expect(await say("Who am I?")).toMatch(/^Alex\n/);
+  expect(await say()).toMatch(/^It is 20\d\d-/);
+  const shown = await holdfast(["threads", `file:${project}/threads`, "-o", "id"]);
+  expect(shown.stdout).toBe("first\n");
+});
+
+test("17.11: init writes over nothing, and nothing with --dry-run", async () => {
+  expect((await holdfast(["init", join(folder, "a"), "--dry-run"])).code).toBe(0);
+  expect(await readdir(folder)).toEqual([]);
+  await writeFile(join(folder, "package.json"), "mine");
+  const { code, stderr } = await holdfast(["init", folder]);
+  expect([code, stderr]).toEqual([5, expect.stringContaining("package.json")]);
+  expect([await readdir(folder), await readFile(join(folder, "package.json"), "utf8")]).toEqual([
+    ["package.json"],
+    "mine",
+  ]);
+});
+
+test("17.11: a store and a model that are named stand in the program with their packages, and no password does", async () => {
+  const project = join(folder, "b");
+  const wanted = ["--keep-in", "postgres://localhost/agents", "--model", "openai:gpt-5"];
+  expect((await holdfast(["init", project, ...wanted])).code).toBe(0);
+  const [program, manifest] = [
+    await readFile(join(project, "agent.mjs"), "utf8"),
+    JSON.parse(await readFile(join(project, "package.json"), "utf8")),
+  ];
+  expect(program).toContain('"postgres://localhost/agents"');
+  expect(program).toContain('const model = "openai:gpt-5";');
+  expect(Object.keys(manifest.dependencies)).toEqual(["holdfast", "@ai-sdk/openai", "pg"]);
+  expect((await holdfast(["init", join(folder, "c"), "--keep-in", "redis://:s3cret@h:1"])).code).toBe(2);
+  expect((await holdfast(["init", join(folder, "c"), "--model", "nobody:x"])).code).toBe(2);
+});

@@ -1,0 +1,61 @@
+import type { CommandSpec } from "../command.ts";
+import { DRY_RUN } from "./option-specs.ts";
+
+/** Commands around the store. */
+export const SERVING: readonly CommandSpec[] = [
+  {
+    name: "serve",
+    summary: "put the store on HTTP",
+    store: "write",
+    arguments: [],
+    options: {
+      host: { value: "address", help: "127.0.0.1 unless told" },
+      port: { value: "n", help: "8420 unless told; 0 for any that is free" },
+      tokens: {
+        value: "file",
+        help: "who may do what: a JSON list, or one entry a line as `holdfast token` prints them",
+      },
+      "allowed-host": { value: "name", repeatable: true, help: "a name that clients use" },
+      "dry-run": DRY_RUN,
+    },
+    examples: ["serve sqlite:./agents.db --tokens tokens.json"],
+    load: () => import("../commands/serve.ts"),
+  },
+  {
+    name: "token",
+    summary: "make a token for serve",
+    store: "none",
+    arguments: [],
+    options: {
+      scopes: { value: "list", help: "threads:read, threads:write, threads:delete; the first two unless told" },
+      tenant: { value: "name", help: "whose threads it reaches" },
+    },
+    notes:
+      "The token goes to stdout, for the client. The entry for the service goes to stderr, or with -o json beside it.",
+    examples: ["token --scopes threads:read 2>> tokens.ndjson"],
+    load: () => import("../commands/token.ts"),
+  },
+  {
+    name: "init",
+    summary: "write a small agent that runs at once, without a key",
+    store: "none",
+    arguments: [{ name: "folder", optional: true }],
+    options: {
+      "keep-in": { value: "url", help: "the store of its threads; file:./threads unless told" },
+      model: { value: "name", help: "a model such as anthropic:… or openai:…; a few rules unless told" },
+      "dry-run": DRY_RUN,
+    },
+    notes: "Writes agent.mjs, package.json and .env.example, and over nothing that is there.",
+    examples: ["init my-agent", "init my-agent --keep-in sqlite:./agents.db"],
+    load: () => import("../commands/init.ts"),
+  },
+  {
+    name: "completion",
+    summary: "print what makes a shell complete commands and options",
+    store: "none",
+    arguments: [{ name: "shell" }],
+    options: {},
+    examples: ["completion bash > ~/.local/share/bash-completion/completions/holdfast"],
+    load: () => import("../commands/completion.ts"),
+  },
+];

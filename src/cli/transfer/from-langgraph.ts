@@ -1,0 +1,181 @@
+import type { LangGraphSaver } from "../../adapters/langgraph/saver.ts";
+import { StateError } from "../../errors.ts";
+import { globMatcher } from "../../internal/glob.ts";
+import { importPeer } from "../../internal/import-peer.ts";
+import { reasonOf } from "../../internal/reason-of.ts";
+import { redact } from "../../internal/redact.ts";
+import type { CommandCall } from "../command.ts";
+import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
+import { plural } from "../output/wording.ts";
+import { secretsIn } from "../store-url.ts";
+import { ownFailure, type ThreadFailure } from "./moving.ts";
+import { Progress } from "./progress.ts";
+
+/** LangGraph's own checkpointers, as far as they are used here. */
+type TheirSaver = Parameters<typeof import("../../adapters/langgraph/moving-in.ts").copyGraphThreads>[0] & {
+  end?(): Promise<void>;
+};
+
+const RANGES = {
+  "@langchain/langgraph-checkpoint": ">=1 <2",
+  "@langchain/langgraph-checkpoint-postgres": ">=1 <2",
+  "@langchain/langgraph-checkpoint-sqlite": ">=1 <2",
+  "better-sqlite3": ">=12.8 <14",
+} as const;
+
+/** The name is a variable, so that a type check does not need packages that most users do not have. */
+const peer = <Module>(name: keyof typeof RANGES): Promise<Module> =>
+  importPeer<Module>(name, RANGES[name], () => import(name));
+
+export const isLangGraphs = (url: string): boolean => /^langgraph\+/i.test(url);
+
+/** Copies threads out of the tables of LangGraph's own checkpointers, and compares each. Nothing is written there. */
+export async function copyFromLangGraph(call: CommandCall): Promise<ExitCode> {
+  const { stores, given, options, note, world, printer } = call;
+  const isDry = options.flag("dry-run");
+  for (const name of ["freeze", "cut-over", "jobs", "bwlimit", "verify"]) {
+    if (options.flag(name) || options.text(name) !== undefined)
+      throw new UsageError(`--${name} is not for threads of LangGraph's own checkpointers`);
+  }
+  const langgraph = await importPeer(
+    "@langchain/langgraph-checkpoint",
+    RANGES["@langchain/langgraph-checkpoint"],
+    () => import("../../adapters/langgraph/index.ts"),
+  );
+  const source = await opened(stores[0] ?? "");
+  const progress = new Progress(call);
+  const totals = { threads: 0, copied: 0, thereAlready: 0, skipped: 0, checkpoints: 0, failed: 0 };
+  const failed = async ({ threadId, code, message }: ThreadFailure): Promise<void> => {
+    totals.failed++;
+    await progress.clear();
+    await note(`${threadId ?? "a thread"}  ${code}  ${message}`);
+  };
+  try {
+    const checkpointer = await call.open(isDry ? "read" : "create", 1);
+    const target = langgraph.toLangGraphSaver(checkpointer);
+    const matches = globMatcher(given["pattern"] ?? "*");
+    for (const [threadId, ids] of await threadsIn(source, matches)) {
+      world.signal.throwIfAborted();
+      totals.threads++;
+      const failure = await ownFailure(threadId, async () => {
+        const there = await standingOf(target, threadId, ids, isDry);
+        if (there === "whole") return void totals.thereAlready++;
+        if (there === "another" && !(await mayReplace(call, totals, threadId))) return;
+        if (!isDry && there !== "absent") await checkpointer.delete(threadId);
+        if (!isDry) await langgraph.copyGraphThreads(source, target, { threadIds: [threadId] });
+        totals.copied++;
+        totals.checkpoints += ids.size;
+      });
+      if (failure !== undefined) await failed(failure);
+      await progress.show(() => `${plural(totals.threads, "thread")}, ${plural(totals.checkpoints, "checkpoint")}`);
+    }
+  } finally {
+    await progress.clear();
+    await source.end?.();
+    if (world.signal.aborted)
+      await note("stopped; run the same command again to go on where it stopped").catch(() => undefined);
+  }
+  const { threads, copied, thereAlready, skipped, checkpoints, failed: lost } = totals;
+  await printer.facts(
+    [
+      ["threads", threads],
+      [isDry ? "would copy" : "copied", `${plural(copied, "thread")}, ${plural(checkpoints, "checkpoint")}`],
+      ["there already", thereAlready],
+      ["skipped", skipped === 0 ? undefined : skipped],
+      ["not copied", lost],
+    ],
+    { ...totals, dryRun: isDry },
+  );
+  return lost === 0 ? EXIT.done : EXIT.inPart;
+}
+
+async function opened(url: string): Promise<TheirSaver> {
+  const inner = url.replace(/^langgraph\+/i, "");
+  try {
+    if (/^sqlite:/i.test(inner)) return await openedSqlite(inner.slice("sqlite:".length));
+    if (/^postgres(ql)?:/i.test(inner)) return await openedPostgres(inner);
+  } catch (error) {
+    if (StateError.is(error)) throw error;
+    throw new StateError("UNAVAILABLE", redact(reasonOf(error), secretsIn(url)));
+  }
+  throw new UsageError("LangGraph's own stores are langgraph+postgres://… and langgraph+sqlite:./file.db");
+}
+
+/** For reading: their saver makes its tables where there are none. */
+async function openedSqlite(path: string): Promise<TheirSaver> {
+  type Database = new (path: string, options: object) => object;
+  const { default: Database } = await peer<{ default: Database }>("better-sqlite3");
+  const { SqliteSaver } = await peer<{ SqliteSaver: new (database: object) => TheirSaver }>(
+    "@langchain/langgraph-checkpoint-sqlite",
+  );
+  try {
+    return new SqliteSaver(new Database(path, { readonly: true, fileMustExist: true }));
+  } catch (error) {
+    throw new StateError(
+      "NOT_FOUND",
+      `there is no store of LangGraph's in ${JSON.stringify(path)}: ${reasonOf(error)}`,
+    );
+  }
+}
+
+async function openedPostgres(url: string): Promise<TheirSaver> {
+  type Saver = { fromConnString(url: string, options: object): TheirSaver };
+  const { PostgresSaver } = await peer<{ PostgresSaver: Saver }>("@langchain/langgraph-checkpoint-postgres");
+  const place = new URL(url);
+  const schema = place.searchParams.get("schema");
+  place.searchParams.delete("schema");
+  return PostgresSaver.fromConnString(place.href, schema === null ? {} : { schema });
+}
+
+/** The ids of their checkpoints, thread by thread. */
+async function threadsIn(
+  source: TheirSaver,
+  matches: (threadId: string) => boolean,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const threads = new Map<string, Set<string>>();
+  try {
+    for await (const { config, checkpoint } of source.list({})) {
+      const threadId = String(config.configurable?.["thread_id"]);
+      if (!matches(threadId)) continue;
+      const ids = threads.get(threadId) ?? new Set();
+      threads.set(threadId, ids.add(`${String(config.configurable?.["checkpoint_ns"] ?? "")}\n${checkpoint.id}`));
+    }
+  } catch (error) {
+    throw new StateError("UNAVAILABLE", `LangGraph's store cannot be read: ${reasonOf(error)}`);
+  }
+  return new Map([...threads].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** What the target has of a thread: all of it, an earlier part that a killed copy left, or something else. */
+async function standingOf(
+  target: LangGraphSaver,
+  threadId: string,
+  ids: ReadonlySet<string>,
+  isDry: boolean,
+): Promise<"absent" | "part" | "whole" | "another"> {
+  let found = 0;
+  try {
+    for await (const { config, checkpoint } of target.list({ configurable: { thread_id: threadId } })) {
+      if (!ids.has(`${String(config.configurable?.["checkpoint_ns"] ?? "")}\n${checkpoint.id}`)) return "another";
+      found++;
+    }
+  } catch (error) {
+    if (isDry && StateError.is(error, "NOT_FOUND")) return "absent";
+    throw error;
+  }
+  return found === 0 ? "absent" : found === ids.size ? "whole" : "part";
+}
+
+async function mayReplace({ options }: CommandCall, totals: { skipped: number }, threadId: string): Promise<boolean> {
+  const how = options.text("on-conflict") ?? "fail";
+  if (how === "replace") return true;
+  if (how === "skip") {
+    totals.skipped++;
+    return false;
+  }
+  throw new StateError(
+    "CONFLICT",
+    "the target has another thread of this id; --on-conflict replace puts this one in its place",
+    { threadId },
+  );
+}
