@@ -1,11 +1,10 @@
 import { invalid } from "../../driver/options.ts";
-import { MAX_DIMENSION } from "../../store/vectors.ts";
 import { DEFAULT_TABLE_NAME } from "./facts.ts";
 import { saverTableNames, tableNames } from "./layout.ts";
 import { assertRole } from "./names.ts";
 import { type Deployment, ddl, logDeployment, storeDeployment } from "./parts.ts";
 import { DEFAULT_STORE_TABLE } from "./store-facts.ts";
-import { storeTables } from "./store-layout.ts";
+import { checkedDimension, storeTables } from "./store-layout.ts";
 import { type VectorIndex, vectorIndexSql } from "./vector-index.ts";
 
 export interface OracleDdlOptions {
@@ -39,7 +38,7 @@ export function oracleDdl(options: OracleDdlOptions = {}): readonly string[] {
 
 function deploymentOf({ of = "checkpointer", tableName, dimension }: OracleDdlOptions): Deployment {
   if (of === "store")
-    return storeDeployment(storeTables(tableName ?? DEFAULT_STORE_TABLE), checkedDimension(dimension));
+    return storeDeployment(storeTables(tableName ?? DEFAULT_STORE_TABLE), checkedDimension("oracleDdl", dimension));
   if (of === "checkpointer") return logDeployment(tableNames(tableName ?? DEFAULT_TABLE_NAME));
   if (of === "saver") return logDeployment(saverTableNames(tableName ?? DEFAULT_TABLE_NAME));
   throw invalid('oracleDdl(): of must be "checkpointer", "saver" or "store"');
@@ -49,10 +48,4 @@ function indexKind({ dimension, vectorIndex }: OracleDdlOptions): VectorIndex {
   if (dimension === undefined) throw invalid("oracleDdl(): vectorIndex needs the option dimension");
   if (vectorIndex === "hnsw" || vectorIndex === "ivf") return vectorIndex;
   throw invalid('oracleDdl(): vectorIndex must be "hnsw" or "ivf"');
-}
-
-function checkedDimension(dimension: number | undefined): number | undefined {
-  if (dimension === undefined || (Number.isInteger(dimension) && dimension >= 1 && dimension <= MAX_DIMENSION))
-    return dimension;
-  throw invalid(`oracleDdl(): dimension must be a whole number from 1 to ${MAX_DIMENSION}`);
 }

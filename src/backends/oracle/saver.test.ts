@@ -5,9 +5,12 @@ import { describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.t
 import { seed } from "../../../test/property-seed.ts";
 import { runRandomly } from "../../../test/saver/random-operations.ts";
 import { toLangGraphSaver } from "../../adapters/langgraph/index.ts";
+import { CheckpointSaver } from "../../saver/checkpoint-saver.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { OracleCheckpointSaver, oracleCheckpointer, oracleConnection, oracleDdl } from "./index.ts";
+import { OracleLog } from "./log.ts";
+import { oracleSaverLogOptions } from "./saver.ts";
 import { storedNs } from "./saver-binds.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
@@ -96,6 +99,32 @@ await describeWithStandIn((place) => {
     const counted = await sql(`SELECT (SELECT count(*) FROM ${user}.${tableName}_CHECKPOINTS)::int AS checkpoints,
       (SELECT count(*) FROM ${user}.${tableName}_WRITES)::int AS writes`);
     expect(counted).toEqual([{ checkpoints: 1, writes: 1 }]);
+    await saver.close();
+  });
+
+  test("a record that another one takes the place of, as an erasure does, has its rows replaced with it", async () => {
+    const tableName = place.tableName();
+    const log = new OracleLog(oracleSaverLogOptions({ connection, tableName }));
+    const saver = new CheckpointSaver({ log });
+    for (const checkpointId of ["1", "2"]) {
+      const metadata = { name: `Ada ${checkpointId}` };
+      await saver.put({ threadId: "t", checkpointId, checkpointData: {}, metadata });
+    }
+    const chain = await log.readRecords("t", { limit: 10 });
+    const [first, last] = [chain?.records[0], chain?.records.at(-1)];
+    if (chain === undefined || first === undefined || last === undefined) throw new Error("there are two records");
+    const { checkpointId: _, names: __, ...unnamed } = last;
+    const outcome = await log.append("t", {
+      generation: chain.generation,
+      expected: last.seq,
+      record: { ...unnamed, checkpointId: undefined, seq: last.seq + 1, writeId: "erasure" },
+      replace: [{ ...first, metadata: '{"name":"erased"}' }],
+    });
+    expect(outcome.appended).toBe(true);
+    const rows = await sql(
+      `SELECT metadata::json ->> 'name' AS name FROM ${user}.${tableName}_CHECKPOINTS ORDER BY seq`,
+    );
+    expect(rows).toEqual([{ name: "erased" }, { name: "Ada 2" }]);
     await saver.close();
   });
 

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { invalid } from "../../driver/options.ts";
 import { encodeId } from "../../store/namespaces.ts";
 import type { ItemId } from "../../store/store-driver.ts";
+import { MAX_DIMENSION } from "../../store/vectors.ts";
 import { qualified } from "./layout.ts";
 import { assertTableName } from "./names.ts";
 
@@ -63,3 +65,10 @@ export function storeTables(tableName: string): StoreTables {
 export const BUCKETS = 64;
 
 export const bucketOf = (id: ItemId): number => (createHash("sha256").update(encodeId(id)).digest()[0] ?? 0) % BUCKETS;
+
+/** It stands in a statement as it is. */
+export function checkedDimension(taker: string, dimension: number | undefined): number | undefined {
+  if (dimension === undefined) return undefined;
+  if (Number.isInteger(dimension) && dimension >= 1 && dimension <= MAX_DIMENSION) return dimension;
+  throw invalid(`${taker}(): dimension must be a whole number from 1 to ${MAX_DIMENSION}`);
+}

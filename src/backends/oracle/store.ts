@@ -8,7 +8,7 @@ import { connectionKinds, connectionOf, OracleConnection, type OracleConnectionO
 import { optionsOfUrl } from "./dsn.ts";
 import type { OracleStoreDriverOptions } from "./store-driver.ts";
 import { DEFAULT_STORE_TABLE, STORE_FACTS } from "./store-facts.ts";
-import { storeTables } from "./store-layout.ts";
+import { checkedDimension, storeTables } from "./store-layout.ts";
 
 export interface OracleStoreOptions extends StoreOptions, OracleConnectionOptions {
   /** What `oracleConnection()` returned, instead of a `dsn` or a `pool`: a checkpointer may hold it too. */
@@ -41,7 +41,8 @@ export class OracleStore extends Store {
 
 /** Everything a driver needs, with the defaults filled in. */
 export function oracleStoreOptions(given: OracleStoreOptions): OracleStoreDriverOptions {
-  const { tableName = DEFAULT_STORE_TABLE, dimension, vectorIndex } = given;
+  const { tableName = DEFAULT_STORE_TABLE, vectorIndex } = given;
+  const dimension = checkedDimension(TAKER.factory, given.dimension);
   const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
   if (vectorIndex !== undefined && vectorIndex !== "hnsw" && vectorIndex !== "ivf") {
     throw invalid('vectorIndex must be "hnsw" or "ivf"');
