@@ -7,8 +7,7 @@ import { rmSync, statSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
-import { type BaseCheckpointSaver, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { Pool } from "pg";
@@ -19,14 +18,16 @@ import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { contextOf } from "../src/checkpoint/context.ts";
 import { startPostgres } from "../test/services/postgres.ts";
 import { SERVICES } from "../test/services/services.ts";
+import { benchGraphGrowth, recordBytes } from "./graph-growth.ts";
+import { configFor, firstMessage, loopGraph, subgraphGraph } from "./graph-shapes.ts";
 import { median, timed } from "./statistics.ts";
 import { kilobytes, milliseconds, renderTable } from "./table.ts";
 import { type Verdict, verdict } from "./targets.ts";
 
 const STEPS = 400;
 const CALLS = 100;
-const READS = 5;
-const TEXT = "x".repeat(1000);
+const READS = 9;
+const LISTS = 3;
 
 interface Contestant {
   readonly name: string;
@@ -47,47 +48,41 @@ interface GraphMeasurement {
   readonly subgraphBytes: number;
 }
 
-const said = (text: string): AIMessage => new AIMessage({ content: `${text} ${TEXT}`, id: crypto.randomUUID() });
+/** The graph runs on each, one after the other; then they are read in turns, so that what else the machine does meets all. */
+async function measure(contestants: readonly Contestant[]): Promise<readonly GraphMeasurement[]> {
+  const running: { contestant: Contestant; run: Pick<GraphMeasurement, "runMs" | "loopBytes" | "appendsPerStep"> }[] =
+    [];
+  for (const contestant of contestants) running.push({ contestant, run: await measureRun(contestant) });
+  const times = contestants.map(() => ({ states: [] as number[], lists: [] as number[] }));
+  for (let round = 0; round < READS + LISTS; round++) {
+    for (const [index, { saver }] of contestants.entries()) {
+      const graph = loopGraph(saver, STEPS);
+      if (round < READS) times[index]?.states.push(await timed(() => graph.getState(configFor("loop"))));
+      else times[index]?.lists.push(await timed(() => listed(saver)));
+    }
+  }
+  const measurements: GraphMeasurement[] = [];
+  for (const [index, { contestant, run }] of running.entries()) {
+    const { states = [], lists = [] } = times[index] ?? {};
+    const { name, saver, bytes, close } = contestant;
+    const before = await bytes();
+    await subgraphGraph(saver, CALLS).invoke(firstMessage(), configFor("subgraphs"));
+    const subgraphBytes = (await bytes()) - before;
+    await close();
+    measurements.push({ name, ...run, getStateMs: median(states), listMs: median(lists), subgraphBytes });
+  }
+  return measurements;
+}
 
-const loopGraph = (checkpointer: BaseCheckpointSaver) =>
-  new StateGraph(MessagesAnnotation)
-    .addNode("speak", ({ messages }) => ({ messages: [said(`message ${messages.length}`)] }))
-    .addEdge(START, "speak")
-    .addConditionalEdges("speak", ({ messages }) => (messages.length < STEPS ? "speak" : END))
-    .compile({ checkpointer });
-
-const subgraphGraph = (checkpointer: BaseCheckpointSaver) => {
-  const inner = new StateGraph(MessagesAnnotation)
-    .addNode("one", () => ({ messages: [said("inner one")] }))
-    .addNode("two", () => ({ messages: [said("inner two")] }))
-    .addEdge(START, "one")
-    .addEdge("one", "two")
-    .compile();
-  return new StateGraph(MessagesAnnotation)
-    .addNode("inner", inner)
-    .addEdge(START, "inner")
-    .addConditionalEdges("inner", ({ messages }) => (messages.length < 2 * CALLS ? "inner" : END))
-    .compile({ checkpointer });
-};
-
-async function measureOne({ name, saver, bytes, appends, close }: Contestant): Promise<GraphMeasurement> {
-  const config = (thread_id: string) => ({ configurable: { thread_id }, recursionLimit: 10_000 });
-  const input = { messages: [new HumanMessage({ content: "begin", id: "0" })] };
+async function measureRun({ saver, bytes, appends }: Contestant) {
   const empty = await bytes();
-  const graph = loopGraph(saver);
-  const runMs = await timed(() => graph.invoke(input, config("loop")));
+  const runMs = await timed(() => loopGraph(saver, STEPS).invoke(firstMessage(), configFor("loop")));
   const appendsPerStep = appends === undefined ? undefined : appends() / STEPS;
-  const loopBytes = (await bytes()) - empty;
-  const reads: number[] = [];
-  for (let read = 0; read < READS; read++) reads.push(await timed(() => graph.getState(config("loop"))));
-  const listMs = await timed(async () => {
-    for await (const _ of saver.list({ configurable: { thread_id: "loop" } }));
-  });
-  const before = await bytes();
-  await subgraphGraph(saver).invoke(input, config("subgraphs"));
-  const subgraphBytes = (await bytes()) - before;
-  await close();
-  return { name, loopBytes, appendsPerStep, runMs, getStateMs: median(reads), listMs, subgraphBytes };
+  return { runMs, loopBytes: (await bytes()) - empty, appendsPerStep };
+}
+
+async function listed(saver: BaseCheckpointSaver): Promise<void> {
+  for await (const _ of saver.list(configFor("loop")));
 }
 
 /** What the records hold, whatever the storage makes of it. */
@@ -100,21 +95,7 @@ function ours(name: string, checkpointer: Checkpointer): Contestant {
     appends++;
     return append(...given);
   };
-  const bytes = async (): Promise<number> => {
-    let sum = 0;
-    for (const threadId of ["loop", "subgraphs"]) {
-      let before: number | undefined;
-      for (;;) {
-        const records = (await log.readRecords(threadId, { limit: 500, ...(before !== undefined && { before }) }))
-          ?.records;
-        if (records?.[0] === undefined) break;
-        for (const { body, header, metadata } of records)
-          sum += body.byteLength + header.length + (metadata?.length ?? 0);
-        before = records[0].seq;
-      }
-    }
-    return sum;
-  };
+  const bytes = async (): Promise<number> => (await recordBytes(log, "loop")) + (await recordBytes(log, "subgraphs"));
   const close = () => checkpointer.close();
   return { name, saver: toLangGraphSaver(checkpointer), bytes, appends: () => appends, close };
 }
@@ -151,20 +132,21 @@ export async function benchGraphs(): Promise<{
   readonly verdicts: readonly Verdict[];
 }> {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-graphs-"));
-  const measurements: GraphMeasurement[] = [];
-  measurements.push(await measureOne(ours("holdfast sqlite", sqliteCheckpointer({ path: join(folder, "ours.db") }))));
-  measurements.push(await measureOne(theirSqlite(join(folder, "theirs.db"))));
-  if (await SERVICES.postgres.isHere()) {
-    const server = await startPostgres();
+  const sqlite = sqliteCheckpointer({ path: join(folder, "ours.db") });
+  const measurements = [...(await measure([ours("holdfast sqlite", sqlite), theirSqlite(join(folder, "theirs.db"))]))];
+  const server = (await SERVICES.postgres.isHere()) ? await startPostgres() : undefined;
+  if (server !== undefined) {
     const dsn = server.url;
-    measurements.push(await measureOne(ours("holdfast postgres", postgresqlCheckpointer({ dsn, schema: "ours" }))));
-    measurements.push(await measureOne(await theirPostgres(dsn)));
-    await server.stop();
-    rmSync(server.folder, { recursive: true, force: true });
+    const postgres = postgresqlCheckpointer({ dsn, schema: "ours" });
+    measurements.push(...(await measure([ours("holdfast postgres", postgres), await theirPostgres(dsn)])));
   }
-  await rm(folder, { recursive: true });
   console.log(`\n${tableOf(measurements)}`);
-  return { measurements, verdicts: judgeGraphs(measurements) };
+  const growth = await benchGraphGrowth(join(folder, "growth.db"));
+  // Last, because clients that were closed may not have left yet.
+  await server?.stop();
+  if (server !== undefined) rmSync(server.folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true });
+  return { measurements, verdicts: [...judgeGraphs(measurements), ...growth] };
 }
 
 const tableOf = (rows: readonly GraphMeasurement[]): string =>

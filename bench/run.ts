@@ -1,10 +1,10 @@
 /**
- * `npm run bench [-- --seed=1 --rounds=5 --only=agent,postgres --sizes=1000,20000]`: ours and
+ * `npm run bench [-- --seed=1 --rounds=5 --only=agent,postgres --sizes=1000,20000 --stores=sqlite]`: ours and
  * LangGraph.js' on the same conversation in one run, with one raw statement as
  * the floor. Prints tables and writes bench/results. A missed target is shown;
  * it fails nothing.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
@@ -21,7 +21,7 @@ import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
-import { benchStores } from "./stores.ts";
+import { benchStores, type StoreMeasurement } from "./stores.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
@@ -44,7 +44,13 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   prompts: benchPromptCache,
   retrieval: benchRetrieval,
   s3: ({ seed }) => benchObjectStore(seed),
-  stores: ({ seed }) => benchStores({ seed, sizes: values.sizes.split(",").map(Number), named: values.stores }),
+  stores: ({ seed }) =>
+    benchStores({
+      seed,
+      sizes: values.sizes.split(",").map(Number),
+      named: values.stores.split(","),
+      before: measuredBefore<StoreMeasurement>("stores"),
+    }),
   "command-line": () => benchCommandLine(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
@@ -63,6 +69,12 @@ const plan: Plan = { seed: Number(values.seed), rounds: Number(values.rounds), r
 const node = process.versions.node;
 const results = new URL("results/", import.meta.url);
 mkdirSync(results, { recursive: true });
+const fileOf = (name: string): URL => new URL(`${name}-node${node.split(".")[0]}.json`, results);
+
+function measuredBefore<Measurement>(name: string): readonly Measurement[] {
+  if (!existsSync(fileOf(name))) return [];
+  return (JSON.parse(readFileSync(fileOf(name), "utf8")) as { measurements: readonly Measurement[] }).measurements;
+}
 
 console.log(
   `One message of ${MESSAGE_BYTES} bytes a step, ${STEPS} steps, ${plan.rounds} rounds, seed ${plan.seed}, Node ${node}`,
@@ -75,10 +87,9 @@ for (const name of values.only.split(",")) {
   // Waiting processes for each processor. Well above 1, the machine was busy with other things and times say little.
   const load = loadavg()[0]! / cpus().length;
   console.log(`\n${verdictTable(result.verdicts)}\n\nload of the machine: ${load.toFixed(1)} for each processor`);
-  const file = `${name}-node${node.split(".")[0]}.json`;
   const kept = { node, date: new Date().toISOString(), load, ...plan, ...result };
-  writeFileSync(new URL(file, results), `${JSON.stringify(kept, rounded, 2)}\n`);
-  console.log(`written to bench/results/${file}`);
+  writeFileSync(fileOf(name), `${JSON.stringify(kept, rounded, 2)}\n`);
+  console.log(`written to bench/results/${fileOf(name).pathname.split("/").at(-1)}`);
 }
 
 function verdictTable(rows: readonly Verdict[]): string {

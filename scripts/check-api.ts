@@ -3,10 +3,12 @@ import { access, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MemoryCheckpointer } from "../src/backends/memory/index.ts";
-import { sqliteCheckpointer } from "../src/backends/sqlite/index.ts";
+import { InMemoryStore, MemoryCheckpointer } from "../src/backends/memory/index.ts";
+import { sqliteCheckpointer, sqliteStore } from "../src/backends/sqlite/index.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { createToken, serve } from "../src/server/index.ts";
+import type { Store } from "../src/store/store.ts";
+import { SCOPES } from "../src/wire/protocol.ts";
 
 /**
  * Holds the description of the HTTP protocol against tools from outside: redocly
@@ -65,13 +67,17 @@ async function installSchemathesis(): Promise<string> {
   return program;
 }
 
-async function probe(program: string, name: string, checkpointer: Checkpointer, folder: string): Promise<void> {
+async function probe(
+  program: string,
+  name: string,
+  { checkpointer, store }: { readonly checkpointer: Checkpointer; readonly store: Store },
+  folder: string,
+): Promise<void> {
   console.log(`\nschemathesis against the service in front of ${name} (HOLDFAST_SEED=${seed})`);
   const { token, sha256 } = createToken();
-  const scopes = ["threads:read", "threads:write", "threads:delete"] as const;
-  const auth = { tokens: [{ sha256, scopes, tenant: "probed" }] };
+  const auth = { tokens: [{ sha256, scopes: SCOPES, tenant: "probed" }] };
   // A watch ends soon, so that its stream can be read to the end.
-  await using service = await serve({ checkpointer, auth, port: 0, rateLimit: false, maxWatchMs: 20 });
+  await using service = await serve({ checkpointer, store, auth, port: 0, rateLimit: false, maxWatchMs: 20 });
   const choices = ["--seed", seed, "--max-examples", String(EXAMPLES), "--checks", "all", "--continue-on-failure"];
   const manners = ["--no-color", "--generation-database", "none", "--request-timeout", "10"];
   const target = ["run", description, "--url", service.url, "--header", `Authorization: Bearer ${token}`];
@@ -84,13 +90,16 @@ async function probe(program: string, name: string, checkpointer: Checkpointer, 
 await lint();
 const program = await installSchemathesis();
 const folder = await mkdtemp(join(tmpdir(), "holdfast-api-"));
+const path = join(folder, "a.db");
 try {
   for (const [name, open] of [
-    ["memory", () => new MemoryCheckpointer()],
-    ["SQLite", () => sqliteCheckpointer({ path: join(folder, "a.db") })],
+    ["memory", () => ({ checkpointer: new MemoryCheckpointer(), store: new InMemoryStore() })],
+    ["SQLite", () => ({ checkpointer: sqliteCheckpointer({ path }), store: sqliteStore({ path }) })],
   ] as const) {
-    await using checkpointer: Checkpointer = open();
-    await probe(program, name, checkpointer, folder);
+    const there = open();
+    await using checkpointer: Checkpointer = there.checkpointer;
+    await using store: Store = there.store;
+    await probe(program, name, { checkpointer, store }, folder);
   }
 } finally {
   await rm(folder, { recursive: true });

@@ -15,8 +15,9 @@ function factories(): string {
     const exported = [...values, ...types.map((name) => `type ${name}`)].join(", ");
     return `export { ${exported} } from "${path}";`;
   };
-  const lines = Object.entries(BACKENDS).flatMap(([folder, { names, store }]) => [
+  const lines = Object.entries(BACKENDS).flatMap(([folder, { names, saver, store }]) => [
     line(`./${folder}/checkpointer.ts`, names),
+    ...(saver === undefined ? [] : [line(`./${folder}/saver.ts`, saver)]),
     ...(store === undefined ? [] : [line(`./${folder}/store.ts`, store.names)]),
   ]);
   return `${HEAD}\n${lines.join("\n")}\n`;

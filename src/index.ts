@@ -15,12 +15,17 @@ export {
   type OpenAIAgentsSession,
   openAIAgentsSession,
 } from "./adapters/openai-agents/session.ts";
+export type { AgentThread, StateChange } from "./agent/agent-thread.ts";
+export type { CompleteOptions } from "./agent/completing.ts";
 export type { DrainOptions } from "./agent/cut-off.ts";
 export type { RunEvent, RunResult, StopReason } from "./agent/events.ts";
+export type { Guards, Verdict } from "./agent/guards.ts";
 export type { AgentHooks } from "./agent/hooks.ts";
 export { type Approval, pendingInterrupts } from "./agent/interrupts.ts";
+export type { Later, LaterOptions, PendingCall } from "./agent/later.ts";
 export type { RunLimits } from "./agent/limits.ts";
 export { type McpClient, type McpTool, type McpToolsOptions, mcpTools } from "./agent/mcp-tools.ts";
+export type { ModelSettings, ToolChoice } from "./agent/model-settings.ts";
 export type { WhenBusy } from "./agent/only-writer.ts";
 export type {
   ConversationPort,
@@ -32,6 +37,8 @@ export type {
   ShapeContext,
   ShapedConversation,
 } from "./agent/ports.ts";
+export type { PrepareStep, Step, StepChanges } from "./agent/prepare-step.ts";
+export type { ModelPrice, PriceTable } from "./agent/prices.ts";
 export type { RecoverOptions, RecoverReport } from "./agent/recovering.ts";
 export { repairHistory } from "./agent/repair-history.ts";
 export type { Run } from "./agent/run.ts";
@@ -46,6 +53,7 @@ export {
   tool,
   type VerifiedOutcome,
 } from "./agent/tool.ts";
+export type { RetryOptions } from "./agent/tool-retry.ts";
 export * from "./backends/factories.ts";
 export { openCheckpointer, openSaver } from "./backends/open.ts";
 export { openStore } from "./backends/open-store.ts";
@@ -112,11 +120,13 @@ export { heuristicExtractor } from "./memory/heuristic-extractor.ts";
 export type { Fact, Memory, MemoryType, PastValue, PendingMemory, Provenance } from "./memory/memory.ts";
 export type { MemoryShelf } from "./memory/memory-shelf.ts";
 export type { Outcome as MemoryOutcome } from "./memory/merge-fact.ts";
+export { fallbackModel } from "./models/fallback-model.ts";
 export type {
   FinishReason,
   JsonSchema,
   Model,
   ModelPart,
+  ModelReport,
   ModelRequest,
   ModelTool,
   ModelUsage,
@@ -144,6 +154,17 @@ export {
   type Saver,
   SPECIAL_CHANNELS,
 } from "./saver/saver.ts";
+export {
+  createKeyFile,
+  environmentKeys,
+  fileKeys,
+  type KeyProvider,
+  newOuterKey,
+  type WrappedKey,
+} from "./sealing/key-provider.ts";
+export { type KeyedPerson, Keyring, type KeyringOptions } from "./sealing/keyring.ts";
+export type { RotationOptions, RotationReport } from "./sealing/rotation.ts";
+export { Sealing, type SealingOptions } from "./sealing/sealing.ts";
 export type { CheckpointOptions, FinishedRun, SessionCheckpoint, SessionTask } from "./session/agent-session.ts";
 export type { EraseOptions } from "./session/erase-options.ts";
 export type { Inventory, InventoryPlace } from "./session/personal-data.ts";

@@ -10,7 +10,7 @@ export interface SourceFile {
 const BASICS = ["errors", "internal"];
 const DRIVER = [...BASICS, "driver"];
 const CONTRACTS = [...DRIVER, "state", "checkpoint", "saver", "store", "models"];
-const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "conversation", "memory", "session", "adapters", "wire"];
+const ABOVE_CONTRACTS = [...CONTRACTS, "agent", "conversation", "memory", "sealing", "session", "adapters", "wire"];
 
 /**
  * Who may import whom. A room is a folder of src, or a file directly in it; it
@@ -33,7 +33,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Both plug into the agent by its ports; the agent knows neither.
   conversation: [...CONTRACTS, "agent"],
   memory: [...CONTRACTS, "agent"],
-  session: CONTRACTS,
+  // A layer above the contracts: whoever opens a checkpointer hands it in.
+  sealing: CONTRACTS,
+  session: [...CONTRACTS, "sealing"],
   adapters: [...CONTRACTS, "memory"],
   wiring: [...ABOVE_CONTRACTS, "backends", "providers"],
   server: ABOVE_CONTRACTS,
@@ -61,12 +63,15 @@ const SHELF_COMMONS: Readonly<Record<string, string>> = { providers: "ai-sdk" };
 const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/checkpoint/context.ts": "the default of the option `now`",
   "src/saver/new-checkpoint-id.ts": "ids that grow with time",
+  "src/sealing/keyring.ts": "the default of the option `now`",
+  "src/sealing/sealed-copy.ts": "the age of leftovers",
   "src/server/rate-limiter.ts": "the default of its clock",
   "src/server/app.ts": "how long an answer about readiness is good for",
   "src/driver/call.ts": "spreads retries",
   "src/checkpoint/storage-clock.ts": "counts the storage's clock on between two measurements",
   "src/agent/only-writer.ts": "how long a run waits for another, and spreads those that begin again",
-  "src/agent/thread-session.ts": "how long a save is tried",
+  "src/agent/thread-session.ts": "how long a save is tried, and how long it takes",
+  "src/agent/telemetry.ts": "how long a call takes",
   "src/checkpoint/lost-races.ts": "how long a call may lose against other writers",
   "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
@@ -151,9 +156,9 @@ function faultOnShelf(from: Place, to: Place, target: string): string | undefine
   if (!SHELVES.includes(from.room) || from.place === to.place || to.place === "") return undefined;
   if (SHELF_COMMONS[from.room] === to.place) return undefined;
   if (from.place !== "") return `reaches into another of the ${from.room}`;
-  return /\/(?:index|checkpointer|store|tables)\.ts$/.test(target)
+  return /\/(?:index|checkpointer|saver|store|tables)\.ts$/.test(target)
     ? undefined
-    : "reaches behind the doors index.ts, checkpointer.ts, store.ts and tables.ts";
+    : "reaches behind the doors index.ts, checkpointer.ts, saver.ts, store.ts and tables.ts";
 }
 
 interface Place {

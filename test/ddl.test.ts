@@ -1,8 +1,15 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { INDEX_MARK, indexBody } from "../src/backends/opensearch/layout.ts";
-import { tableNames as oracleNames } from "../src/backends/oracle/layout.ts";
-import { checkpoints as oracleCheckpoints, versionTable as oracleVersions } from "../src/backends/oracle/parts.ts";
+import { tableNames as oracleNames, saverTableNames } from "../src/backends/oracle/layout.ts";
+import {
+  checkpoints as oracleCheckpoints,
+  logDeployment as oracleLog,
+  store as oracleStore,
+  vectors as oracleVectors,
+  versionTable as oracleVersions,
+} from "../src/backends/oracle/parts.ts";
+import { storeTables as oracleStoreTables } from "../src/backends/oracle/store-layout.ts";
 import { tableNames as postgresNames } from "../src/backends/postgres/layout.ts";
 import {
   checkpoints as postgresCheckpoints,
@@ -23,9 +30,15 @@ const inSqlite = sqliteNames("holdfast_");
 const inPostgres = postgresNames("public", "holdfast_");
 const inOracle = oracleNames("HOLDFAST");
 
+const [, oracleSaver] = oracleLog(saverTableNames("HOLDFAST")).parts;
+if (oracleSaver === undefined) throw new Error("a saver in Oracle Database has a part of its own");
+
 const PARTS: readonly (readonly [name: string, part: Part])[] = [
   ["sqlite-checkpoints", sqliteCheckpoints(inSqlite)],
   ["oracle-checkpoints", oracleCheckpoints(inOracle)],
+  ["oracle-saver", oracleSaver],
+  ["oracle-store", oracleStore(oracleStoreTables("HOLDFAST_STORE"))],
+  ["oracle-vectors", oracleVectors(oracleStoreTables("HOLDFAST_STORE"), 1024)],
   ["sqlite-store", sqliteStore(inSqlite)],
   ["postgres-store", postgresStore(inPostgres)],
   ["postgres-checkpoints", postgresCheckpoints(inPostgres)],

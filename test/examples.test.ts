@@ -212,39 +212,55 @@ describe("examples/12-oci.ts", () => {
   });
 });
 
-const ORACLE_EXAMPLE = "examples/17-oracle-durable-agent.ts";
+/** What examples for Oracle Database show, with their client's messages answered by the stand-in. */
+const SHOWN_WITH_ORACLE = {
+  "examples/17-oracle-durable-agent.ts": {
+    wiring: "const checkpointer = oracleCheckpointer({",
+    shown: [
+      'Agent: You told me: "p99 on checkout-api spiked at 14:02.',
+      "the thread has 4 messages",
+      "threads in HOLDFAST_EXAMPLE: oracle_example_thread",
+    ],
+  },
+  "examples/18-oracle-savers.ts": {
+    wiring: 'const saver = new OracleCheckpointSaver({ connection, tableName: "locus" });',
+    shown: [
+      `Agent: You said: "I'm planning a trip to Tokyo."`,
+      'latest: v1, pending: "pending-write"\n  v2 follows v1\n  v1 follows nothing',
+      "fact-2: user dislikes mornings",
+    ],
+  },
+} as const;
 
-await describeWithStandIn(({ dsn, user, password }) => {
-  test(
-    `${ORACLE_EXAMPLE} shows what it says, with its client's messages answered by the stand-in`,
-    PATIENCE,
-    async () => {
-      const standIn = new URL("oracle-stand-in/install.ts", import.meta.url).href;
-      const output = await outputOf([ORACLE_EXAMPLE], {
-        NODE_OPTIONS: `--import tsx --import ${standIn}`,
-        ORACLE_DSN: dsn,
-        ORACLE_USER: user,
-        ORACLE_PASSWORD: password,
-        ORACLE_WALLET: temporary,
-      });
-      expect(output).toMatch('Agent: You told me: "p99 on checkout-api spiked at 14:02.');
-      expect(output).toMatch("the thread has 4 messages");
-      expect(output).toMatch("threads in HOLDFAST_EXAMPLE: oracle_example_thread");
-    },
-  );
-
-  test(`${ORACLE_EXAMPLE} says what is missing, shows the wiring and ends well`, PATIENCE, async () => {
-    const output = await outputOf([ORACLE_EXAMPLE], { ORACLE_DSN: undefined, ORACLE_PASSWORD: undefined });
-    expect(output).toMatch(/Not set, so nothing is connected: .*ORACLE_DSN.*ORACLE_PASSWORD/);
-    expect(output).toMatch("const checkpointer = oracleCheckpointer({");
-  });
-});
+await describeWithStandIn(
+  ({ dsn, user, password }) => {
+    const standIn = new URL("oracle-stand-in/install.ts", import.meta.url).href;
+    const environment = { NODE_OPTIONS: `--import tsx --import ${standIn}`, ORACLE_DSN: dsn, ORACLE_USER: user };
+    test.for(Object.entries(SHOWN_WITH_ORACLE))("%s shows what it says", PATIENCE, async ([path, { shown }]) => {
+      const credentials = { ORACLE_PASSWORD: password, ORACLE_WALLET: temporary };
+      const output = await outputOf([path], { ...environment, ...credentials });
+      for (const part of shown) expect(output).toMatch(part);
+    });
+  },
+  { vectors: true },
+);
 
 describe("examples", () => {
   test("each of them is run here", async () => {
-    const paths = [...Object.keys(SHOWN), ...Object.keys(SHOWN_WITH_SERVICE), "examples/12-oci.ts", ORACLE_EXAMPLE];
+    const withServer = [...Object.keys(SHOWN_WITH_SERVICE), ...Object.keys(SHOWN_WITH_ORACLE), "examples/12-oci.ts"];
+    const paths = [...Object.keys(SHOWN), ...withServer];
     expect(await listExamples()).toEqual([...paths.sort(), "examples/demo/main.ts"]);
   });
+
+  test.for(Object.entries(SHOWN_WITH_ORACLE))(
+    "%s says what is missing, shows the wiring and ends well",
+    PATIENCE,
+    async ([path, { wiring }]) => {
+      const output = await outputOf([path], { ORACLE_DSN: undefined, ORACLE_PASSWORD: undefined });
+      expect(output).toMatch(/Not set, so nothing is connected: .*ORACLE_DSN.*ORACLE_PASSWORD/);
+      expect(output).toMatch(wiring);
+    },
+  );
 
   test.for(Object.entries(SHOWN_WITH_SERVICE))(
     "%s says what it needs where that is not given",

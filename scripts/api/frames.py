@@ -45,6 +45,13 @@ schemathesis.openapi.format("holdfast-json", plain.map(as_json))
 schemathesis.openapi.format("holdfast-metadata", st.dictionaries(names, plain, max_size=3).map(as_json))
 schemathesis.openapi.format("holdfast-entity-tags", st.just("*") | tags.map(", ".join))
 schemathesis.openapi.format("holdfast-idempotency-key", names.map(in_quotes))
+word = st.text(st.sampled_from("abcdefgäß_09"), min_size=1, max_size=12)
+vectors = st.lists(st.floats(min_value=0.5, max_value=9, width=32), min_size=1, max_size=8)
+schemathesis.openapi.format("holdfast-word", word)
+schemathesis.openapi.format("holdfast-words", st.lists(word, max_size=5).map(" ".join))
+schemathesis.openapi.format(
+    "holdfast-vector", vectors.map(lambda numbers: base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode())
+)
 # Sealed by the service: whatever else stands in this place is refused, and rightly so.
 schemathesis.openapi.format("holdfast-cursor", st.nothing())
 
@@ -80,12 +87,21 @@ def is_positive(case) -> bool:
     return case.meta is not None and case.meta.generation.mode.name == "POSITIVE"
 
 
+def make_distinct(changes) -> None:
+    """Nor that all of a list are of different items."""
+    for index, change in enumerate(changes):
+        change["key"], change["writeKey"] = f"{index}{change['key'][:900]}", f"{index}{change['writeKey'][:900]}"
+
+
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
     """A schema cannot say that one number is another plus one, nor that a header says what the body says."""
-    if case.operation.definition.raw.get("operationId") != "append" or not isinstance(case.body, dict):
+    if not isinstance(case.body, dict) or not is_positive(case):
         return
-    if not is_positive(case):
+    operation = case.operation.definition.raw.get("operationId")
+    if operation in ("writeItems", "removeItems"):
+        make_distinct(case.body["changes"])
+    if operation != "append":
         return
     head, record = case.body, case.body["record"]
     record["bytes"] = min(record["bytes"], LARGEST_BODY)

@@ -3,29 +3,33 @@
 import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import type { LeaseOptions } from "../checkpoint/lease.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
-import type { Model } from "../models/model.ts";
 import type { AnySchema } from "../models/schema.ts";
 import { AgentState } from "../state/agent-state.ts";
 import type { UserMessage } from "../state/message.ts";
+import type { CoreAgentOptions } from "./agent-options.ts";
+import { AgentThread, type ThreadOwner } from "./agent-thread.ts";
 import { asUserMessage, withId } from "./assert-prompt.ts";
 import { assertResumeOptions, assertRunOptions } from "./assert-run-options.ts";
 import { assertAnswerable, assertTools } from "./assert-tools.ts";
+import { assertCompleteOptions, type CompleteOptions, completion } from "./completing.ts";
 import { assertDrainOptions, type DrainOptions, drainRuns, signalOf, TimeBudget } from "./cut-off.ts";
 import type { RunEvent, RunResult } from "./events.ts";
 import { type FixedParts, fixedParts } from "./fixed-parts.ts";
-import { type AgentHooks, runAfter } from "./hooks.ts";
+import { runSpan, usageAttributes } from "./gen-ai.ts";
+import { goBack } from "./going-back.ts";
+import { guardedPrompt } from "./guards.ts";
+import { runAfter } from "./hooks.ts";
 import { Inbox } from "./inbox.ts";
 import { answerInterrupt, declineWaiting, type PersonAnswer } from "./interrupts.ts";
 import { heardBy, joinRun } from "./joining.ts";
-import { LimitGuard, type RunLimits } from "./limits.ts";
+import { giveUpPending } from "./later.ts";
+import { LimitGuard } from "./limits.ts";
 import { drive, type Ending } from "./loop.ts";
-import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS, type WhenBusy } from "./only-writer.ts";
+import { asOnlyWriter, LEASE_MS, Overtaken, type Place, WAIT_MS } from "./only-writer.ts";
 import { begin, nothingToResume, type Opening } from "./opening.ts";
-import type { ConversationPort, MemoryPort } from "./ports.ts";
 import { Prompt } from "./prompt.ts";
 import {
   assertRecoverOptions,
@@ -41,9 +45,11 @@ import type { AgentParts, RunContext } from "./run-context.ts";
 import { RunError } from "./run-error.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
 import { resultOf } from "./run-result.ts";
+import { countRetries, savesIn } from "./save-metrics.ts";
 import { sessionStorage } from "./session-storage.ts";
 import { aboutSubject, finishTask } from "./session-task.ts";
 import { withoutStopMark, withStopMark } from "./stop-mark.ts";
+import { answerIn, runIn, type SubAgent, type SubAgentOptions, type SubAgentPlace, subAgentTool } from "./sub-agent.ts";
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
 import { inTermsOfARun } from "./told-to-caller.ts";
@@ -52,46 +58,12 @@ import { changedTools, withToolList } from "./tool-list.ts";
 import { readResultTool } from "./tool-result.ts";
 import { UnsavedThreads } from "./unsaved-threads.ts";
 import { leaveUnsettled, settleError, settleThread } from "./unsettled.ts";
+import { updateThread } from "./updating-thread.ts";
 
-export interface CoreAgentOptions<Context = unknown> extends RunLimits {
-  /** Resolved when the first run needs it. */
-  readonly model: () => Promise<Model>;
-  readonly checkpointer?: () => Promise<BaseCheckpointer>;
-  readonly tools?: readonly Tool<Context>[];
-  /** Shown to the model before everything else. Not part of the thread: change it any time. */
-  readonly systemPrompt?: string;
-  /**
-   * 1: after each iteration. n: after every n-th; a crash may cost the model's
-   * answers and the results of pure tools since then. "end": likewise, since the
-   * run began. The user's message, and every call that has effects, are durable
-   * before the next step in any case. @default 1
-   */
-  readonly checkpointEveryNIterations?: number | "end";
-  /** How many tools may run at once. @default 10 */
-  readonly toolConcurrency?: number;
-  /** A result longer than this is kept beside the conversation, and the model reads it in parts. @default 32000 */
-  readonly maxToolResultChars?: number;
-  readonly memory?: MemoryPort;
-  readonly conversation?: ConversationPort;
-  readonly hooks?: AgentHooks;
-  /** The answer must be JSON that fits. */
-  readonly outputSchema?: AnySchema;
-  /** How often the model is asked again for an answer that does not fit. @default 2 */
-  readonly maxOutputRepairs?: number;
-  /**
-   * How a run holds its thread, so that no other run works on it at the same
-   * time: `ttlMs` after its last sign of life it counts as dead (15000), a second
-   * run waits `waitMs` for it (60000). `false` gives this up: two runs of one
-   * thread then work side by side until one of them gets `CONFLICT`. @default true
-   */
-  readonly lease?: boolean | Omit<LeaseOptions, "signal">;
-  /** What a run does whose thread another run has, unless it says so itself. @default "wait" */
-  readonly whenBusy?: WhenBusy;
-  /** How long a save that settles a call with effects is tried when the storage cannot be reached. @default 60000 */
-  readonly saveRetryMs?: number;
-  /** @default Date.now */
-  readonly now?: () => number;
-}
+type Said = string | UserMessage["content"] | UserMessage;
+type OpenCheckpointer = CoreAgentOptions["checkpointer"];
+
+export type { CoreAgentOptions } from "./agent-options.ts";
 
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
 export class CoreAgent<Output = unknown, Context = unknown> {
@@ -125,24 +97,37 @@ export class CoreAgent<Output = unknown, Context = unknown> {
    * prompt: finishes what the thread's last run left unfinished. What is unfinished
    * when there is a prompt is settled first.
    */
-  run(prompt?: string | UserMessage["content"] | UserMessage, ...given: RunArguments<Context>): Run<Output> {
-    const options: RunOptions<Context> = given[0] ?? {};
+  run(prompt?: Said, ...given: RunArguments<Context>): Run<Output> {
+    return this.#say(prompt, given[0] ?? {}, this.#options.checkpointer);
+  }
+
+  #say(prompt: Said | undefined, options: RunOptions<Context>, open: OpenCheckpointer): Run<Output> {
     assertRunOptions(options);
     const said = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
     const message = said && aboutSubject(said, options.subject);
     const { declineWaiting: declines = false } = options;
     const opening: Opening["begin"] = async (context, adopt) => {
       const { session, parts } = context;
+      const heard = message && (await guardedPrompt(context, message));
+      if (heard !== undefined && "stopReason" in heard) return heard;
+      if (options.at !== undefined) await goBack(context, options.at, heard?.id);
       const reason = typeof declines === "string" ? declines : undefined;
-      if (declines !== false) session.change((state) => declineWaiting(state, reason, parts.now()));
-      return begin(context, adopt, message);
+      if (declines !== false) {
+        const options = { now: parts.now(), maxResultChars: parts.maxResultChars };
+        session.change((state) => giveUpPending(declineWaiting(state, reason, options.now), reason, options));
+      }
+      return begin(context, adopt, heard);
     };
     const needsThread = message === undefined;
-    return this.#start(options, { needsThread, begin: opening, ...(message !== undefined && { message }) });
+    return this.#start(options, { needsThread, begin: opening, ...(message !== undefined && { message }) }, open);
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
   resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output> {
+    return this.#answer(options, this.#options.checkpointer);
+  }
+
+  #answer(options: ResumeOptions<Context>, open: OpenCheckpointer): Run<Output> {
     assertResumeOptions(options);
     const { interruptId, response, decline = false } = options;
     const why = typeof decline === "string" ? { reason: decline } : {};
@@ -156,7 +141,36 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       session.saveBeside();
       return undefined;
     };
-    return this.#start(options, { needsThread: true, begin: answer });
+    return this.#start(options, { needsThread: true, begin: answer }, open);
+  }
+
+  /** Brings the outcome of a call whose tool answered "later", from any process, and goes on. */
+  complete(options: Needed<CompleteOptions<Context>, Context>): Run<Output> {
+    assertCompleteOptions(options);
+    const { toolCallId: _, result: __, error: ___, ...rest } = options;
+    return this.#start(rest, { needsThread: true, begin: completion(options) });
+  }
+
+  /**
+   * This agent as a tool of another. Each call is a thread of its own, a child of the caller's and kept where that is;
+   * what this agent asks people is asked in the caller's thread.
+   */
+  asTool<const Schema extends AnySchema>(options: SubAgentOptions<Schema>): Tool<Context> {
+    const storageOf = ({ checkpointer }: SubAgentPlace): OpenCheckpointer => checkpointer && (async () => checkpointer);
+    const agent: SubAgent = {
+      run: (prompt, place) => this.#say(prompt, runIn(place) as RunOptions<Context>, storageOf(place)),
+      resume: (place, interruptId, answer) =>
+        this.#answer(answerIn(place, interruptId, answer) as ResumeOptions<Context>, storageOf(place)),
+    };
+    return subAgentTool(agent, options as SubAgentOptions);
+  }
+
+  /** One conversation: its state and history, to fork, change, run or delete it. */
+  thread(threadId: string): AgentThread<Output, Context> {
+    const { lease = true } = this.#options;
+    return new AgentThread<Output, Context>(threadId, this as ThreadOwner<Output, Context>, (checkpointer, change) =>
+      updateThread(checkpointer, threadId, change, lease),
+    );
   }
 
   /** Goes on with every thread whose last turn was left unfinished by a process that is gone. For the start of a program. */
@@ -186,9 +200,9 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     await settleError(error);
   }
 
-  #start(options: RunOptions, opening: Opening): Run<Output> {
+  #start(options: RunOptions, opening: Opening, open: OpenCheckpointer = this.#options.checkpointer): Run<Output> {
     if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
-    assertAnswerable(this.#tools, options.threadId, this.#options.checkpointer !== undefined);
+    assertAnswerable(this.#tools, options.threadId, open !== undefined);
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
@@ -199,7 +213,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     // Its end is noted inside the run and not by a handler on it: a failure that nobody looks at must stay loud.
     return new Run<Output>(async (emit) => {
       try {
-        return await this.#withThread({ ...options, signal }, opening, emit);
+        return await this.#withThread({ ...options, signal }, opening, emit, open);
       } catch (error) {
         throw inTermsOfARun(error);
       } finally {
@@ -213,9 +227,10 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     options: RunOptions,
     opening: Opening,
     emit: (event: RunEvent) => void,
+    open: OpenCheckpointer,
   ): Promise<RunResult<Output>> {
     const { threadId, signal } = options;
-    const { checkpointer: open, lease = true } = this.#options;
+    const { lease = true } = this.#options;
     if (threadId !== undefined && open === undefined) this.#unsaved.warn(threadId, emit);
     if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
     const checkpointer = await open();
@@ -232,16 +247,8 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       if (joined !== undefined) return joined as RunResult<Output>;
     }
     const messageId = opening.message?.id;
-    const terms = {
-      whenBusy,
-      waitMs,
-      ttlMs,
-      owner,
-      signal,
-      emit,
-      messageId,
-      warn: () => this.#warnOfNoLease(emit),
-    };
+    const warn = (): void => this.#warnOfNoLease(emit);
+    const terms = { whenBusy, waitMs, ttlMs, owner, signal, emit, messageId, warn };
     return asOnlyWriter(checkpointer, threadId, terms, (place) => {
       const result = this.#execute(options, opening, heardBy(place.turn, emit), place);
       if (place.turn !== undefined) place.turn.result = result;
@@ -270,8 +277,12 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       saveRetryMs,
     });
     if (place?.lease !== undefined) session.endWith(place.lease.signal);
-    const emit = (event: RunEvent): void => session.emit(event);
     const parts = await this.#parts(session);
+    session.measure = savesIn(parts.telemetry);
+    const emit = (event: RunEvent): void => {
+      countRetries(parts.telemetry, event);
+      session.emit(event);
+    };
     const budget = new TimeBudget(this.#options.timeBudgetMs);
     const signal = signalOf(session.lost, options.signal, budget.spent);
     const context: RunContext = {
@@ -279,6 +290,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       session,
       limits: new LimitGuard(this.#options, parts.now),
       threadId: options.threadId,
+      checkpointer: place?.checkpointer,
       metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
       runtime: options.context,
       task: options.session,
@@ -296,7 +308,14 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     const runId = randomUUID();
     emit({ type: "run-start", runId, threadId: options.threadId, resumed: stored !== undefined });
     const work = (): Promise<RunResult<Output>> => this.#toTheEnd(context, opening, options, place);
-    return parts.telemetry.span("run", { "holdfast.run": runId }, work).finally(() => budget.end());
+    const span = runSpan(parts.agentName, options.threadId, runId);
+    return parts.telemetry
+      .span(span, async (notes) => {
+        const result = await work();
+        notes.set({ ...usageAttributes(result.usage), "holdfast.stop_reason": result.stopReason });
+        return result;
+      })
+      .finally(() => budget.end());
   }
 
   async #toTheEnd(
@@ -358,7 +377,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     try {
       const { state, checkpointId } = session;
       await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });
-      parts.telemetry.count("runs", 1, { "holdfast.stop_reason": stopReason });
+      parts.telemetry.count("holdfast.runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });
     }

@@ -3,25 +3,21 @@ import { reasonOf } from "../internal/reason-of.ts";
 import { redact, redactCause } from "../internal/redact.ts";
 import { untilAborted } from "../internal/until-aborted.ts";
 import { AnswerCollector, type ModelAnswer, type RequestedToolCall } from "../models/collect-answer.ts";
-import { type FinishReason, type ModelPart, type ModelRequest, type ModelUsage, NO_USAGE } from "../models/model.ts";
+import { type FinishReason, type ModelPart, type ModelUsage, NO_USAGE } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";
 import { parseToolArguments } from "../models/tool-arguments.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { type AssistantMessage, type ToolCall, textOf } from "../state/message.ts";
 import { subjectOfTurn } from "../state/subjects.ts";
+import type { RunEvent } from "./events.ts";
 import { unusualFinish, wholeCalls } from "./finish.ts";
+import { guardedAnswer } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
 import { intend } from "./ledger.ts";
-import {
-  filesToLeaveOut,
-  isAboutTheRequest,
-  rememberRefused,
-  withoutFiles,
-  withoutRefusedFiles,
-} from "./refused-files.ts";
+import { measured } from "./measured-answer.ts";
+import { buildRequest, type ModelQuestion } from "./model-question.ts";
+import { filesToLeaveOut, isAboutTheRequest, rememberRefused, withoutFiles } from "./refused-files.ts";
 import type { RunContext } from "./run-context.ts";
-import { modelTool, type Tool } from "./tool.ts";
-import { READ_RESULT } from "./tool-result.ts";
 
 /**
  * Asks the model once, and makes its message and the intent of every call it asks
@@ -29,17 +25,16 @@ import { READ_RESULT } from "./tool-result.ts";
  */
 export async function askModel(context: RunContext): Promise<AssistantMessage | undefined> {
   const { parts, session, limits, emit } = context;
-  const request = await buildRequest(context);
+  const asked = await buildRequest(context);
+  const { model, request } = asked;
   await parts.hooks.beforeModel?.({ request });
-  if (parts.model.runsTools === true) await session.durable();
-  const { message, usage, finishReason } = await parts.telemetry.span(
-    "model",
-    { "holdfast.model": parts.model.id },
-    () => answerTo(context, request),
-  );
+  if (model.runsTools === true) await session.durable();
+  const { usage, finishReason, cost, ...collected } = await measured(context, asked, () => answerTo(context, asked));
+  const message = await passed(context, collected);
   // An answer that was ended because a save failed is no answer; one that was complete by then is kept.
   if (message.incomplete === true) session.throwIfFailed();
   limits.countUsage(usage);
+  limits.countCost(cost);
   await context.prompt.observe(context, request, usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
   // What is said to somebody is about the same person as what that person said.
@@ -51,6 +46,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
       iterations: 1,
       toolCalls: named.toolCalls?.length ?? 0,
       ...usage,
+      ...(cost !== undefined && { cost }),
     }),
   );
   // An answer is saved by whoever judges it, calls together with their claims.
@@ -61,40 +57,30 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   return named;
 }
 
-async function buildRequest(context: RunContext): Promise<ModelRequest> {
-  const { parts, session, prompt, modelSignal: signal } = context;
-  const tools = offeredTools(context).map(modelTool);
-  const output =
-    parts.output === undefined ? {} : { responseSchema: { name: "answer", schema: parts.output.jsonSchema } };
-  const shown = await prompt.messages(context, tools);
-  const messages = withoutRefusedFiles(shown, session.state, parts.model.id);
-  return { messages, tools, ...output, signal };
-}
-
-/** The reader of large results is offered once there is something to read. */
-function offeredTools({ parts, session }: RunContext): readonly Tool[] {
-  const hasArtifacts = Object.keys(session.state.artifacts).length > 0;
-  return [...parts.tools.values()].filter((tool) => hasArtifacts || tool.name !== READ_RESULT);
-}
-
-interface Collected {
+export interface Collected {
+  /** The model that answered, which may be another than the one that was asked. */
+  readonly answeredBy: string;
+  readonly response: { readonly model?: string; readonly id?: string };
   readonly message: AssistantMessage;
+  /** Words that nobody has seen, because a guard looks at the whole first. */
+  readonly held: readonly RunEvent[];
   readonly usage: ModelUsage;
   readonly finishReason: FinishReason | undefined;
 }
 
 /** Where the model refuses the request and older files may be why, it is asked again without those. */
-async function answerTo(context: RunContext, request: ModelRequest): Promise<Collected> {
-  const { session, parts, emit } = context;
+async function answerTo(context: RunContext, asked: ModelQuestion): Promise<Collected> {
+  const { session, emit } = context;
+  const { model, request } = asked;
   try {
-    return await collect(context, request);
+    return await collect(context, asked);
   } catch (error) {
     if (!isAboutTheRequest(error) || context.progress.spoken !== "") throw error;
     for (const digests of filesToLeaveOut(request.messages)) {
       const messages = withoutFiles(request.messages, digests);
-      const answer = await collect(context, { ...request, messages }).catch(() => undefined);
+      const answer = await collect(context, { ...asked, request: { ...request, messages } }).catch(() => undefined);
       if (answer === undefined) continue;
-      session.change((state) => rememberRefused(state, parts.model.id, digests));
+      session.change((state) => rememberRefused(state, model.id, digests));
       emit({ type: "warning", where: "files", error });
       return answer;
     }
@@ -102,21 +88,38 @@ async function answerTo(context: RunContext, request: ModelRequest): Promise<Col
   }
 }
 
-async function collect(context: RunContext, request: ModelRequest): Promise<Collected> {
+async function collect(context: RunContext, { model, request, withheld }: ModelQuestion): Promise<Collected> {
   const collector = new AnswerCollector();
+  const isGuarded = context.parts.hooks.guardAnswer !== undefined;
+  const held: RunEvent[] = [];
+  const show = isGuarded ? (event: RunEvent): void => void held.push(event) : context.emit;
   try {
-    for await (const part of heeding(context.parts.model.stream(request), context.modelSignal)) {
+    for await (const part of heeding(model.stream(request), context.modelSignal)) {
       collector.add(part);
-      if (part.type === "text-delta") context.emit({ type: "model-delta", kind: "text", text: part.text });
-      if (part.type === "reasoning-delta") context.emit({ type: "model-delta", kind: "reasoning", text: part.text });
+      if (part.type === "text-delta") show({ type: "model-delta", kind: "text", text: part.text });
+      if (part.type === "reasoning-delta") show({ type: "model-delta", kind: "reasoning", text: part.text });
     }
   } catch (error) {
-    context.progress.spoken = textOf({ role: "assistant", content: collector.answer.content });
+    if (!isGuarded) context.progress.spoken = textOf({ role: "assistant", content: collector.answer.content });
     if (!context.modelSignal.aborted) throw StateError.is(error) ? error : modelFailure(error);
   }
   const { answer } = collector;
   const { usage = NO_USAGE, reason: finishReason } = answer.finish ?? {};
-  return { message: messageOf(answer), usage, finishReason };
+  const { answeredBy = model.id, response = {} } = answer.finish ?? {};
+  return { message: messageOf(answer, withheld), usage, finishReason, held, answeredBy, response };
+}
+
+/** The message as the guard lets it pass, and the words of it that were kept back for that. */
+async function passed(
+  context: RunContext,
+  { message, held }: Pick<Collected, "message" | "held">,
+): Promise<AssistantMessage> {
+  if (message.content.length === 0 && message.toolCalls === undefined) return message;
+  const guarded = await guardedAnswer(context, message);
+  const words = textOf(guarded);
+  if (guarded === message) for (const event of held) context.emit(event);
+  else if (words !== "") context.emit({ type: "model-delta", kind: "text", text: words });
+  return guarded;
 }
 
 /** The parts of a stream until the signal aborts, also when the model does not listen to it. */
@@ -138,7 +141,7 @@ const modelFailure = (error: unknown): ModelError =>
   new ModelError(redact(reasonOf(error)), { retryable: false, cause: redactCause(error) });
 
 /** Calls of an answer that was cut off may be half of what the model wanted: they are not kept, and none of them is run. */
-function messageOf(answer: ModelAnswer): AssistantMessage {
+function messageOf(answer: ModelAnswer, withheld: ReadonlySet<string>): AssistantMessage {
   const { content, finish } = answer;
   if (finish === undefined) return { role: "assistant", content, incomplete: true };
   const toolCalls = wholeCalls(answer.toolCalls, finish.reason);
@@ -146,16 +149,20 @@ function messageOf(answer: ModelAnswer): AssistantMessage {
   return {
     role: "assistant",
     content,
-    ...(toolCalls.length > 0 && { toolCalls: toolCalls.map(readCall) }),
+    ...(toolCalls.length > 0 && { toolCalls: toolCalls.map((call) => readCall(call, withheld)) }),
     ...(finishReason !== undefined && { finishReason }),
     ...(finish.providerMetadata !== undefined && { providerMetadata: finish.providerMetadata }),
   };
 }
 
-function readCall({ argumentsText, ...call }: RequestedToolCall): ToolCall {
+function readCall({ argumentsText, ...call }: RequestedToolCall, withheld: ReadonlySet<string>): ToolCall {
   const parsed = parseToolArguments(argumentsText);
-  if (parsed.ok) return { ...call, arguments: parsed.value };
-  return { ...call, arguments: { unreadable: argumentsText }, invalid: parsed.reason };
+  if (!parsed.ok) {
+    const invalid = `${parsed.reason}. Call the tool again with valid JSON.`;
+    return { ...call, arguments: { unreadable: argumentsText }, invalid };
+  }
+  const read = { ...call, arguments: parsed.value };
+  return withheld.has(call.name) ? { ...read, invalid: `The tool ${call.name} is not offered in this step.` } : read;
 }
 
 /** Some providers count calls from one in every turn; the ledger needs a name that was not used in the thread before. */

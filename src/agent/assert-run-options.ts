@@ -3,7 +3,7 @@ import { assertSubjects } from "../state/subjects.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 
-const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId">> = {
+export const SHARED_OPTIONS: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId" | "at">> = {
   threadId: "string",
   signal: "object",
   metadata: "object",
@@ -12,9 +12,14 @@ const SHARED: OptionKinds<Omit<RunOptions, "declineWaiting" | "messageId">> = {
   session: "object",
   whenBusy: "string",
 };
-const RUN: OptionKinds<RunOptions> = { ...SHARED, declineWaiting: ["boolean", "string"], messageId: "string" };
+const RUN: OptionKinds<RunOptions> = {
+  ...SHARED_OPTIONS,
+  declineWaiting: ["boolean", "string"],
+  messageId: "string",
+  at: "string",
+};
 const RESUME: OptionKinds<ResumeOptions> = {
-  ...SHARED,
+  ...SHARED_OPTIONS,
   interruptId: "string",
   response: "anything",
   decline: ["boolean", "string"],
@@ -30,6 +35,9 @@ export function assertRunOptions(options: RunOptions): void {
   assertSignal("run()", options.signal);
   assertTask("run()", options);
   assertWhenBusy("run()", options.whenBusy);
+  if (options.at !== undefined && options.threadId === undefined) {
+    throw new TypeError("run(): at names a checkpoint of a thread; it needs a threadId");
+  }
 }
 
 export function assertResumeOptions(options: ResumeOptions): void {
@@ -79,6 +87,10 @@ const HOOKS: Readonly<Record<keyof AgentHooks, "function">> = {
   afterTool: "function",
   afterIteration: "function",
   afterRun: "function",
+  guardPrompt: "function",
+  guardAnswer: "function",
+  guardCall: "function",
+  guardResult: "function",
 };
 
 /** An object of a class may have more than its hooks; one that was written down may not. */

@@ -15,6 +15,7 @@ const OPTIONS: OptionKinds<ToolOptions<AnySchema>> = {
   verify: "function",
   needsApproval: ["boolean", "function"],
   timeoutMs: "number",
+  retry: "object",
   terminal: "boolean",
 };
 

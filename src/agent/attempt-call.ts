@@ -2,8 +2,11 @@ import { reasonOf } from "../internal/reason-of.ts";
 import { sleep } from "../internal/sleep.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
+import { type Subjects, subjectOfTurn } from "../state/subjects.ts";
 import { type AskedSoFar, askPerson, InterruptSignal } from "./interrupts.ts";
+import { Later } from "./later.ts";
 import type { RunContext } from "./run-context.ts";
+import { type Delegation, LeftOpen } from "./sub-agent.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { failure, type Outcome, success } from "./tool-result.ts";
 
@@ -14,7 +17,7 @@ export async function attempt(
   input: unknown,
   call: ToolCall,
   execution: ToolExecution,
-): Promise<Outcome | InterruptSignal | "cancelled"> {
+): Promise<Outcome | InterruptSignal | Later | "cancelled"> {
   const ended = new AbortController();
   const timeUp = new AbortController();
   const signal = AbortSignal.any([context.signal, timeUp.signal]);
@@ -22,14 +25,19 @@ export async function attempt(
   const asked = new Promise<InterruptSignal>((resolve) => {
     raise = resolve;
   });
-  const work = (async () => tool.execute(input, toolContext(context, call, execution, signal, raise)))();
+  const place = toolContext(context, call, execution, signal, raise);
+  const work = (async () =>
+    tool.delegate === undefined
+      ? tool.execute(input, place)
+      : tool.delegate(input, place, delegationOf(context, tool, call)))();
   try {
     const stops = [asked, whenCancelled(context.signal, ended.signal), whenTimeIsUp(tool, timeUp, ended.signal)];
     const result = await Promise.race([work, ...stops]);
-    if (result instanceof InterruptSignal) return result;
+    if (result instanceof InterruptSignal || result instanceof Later) return result;
     if (result === TIME_IS_UP) return outOfTime(tool);
     return result === CANCELLED ? "cancelled" : success(result);
   } catch (error) {
+    if (error instanceof LeftOpen && !context.signal.aborted) throw error.cause;
     return context.signal.aborted ? "cancelled" : failure(reasonOf(error));
   } finally {
     ended.abort();
@@ -74,6 +82,18 @@ function whenTimeIsUp({ timeoutMs }: Tool, timeUp: AbortController, ended: Abort
   });
 }
 
+function delegationOf(context: RunContext, { name }: Tool, { id }: ToolCall): Delegation {
+  const { session, checkpointer, limits, emit, isKept } = context;
+  const { interrupts, messages } = session.state;
+  return {
+    asked: interrupts.filter((interrupt) => interrupt.toolCallId === id),
+    checkpointer: isKept ? checkpointer : undefined,
+    subject: subjectOfTurn(messages)?.["subject"] as Subjects | undefined,
+    emit: (event) => emit({ type: "sub-agent", toolCallId: id, toolName: name, event }),
+    countUsage: (usage) => limits.countUsage(usage),
+  };
+}
+
 export function toolContext(
   context: RunContext,
   call: ToolCall,
@@ -91,6 +111,7 @@ export function toolContext(
     metadata: context.metadata,
     session: context.task,
     context: context.runtime,
+    later: (options = {}) => Later.after(options, context.parts.now()),
     // Until it is answered this never settles: a tool that catches everything must not go on as if it had been.
     interrupt: (request) => {
       const answer = askPerson(context.session.state, call.id, asked, request, context.parts.now());

@@ -1,7 +1,8 @@
-import type { FinishReason, ModelUsage } from "../models/model.ts";
+import type { FinishReason, ModelReport, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
 import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
+import type { PendingCall } from "./later.ts";
 
 export type StopReason =
   /** The model gave an answer and asked for nothing more. */
@@ -10,6 +11,8 @@ export type StopReason =
   | "terminal-tool"
   /** A person must answer first: see `interrupts`. */
   | "interrupted"
+  /** Somebody must complete a call first: see `pending`. */
+  | "pending"
   | "max-iterations"
   | "token-budget"
   | "time-budget"
@@ -33,6 +36,8 @@ export type StopReason =
   | "error"
   /** The model finished without saying anything. */
   | "empty"
+  /** A guard refused the prompt or the answer; `text` is its reason. */
+  | "guarded"
   /** The answer never fitted `outputSchema`. */
   | "invalid-output";
 
@@ -45,6 +50,8 @@ export interface RunResult<Output = unknown> {
   readonly stopReason: StopReason;
   /** Of this run; the thread's sums are in `state.totals`. */
   readonly usage: ModelUsage;
+  /** Of this run, in the money of `prices`; `undefined` without a table, or where it lacks a model that answered. */
+  readonly cost: number | undefined;
   readonly iterations: number;
   /** Of the last save; `undefined` for a run without a thread. */
   readonly checkpointId: string | undefined;
@@ -52,6 +59,17 @@ export interface RunResult<Output = unknown> {
   readonly output: Output | undefined;
   /** Questions that wait for a person. */
   readonly interrupts: readonly Interrupt[];
+  /** Calls that somebody must complete: see `agent.complete`. */
+  readonly pending: readonly PendingCall[];
+}
+
+/** A guard put something else in the place of what it was shown, or refused it. */
+export interface GuardedEvent {
+  readonly type: "guarded";
+  readonly what: "prompt" | "answer" | "call" | "result";
+  readonly verdict: "replaced" | "refused";
+  readonly reason?: string;
+  readonly toolCallId?: string;
 }
 
 export type RunEvent =
@@ -80,8 +98,28 @@ export type RunEvent =
       readonly toolName: string;
       readonly status: ToolExecution["status"];
     }
+  /** The attempt failed, and another one follows. */
+  | {
+      readonly type: "tool-retry";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly attempt: number;
+      readonly retryAt: number;
+      readonly error: string;
+    }
+  /** The tool has begun something; `agent.complete` brings the outcome. */
+  | {
+      readonly type: "tool-pending";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly dueAt: Date | undefined;
+    }
   | { readonly type: "checkpoint-saved"; readonly checkpointId: string }
   | { readonly type: "interrupt"; readonly interrupt: Interrupt }
+  /** What a sub-agent does; durable in its own thread. */
+  | { readonly type: "sub-agent"; readonly toolCallId: string; readonly toolName: string; readonly event: RunEvent }
+  | GuardedEvent
+  | ModelReport
   /** Something beside the run failed (a hook, a memory, a metric). Nothing of the run was lost. */
   | { readonly type: "warning"; readonly where: string; readonly error: unknown }
   | { readonly type: "run-end"; readonly stopReason: StopReason };

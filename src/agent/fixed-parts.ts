@@ -1,15 +1,17 @@
 import { assertLeaseOptions } from "../checkpoint/lease.ts";
 import { StateError } from "../errors.ts";
 import { readySchema } from "../models/schema.ts";
-import type { CoreAgentOptions } from "./agent.ts";
+import type { CoreAgentOptions } from "./agent-options.ts";
 import { assertHooks, assertMethods, assertWhenBusy } from "./assert-run-options.ts";
+import { assertModelSettings, type ModelSettings } from "./model-settings.ts";
 import { NO_MEMORY, WHOLE_CONVERSATION } from "./ports.ts";
+import { assertPrices } from "./prices.ts";
 import type { AgentParts } from "./run-context.ts";
 
 /** What can be said of an agent before its first run: a wrong option is refused when the agent is made. */
 export type FixedParts = Omit<AgentParts, "model" | "tools" | "telemetry">;
 
-export function fixedParts(options: Omit<CoreAgentOptions, "tools">): FixedParts {
+export function fixedParts(options: CoreAgentOptions<never>): FixedParts {
   const { checkpointEveryNIterations: every = 1, toolConcurrency = 10, maxToolResultChars = 32_000 } = options;
   const { maxOutputRepairs = 2, outputSchema } = options;
   if (every !== "end") assertWhole("checkpointEveryNIterations", every, 1, ', or "end"');
@@ -22,6 +24,14 @@ export function fixedParts(options: Omit<CoreAgentOptions, "tools">): FixedParts
   if (!(saveRetryMs >= 0)) throw new StateError("INVALID_ARGUMENT", "saveRetryMs must be a number from 0 on");
   const { hooks = {}, memory = NO_MEMORY, conversation = WHOLE_CONVERSATION } = options;
   assertHooks(hooks);
+  if (options.prices !== undefined) assertPrices(options.prices);
+  const { maxOutputTokens, temperature, toolChoice, providerOptions } = options;
+  const settings = { maxOutputTokens, temperature, toolChoice, providerOptions } as ModelSettings;
+  assertModelSettings(
+    "Agent()",
+    settings,
+    (options.tools ?? []).map(({ name }) => name),
+  );
   assertMethods("Agent({ memory })", memory, ["recall", "remember"]);
   assertMethods("Agent({ conversation })", conversation, ["shape"]);
   return {
@@ -32,9 +42,13 @@ export function fixedParts(options: Omit<CoreAgentOptions, "tools">): FixedParts
     memory,
     conversation,
     hooks,
+    settings,
+    prepareStep: options.prepareStep,
     output: outputSchema === undefined ? undefined : readySchema(outputSchema, "outputSchema"),
     maxOutputRepairs,
     saveRetryMs,
+    prices: options.prices,
+    agentName: options.name,
     now: options.now ?? Date.now,
   };
 }

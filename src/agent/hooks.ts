@@ -2,6 +2,7 @@ import type { ModelRequest } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { AssistantMessage, ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
+import type { Guards } from "./guards.ts";
 import type { RunContext } from "./run-context.ts";
 
 /**
@@ -9,7 +10,7 @@ import type { RunContext } from "./run-context.ts";
  * throw to stop the run there; what was said so far is saved. One that is
  * called *after* a step comes after its save: if it throws, that is a warning.
  */
-export interface AgentHooks {
+export interface AgentHooks extends Guards {
   beforeRun?(context: { readonly state: AgentState; readonly threadId: string | undefined }): unknown;
   beforeIteration?(context: { readonly state: AgentState; readonly iteration: number }): unknown;
   beforeModel?(context: { readonly request: ModelRequest }): unknown;

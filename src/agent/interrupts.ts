@@ -2,15 +2,25 @@ import { StateError } from "../errors.ts";
 import { readySchema } from "../models/schema.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
-import type { Interrupt } from "../state/state-fields.ts";
+import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
+import type { RunEvent } from "./events.ts";
 import type { PersonQuestion, Tool } from "./tool.ts";
 
 /** Ends an attempt. A class of our own that data cannot make: no tool output is ever read as one. */
 export class InterruptSignal {
-  readonly interrupt: Interrupt;
+  readonly interrupts: readonly Interrupt[];
 
-  constructor(interrupt: Interrupt) {
-    this.interrupt = interrupt;
+  constructor(interrupts: readonly Interrupt[]) {
+    this.interrupts = interrupts;
+  }
+
+  waitingIn(state: AgentState, started: ToolExecution): AgentState {
+    const asked = this.interrupts.reduce((next, interrupt) => next.withInterrupt(interrupt), state);
+    return asked.withToolExecution({ ...started, status: "waiting" });
+  }
+
+  announce(_: unknown, emit: (event: RunEvent) => void): void {
+    for (const interrupt of this.interrupts) emit({ type: "interrupt", interrupt });
   }
 }
 
@@ -55,7 +65,7 @@ export function askPerson(
     ...(schema !== undefined && { schema }),
     ...(key !== undefined && { key }),
   };
-  return new InterruptSignal(known ?? fresh);
+  return new InterruptSignal([known ?? fresh]);
 }
 
 const identityOf = ({ question, schema, key }: Pick<Interrupt, "question"> & Questioned): string =>
@@ -104,7 +114,9 @@ export async function answerInterrupt(
   const { value } = given;
   if (interrupt.kind === "approval") {
     assertApproval(value);
-    if (value.decision === "edit") await assertEdit(state, interrupt, value.arguments, tools);
+    // What a sub-agent's tool takes is for the sub-agent to check.
+    if (value.decision === "edit" && interrupt.child === undefined)
+      await assertEdit(state, interrupt, value.arguments, tools);
   } else if (interrupt.schema !== undefined) {
     const checked = await readySchema(interrupt.schema, "interrupt schema").check(value);
     if ("faults" in checked) throw misfit("the answer does not fit the question's schema", checked.faults);

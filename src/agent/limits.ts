@@ -27,6 +27,7 @@ export class LimitGuard {
   readonly #now: () => number;
   #iterations = 0;
   #usage: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+  #cost: number | undefined = 0;
   #lastCalls = "";
   #repeats = 0;
 
@@ -66,11 +67,24 @@ export class LimitGuard {
   }
 
   countUsage(usage: ModelUsage): void {
+    const { cacheWriteTokens, reasoningTokens } = usage;
+    const before = this.#usage;
     this.#usage = {
-      inputTokens: this.#usage.inputTokens + usage.inputTokens,
-      outputTokens: this.#usage.outputTokens + usage.outputTokens,
-      cachedInputTokens: this.#usage.cachedInputTokens + usage.cachedInputTokens,
+      inputTokens: before.inputTokens + usage.inputTokens,
+      outputTokens: before.outputTokens + usage.outputTokens,
+      cachedInputTokens: before.cachedInputTokens + usage.cachedInputTokens,
+      ...summed("cacheWriteTokens", before.cacheWriteTokens, cacheWriteTokens),
+      ...summed("reasoningTokens", before.reasoningTokens, reasoningTokens),
     };
+  }
+
+  /** What the run has cost; `undefined` once a call was made whose price nobody knows. */
+  get cost(): number | undefined {
+    return this.#cost;
+  }
+
+  countCost(cost: number | undefined): void {
+    this.#cost = this.#cost === undefined || cost === undefined ? undefined : this.#cost + cost;
   }
 
   /** `signature` stands for the calls of one iteration, names and arguments. */
@@ -79,3 +93,12 @@ export class LimitGuard {
     this.#lastCalls = signature;
   }
 }
+
+const summed = <Name extends string>(
+  name: Name,
+  before: number | undefined,
+  added: number | undefined,
+): { readonly [Key in Name]?: number } =>
+  (before === undefined && added === undefined ? {} : { [name]: (before ?? 0) + (added ?? 0) }) as {
+    readonly [Key in Name]?: number;
+  };

@@ -1,11 +1,13 @@
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
-import type { Message } from "../state/message.ts";
+import type { Message, UserMessage } from "../state/message.ts";
 import { askModel } from "./ask-model.ts";
 import { cutOffReason } from "./cut-off.ts";
 import type { StopReason } from "./events.ts";
+import { guardedPrompt } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
 import { pendingInterrupts } from "./interrupts.ts";
+import { pendingCalls } from "./later.ts";
 import { argumentsHash, type LedgerCall, openCalls } from "./ledger.ts";
 import { judgeAnswer } from "./output.ts";
 import { runCall } from "./run-call.ts";
@@ -34,7 +36,7 @@ export async function drive(context: RunContext): Promise<Ending> {
     }
     const reached = await reasonToStop(context);
     if (reached !== undefined) return { stopReason: reached };
-    takeWordsAlong(context);
+    await takeWordsAlong(context);
     const iteration = limits.countIteration();
     emit({ type: "iteration-start", iteration });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
@@ -46,8 +48,13 @@ export async function drive(context: RunContext): Promise<Ending> {
 }
 
 /** What users said to this run since the model was asked the last time. */
-function takeWordsAlong({ inbox, session }: RunContext): void {
-  const taken = inbox.take();
+async function takeWordsAlong(context: RunContext): Promise<void> {
+  const { inbox, session } = context;
+  const taken: UserMessage[] = [];
+  for (const message of inbox.take()) {
+    const heard = await guardedPrompt(context, message);
+    if (!("stopReason" in heard)) taken.push(heard);
+  }
   if (taken.length === 0) return;
   const known = new Set(session.state.messages.flatMap(({ id }) => id ?? []));
   const said = taken.filter(({ id }) => id === undefined || !known.has(id));
@@ -73,6 +80,7 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   if (openCalls(session.state).length > 0) {
     if (pendingInterrupts(session.state).length > 0) return "interrupted";
     if (signal.aborted) return cutOffReason(signal);
+    if (pendingCalls(session.state).length > 0) return "pending";
     throw new StateError("UNKNOWN", "a tool call was left open; run the thread again without a prompt to settle it");
   }
   return endedByTerminalTool(context) ? "terminal-tool" : undefined;

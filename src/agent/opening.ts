@@ -4,6 +4,7 @@ import { encodeText } from "../state/codec.ts";
 import type { UserMessage } from "../state/message.ts";
 import { answerTo, isLastTurn, placeOf } from "./answered-before.ts";
 import { pendingInterrupts } from "./interrupts.ts";
+import { pendingCalls } from "./later.ts";
 import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered, isEndedBy } from "./loop.ts";
 import { answeredBefore } from "./output.ts";
 import { isRepairRequest } from "./repair-request.ts";
@@ -48,6 +49,11 @@ export async function begin(
     throw new StateError("INTERRUPTED", `the thread waits for an answer to ${which}; call resume() first`, {
       interruptIds,
     });
+  }
+  if (left === "pending") {
+    const which = pendingCalls(session.state).map(({ toolCallId }) => toolCallId);
+    const what = `the thread waits until ${which.join(", ")} is completed; call complete() first, or say declineWaiting`;
+    throw new StateError("INTERRUPTED", what, { interruptIds: [] });
   }
   const isRepeated = isSaidAlready(context, message);
   session.change((state) => adopt(isRepeated ? state : state.withMessage(message).withUsage({ runs: 1 })));

@@ -5,6 +5,7 @@ import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { globOfPrefix } from "../internal/glob.ts";
 import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
+import { parentOf } from "../state/parent-thread.ts";
 import type { RunResult, StopReason } from "./events.ts";
 import type { Needed } from "./run-options.ts";
 
@@ -111,9 +112,11 @@ async function isHeld(checkpointer: BaseCheckpointer, thread: ThreadSummary, now
   return context === undefined || (await holderNow(context, threadId)) !== undefined;
 }
 
-/** Nobody ended it on purpose or wrote to it lately, and there is more to do than to wait for people. */
-function isLeft({ standing = {}, createdAt }: ThreadSummary, now: number, olderThanMs: number): boolean {
-  const { open = 0, waiting = 0, stopped = false } = standing;
-  const isWaiting = waiting > 0 && open <= waiting;
+/** Nobody ended it on purpose or wrote to it lately, and there is more to do than to wait: for people, or until calls are completed in time. */
+function isLeft({ standing = {}, createdAt, metadata }: ThreadSummary, now: number, olderThanMs: number): boolean {
+  // A sub-agent's thread is gone on with by the thread that it works for, and by its own agent.
+  if (parentOf(metadata) !== undefined) return false;
+  const { open = 0, waiting = 0, pending = 0, dueAt = Number.POSITIVE_INFINITY, stopped = false } = standing;
+  const isWaiting = waiting + pending > 0 && open <= waiting + pending && now < dueAt;
   return !stopped && !isWaiting && (createdAt?.getTime() ?? 0) <= now - olderThanMs;
 }

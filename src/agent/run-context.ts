@@ -1,10 +1,14 @@
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { Model } from "../models/model.ts";
 import type { ReadySchema } from "../models/schema.ts";
 import type { RunEvent } from "./events.ts";
 import type { AgentHooks } from "./hooks.ts";
 import type { Inbox } from "./inbox.ts";
 import type { LimitGuard } from "./limits.ts";
+import type { ModelSettings } from "./model-settings.ts";
 import type { ConversationPort, MemoryPort, SessionPort } from "./ports.ts";
+import type { PrepareStep } from "./prepare-step.ts";
+import type { PriceTable } from "./prices.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Telemetry } from "./telemetry.ts";
 import type { ThreadSession } from "./thread-session.ts";
@@ -22,9 +26,13 @@ export interface AgentParts {
   readonly memory: MemoryPort;
   readonly conversation: ConversationPort;
   readonly hooks: AgentHooks;
+  readonly settings: ModelSettings;
+  readonly prepareStep: PrepareStep | undefined;
   readonly output: ReadySchema | undefined;
   readonly maxOutputRepairs: number;
   readonly saveRetryMs: number;
+  readonly prices: PriceTable | undefined;
+  readonly agentName: string | undefined;
   readonly telemetry: Telemetry;
   readonly now: () => number;
 }
@@ -35,6 +43,8 @@ export interface RunContext {
   readonly session: ThreadSession;
   readonly limits: LimitGuard;
   readonly threadId: string | undefined;
+  /** Where the thread is kept, if it is. */
+  readonly checkpointer: BaseCheckpointer | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The session that the run is a task of. */
   readonly task: SessionPort | undefined;

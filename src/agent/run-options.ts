@@ -19,13 +19,19 @@ export interface RunOptions<Context = unknown> {
    * calls that asked them settled as denied. @default false: a prompt is refused as INTERRUPTED
    */
   readonly declineWaiting?: boolean | string;
+  /**
+   * A checkpoint of the thread: it goes back to that one before anything is said. What came after it stays in the
+   * history, and what tools did since is in the ledger. A message whose id is known there is not said a second time.
+   */
+  readonly at?: string;
   /** While another run has the thread: wait for its end, be refused with `CONFLICT`, or (in the same process) be heard by that run. */
   readonly whenBusy?: WhenBusy;
   /** Names what is said: the same id twice in a thread is answered once, and both get that answer. */
   readonly messageId?: string;
 }
 
-export interface ResumeOptions<Context = unknown> extends Omit<RunOptions<Context>, "declineWaiting" | "messageId"> {
+export interface ResumeOptions<Context = unknown>
+  extends Omit<RunOptions<Context>, "declineWaiting" | "messageId" | "at"> {
   readonly threadId: string;
   readonly interruptId: string;
   /** What fits the question; for a request for approval an `Approval`. */

@@ -22,6 +22,7 @@ function fakeApi(fault: "none" | "start" | "end" | "record" | "count" = "none") 
           const span: FakeSpan = { name, attributes, happened: [] };
           spans.push(span);
           return work({
+            setAttributes: (noted: object) => void span.happened.push(JSON.stringify(noted)),
             recordException: ({ message }: Error) => {
               fail("record");
               span.happened.push(`exception ${message}`);
@@ -37,6 +38,12 @@ function fakeApi(fault: "none" | "start" | "end" | "record" | "count" = "none") 
     },
     metrics: {
       getMeter: () => ({
+        createHistogram: (name: string) => ({
+          record: (value: number, attributes?: object) => {
+            fail("count");
+            counts.push([name, value, attributes]);
+          },
+        }),
         createCounter: (name: string) => ({
           add: (value: number, attributes?: object) => {
             fail("count");
@@ -52,32 +59,36 @@ function fakeApi(fault: "none" | "start" | "end" | "record" | "count" = "none") 
 describe("with OpenTelemetry", () => {
   test("work runs inside a span with its name and attributes, which ends", async () => {
     const { telemetry, spans } = fakeApi();
-    expect(await telemetry.span("tool", { "holdfast.tool": "search" }, async () => 42)).toBe(42);
-    expect(spans).toEqual([{ name: "holdfast.tool", attributes: { "holdfast.tool": "search" }, happened: ["end"] }]);
+    expect(await telemetry.span({ name: "tool", attributes: { a: 1 } }, async () => 42)).toBe(42);
+    expect(spans).toEqual([{ name: "tool", attributes: { a: 1 }, happened: ["end"] }]);
   });
 
   test("work that fails marks its span, and its error is the one that comes out", async () => {
     const { telemetry, spans } = fakeApi();
-    const failing = telemetry.span("model", {}, async () => Promise.reject(new Error("overloaded")));
+    const failing = telemetry.span({ name: "model", attributes: {} }, async () =>
+      Promise.reject(new Error("overloaded")),
+    );
     await expect(failing).rejects.toThrow("overloaded");
-    expect(spans[0]?.happened).toEqual(["exception overloaded", "status 2", "end"]);
+    expect(spans[0]?.happened).toEqual(["exception overloaded", '{"error.type":"Error"}', "status 2", "end"]);
   });
 
-  test("counts are added under the project's name", () => {
+  test("counts are added, and values recorded, with their attributes", () => {
     const { telemetry, counts } = fakeApi();
     telemetry.count("runs", 1, { "holdfast.stop_reason": "complete" });
-    expect(counts).toEqual([["holdfast.runs", 1, { "holdfast.stop_reason": "complete" }]]);
+    expect(counts).toEqual([["runs", 1, { "holdfast.stop_reason": "complete" }]]);
   });
 
   describe("that is broken", () => {
     test.each(["start", "end"] as const)("(%s), the work is done once and its result comes out", async (fault) => {
       let ran = 0;
-      expect(await fakeApi(fault).telemetry.span("run", {}, async () => ++ran)).toBe(1);
+      expect(await fakeApi(fault).telemetry.span({ name: "run", attributes: {} }, async () => ++ran)).toBe(1);
       expect(ran).toBe(1);
     });
 
     test.each(["record", "end"] as const)("(%s), the work's own error comes out", async (fault) => {
-      const failing = fakeApi(fault).telemetry.span("run", {}, async () => Promise.reject(new Error("overloaded")));
+      const failing = fakeApi(fault).telemetry.span({ name: "run", attributes: {} }, async () =>
+        Promise.reject(new Error("overloaded")),
+      );
       await expect(failing).rejects.toThrow("overloaded");
     });
 
@@ -88,6 +99,6 @@ describe("with OpenTelemetry", () => {
 });
 
 test("without OpenTelemetry, work is just done", async () => {
-  expect(await NO_TELEMETRY.span("run", {}, async () => 42)).toBe(42);
+  expect(await NO_TELEMETRY.span({ name: "run", attributes: {} }, async () => 42)).toBe(42);
   expect(() => NO_TELEMETRY.count("runs", 1)).not.toThrow();
 });

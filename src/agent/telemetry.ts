@@ -2,33 +2,74 @@
 interface OpenTelemetryApi {
   readonly trace: {
     getTracer(name: string): {
-      startActiveSpan<T>(name: string, options: { attributes: Attributes }, work: (span: Span) => T): T;
+      startActiveSpan<T>(name: string, options: { kind: number; attributes: Attributes }, work: (span: Span) => T): T;
     };
   };
   readonly metrics: {
-    getMeter(name: string): { createCounter(name: string): { add(value: number, attributes?: Attributes): void } };
+    getMeter(name: string): {
+      createCounter(name: string, options?: MetricOptions): { add(value: number, attributes?: Attributes): void };
+      createHistogram(name: string, options?: MetricOptions): { record(value: number, attributes?: Attributes): void };
+    };
   };
 }
 
-type Attributes = Readonly<Record<string, string | number | boolean>>;
+export type Attributes = Readonly<Record<string, string | number | boolean | string[]>>;
+
+interface MetricOptions {
+  readonly unit?: string;
+  readonly advice?: { readonly explicitBucketBoundaries: number[] };
+}
 
 interface Span {
+  setAttributes(attributes: Attributes): void;
   recordException(error: Error): void;
   setStatus(status: { code: number; message?: string }): void;
   end(): void;
 }
 
-export interface Telemetry {
-  /** Runs `work` inside a span `holdfast.<name>`. What telemetry itself does wrong never reaches the run. */
-  span<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
-  count(name: string, value: number, attributes?: Attributes): void;
+export interface SpanStart {
+  readonly name: string;
+  /** Whether it tells of a call to somebody else. */
+  readonly isCall?: boolean;
+  readonly attributes: Attributes;
 }
 
-export const NO_TELEMETRY: Telemetry = { span: (_name, _attributes, work) => work(), count: () => undefined };
+/** What work notes on its own span. */
+export interface SpanNotes {
+  set(attributes: Attributes): void;
+  /** It ended, but not well. `type` is one of a few words. */
+  fail(type: string): void;
+}
+
+export interface Histogram {
+  readonly name: string;
+  readonly unit: string;
+  readonly boundaries?: readonly number[];
+}
+
+export interface Telemetry {
+  /** Runs `work` inside a span. What telemetry itself does wrong never reaches the run. */
+  span<T>(span: SpanStart, work: (notes: SpanNotes) => Promise<T>): Promise<T>;
+  count(name: string, value: number, attributes?: Attributes): void;
+  record(histogram: Histogram, value: number, attributes?: Attributes): void;
+  /** Milliseconds, for durations. */
+  readonly clock: () => number;
+}
+
+const NO_NOTES: SpanNotes = { set: () => undefined, fail: () => undefined };
+
+export const NO_TELEMETRY: Telemetry = {
+  span: (_span, work) => work(NO_NOTES),
+  count: () => undefined,
+  record: () => undefined,
+  clock: () => 0,
+};
 
 const ERROR_STATUS = 2;
+const INTERNAL = 0;
+const CLIENT = 2;
 
-/** Spans and counters through `@opentelemetry/api` when it is installed; nothing when it is not. */
+/** Spans and metrics through `@opentelemetry/api` when it is installed; nothing when it is not. */
 export async function loadTelemetry(): Promise<Telemetry> {
   // A variable, so that a type check does not need a package that most users do not have.
   const name = "@opentelemetry/api";
@@ -43,19 +84,35 @@ export function openTelemetry({ trace, metrics }: OpenTelemetryApi): Telemetry {
   const tracer = trace.getTracer("holdfast");
   const meter = metrics.getMeter("holdfast");
   return {
-    span: async <T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> => {
+    span: async ({ name, isCall = false, attributes }, work) => {
       // Begun once, whatever the exporter does: it may call back, or fail before or after that.
-      let running: Promise<T> | undefined;
-      const begin = (): Promise<T> => {
-        running ??= work();
+      let running: ReturnType<typeof work> | undefined;
+      const begin = (notes: SpanNotes): ReturnType<typeof work> => {
+        running ??= work(notes);
         return running;
       };
-      quietly(() => void tracer.startActiveSpan(`holdfast.${name}`, { attributes }, (span) => endWith(span, begin())));
-      return begin();
+      const options = { kind: isCall ? CLIENT : INTERNAL, attributes };
+      quietly(() => void tracer.startActiveSpan(name, options, (span) => endWith(span, begin(notesOn(span)))));
+      return begin(NO_NOTES);
     },
-    count: (name, value, attributes) => quietly(() => meter.createCounter(`holdfast.${name}`).add(value, attributes)),
+    count: (name, value, attributes) => quietly(() => meter.createCounter(name).add(value, attributes)),
+    record: ({ name, unit, boundaries }, value, attributes) =>
+      quietly(() => {
+        const advice = boundaries === undefined ? {} : { advice: { explicitBucketBoundaries: [...boundaries] } };
+        meter.createHistogram(name, { unit, ...advice }).record(value, attributes);
+      }),
+    clock: () => performance.now(),
   };
 }
+
+const notesOn = (span: Span): SpanNotes => ({
+  set: (attributes) => quietly(() => span.setAttributes(attributes)),
+  fail: (type) =>
+    quietly(() => {
+      span.setAttributes({ "error.type": type });
+      span.setStatus({ code: ERROR_STATUS, message: type });
+    }),
+});
 
 /** Ends the span when the work ends. The work's own failure is reported by whoever waits for it. */
 async function endWith(span: Span, work: Promise<unknown>): Promise<void> {
@@ -64,10 +121,21 @@ async function endWith(span: Span, work: Promise<unknown>): Promise<void> {
   } catch (error) {
     quietly(() => {
       if (error instanceof Error) span.recordException(error);
+      span.setAttributes({ "error.type": errorType(error) });
       span.setStatus({ code: ERROR_STATUS });
     });
   }
   quietly(() => span.end());
+}
+
+/** One of a few words: our code where there is one, else the error's class. */
+export function errorType(error: unknown): string {
+  const { code, name } = (typeof error === "object" && error !== null ? error : {}) as {
+    code?: unknown;
+    name?: unknown;
+  };
+  if (typeof code === "string") return code;
+  return typeof name === "string" ? name : "_OTHER";
 }
 
 function quietly(report: () => void): void {

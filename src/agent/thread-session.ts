@@ -3,6 +3,7 @@ import { sleep } from "../internal/sleep.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { RunEvent } from "./events.ts";
 import { GatedEvents } from "./gated-events.ts";
+import type { MeasureSave } from "./save-metrics.ts";
 
 /** Where a session's states go. */
 export interface SessionStorage {
@@ -36,6 +37,8 @@ export interface SessionOptions {
  * asked for while one is under way share the next.
  */
 export class ThreadSession {
+  /** Told of every attempt at a save. */
+  measure: MeasureSave = () => undefined;
   readonly #storage: SessionStorage | undefined;
   readonly #saveRetryMs: number;
   readonly #events: GatedEvents;
@@ -243,9 +246,13 @@ export class ThreadSession {
   async #tried(storage: SessionStorage, state: AgentState, ends: boolean, settles: boolean): Promise<string> {
     const end = performance.now() + (settles && !this.#gaveUp ? this.#saveRetryMs : 0);
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      const began = performance.now();
       try {
-        return await storage.save(state, ends);
+        const checkpointId = await storage.save(state, ends);
+        this.measure(performance.now() - began, undefined);
+        return checkpointId;
       } catch (error) {
+        this.measure(performance.now() - began, error);
         if (!StateError.is(error) || error.context.written !== "no") this.#inDoubt = state;
         const isPassing = StateError.is(error) && error.retryable;
         if (!isPassing || performance.now() + pause > end) throw error;

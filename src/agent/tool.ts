@@ -1,7 +1,10 @@
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../models/schema.ts";
 import { assertToolOptions } from "./assert-tool-options.ts";
+import type { Later, LaterOptions } from "./later.ts";
 import type { SessionPort } from "./ports.ts";
+import type { Delegation } from "./sub-agent.ts";
+import { type RetryOptions, readyRetry, type ToolRetry } from "./tool-retry.ts";
 
 /**
  * What may happen when a call was begun and nobody knows how it ended.
@@ -27,6 +30,12 @@ export interface ToolContext<Context = unknown> {
   readonly session: Pick<SessionPort, "getWorking" | "setWorking"> | undefined;
   /** What the run was given as `context`: connections, clients, the user who is signed in. Never stored. */
   readonly context: Context;
+  /**
+   * For a tool that only begins something: `return later({ deadlineMs })`. The run
+   * ends as "pending", and `agent.complete({ threadId, toolCallId, result })`
+   * brings the outcome, from any process.
+   */
+  later(options?: LaterOptions): Later;
   /**
    * Asks a person. The first time the run ends as "interrupted" and this never
    * returns; once somebody answered, the tool is begun again from its top and
@@ -67,6 +76,8 @@ export interface ToolOptions<Schema extends AnySchema, Context = unknown> {
   readonly needsApproval?: boolean | NeedsApproval<Schema>["decide"];
   /** @default no limit */
   readonly timeoutMs?: number;
+  /** A call that fails is tried again, with the same key, also after a crash. Needs effect "idempotent" or "pure". */
+  readonly retry?: RetryOptions;
   /** The run ends when this tool succeeded. @default false */
   readonly terminal?: boolean;
 }
@@ -85,7 +96,10 @@ export interface Tool<Context = unknown> {
   readonly dedupe: boolean;
   readonly terminal: boolean;
   readonly timeoutMs: number | undefined;
+  readonly retry?: ToolRetry | undefined;
   execute(input: unknown, context: ToolContext): unknown;
+  /** Of a sub-agent, in place of `execute`. */
+  readonly delegate?: (input: unknown, context: ToolContext, delegation: Delegation) => Promise<unknown>;
   verify: ((input: unknown, context: ToolContext) => VerifiedOutcome | Promise<VerifiedOutcome>) | undefined;
   needsApproval(input: unknown): boolean | Promise<boolean>;
   /** Whether there are calls of it that need approval. */
@@ -125,6 +139,7 @@ export function tool<const Schema extends AnySchema, Context = unknown>(
     dedupe: idempotent,
     terminal: options.terminal ?? false,
     timeoutMs,
+    retry: readyRetry(name, options.retry, effect),
     execute: execute as Tool["execute"],
     verify: options.verify as Tool["verify"],
     mayNeedApproval: needsApproval !== false,

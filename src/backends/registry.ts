@@ -51,6 +51,8 @@ export interface BackendEntry {
   readonly load: () => Promise<BackendModule>;
   /** Absent where it keeps threads only. */
   readonly store?: StoreEntry;
+  /** The names at the package's root, as `saver.ts` exports them, where a saver has tables of its own. */
+  readonly saver?: { readonly values: readonly string[]; readonly types: readonly string[] };
   /** Absent where there is no schema to be brought up to date. */
   readonly tables?: () => Promise<TablesModule>;
   /** Client packages, with the versions that work. */
@@ -148,6 +150,11 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["oracle"],
     example: "oracle://agents@localhost:1521/FREEPDB1",
     load: () => import("./oracle/checkpointer.ts"),
+    saver: { values: ["OracleCheckpointSaver"], types: ["OracleCheckpointSaverOptions"] },
+    store: {
+      names: { values: ["OracleStore"], types: ["OracleStoreOptions"] },
+      load: () => import("./oracle/store.ts"),
+    },
     tables: () => import("./oracle/tables.ts"),
     peers: { oracledb: ">=6 <27" },
   },
@@ -227,6 +234,10 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
     schemes: ["http", "https"],
     example: "https://state.example.com",
     load: () => import("./http/checkpointer.ts"),
+    store: {
+      names: { values: ["HTTPStore"], types: ["HTTPStoreOptions"] },
+      load: () => import("./http/store.ts"),
+    },
     peers: {},
     capabilities: "remote",
   },

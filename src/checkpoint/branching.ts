@@ -7,6 +7,7 @@ import { withStanding } from "../state/standing.ts";
 import { headOf, rebuild, recordsOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
+import { assertCopyMayStay, erasuresAt, type WrittenFork } from "./erasure-mark.ts";
 import { fits, mayFit, planBase, wordsToAppend } from "./plan-record.ts";
 import { stateAt } from "./position.ts";
 import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
@@ -16,26 +17,51 @@ import { targetExists } from "./target-exists.ts";
 import { isGraphs } from "./thread-kind.ts";
 import type { LogChain } from "./thread-log.ts";
 
-/**
- * Starts `target` with the state of `source` at one checkpoint, as one base
- * record whatever the history; more only if it does not fit into one. If the
- * source expires, the fork expires at the same time, as a copy does: what is
- * meant to be gone by then must not live on under another name.
- */
+/** Starts `target` with the state of `source` at one checkpoint. */
 export async function forkThread(
   context: CheckpointContext,
   source: string,
   target: string,
-  { at, openCalls }: { readonly at: string | undefined; readonly openCalls: OpenCallsPolicy },
+  options: ForkRule,
 ): Promise<string> {
+  const { checkpointId, generation, from } = await writeFork(context, source, target, options);
+  await assertCopyMayStay(context, "fork", { threadId: source, ...from }, { threadId: target, generation });
+  return checkpointId;
+}
+
+interface ForkRule {
+  readonly at: string | undefined;
+  readonly openCalls: OpenCallsPolicy;
+}
+
+/**
+ * One base record whatever the history; more only if it does not fit into one.
+ * The fork of a graph's thread takes the checkpoint's ancestors along. If the
+ * source expires, the fork expires at the same time, as a copy does: what is
+ * meant to be gone by then must not live on under another name.
+ */
+async function writeFork(
+  context: CheckpointContext,
+  source: string,
+  target: string,
+  { at, openCalls }: ForkRule,
+): Promise<WrittenFork> {
   assertThreadId(source);
   assertThreadId(target);
   if (at !== undefined) assertCheckpointId(at);
   const chain = await readForFork(context, source, at);
   const found = chain?.records.at(-1);
   if (chain === undefined || found === undefined) throw noSource(source, at);
+  if (isGraphs(openHeader(found).thread)) {
+    const { forkGraph } = await import("./graphs/graph-operations.ts");
+    const ttlMs = await timeLeft(context, source, chain.generation);
+    const fork = await forkGraph(context, { source, target, at, ttlMs });
+    if (fork === undefined) throw noSource(source, at);
+    return fork;
+  }
   const seq = at === undefined ? headOf(chain) : found.seq;
   if (seq === 0) throw noSource(source, at);
+  const from = { generation: chain.generation, erasures: erasuresAt({ entry: chain.tail }) };
   const { record, header, fields: whole } = rebuild(chain, seq);
   const { fields } = forAnotherThread(AgentState.fromFields(whole), openCalls, { now: context.now(), newKey: newId });
   const ttlMs = await timeLeft(context, source, chain.generation);
@@ -43,7 +69,7 @@ export async function forkThread(
   const planned = mayFit(fields, context.log.capabilities) ? planBase(fields, fields.messages) : undefined;
   if (planned === undefined || !fits(planned, context.log.capabilities)) {
     const settled = fields === whole ? undefined : { before: { fields: whole, chain: header.chain }, after: fields };
-    return copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs, settled);
+    return { ...(await copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs, settled)), from };
   }
   const [writeId, checkpointId] = [newId(), newId()];
   const request = {
@@ -72,7 +98,7 @@ export async function forkThread(
     ...(ttlMs !== undefined && { ttlMs }),
   };
   const outcome = await context.call({ operation: "fork", threadId: target }, (log) => log.append(target, request));
-  if (outcome.appended || outcome.occupant?.writeId === writeId) return checkpointId;
+  if (outcome.appended || outcome.occupant?.writeId === writeId) return { checkpointId, generation: writeId, from };
   throw targetExists(context, target);
 }
 
@@ -118,6 +144,8 @@ export async function copyThread(
     const there = await context.call(place, (log) => log.tail(target));
     if (there?.generation !== generation) throw targetExists(context, target);
   }
+  const from = { threadId: source, generation: tail.generation, erasures: erasuresAt(tail) };
+  await assertCopyMayStay(context, "copyThread", from, { threadId: target, generation });
   // A graph has no tool calls: the pending writes of its tasks wait in the copy as in the source.
   const isAgents = !isGraphs(openHeader(tail.entry).thread);
   if (openCalls === "settle" && isAgents) await settleCopy(context, target, generation);

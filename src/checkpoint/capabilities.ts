@@ -35,6 +35,11 @@ export interface CheckpointerCapabilities {
   readonly watch: boolean;
   /** Whether search uses an index or reads every thread. */
   readonly searchMethod: "index" | "scan" | "none";
+  /**
+   * Whether what is stored is sealed. "all": searches and queries by metadata read every thread. "except index": words
+   * and metadata that are about nobody lie in plain, where an index finds them; what is about people it does not find.
+   */
+  readonly sealing: "none" | "all" | "except index";
   /** What a returned save survives. */
   readonly durability: Durability;
   readonly limits: { readonly maxRecordBytes: number };
@@ -55,6 +60,7 @@ export const NO_CAPABILITIES: CheckpointerCapabilities = Object.freeze({
   lease: false,
   watch: false,
   searchMethod: "none",
+  sealing: "none",
   durability: "memory",
   limits: Object.freeze({ maxRecordBytes: Number.POSITIVE_INFINITY }),
 });
@@ -101,6 +107,7 @@ export function capabilitiesOf(log: ThreadLog, access: Access): CheckpointerCapa
     lease: conditionalAppend && mayWrite,
     watch: true,
     searchMethod: listThreads ? (log.search === undefined ? "scan" : "index") : "none",
+    sealing: log.capabilities.sealing ?? "none",
     durability,
     limits: Object.freeze({ maxRecordBytes }),
   });

@@ -10,6 +10,7 @@ import { invalid, optionsOf } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
+import type { StateDiff } from "../state/state-diff.ts";
 import { assertThreadLog } from "./assert-thread-log.ts";
 import {
   BaseCheckpointer,
@@ -60,14 +61,16 @@ import {
   WATCH,
 } from "./options.ts";
 import { stateAt } from "./position.ts";
-import type { ForkPoint } from "./record.ts";
+import { type ForkPoint, openHeader } from "./record.ts";
 import { removeThreadAt } from "./removing-threads.ts";
 import { assertVacuumOptions, planVacuum, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
 import { searchThreads } from "./searching.ts";
 import type { CallSettlement } from "./settling-calls.ts";
+import { isPlace, type StatePlace } from "./state-places.ts";
 import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
 import { type ThreadVerdict, verifyThread } from "./verifying.ts";
 import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.ts";
@@ -251,6 +254,23 @@ export class Checkpointer extends BaseCheckpointer {
   override async settleCall(threadId: string, toolCallId: string, settlement: CallSettlement): Promise<void> {
     this.#assertMayWrite("settleCall");
     return super.settleCall(threadId, toolCallId, settlement);
+  }
+
+  /** What changed from checkpoint `before` to checkpoint `after`; of a graph's thread, in its channels. Or between two threads. */
+  override diff(threadId: string, before: string, after: string): Promise<StateDiff>;
+  override diff(before: StatePlace, after: StatePlace): Promise<StateDiff>;
+  override async diff(first: string | StatePlace, second: string | StatePlace, after = ""): Promise<StateDiff> {
+    this.#assertOpen("diff");
+    if (isPlace(first) || isPlace(second)) return super.diff(first as StatePlace, second as StatePlace);
+    const [threadId, before] = [first, second];
+    const place = this.#named("diff", threadId, before);
+    assertCheckpointId(after);
+    const entry = await this.#entry(place);
+    return this.#context.guard(place, async () => {
+      if (entry === undefined || !isGraphs(openHeader(entry).thread)) return super.diff(threadId, before, after);
+      const { diffGraph } = await import("./graphs/graph-operations.ts");
+      return diffGraph(this.#context, threadId, before, after);
+    });
   }
 
   /** Starts a new thread from a checkpoint of another; returns the new thread's first checkpoint id. */

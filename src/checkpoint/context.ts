@@ -34,6 +34,13 @@ export interface CheckpointerOptions {
    * `PERMISSION_DENIED` before anything is sent. @default "write"
    */
   readonly access?: Access;
+  /** `new Sealing({ keyring })`: what is written is sealed, and what is not sealed is refused. @default nothing is sealed */
+  readonly sealing?: LogLayer;
+}
+
+/** Something between a checkpointer and its log that is a log itself. */
+export interface LogLayer {
+  over(log: ThreadLog): ThreadLog;
 }
 
 /** What the features above a log share: the driver behind one guarded call, a clock, and names. */
@@ -60,13 +67,14 @@ export class CheckpointContext {
     // Every waiting call adds a listener.
     setMaxListeners(0, this.#closing.signal);
     this.access = options.access ?? "write";
-    this.log = this.access === "read" ? new ReadOnlyLog(log) : log;
+    const allowed = this.access === "read" ? new ReadOnlyLog(log) : log;
+    this.log = options.sealing?.over(allowed) ?? allowed;
     this.schema = options.stateSchema;
     this.now = options.now ?? Date.now;
     this.redactor = options.redact;
     this.#retry = options.retry ?? {};
     this.#wanted = options.durability;
-    if (log.connect === undefined) warnOfWeaker(log, options.durability);
+    if (this.log.connect === undefined) warnOfWeaker(log, options.durability);
   }
 
   async call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {

@@ -22,7 +22,7 @@ export async function copyChain(
   forkedFrom: ForkPoint,
   ttlMs: number | undefined,
   change: ChangedState | undefined,
-): Promise<string> {
+): Promise<{ readonly checkpointId: string; readonly generation: string }> {
   const checkpointId = newId();
   const place = { operation: "fork", threadId: target };
   let generation = newId();
@@ -49,7 +49,7 @@ export async function copyChain(
     if (!outcome.appended) throw targetExists(context, target);
     tail++;
   }
-  return checkpointId;
+  return { checkpointId, generation };
 }
 
 /** The new thread's state, if it differs from that of the records. */

@@ -8,7 +8,7 @@ import { LostRaces } from "./lost-races.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
 import { isContent, stepsOf } from "./steps.ts";
-import { assertAgents } from "./thread-kind.ts";
+import { isGraphs } from "./thread-kind.ts";
 import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog, ThreadTail } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
@@ -68,7 +68,10 @@ export async function deleteCheckpoint(
     const tail = await context.call(place, (log) => log.tail(threadId));
     const entry = await context.call(place, (log) => log.entry(threadId, checkpointId));
     if (tail === undefined || entry === undefined) return false;
-    assertAgents(tail.entry);
+    if (isGraphs(openHeader(tail.entry).thread)) {
+      const { deleteGraphCheckpoint } = await import("./graphs/graph-operations.ts");
+      return deleteGraphCheckpoint(context, threadId, checkpointId);
+    }
     const { newer, older } = await neighbours(context, threadId, entry);
     if (newer === undefined && older === undefined) {
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };
@@ -266,7 +269,8 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPla
   };
 }
 
-const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
+/** How often the thread was edited. */
+export const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
 
 /**
  * Whether the records of a plan are unchanged. If nobody edited the thread since,

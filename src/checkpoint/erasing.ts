@@ -36,22 +36,27 @@ export interface FoundInThread extends Found {
 const RECORDS_PER_PAGE = 100;
 const OPERATION = "erase";
 
-/** Everything in any thread of an agent or a session that is about those people. Threads of graphs are only counted. */
+/** Everything in any thread that is about those people. `onOpaque` is told of a graph's thread with values that nobody can look into. */
 export async function* findInThreads(
   context: CheckpointContext,
   forgets: Forgets,
   warnings: Warnings,
-  onGraph: () => void,
+  onOpaque: () => void,
 ): AsyncGenerator<readonly FoundInThread[], void, undefined> {
   for await (const { threadId, head } of everyThread(context, OPERATION, "", warnings)) {
     const place = { operation: OPERATION, threadId };
     const isGraph = await warnings.skipping(threadId, () => isGraphs(openHeader(head).thread));
-    if (isGraph) onGraph();
-    if (isGraph !== false) continue;
-    const found = await warnings.skipping(threadId, () =>
-      context.guard(place, () => findInThread(context, threadId, forgets)),
+    if (isGraph === undefined) continue;
+    const looked = await warnings.skipping(threadId, () =>
+      context.guard(place, async () =>
+        isGraph
+          ? (await import("./graphs/erase-graph.ts")).findInGraph(context, threadId, forgets)
+          : { found: await findInThread(context, threadId, forgets), opaque: 0 },
+      ),
     );
-    if (found !== undefined && found.length > 0) yield found;
+    if (looked === undefined) continue;
+    if (looked.opaque > 0) onOpaque();
+    if (looked.found.length > 0) yield looked.found;
   }
 }
 
@@ -76,6 +81,10 @@ async function findInThread(
 
 /** Puts placeholders where the thread holds something about those people; says how many records that were. */
 export async function eraseInThread(context: CheckpointContext, threadId: string, forgets: Forgets): Promise<number> {
+  const tail = await context.call({ operation: OPERATION, threadId }, (log) => log.tail(threadId));
+  if (tail !== undefined && isGraphs(openHeader(tail.entry).thread)) {
+    return (await import("./graphs/erase-graph.ts")).eraseInGraph(context, threadId, forgets);
+  }
   const facts = await factsOf(context, threadId, forgets);
   if (!facts.isConcerned) return 0;
   const changed = await rewrite(context, threadId, (record) => ruleFor(record, facts, forgets, true));

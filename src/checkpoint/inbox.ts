@@ -3,6 +3,7 @@ import { Warnings } from "../driver/warnings.ts";
 import { globOfPrefix } from "../internal/glob.ts";
 import { inParallel } from "../internal/in-parallel.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import { parentOf } from "../state/parent-thread.ts";
 import type { Interrupt } from "../state/state-fields.ts";
 import type { BaseCheckpointer, FindOptions } from "./base-checkpointer.ts";
 import { loadState } from "./loaded-state.ts";
@@ -51,7 +52,9 @@ const MOST_WARNINGS = 20;
 function itemsOf(threadId: string, state: AgentState): readonly InboxItem[] {
   const items: InboxItem[] = [];
   const { metadata } = state;
-  for (const { id, kind, toolCallId, question, schema, askedAt } of state.interrupts.filter(isPending)) {
+  // What a sub-agent asks is asked, and answered, in the thread that it works for.
+  const questions = parentOf(metadata) === undefined ? state.interrupts.filter(isPending) : [];
+  for (const { id, kind, toolCallId, question, schema, askedAt } of questions) {
     const asked = { interruptId: id, question, since: new Date(askedAt), ...(schema !== undefined && { schema }) };
     items.push({ threadId, kind, ...callOf(state, toolCallId), ...asked, metadata });
   }

@@ -72,7 +72,7 @@ const ruleOf = (context: CheckpointContext, { olderThanDays, keepLast = 0 }: Vac
 /** Takes away the thread's oldest checkpoints, or all of them. */
 async function vacuumThread(context: CheckpointContext, { threadId, head }: ThreadEntry, rule: Rule): Promise<Removed> {
   if (isGraphs(openHeader(head).thread)) {
-    const { vacuumGraph } = await import("./graphs/vacuum-graph.ts");
+    const { vacuumGraph } = await import("./graphs/graph-operations.ts");
     return vacuumGraph(context, threadId, rule);
   }
   // A thread holds no more checkpoints than the position of its newest says: the many short ones cost no call.

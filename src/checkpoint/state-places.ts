@@ -23,5 +23,5 @@ export function comparedPlaces(
 const placeOf = (threadId: string, checkpointId: string | undefined): StatePlace =>
   ({ threadId, checkpointId }) as StatePlace;
 
-const isPlace = (given: unknown): given is StatePlace =>
+export const isPlace = (given: unknown): given is StatePlace =>
   typeof given === "object" && given !== null && "threadId" in given;

@@ -154,6 +154,8 @@ export interface LogCapabilities {
   readonly maxChainRecords: number;
   /** The longest thread id in bytes, for a layer that adds a prefix and so accepts less. Default 1088. */
   readonly maxThreadIdBytes?: number;
+  /** Of a layer that seals: whether words and metadata lie in plain below it. Without it nothing is sealed here. */
+  readonly sealing?: "all" | "except index";
 }
 
 export interface ThreadLog extends Driver {

@@ -10,6 +10,7 @@ const SHARED: OptionKinds = {
   durability: "string",
   redact: "function",
   access: "string",
+  sealing: "object",
 };
 
 /** Options and their kinds. */

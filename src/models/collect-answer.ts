@@ -21,6 +21,8 @@ export interface RequestedToolCall {
 export interface AnswerFinish {
   readonly reason: FinishReason;
   readonly usage: ModelUsage;
+  readonly answeredBy?: string;
+  readonly response?: { readonly model?: string; readonly id?: string };
   readonly providerMetadata?: ProviderMetadata;
 }
 

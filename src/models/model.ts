@@ -40,7 +40,21 @@ export interface ModelRequest {
   readonly signal?: AbortSignal;
   /** Passed to the provider as it is, by provider name. */
   readonly providerOptions?: ProviderMetadata;
+  /** Told what happens on the way to an answer. */
+  readonly report?: (report: ModelReport) => void;
 }
+
+/** Nothing of an answer was seen yet: the model is asked again, or another one is. */
+export type ModelReport =
+  | {
+      readonly type: "model-retry";
+      readonly model: string;
+      /** Which attempt failed, from 1 on. */
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly error: unknown;
+    }
+  | { readonly type: "model-fallback"; readonly from: string; readonly to: string; readonly error: unknown };
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -78,16 +92,25 @@ export type ModelPart =
       readonly type: "finish";
       readonly reason: FinishReason;
       readonly usage: ModelUsage;
+      /** The id of the model that answered, where it is not the one that was asked. */
+      readonly answeredBy?: string;
+      /** What the provider calls the model and the answer. */
+      readonly response?: { readonly model?: string; readonly id?: string };
       readonly providerMetadata?: ProviderMetadata;
     };
 
 /** `refusal`: the model itself does not want to answer; `content-filter`: the provider cut it off. */
 export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "refusal" | "error" | "other";
 
+/** The same for every provider: input includes what the cache had, output includes what was only thought. */
 export interface ModelUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens: number;
+  /** Input that was written into the provider's cache, where it says so. */
+  readonly cacheWriteTokens?: number;
+  /** Where the provider counts them. */
+  readonly reasoningTokens?: number;
 }
 
 export const NO_USAGE: ModelUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };

@@ -56,6 +56,7 @@ class RetryingModel implements Model {
         const pause = begun ? undefined : pauseAfter(error, attempt, this.#options);
         if (pause === undefined) throw error;
         request.signal?.throwIfAborted();
+        request.report?.({ type: "model-retry", model: this.id, attempt, delayMs: pause, error });
         await sleep(pause, request.signal);
       }
     }

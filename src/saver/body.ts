@@ -71,16 +71,37 @@ function lineOf({ on, parts }: CheckpointBody): Line {
   };
 }
 
+/** The calls of putWrites in a record, without their values: only the line is read. */
+export function callsIn(
+  body: Uint8Array,
+  seq: number,
+): readonly (Omit<WriteCall, "writes"> & {
+  readonly writes: readonly Omit<StoredWrite, "text">[];
+})[] {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const line = parsedLine(bytes.subarray(0, bytes.indexOf("\n")).toString(), seq);
+  return (line.w ?? []).map(([taskId, replaces, ...fields]) => {
+    const writes: Omit<StoredWrite, "text">[] = [];
+    for (let field = 0; field < fields.length; field += 3) {
+      writes.push({ channel: fields[field] as string, index: fields[field + 1] as number });
+    }
+    return { taskId, replaces: replaces === 1, writes };
+  });
+}
+
 /** The record was proven by its checksum, so its line is one of ours. */
-export function decodeBody(body: Uint8Array, seq: number): GraphBody {
-  const whole = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
-  const end = whole.indexOf("\n");
-  let line: Line;
+function parsedLine(text: string, seq: number): Line {
   try {
-    line = JSON.parse(whole.slice(0, end)) as Line;
+    return JSON.parse(text) as Line;
   } catch (cause) {
     throw new StateError("CORRUPT", `the body of record ${seq} is damaged`, { location: `record ${seq}`, cause });
   }
+}
+
+export function decodeBody(body: Uint8Array, seq: number): GraphBody {
+  const whole = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
+  const end = whole.indexOf("\n");
+  const line = parsedLine(whole.slice(0, end), seq);
   let at = end + 1;
   const take = (length: number): string => {
     at += length;

@@ -2,13 +2,14 @@ import type { CheckpointContext } from "../checkpoint/context.ts";
 import { Recent } from "../internal/recent.ts";
 import { checkpointName } from "./names.ts";
 import type { PutOperation, WritesOperation } from "./operations.ts";
-import { type FoundCheckpoint, findCheckpoint } from "./reading.ts";
+import { findCheckpoint, type ReadCheckpoint } from "./reading.ts";
 import { ThreadWriter } from "./thread-writer.ts";
 
 /** How many threads are kept in memory while nothing is done with them, and how much of them. */
 const MOST_IDLE_WRITERS = 64;
 const MOST_IDLE_BYTES = 64 * 1024 * 1024;
 const MOST_ASKED_FOR = 1000;
+const MOST_SEEN = 10_000;
 
 /** The threads of one saver. What `CheckpointSaver` and the adapters to frameworks stand on. */
 export class GraphThreads {
@@ -18,6 +19,8 @@ export class GraphThreads {
   readonly #writers = new Map<string, ThreadWriter>();
   /** Checkpoints that somebody asked for by their ids: a child of one of them is a fork on purpose. */
   readonly #askedFor = new Recent<true>(MOST_ASKED_FOR);
+  /** Of checkpoints that were read or put here: how often somebody had been erased from the thread by then. */
+  readonly #seen = new Recent<number>(MOST_SEEN);
 
   constructor(context: CheckpointContext, slackBytes: number, refusesForks: boolean) {
     this.context = context;
@@ -30,24 +33,39 @@ export class GraphThreads {
     const isMeant =
       source === "fork" || (parentId !== undefined && this.#askedFor.get(askedKey(threadId, ns, parentId)));
     const mustFollowNewest = this.#refusesForks && !isMeant;
-    return this.#write(threadId, { ...operation, mustFollowNewest }, ready);
+    const seen = parentId === undefined ? undefined : this.#seen.get(askedKey(threadId, ns, parentId));
+    return this.#write(threadId, { ...operation, mustFollowNewest }, ready, seen);
   }
 
   putWrites(threadId: string, operation: WritesOperation, ready: Promise<unknown>): Promise<void> {
-    return this.#write(threadId, operation, ready);
+    const seen = this.#seen.get(askedKey(threadId, operation.ns, operation.id));
+    return this.#write(threadId, operation, ready, seen);
   }
 
-  #write(threadId: string, operation: PutOperation | WritesOperation, ready: Promise<unknown>): Promise<void> {
+  async #write(
+    threadId: string,
+    operation: PutOperation | WritesOperation,
+    ready: Promise<unknown>,
+    seen: number | undefined,
+  ): Promise<void> {
     const place = { operation: operation.kind === "put" ? "put" : "putWrites", threadId };
-    const written = this.writer(threadId).write(operation, ready);
-    return this.context.guard(place, () => written).then(() => this.context.index.appended());
+    const key = askedKey(threadId, operation.ns, operation.id);
+    const seenBefore = seen === undefined ? {} : { seenErasures: seen };
+    const written = this.writer(threadId).write({ ...operation, ...seenBefore }, ready);
+    // A child may come before this is written: what it holds is as old as what this was made of.
+    if (operation.kind === "put" && seen !== undefined) this.#seen.set(key, seen);
+    const erasures = await this.context.guard(place, () => written);
+    if (operation.kind === "put" && seen === undefined) this.#seen.set(key, erasures);
+    this.context.index.appended();
   }
 
-  find(threadId: string, ns: string, id: string | undefined): Promise<FoundCheckpoint | undefined> {
+  find(threadId: string, ns: string, id: string | undefined): Promise<ReadCheckpoint | undefined> {
     if (id !== undefined && this.#refusesForks) this.#askedFor.set(askedKey(threadId, ns, id), true);
-    return this.context.guard({ operation: "get", threadId }, () =>
-      findCheckpoint(this.context, this.writer(threadId), threadId, ns, id),
-    );
+    return this.context.guard({ operation: "get", threadId }, async () => {
+      const found = await findCheckpoint(this.context, this.writer(threadId), threadId, ns, id);
+      if (found !== undefined) this.#seen.set(askedKey(threadId, ns, found.known.id), found.erasures);
+      return found;
+    });
   }
 
   writer(threadId: string): ThreadWriter {

@@ -4,7 +4,7 @@ import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
 import { Epoch } from "./epoch.ts";
 import { placeOf } from "./names.ts";
-import { type FoundCheckpoint, foundIn, infoOf, openCheckpoint } from "./reading.ts";
+import { type FoundCheckpoint, foundIn, infoOf, valuesOf } from "./reading.ts";
 import type { CheckpointInfo, ListRequest, SavedCheckpoint } from "./saver.ts";
 import type { ThreadWriter } from "./thread-writer.ts";
 import { Unpacker, type UnpackOptions } from "./unpacking.ts";
@@ -111,7 +111,10 @@ export class ListReader {
     const unpacker =
       this.#unpackers.get(found.epoch) ?? new Unpacker(found.epoch.pool, { ...this.#options, share: true });
     this.#unpackers.set(found.epoch, unpacker);
-    return openCheckpoint(this.#threadId, found, this.#options, unpacker);
+    const { seq, base: _, ...info } = entry;
+    // It may have been put anew since it was listed.
+    const current = found.known.seq === seq ? info : infoOf(this.#threadId, found.known);
+    return { ...current, ...(await valuesOf(found, unpacker)) };
   }
 
   async find({ checkpointNs: ns, checkpointId: id, base }: ListedEntry): Promise<FoundCheckpoint | undefined> {

@@ -20,7 +20,8 @@ export interface CheckpointPlace {
 }
 
 const escaped = (part: string): string => part.replace(/[%/]/g, (found) => (found === "%" ? "%25" : "%2F"));
-const unescaped = (part: string): string => part.replace(/%25|%2F/g, (found) => (found === "%25" ? "%" : "/"));
+const unescaped = (part: string): string =>
+  part.includes("%") ? part.replace(/%25|%2F/g, (found) => (found === "%25" ? "%" : "/")) : part;
 
 const fitting = (name: string): string =>
   Buffer.byteLength(name) <= MAX_ID_BYTES ? name : `///${createHash("sha256").update(name).digest("base64url")}`;

@@ -14,6 +14,7 @@ export interface PutOperation {
   readonly reconcile?: Reconcile;
   /** With "refuse": a put that is no child of the newest is a conflict, unless its parent was asked for. */
   readonly mustFollowNewest?: boolean;
+  readonly seenErasures?: number;
 }
 
 /** Writes that wait to be written. */
@@ -24,6 +25,8 @@ export interface WritesOperation {
   readonly taskId: string;
   readonly replaces: boolean;
   readonly writes: readonly { readonly channel: string; readonly index: number; readonly packed: Packed }[];
+  /** How often somebody had been erased from the thread when this saver read the checkpoint that this builds on. */
+  readonly seenErasures?: number;
 }
 
 export type Operation = PutOperation | WritesOperation;

@@ -1,5 +1,7 @@
 import { defineOwn, isPlainObject } from "../state/immutable.ts";
 import type { Place } from "../state/path.ts";
+import { isAttributed } from "../state/subjects.ts";
+import { hasMessageShape } from "./graph-placeholders.ts";
 import type { Packed } from "./packed.ts";
 import { ownMembers, type PackOptions, packValue } from "./packing.ts";
 
@@ -9,9 +11,16 @@ import { ownMembers, type PackOptions, packValue } from "./packing.ts";
  */
 export type PartPath = readonly [string] | readonly [string, string];
 
-/** One text for each path. */
-export const partKey = (path: PartPath): string => JSON.stringify(path);
-export const partPath = (key: string): PartPath => JSON.parse(key) as PartPath;
+/** One text for each path: the length of the first name tells where the second begins. */
+export const partKey = ([first, second]: PartPath): string =>
+  second === undefined ? `${first.length}:${first}` : `${first.length}:${first}.${second}`;
+
+export function partPath(key: string): PartPath {
+  const begin = key.indexOf(":") + 1;
+  const end = begin + Number(key.slice(0, begin - 1));
+  const first = key.slice(begin, end);
+  return end === key.length ? [first] : [first, key.slice(end + 1)];
+}
 
 /** In the order of the members. */
 export type PackedParts = ReadonlyMap<string, Packed>;
@@ -27,8 +36,12 @@ export function packParts(data: Readonly<Record<string, unknown>>, name: string,
   return parts;
 }
 
+/** What says as a whole whom it is about stays whole, so that a record never has the one without the other. */
 const isOpen = (member: unknown): member is object =>
-  isPlainObject(member) && Object.getPrototypeOf(member) === Object.prototype;
+  isPlainObject(member) &&
+  Object.getPrototypeOf(member) === Object.prototype &&
+  !isAttributed(member) &&
+  !hasMessageShape(member);
 
 /** The data again, out of values by path. */
 export function joinParts(parts: Iterable<readonly [key: string, value: unknown]>): Record<string, unknown> {
@@ -37,18 +50,24 @@ export function joinParts(parts: Iterable<readonly [key: string, value: unknown]
   for (const [key, value] of parts) {
     const [first, second] = partPath(key);
     if (second === undefined) {
-      defineOwn(data, first, value);
+      setOwn(data, first, value);
       continue;
     }
     let member = opened.get(first);
     if (member === undefined) {
       member = {};
       opened.set(first, member);
-      defineOwn(data, first, member);
+      setOwn(data, first, member);
     }
-    defineOwn(member, second, value);
+    setOwn(member, second, value);
   }
   return data;
+}
+
+/** Setting a property is much quicker than defining it, and the same where no object that is inherited from has it. */
+function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
+  if (key in target) defineOwn(target, key, value);
+  else target[key] = value;
 }
 
 /** What makes one checkpoint's parts out of another's. */

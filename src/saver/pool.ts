@@ -86,6 +86,13 @@ export class Pool {
     return elements.reverse();
   }
 
+  /** A list as the one before its last element, and that element. */
+  step(node: number): { readonly before: number; readonly element: number } {
+    const [before, element] = [this.#before[node], this.#last[node]];
+    if (before === undefined || element === undefined || node === 0) throw damaged(`list ${node}`);
+    return { before, element };
+  }
+
   element(id: number): string {
     const text = this.#texts[id];
     if (text === undefined) throw damaged(`element ${id}`);
@@ -94,7 +101,7 @@ export class Pool {
 
   /** Text that another pool can take in. */
   unlink(text: string, done: Map<number, Packed> = new Map()): Packed {
-    if (!text.includes(LIST_MARK)) return text;
+    if (!hasLists(text)) return text;
     const packer = new Packer();
     for (const [index, chunk] of splitLists(text).entries()) {
       if (index % 2 === 0) packer.add(chunk);
@@ -112,7 +119,7 @@ export class Pool {
   /** About how many bytes this text is with all its lists written out. */
   weightOf(text: string): number {
     let weight = text.length;
-    if (!text.includes(LIST_MARK)) return weight;
+    if (!hasLists(text)) return weight;
     for (const [index, chunk] of splitLists(text).entries()) {
       if (index % 2 === 1) weight += this.#sizes[Number(chunk)] ?? 0;
     }
@@ -176,7 +183,15 @@ export interface PoolAdditions {
  */
 const LIST_MARK = "\u0001";
 
-const listText = (node: number): string => `${LIST_MARK}${node}${LIST_MARK}`;
+export const listText = (node: number): string => `${LIST_MARK}${node}${LIST_MARK}`;
+
+export const hasLists = (text: string): boolean => text.includes(LIST_MARK);
+
+/** The number of the list that is all there is to this text. */
+export function wholeList(text: string): number | undefined {
+  if (!text.startsWith(LIST_MARK)) return undefined;
+  return text.indexOf(LIST_MARK, 1) === text.length - 1 ? Number(text.slice(1, -1)) : undefined;
+}
 
 /** Text and, in every second place, the number of a list. */
 export const splitLists = (text: string): readonly string[] => text.split(LIST_MARK);

@@ -1,5 +1,6 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { decodeMetadata } from "../checkpoint/metadata.ts";
+import { openHeader } from "../checkpoint/record.ts";
 import type { LogChain } from "../checkpoint/thread-log.ts";
 import { Epoch, type KnownCheckpoint, type KnownWrite } from "./epoch.ts";
 import { type CheckpointPlace, checkpointName, newestName, placeOf } from "./names.ts";
@@ -17,6 +18,11 @@ export interface FoundCheckpoint {
   readonly epoch: Epoch;
 }
 
+/** And how often somebody had been erased from its thread when it was read. */
+export interface ReadCheckpoint extends FoundCheckpoint {
+  readonly erasures: number;
+}
+
 /**
  * One checkpoint in one round trip: what is new since this saver last looked,
  * where the checkpoint lies in what it knows; else the checkpoint's own records.
@@ -27,7 +33,7 @@ export async function findCheckpoint(
   threadId: string,
   ns: string,
   id: string | undefined,
-): Promise<FoundCheckpoint | undefined> {
+): Promise<ReadCheckpoint | undefined> {
   await writer.settled();
   return writer.alone(async () => {
     if (isAtHand(writer.known, ns, id)) {
@@ -35,7 +41,7 @@ export async function findCheckpoint(
       if (epoch === undefined) return undefined;
       const newest = id ?? epoch.newestOf(ns);
       const found = newest === undefined ? undefined : foundIn(epoch, { ns, id: newest });
-      if (found !== undefined) return found;
+      if (found !== undefined) return { ...found, erasures: epoch.thread.erasures ?? 0 };
     }
     const name = id === undefined ? newestName(ns) : checkpointName(ns, id);
     const chain = await context.call({ operation: "get", threadId }, (log) => log.readCheckpoint(threadId, name));
@@ -50,12 +56,13 @@ function isAtHand(epoch: Epoch | undefined, ns: string, id: string | undefined):
 }
 
 /** What was read is kept where it reaches to the tail: then the next put needs no read. */
-function fromChain(writer: ThreadWriter, chain: LogChain): FoundCheckpoint | undefined {
+function fromChain(writer: ThreadWriter, chain: LogChain): ReadCheckpoint | undefined {
   const epoch = Epoch.of(chain);
   const last = chain.records.at(-1);
   const place = last && placeOf(last);
   if (last?.seq === chain.tail.seq) writer.adopt(epoch);
-  return place && foundIn(epoch, place);
+  const found = place && foundIn(epoch, place);
+  return found && { ...found, erasures: openHeader(chain.tail).thread?.erasures ?? 0 };
 }
 
 export function foundIn(epoch: Epoch, place: CheckpointPlace): FoundCheckpoint | undefined {
@@ -63,24 +70,31 @@ export function foundIn(epoch: Epoch, place: CheckpointPlace): FoundCheckpoint |
   return known && { known, parts: epoch.partsOf(known), writes: epoch.writesOf(place), epoch };
 }
 
-/** The values of a checkpoint. `unpacker` may be shared by checkpoints of one epoch. */
-export async function openCheckpoint(
+/** A checkpoint with its values. */
+export const openCheckpoint = async (
   threadId: string,
   found: FoundCheckpoint,
   options: UnpackOptions,
-  unpacker: Unpacker = new Unpacker(found.epoch.pool, options),
-): Promise<SavedCheckpoint> {
-  const { known, parts, writes } = found;
-  const values = await Promise.all([...parts].map(async ([key, text]) => [key, await unpacker.value(text)] as const));
-  const pendingWrites = await Promise.all(
-    inWriteOrder(writes).map(async ({ taskId, index, channel, text }) => ({
-      taskId,
-      index,
-      channel,
-      value: await unpacker.value(text),
-    })),
-  );
-  return { ...infoOf(threadId, known), checkpointData: joinParts(values), pendingWrites };
+): Promise<SavedCheckpoint> => ({
+  ...infoOf(threadId, found.known),
+  ...(await valuesOf(found, new Unpacker(found.epoch.pool, options))),
+});
+
+/** The values of a checkpoint. Checkpoints of one epoch may share the unpacker. */
+export async function valuesOf(
+  { parts, writes }: FoundCheckpoint,
+  unpacker: Unpacker,
+): Promise<Pick<SavedCheckpoint, "checkpointData" | "pendingWrites">> {
+  const ordered = inWriteOrder(writes);
+  const values = await unpacker.values([...parts.values(), ...ordered.map(({ text }) => text)]);
+  const checkpointData = joinParts([...parts.keys()].map((key, index) => [key, values[index]]));
+  const pendingWrites = ordered.map(({ taskId, index, channel }, position) => ({
+    taskId,
+    index,
+    channel,
+    value: values[parts.size + position],
+  }));
+  return { checkpointData, pendingWrites };
 }
 
 export const infoOf = (

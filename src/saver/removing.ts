@@ -5,11 +5,12 @@ import { openHeader, type ThreadFacts } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import { Epoch } from "./epoch.ts";
 import { agentsThread } from "./graph-kind.ts";
-import { type CheckpointPlace, checkpointName, placeOf } from "./names.ts";
+import { checkpointName, placeOf } from "./names.ts";
 import { infoOf } from "./reading.ts";
 import type { CheckpointInfo } from "./saver.ts";
 import { sealKept } from "./sealing.ts";
 import type { ThreadWriter } from "./thread-writer.ts";
+import { everyRecord, type Kept, keptOf, newestIds, type Records } from "./whole-thread.ts";
 
 export interface Removal {
   /** Whether a checkpoint goes. `rank` counts from the newest of its namespace, which is 0. */
@@ -26,12 +27,6 @@ export interface Removed {
 
 const NOTHING: Removed = { checkpoints: 0, threads: 0 };
 
-/** Everything that the newest records say of one checkpoint. */
-interface Kept extends CheckpointPlace {
-  readonly epoch: Epoch;
-}
-
-const PAGE = 500;
 const MOST_ATTEMPTS = 20;
 
 /**
@@ -57,7 +52,7 @@ export async function removeCheckpoints(
 
 /** `undefined` when somebody wrote meanwhile. */
 async function attempt(context: CheckpointContext, threadId: string, removal: Removal): Promise<Removed | undefined> {
-  const records = await everyRecord(context, threadId);
+  const records = await everyRecord(context, "prune", threadId);
   const last = records?.at(-1);
   if (records === undefined || last === undefined) return NOTHING;
   if (openHeader(last).thread?.kind !== "graph") throw agentsThread();
@@ -75,47 +70,6 @@ async function attempt(context: CheckpointContext, threadId: string, removal: Re
   }
   return (await rewrite(context, threadId, records, staying)) ? removed : undefined;
 }
-
-type Records = readonly LogRecord[] & { readonly generation: string };
-
-async function everyRecord(context: CheckpointContext, threadId: string): Promise<Records | undefined> {
-  const pages: (readonly LogRecord[])[] = [];
-  let generation: string | undefined;
-  for (let before: number | undefined; ; ) {
-    const query = { limit: PAGE, ...(before !== undefined && { before }) };
-    const chain = await context.call({ operation: "prune", threadId }, (log) => log.readRecords(threadId, query));
-    const first = chain?.records[0];
-    if (chain === undefined || first === undefined) break;
-    // A thread that was made anew meanwhile is another one: what was read of the old one is nothing.
-    if (generation !== undefined && generation !== chain.generation) return everyRecord(context, threadId);
-    generation = chain.generation;
-    pages.unshift(chain.records);
-    before = first.seq;
-  }
-  return generation === undefined ? undefined : Object.assign(pages.flat(), { generation });
-}
-
-/** Every checkpoint, and every place that only has writes, as the newest epoch that knows it has it; in the order of the records. */
-function keptOf(records: readonly LogRecord[], generation: string): readonly Kept[] {
-  const epochs: Epoch[] = [];
-  let open: Epoch | undefined;
-  let base = 0;
-  for (const record of records) {
-    if (open === undefined || record.base !== base) {
-      open = new Epoch(generation);
-      epochs.push(open);
-      base = record.base;
-    }
-    open.take(record);
-  }
-  const newest = new Map<string, Kept>();
-  for (const epoch of epochs) {
-    for (const place of epoch.places()) newest.set(checkpointName(place.ns, place.id), { ...place, epoch });
-  }
-  return [...newest.values()].sort((a, b) => putAt(a) - putAt(b));
-}
-
-const putAt = ({ epoch, ns, id }: Kept): number => epoch.find({ ns, id })?.seq ?? Number.POSITIVE_INFINITY;
 
 function goingOf(threadId: string, all: readonly Kept[], removal: Removal): ReadonlySet<Kept> {
   const going = new Set<Kept>();
@@ -168,12 +122,14 @@ async function rewrite(
   const { maxRecordBytes } = context.log.capabilities;
   const { tail, thread, greatest } = endOf(records);
   const epoch = new Epoch(records.generation);
-  Object.assign(epoch, { base: tail + 1, tail, head: 0, thread, greatest });
+  // Whoever planned an edit of the old records sees that they are no longer there.
+  const edited = { ...thread, edits: (thread.edits ?? 0) + 1 };
+  Object.assign(epoch, { base: tail + 1, tail, head: 0, thread: edited, greatest });
   const newest = newestIds(staying);
   let batch: LogRecord[] = [];
   let bytes = 0;
   for (const [index, kept] of staying.entries()) {
-    const record = sealKept(context, epoch, kept, newest.get(kept.ns) === kept.id);
+    const record = sealKept(context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id });
     if (bytes + record.body.byteLength > maxRecordBytes || batch.length === MOST_RECORDS) {
       if (!(await append(context, threadId, records.generation, batch))) return false;
       [batch, bytes] = [[], 0];
@@ -196,14 +152,6 @@ function endOf(records: readonly LogRecord[]): { tail: number; thread: ThreadFac
     [tail, thread] = [record.seq, header.thread ?? thread];
   }
   return { tail, thread, greatest };
-}
-
-function newestIds(staying: readonly Kept[]): ReadonlyMap<string, string> {
-  const newest = new Map<string, string>();
-  for (const { ns, id, epoch } of staying) {
-    if (epoch.find({ ns, id }) !== undefined && id > (newest.get(ns) ?? "")) newest.set(ns, id);
-  }
-  return newest;
 }
 
 async function append(

@@ -27,6 +27,8 @@ export interface Content {
   readonly live: number;
   /** Whether it brings something that was not in the thread before. */
   readonly isNew: boolean;
+  /** Whether it stands for the thread. @default the newest of the root does, and whatever is first */
+  readonly isHead?: boolean;
 }
 
 /** About what a record weighs beside its body. */
@@ -54,7 +56,7 @@ export function sealGraphRecord(
     fresh: epoch.fresh + (isNew && !isBase ? weight : 0),
   };
   const names = [...(put === undefined ? [name] : []), ...(isNewest ? [newestName(ns)] : [])];
-  const standsForThread = put !== undefined && ((ns === "" && isNewest) || epoch.head === 0);
+  const isHead = content.isHead ?? (put !== undefined && ((ns === "" && isNewest) || epoch.head === 0));
   const fields: RecordFields = {
     kind: isBase ? "base" : "delta",
     createdAt: put?.createdAt ?? context.now(),
@@ -69,7 +71,7 @@ export function sealGraphRecord(
     seq,
     writeId: newId(),
     base: epoch.base,
-    head: standsForThread ? seq : epoch.head,
+    head: isHead ? seq : epoch.head,
     checkpointId: put === undefined ? undefined : name,
     ...(names.length > 0 && { names }),
     metadata: put?.metadata,
@@ -87,21 +89,29 @@ export function sealGraphRecord(
 const wordsToAppend = ({ log }: CheckpointContext, body: Uint8Array): string | undefined =>
   log.search === undefined || log.catchUp !== undefined ? undefined : wordsInTexts(Buffer.from(body).toString());
 
+interface KeptFacts extends Pick<Content, "isNewest" | "isHead"> {
+  /** In place of when it was put. */
+  readonly createdAt?: number;
+  /** @default true */
+  readonly hasWrites?: boolean;
+}
+
 /** A checkpoint of another epoch, or writes that wait for theirs, as they are, in this one. */
 export function sealKept(
   context: CheckpointContext,
   epoch: Epoch,
   { epoch: from, ...place }: CheckpointPlace & { readonly epoch: Epoch },
-  isNewest: boolean,
+  { createdAt, hasWrites = true, ...facts }: KeptFacts,
 ): LogRecord {
   const known = from.find(place);
   const { mark } = epoch.pool;
   const texts = known && relinkedParts(from, epoch, known);
   const parent = known?.parentId === undefined ? undefined : epoch.find({ ns: place.ns, id: known.parentId });
   const parts = texts && deltaOf(parent === undefined ? new Map() : epoch.partsOf(parent), texts);
-  const writes = callsOf(relinked(from, epoch, from.writesOf(place)));
+  const writes = hasWrites ? callsOf(relinked(from, epoch, from.writesOf(place))) : [];
   const checkpoint = parts && { on: parent?.seq ?? 0, parts };
-  const content = { checkpoint, writes, isNewest, live: 0, isNew: false, ...(known !== undefined && { put: known }) };
+  const put = known && { ...known, ...(createdAt !== undefined && { createdAt }) };
+  const content = { checkpoint, writes, ...facts, live: 0, isNew: false, ...(put !== undefined && { put }) };
   return sealGraphRecord(context, epoch, place, mark, content).record;
 }
 

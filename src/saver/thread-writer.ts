@@ -3,7 +3,8 @@ import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { leaseConflict, leaseFault } from "../checkpoint/lease-rules.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
-import type { LogRecord } from "../checkpoint/thread-log.ts";
+import { openHeader } from "../checkpoint/record.ts";
+import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "../checkpoint/written.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
@@ -16,7 +17,7 @@ interface Waiting {
   readonly operation: Operation;
   /** When all of its texts are there. */
   readonly ready: Promise<unknown>;
-  readonly resolve: () => void;
+  readonly resolve: (erasures: number) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -51,13 +52,17 @@ export class ThreadWriter {
     return this.#epoch?.range ?? 0;
   }
 
-  write(operation: Operation, ready: Promise<unknown>): Promise<void> {
+  /** Says how often somebody was erased from the thread by then. */
+  write(operation: Operation, ready: Promise<unknown>): Promise<number> {
     // Whoever waits for the write hears of it; nobody else has to.
     ready.catch(() => undefined);
-    const done = new Promise<void>((resolve, reject) => {
+    const done = new Promise<number>((resolve, reject) => {
       this.#queue.push({ operation, ready, resolve, reject });
     });
-    this.#last = done.catch(() => undefined);
+    this.#last = done.then(
+      () => undefined,
+      () => undefined,
+    );
     if (!this.#isRunning) {
       this.#isRunning = true;
       void this.#run();
@@ -91,7 +96,11 @@ export class ThreadWriter {
       log.readTail(this.#threadId, newerThan),
     );
     if (chain === undefined) this.adopt(undefined);
-    else if (known?.generation !== chain.generation || known.base !== chain.tail.base) this.adopt(Epoch.of(chain));
+    else if (known !== undefined && erasuresAt(chain.tail) !== (known.thread.erasures ?? 0)) {
+      // Records that are known here were written anew without somebody's words.
+      this.adopt(undefined);
+      return this.fresh();
+    } else if (known?.generation !== chain.generation || known.base !== chain.tail.base) this.adopt(Epoch.of(chain));
     else {
       const unseen = chain.records.filter(({ seq }) => seq > known.tail);
       if (unseen.length > 0) this.#older.clear();
@@ -144,7 +153,7 @@ export class ThreadWriter {
       if (await this.#wrote(epoch, plan.records)) {
         epoch.commit();
         if (plan.epoch !== epoch) this.adopt(plan.epoch);
-        for (const waiting of plan.done) waiting.resolve();
+        for (const waiting of plan.done) waiting.resolve(plan.epoch.thread.erasures ?? 0);
         for (const [waiting, error] of plan.refused) waiting.reject(error);
         this.#queue.unshift(...plan.left);
         return;
@@ -177,6 +186,7 @@ export class ThreadWriter {
       const undo = planner.mark();
       let planned: Planned | undefined;
       try {
+        assertNothingErased(waiting.operation, planner.epoch);
         planned = await planner.plan(waiting.operation);
       } catch (error) {
         // What the storage failed at is everybody's trouble, what an operation asks for is its own.
@@ -231,6 +241,18 @@ interface Plan {
   readonly refused: readonly (readonly [Waiting, unknown])[];
   /** What did not fit into this append. */
   readonly left: readonly Waiting[];
+}
+
+const erasuresAt = (entry: LogEntry): number => openHeader(entry).thread?.erasures ?? 0;
+
+/** What a graph made of a checkpoint that was read before somebody's words were erased would bring them back: it is refused. */
+function assertNothingErased({ seenErasures }: Operation, { thread }: Epoch): void {
+  if (seenErasures === undefined || seenErasures === (thread.erasures ?? 0)) return;
+  throw new StateError(
+    "CONFLICT",
+    "data of a person was erased from the thread since this run read it, and what the run holds may still have it. Run it again from the newest checkpoint; nothing was written",
+    { written: "no" },
+  );
 }
 
 const isOwnFault = (error: unknown): boolean =>

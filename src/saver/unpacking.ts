@@ -1,6 +1,6 @@
 import { StateError } from "../errors.ts";
-import { defineOwn, MAX_DEPTH } from "../state/immutable.ts";
-import { type Pool, splitLists } from "./pool.ts";
+import { MAX_DEPTH } from "../state/immutable.ts";
+import { hasLists, type Pool, splitLists, wholeList } from "./pool.ts";
 
 /** How values under tags of their own are read, for those who wrote them. */
 export interface ForeignReader {
@@ -24,24 +24,34 @@ const MAX_TREE_DEPTH = MAX_DEPTH * 4;
 export class Unpacker {
   readonly #pool: Pool;
   readonly #foreign: ForeignReader | undefined;
-  readonly #shared: SharedElements | undefined;
+  readonly #shared: Shared | undefined;
 
   constructor(pool: Pool, { foreign, share = false }: UnpackOptions = {}) {
     this.#pool = pool;
     this.#foreign = foreign;
-    this.#shared = share ? new Map() : undefined;
+    this.#shared = share ? { elements: new Map(), lists: new Map() } : undefined;
+  }
+
+  /** The values of texts, all read in one go. */
+  async values(texts: readonly string[]): Promise<unknown[]> {
+    const reading = new Reading(this.#pool, this.#foreign, this.#shared);
+    const values = reading.readAll(texts);
+    if (!reading.isWhole) await reading.whole;
+    return values.map(current);
   }
 
   async value(text: string): Promise<unknown> {
-    const reading = new Reading(this.#pool, this.#foreign, this.#shared);
-    const value = reading.read(text);
-    await reading.whole;
-    return current(value);
+    const [value] = await this.values([text]);
+    return value;
   }
 }
 
-/** Elements by their numbers, and when they are whole: whoever shares one waits for that. */
-type SharedElements = Map<number, { readonly value: unknown; readonly whole: Promise<void> }>;
+/** What readings share, by its number in the pool, and who made it: whoever shares it waits until that reading is whole. */
+interface Shared {
+  readonly elements: Map<number, { readonly value: unknown; readonly madeBy: Reading }>;
+  /** A list is the first `length` of `items`, which nobody else is given: a beginning of a list is copied from it. */
+  readonly lists: Map<number, { readonly items: unknown[]; readonly length: number; readonly madeBy: Reading }>;
+}
 
 /** A value that somebody is still making. */
 class LateValue {
@@ -53,33 +63,54 @@ const current = (value: unknown): unknown => (value instanceof LateValue ? value
 class Reading {
   readonly #pool: Pool;
   readonly #foreign: ForeignReader | undefined;
-  readonly #shared: SharedElements | undefined;
-  readonly #waiting: Promise<void>[] = [];
+  readonly #shared: Shared | undefined;
+  readonly #waiting = new Set<Promise<void>>();
   /** What is left to do when everything that was waited for is there: innermost first. */
   readonly #finish: (() => void)[] = [];
+  #isWhole = false;
+  #whole: Promise<void> | undefined;
 
-  /** When nothing in what was read is late any more. */
-  readonly whole: Promise<void>;
-
-  constructor(pool: Pool, foreign: ForeignReader | undefined, shared: SharedElements | undefined) {
+  constructor(pool: Pool, foreign: ForeignReader | undefined, shared: Shared | undefined) {
     this.#pool = pool;
     this.#foreign = foreign;
     this.#shared = shared;
-    // A reading is made and read in one go, so that all it waits for is known by then.
-    this.whole = Promise.resolve().then(() => this.#settle());
-    this.whole.catch(() => undefined);
   }
 
-  async #settle(): Promise<void> {
-    if (this.#waiting.length > 0) await Promise.all(this.#waiting);
+  /** Whether nothing in what was read is late any more. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** When that is so. A reading reads all of its texts before anybody else can ask. */
+  get whole(): Promise<void> {
+    this.#whole ??= Promise.all(this.#waiting).then(() => this.#settle());
+    return this.#whole;
+  }
+
+  readAll(texts: readonly string[]): unknown[] {
+    try {
+      const values = texts.map((text) => this.read(text));
+      if (this.#waiting.size === 0) this.#settle();
+      return values;
+    } catch (error) {
+      // Elements that it made so far may be shared already, and never become whole.
+      this.#whole = Promise.reject(error);
+      this.#whole.catch(() => undefined);
+      throw error;
+    }
+  }
+
+  #settle(): void {
     for (const finish of this.#finish) finish();
+    this.#isWhole = true;
   }
 
   read(text: string): unknown {
     const late = this.#readForeign(text);
     if (late !== undefined) return late;
-    const chunks = splitLists(text);
-    const json = chunks.map((chunk, index) => (index % 2 === 0 ? chunk : `{"$":"l","v":${chunk}}`)).join("");
+    const node = wholeList(text);
+    if (node !== undefined) return this.#listAt(node);
+    const json = withTags(text);
     let tree: unknown;
     try {
       tree = JSON.parse(json);
@@ -102,44 +133,87 @@ class Reading {
     const reviving = this.#foreign?.revive(tag, json).then((revived) => {
       late.value = revived;
     });
-    if (reviving !== undefined) this.#waiting.push(reviving);
+    if (reviving !== undefined) this.#waiting.add(reviving);
     return late;
   }
 
+  /** The tree is the caller's already: what is plain in it stays where it is. */
   #value(tree: unknown, depth: number): unknown {
     if (typeof tree !== "object" || tree === null) return tree;
     if (depth > MAX_TREE_DEPTH) throw new StateError("CORRUPT", "a stored value is nested too deeply to be ours");
-    if (Array.isArray(tree)) return this.#list(tree.map((item) => this.#value(item, depth + 1)));
+    if (Array.isArray(tree)) {
+      for (let index = 0; index < tree.length; index++) tree[index] = this.#value(tree[index], depth + 1);
+      return this.#list(tree);
+    }
     const record = tree as Record<string, unknown>;
-    return Object.hasOwn(record, "$") ? this.#tagged(record, depth) : this.#members({}, record, depth);
+    return Object.hasOwn(record, "$") ? this.#tagged(record, depth) : this.#members(record, depth);
+  }
+
+  #listAt(node: number): unknown[] {
+    if (this.#shared === undefined) return this.#list(this.#pool.list(node).map((id) => this.#element(id)));
+    const { items, length, madeBy } = this.#shared.lists.get(node) ?? this.#shareList(node, this.#shared.lists);
+    const copied = items.slice(0, length);
+    if (madeBy.isWhole) return copied;
+    if (madeBy !== this) this.#waiting.add(madeBy.whole);
+    return this.#list(copied);
+  }
+
+  /** A list that was not asked for yet, behind as much of it as is known; with it, all of its beginnings are known. */
+  #shareList(node: number, lists: Shared["lists"]): { items: unknown[]; length: number; madeBy: Reading } {
+    const steps: number[] = [];
+    let at = node;
+    while (at !== 0 && !lists.has(at)) {
+      steps.push(at);
+      at = this.#pool.step(at).before;
+    }
+    const before = lists.get(at);
+    if (before !== undefined && before.madeBy !== this && !before.madeBy.isWhole)
+      this.#waiting.add(before.madeBy.whole);
+    const isLongest = before !== undefined && before.items.length === before.length;
+    const items = isLongest ? before.items : (before?.items.slice(0, before.length) ?? []);
+    for (const step of steps.reverse()) {
+      items.push(this.#element(this.#pool.step(step).element));
+      lists.set(step, { items, length: items.length, madeBy: this });
+    }
+    this.#list(items);
+    return { items, length: items.length, madeBy: this };
   }
 
   #list(items: unknown[]): unknown[] {
     if (items.some((item) => item instanceof LateValue)) {
       this.#finish.push(() => {
-        for (const [index, item] of items.entries()) items[index] = current(item);
+        for (let index = 0; index < items.length; index++) items[index] = current(items[index]);
       });
     }
     return items;
   }
 
-  #members(target: object, record: object, depth: number): object {
-    for (const [key, item] of Object.entries(record)) {
+  /** Each key is an own property already, so that setting it means that property, whatever its name. */
+  #members(record: Record<string, unknown>, depth: number): Record<string, unknown> {
+    for (const key of Object.keys(record)) {
+      const item = record[key];
+      if (typeof item !== "object" || item === null) continue;
       const value = this.#value(item, depth + 1);
-      defineOwn(target, key, value);
-      if (value instanceof LateValue) this.#finish.push(() => defineOwn(target, key, value.value));
+      record[key] = value;
+      if (value instanceof LateValue) {
+        this.#finish.push(() => {
+          record[key] = value.value;
+        });
+      }
     }
-    return target;
+    return record;
   }
 
   #element(id: number): unknown {
-    const known = this.#shared?.get(id);
+    const known = this.#shared?.elements.get(id);
     if (known !== undefined) {
-      if (known.whole !== this.whole) this.#waiting.push(known.whole);
-      return known.value;
+      const { value, madeBy } = known;
+      if (madeBy.isWhole) return current(value);
+      if (madeBy !== this) this.#waiting.add(madeBy.whole);
+      return value;
     }
     const value = this.read(this.#pool.element(id));
-    this.#shared?.set(id, { value, whole: this.whole });
+    this.#shared?.elements.set(id, { value, madeBy: this });
     return value;
   }
 
@@ -148,7 +222,7 @@ class Reading {
     if (typeof tag === "string" && this.#foreign?.reads(tag) === true) return this.#foreignValue(tag, v, depth);
     switch (tag) {
       case "l":
-        return this.#list(this.#pool.list(Number(v)).map((id) => this.#element(id)));
+        return this.#listAt(Number(v));
       case "undefined":
         return undefined;
       case "number":
@@ -162,9 +236,9 @@ class Reading {
       case "buffer":
         return Buffer.from(String(v), "base64");
       case "object":
-        return this.#members({}, v as object, depth + 1);
+        return this.#members(v as Record<string, unknown>, depth + 1);
       case "bare":
-        return this.#members(Object.create(null), v as object, depth + 1);
+        return Object.setPrototypeOf(this.#members(v as Record<string, unknown>, depth + 1), null);
       case "map":
         return this.#collection(v, depth, new Map(), (map, pair) => map.set(...(pair as [unknown, unknown])));
       case "set":
@@ -196,11 +270,19 @@ class Reading {
     const fill = (): void => {
       for (const item of items) add(target, item);
     };
-    if (this.#waiting.length === 0 && this.#finish.length === 0) fill();
+    if (this.#waiting.size === 0 && this.#finish.length === 0) fill();
     else this.#finish.push(fill);
     return target;
   }
 }
+
+/** Text that JSON can read, with the lists of a pool as tagged numbers. */
+const withTags = (text: string): string =>
+  hasLists(text)
+    ? splitLists(text)
+        .map((chunk, index) => (index % 2 === 0 ? chunk : `{"$":"l","v":${chunk}}`))
+        .join("")
+    : text;
 
 /** The beginning of a text that is one foreign value. */
 const FOREIGN = /^\{"\$":"([a-z]+)","v":/;

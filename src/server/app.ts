@@ -6,20 +6,23 @@ import { withDeadline } from "../internal/deadline.ts";
 import { importPeer } from "../internal/import-peer.ts";
 import { untilAborted } from "../internal/until-aborted.ts";
 import { decodeSegment } from "../wire/names.ts";
-import { OPERATIONS, type Operation, ROUTES, type Route, routesAt } from "../wire/routes.ts";
+import type { Facet, Route } from "../wire/route.ts";
+import { OPERATIONS, type Operation, ROUTES, routesAt } from "../wire/routes.ts";
 import { assertPlainTarget, assertWelcome } from "./admission.ts";
-import { failureAnswer, respond } from "./answers.ts";
+import { type Answer, failureAnswer, respond } from "./answers.ts";
 import { Authentication, type Principal } from "./authentication.ts";
 import { type BodySource, readBody } from "./bodies.ts";
 import { corsHeaders, isPreflight, PREFLIGHT } from "./cors.ts";
 import { CursorSeal } from "./cursors.ts";
-import { asRefusal, OPERATE } from "./operations.ts";
+import { OPERATE_ON_ITEMS } from "./item-operations.ts";
+import { type AdmittedRequest, OPERATE_ON_SERVICE, OPERATE_ON_THREADS } from "./operations.ts";
 import { type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";
 import { HONO_RANGE } from "./peers.ts";
 import { assertAppendCondition, conditional, type Preconditions, preconditionsIn } from "./preconditions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { Refusal } from "./refusal.ts";
+import { asRefusal, Refusal } from "./refusal.ts";
 import { TenantLog } from "./tenant-log.ts";
+import { TenantStore } from "./tenant-store.ts";
 import { Watches } from "./watches.ts";
 
 export interface App {
@@ -85,14 +88,12 @@ class Service {
     return this.#answering(operation, call, async () => {
       const principal = this.#admitted(call, route);
       const { headers, method, signal: gone } = call.req.raw;
-      const log = this.#logOf(principal);
       const preconditions = route.isTagged || route.precondition ? preconditionsIn(headers) : NO_PRECONDITIONS;
       if (route.precondition === "required") assertAppendCondition(preconditions);
       const admitted = {
         principal,
-        log,
         watches: this.#watches,
-        thread: idIn(call, "thread", (id) => assertThreadId(id, log.maxThreadIdBytes)),
+        thread: idIn(call, "thread", (id) => assertThreadId(id, this.#logOf(principal).maxThreadIdBytes)),
         checkpoint: idIn(call, "checkpoint", assertCheckpointId),
         query: queryIn(call, route),
         headers,
@@ -103,10 +104,19 @@ class Service {
       };
       const answer = await withDeadline(this.#settings.answerTimeoutMs, undefined, (late) => {
         const signal = AbortSignal.any([gone, late]);
-        return untilAborted(OPERATE[operation]({ ...admitted, signal }), late);
+        return untilAborted(this.#carryOut(operation, { ...admitted, signal }), late);
       });
       return route.isTagged ? conditional(answer, preconditions) : answer;
     });
+  }
+
+  #carryOut(operation: Operation, request: AdmittedRequest): Promise<Answer> {
+    if (isOneOf(OPERATE_ON_SERVICE, operation)) return OPERATE_ON_SERVICE[operation](request);
+    const { principal } = request;
+    if (isOneOf(OPERATE_ON_ITEMS, operation)) {
+      return OPERATE_ON_ITEMS[operation]({ ...request, store: this.#storeOf(principal) });
+    }
+    return OPERATE_ON_THREADS[operation]({ ...request, log: this.#logOf(principal) });
   }
 
   /** Refuses strangers before it tells them which routes there are. */
@@ -151,10 +161,19 @@ class Service {
     if (needed !== "any token" && !principal.scopes.has(needed)) {
       throw new Refusal("PERMISSION_DENIED", `this needs a token with the scope ${needed}`);
     }
-    if (this.#settings.context.access === "read" && (needed === "threads:write" || needed === "threads:delete")) {
+    if (route?.facet !== undefined)
+      this.#assertKept(route.facet, needed.endsWith(":write") || needed.endsWith(":delete"));
+    return principal;
+  }
+
+  /** After the token: what a service keeps is nothing for strangers. */
+  #assertKept(facet: Facet, writes: boolean): void {
+    const { context, items } = this.#settings;
+    const kept = facet === "threads" ? context : items;
+    if (kept === undefined) throw new Refusal("UNSUPPORTED", `this service keeps no ${facet}`);
+    if (writes && kept.access === "read") {
       throw new Refusal("PERMISSION_DENIED", 'this service only reads: its storage was opened with access: "read"');
     }
-    return principal;
   }
 
   #assertWelcome(call: Context): void {
@@ -187,9 +206,16 @@ class Service {
 
   #logOf({ tenant }: Principal): TenantLog {
     const { context, maxBodyBytes } = this.#settings;
+    if (context === undefined) throw new Refusal("UNSUPPORTED", "this service keeps no threads");
     const log = this.#logs.get(tenant) ?? new TenantLog(context, tenant, this.#seal, maxBodyBytes);
     this.#logs.set(tenant, log);
     return log;
+  }
+
+  #storeOf({ tenant }: Principal): TenantStore {
+    const { items, maxBodyBytes } = this.#settings;
+    if (items === undefined) throw new Refusal("UNSUPPORTED", "this service keeps no items");
+    return new TenantStore(items, tenant, maxBodyBytes);
   }
 
   /** Anybody may ask, so the storage is asked at most once a second. */
@@ -197,8 +223,12 @@ class Service {
     if (this.#closing) return false;
     const now = performance.now();
     if (this.#readiness === undefined || this.#readiness.until < now) {
-      const { context } = this.#settings;
-      const asked = context.call({ operation: "readiness" }, (log) => log.tail("readiness"));
+      const { context, items } = this.#settings;
+      const operation = "readiness";
+      const asked = Promise.all([
+        context?.call({ operation }, (log) => log.tail("readiness")),
+        items?.call({ operation }, (driver) => driver.now()),
+      ]);
       const ready = asked.then(
         () => true,
         () => false,
@@ -249,3 +279,6 @@ const withoutTimeout = (error: unknown): unknown =>
   error instanceof DOMException && error.name === "TimeoutError"
     ? new StateError("TIMEOUT", "the storage did not answer in time", { written: "unknown", cause: error })
     : error;
+
+const isOneOf = <Name extends Operation>(table: Readonly<Record<Name, unknown>>, name: Operation): name is Name =>
+  Object.hasOwn(table, name);

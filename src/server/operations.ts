@@ -20,18 +20,17 @@ import {
 import { entityTag, writeIdFromKey } from "../wire/names.ts";
 import { describeProtocol } from "../wire/openapi.ts";
 import { EVENTS_TYPE, MAX_PAGE_ITEMS, MAX_WORDS } from "../wire/protocol.ts";
-import type { Operation } from "../wire/routes.ts";
+import type { ServiceOperation, ThreadOperation } from "../wire/routes.ts";
 import { type Answer, frameAnswer, jsonAnswer } from "./answers.ts";
 import type { Principal } from "./authentication.ts";
 import { assertSamePlace, hold, onePlace, type Preconditions } from "./preconditions.ts";
-import { Refusal } from "./refusal.ts";
+import { asRefusal, Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
 import type { Watches } from "./watches.ts";
 
 /** A request that was let in: authenticated, of a known route, with the scope that the route asks for. */
 export interface AdmittedRequest {
   readonly principal: Principal;
-  readonly log: TenantLog;
   readonly watches: Watches;
   /** Decoded, and ids that a checkpointer would take. */
   readonly thread: string;
@@ -49,14 +48,20 @@ export interface AdmittedRequest {
   readonly isReady: () => Promise<boolean>;
 }
 
-type Operate = (request: AdmittedRequest) => Promise<Answer>;
+export interface ThreadRequest extends AdmittedRequest {
+  /** The tenant's threads. */
+  readonly log: TenantLog;
+}
 
-/** One for each line of the route table. What they may touch is in `log`, which sees one tenant. */
-export const OPERATE: Readonly<Record<Operation, Operate>> = {
+export const OPERATE_ON_SERVICE: Readonly<Record<ServiceOperation, (request: AdmittedRequest) => Promise<Answer>>> = {
   health: async () => jsonAnswer({ status: "ok" }),
   readiness: async ({ isReady }) =>
     (await isReady()) ? jsonAnswer({ status: "ok" }) : jsonAnswer({ status: "unavailable" }, 503),
   description: async () => jsonAnswer(describeProtocol()),
+};
+
+/** One for each line of the route table that is about threads. What they may touch is in `log`, which sees one tenant. */
+export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: ThreadRequest) => Promise<Answer>>> = {
   capabilities: async ({ log }) => jsonAnswer(capabilitiesJson(await log.capabilities())),
   now: async ({ log }) => jsonAnswer({ now: await log.now() }),
 
@@ -219,14 +224,5 @@ function assertMetadata(metadata: string): void {
     encodeMetadata(decodeMetadata(metadata, "metadata"));
   } catch (error) {
     throw StateError.is(error) ? new Refusal("INVALID_ARGUMENT", error.message) : error;
-  }
-}
-
-/** The checks of ids are those of the checkpointer; here they are about a request. */
-export function asRefusal(check: () => void): void {
-  try {
-    check();
-  } catch (error) {
-    throw StateError.is(error) ? new Refusal(error.code, error.message) : error;
   }
 }

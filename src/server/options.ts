@@ -1,5 +1,7 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../checkpoint/context.ts";
+import type { BaseStore } from "../store/base-store.ts";
+import { accessOf, type StoreAccess } from "../store/store-access.ts";
 import type { TokenEntry } from "./authentication.ts";
 import { assertKnown, assertLimits, invalid } from "./option-rules.ts";
 
@@ -18,8 +20,10 @@ export interface RateLimit {
 }
 
 export interface ServiceOptions {
-  /** Where the threads are. It stays yours: closing the service leaves it open. */
-  readonly checkpointer: BaseCheckpointer;
+  /** Where the threads are. It stays yours: closing the service leaves it open. Without it the service keeps items alone. */
+  readonly checkpointer?: BaseCheckpointer;
+  /** Where the items are, beside the threads or instead of them. It stays yours too. */
+  readonly store?: BaseStore;
   /** Who may do what. Without it everybody may everything, which is allowed on loopback only. */
   readonly auth?: { readonly tokens: readonly TokenEntry[] };
   /**
@@ -47,8 +51,9 @@ export interface ServiceOptions {
   readonly onFailure?: (failure: ReportedFailure) => void;
 }
 
-export interface ServiceSettings extends Required<Omit<ServiceOptions, "auth" | "checkpointer">> {
-  readonly context: CheckpointContext;
+export interface ServiceSettings extends Required<Omit<ServiceOptions, "auth" | "checkpointer" | "store">> {
+  readonly context: CheckpointContext | undefined;
+  readonly items: StoreAccess | undefined;
   readonly tokens: readonly TokenEntry[] | undefined;
   /** How long a body may take to arrive. */
   readonly requestMs: number;
@@ -61,6 +66,7 @@ export const REQUEST_MS = 60_000;
 
 const KINDS: Readonly<Record<keyof ServiceOptions, string>> = {
   checkpointer: "object",
+  store: "object",
   auth: "object",
   allowedHosts: "object",
   allowedOrigins: "object",
@@ -87,14 +93,19 @@ export function settingsOf(
   if (given.rateLimit) assertKnown(given.rateLimit, { perSecond: "number", burst: "number" }, "rateLimit");
   assertLimits(given);
   for (const origin of given.allowedOrigins ?? []) assertOrigin(origin);
-  const context = typeof given.checkpointer === "object" ? contextOf(given.checkpointer) : undefined;
-  if (context === undefined) {
+  const context = given.checkpointer && contextOf(given.checkpointer);
+  if (context === undefined && (given.checkpointer !== undefined || given.store === undefined)) {
     throw new TypeError("serve({ checkpointer }) takes one that stands on a log, as every factory of holdfast returns");
+  }
+  const items = given.store && accessOf(given.store);
+  if (items === undefined && given.store !== undefined) {
+    throw new TypeError("serve({ store }) takes one that stands on a driver, as every factory of holdfast returns");
   }
   const maxWatches = given.maxWatches ?? 1000;
   const hasTenants = namesTenants(given.auth?.tokens);
   return {
     context,
+    items,
     tokens: given.auth?.tokens,
     allowedHosts: given.allowedHosts ?? LOOPBACK_HOSTS,
     allowedOrigins: given.allowedOrigins ?? [],

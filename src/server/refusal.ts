@@ -15,3 +15,12 @@ export class Refusal extends StateError {
     this.headers = options.headers ?? {};
   }
 }
+
+/** Checks that the library makes of its caller's arguments; here they are about a request. */
+export function asRefusal<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw StateError.is(error) ? new Refusal(error.code, error.message) : error;
+  }
+}

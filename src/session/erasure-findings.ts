@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
+import type { PersonalPlace } from "./erasure-party.ts";
 import type { ErasedPlace, Unreached } from "./receipts.ts";
-import type { PersonalPlace } from "./targets.ts";
 
 /** Somebody who writes about the person all the time must not keep an erasure from ending. */
 export const MOST_LOOKS = 5;
@@ -11,7 +11,7 @@ export const MOST_LOOKS = 5;
 /** Counts what is found in one backend. */
 export class Tally {
   readonly #backend: string;
-  readonly #counts = { message: 0, field: 0, item: 0, "user data": 0 };
+  readonly #counts = { message: 0, field: 0, item: 0, "user data": 0, key: 0 };
   records = 0;
 
   constructor(backend: string) {
@@ -23,8 +23,8 @@ export class Tally {
   }
 
   get place(): ErasedPlace {
-    const { message, field, item, "user data": user } = this.#counts;
-    const counts = { records: this.records, messages: message, fields: field, items: item + user };
+    const { message, field, item, "user data": user, key } = this.#counts;
+    const counts = { records: this.records, messages: message, fields: field, items: item + user, keys: key };
     return { backend: this.#backend, ...counts, cleaned: [], remains: [] };
   }
 }

@@ -1,7 +1,7 @@
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { encodeValue } from "../state/codec.ts";
-import type { ErasureTarget } from "./targets.ts";
+import type { ErasureParty } from "./erasure-party.ts";
 
 /** The first line of an export: what the fields of the others are. */
 const DESCRIPTION = {
@@ -18,25 +18,26 @@ const DESCRIPTION = {
 
 /** What is about a person, each thing once however many checkpoints hold it. */
 export async function* exportLines(
-  targets: readonly ErasureTarget[],
+  parties: readonly ErasureParty[],
   userId: string,
 ): AsyncGenerator<string, void, undefined> {
   yield JSON.stringify(DESCRIPTION);
-  for (const target of targets) {
+  for (const party of parties) {
     const warnings = new Warnings();
-    for await (const found of target.find((subject) => subject === userId, warnings)) {
+    for await (const found of party.find((subject) => subject === userId, warnings)) {
       const told = new Set<string>();
       for (const { kind, where, checkpointId, path, value } of found) {
+        if (kind === "key") continue;
         const encoded = encodeValue(value, "value");
         const same = JSON.stringify([kind, where, path.replace(/\d+/g, "0"), encoded]);
         if (told.has(same)) continue;
         told.add(same);
-        yield JSON.stringify({ backend: target.name, kind, where, checkpointId, path, value: encoded });
+        yield JSON.stringify({ backend: party.name, kind, where, checkpointId, path, value: encoded });
       }
     }
     const [first] = warnings.list;
     if (first !== undefined) {
-      throw new StateError(first.code, `${target.name}: the export is not whole: ${first.message}`);
+      throw new StateError(first.code, `${party.name}: the export is not whole: ${first.message}`);
     }
   }
 }

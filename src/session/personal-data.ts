@@ -6,9 +6,12 @@ import { optionsOf } from "../driver/options.ts";
 import { Warnings } from "../driver/warnings.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { checkedOptions, type EraseOptions } from "./erase-options.ts";
-import { MOST_LOOKS, stillWritten, Tally, unfinished, unreachable, unreachedIn } from "./erasure-findings.ts";
+import { eraseFrom } from "./erasing-from.ts";
+import { Tally, unfinished, unreachedIn } from "./erasure-findings.ts";
 import { ErasureLedger, type Tombstone } from "./erasure-ledger.ts";
+import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { exportLines } from "./exporting.ts";
+import { storeParty, threadParty } from "./parties.ts";
 import {
   type ErasedPlace,
   type ErasureKeys,
@@ -17,7 +20,6 @@ import {
   erasureKeys,
   type Unreached,
 } from "./receipts.ts";
-import { type ErasureTarget, type PersonalPlace, storeTarget, threadTarget } from "./targets.ts";
 
 export interface InventoryPlace {
   readonly backend: string;
@@ -38,6 +40,8 @@ export interface Inventory {
 export interface OpenedBackends {
   readonly checkpointers: readonly BaseCheckpointer[];
   readonly stores: readonly BaseStore[];
+  /** Whoever else has a part: an erasure comes to them after the threads and stores, which they may be needed to read. */
+  readonly others?: readonly ErasureParty[];
   readonly ledger: BaseStore;
 }
 
@@ -101,16 +105,16 @@ export class CorePersonalData {
     const warnings = new Warnings();
     const unread: Unreached[] = [];
     let total = 0;
-    for (const target of await this.#targets()) {
-      for await (const found of target.find((subject) => subject === userId, warnings)) {
+    for (const party of await this.#parties()) {
+      for await (const found of party.find((subject) => subject === userId, warnings)) {
         for (const { kind, where } of found) {
-          const key = JSON.stringify([target.name, kind, where]);
-          const known = counts.get(key) ?? { place: { backend: target.name, kind, where }, count: 0 };
+          const key = JSON.stringify([party.name, kind, where]);
+          const known = counts.get(key) ?? { place: { backend: party.name, kind, where }, count: 0 };
           counts.set(key, { ...known, count: known.count + 1 });
           total++;
         }
       }
-      unread.push(...target.unread());
+      unread.push(...party.unread());
     }
     const places = [...counts.values()].map(({ place, count }) => ({ ...place, count }));
     return { total, places, unreached: [...unreachedIn(warnings.list), ...unread] };
@@ -119,7 +123,7 @@ export class CorePersonalData {
   /** Everything about this person as lines of JSON; the first one describes the others. */
   async *exportUser(userId: string): AsyncGenerator<string, void, undefined> {
     assertUserId(userId);
-    yield* exportLines(await this.#targets(), userId);
+    yield* exportLines(await this.#parties(), userId);
   }
 
   eraseUser(userId: string, options: EraseOptions & { readonly dryRun: true }): Promise<ErasureReport>;
@@ -145,21 +149,23 @@ export class CorePersonalData {
     return this.#finish(new ErasureLedger((await this.#open()).ledger), acceptUnreached);
   }
 
-  async #targets(): Promise<readonly ErasureTarget[]> {
-    const { checkpointers, stores } = await this.#open();
+  /** In the order in which an erasure comes to them. */
+  async #parties(): Promise<readonly ErasureParty[]> {
+    const { checkpointers, stores, others = [] } = await this.#open();
     return [
-      ...checkpointers.map((each, index) => threadTarget(each, `threads ${index + 1}`)),
-      ...stores.map((each, index) => storeTarget(each, `store ${index + 1}`)),
+      ...checkpointers.map((each, index) => threadParty(each, `threads ${index + 1}`)),
+      ...stores.map((each, index) => storeParty(each, `store ${index + 1}`)),
+      ...others,
     ];
   }
 
   async #wouldErase(userId: string, process: "erase" | "keep"): Promise<ErasureReport> {
     const places: ErasedPlace[] = [];
     const warnings = new Warnings();
-    for (const target of await this.#targets()) {
-      if (target.holdsProcess && process === "keep") continue;
-      const tally = new Tally(target.name);
-      for await (const found of target.find((subject) => subject === userId, warnings)) tally.add(found);
+    for (const party of await this.#parties()) {
+      if (party.holdsProcess && process === "keep") continue;
+      const tally = new Tally(party.name);
+      for await (const found of party.find((subject) => subject === userId, warnings)) tally.add(found);
       places.push(tally.place);
     }
     return { dryRun: true, places, unreached: [...unreachedIn(warnings.list), OUTSIDE] };
@@ -177,11 +183,11 @@ export class CorePersonalData {
       .filter(({ requestId }) => !receipts.has(requestId))
       .map((tombstone) => ({ tombstone, places: [] as ErasedPlace[], unreached: [] as Unreached[] }));
     const failures: { readonly name: string; readonly error: unknown }[] = [];
-    for (const target of await this.#targets()) {
+    for (const party of await this.#parties()) {
       try {
-        await this.#bringUp(target, { tombstones, receipts, pending, acceptUnreached, fresh });
+        await this.#bringUp(party, { tombstones, receipts, pending, acceptUnreached, fresh });
       } catch (error) {
-        failures.push({ name: target.name, error });
+        failures.push({ name: party.name, error });
       }
     }
     if (failures.length > 0) throw unfinished(failures);
@@ -190,11 +196,11 @@ export class CorePersonalData {
     return made;
   }
 
-  async #bringUp(target: ErasureTarget, work: Work): Promise<void> {
+  async #bringUp(party: ErasureParty, work: Work): Promise<void> {
     const { tombstones, receipts, pending, acceptUnreached, fresh } = work;
-    const mark = await target.mark();
+    const mark = await party.mark();
     const appliedTo = mark?.ledger === this.#ledgerId ? mark.appliedTo : 0;
-    const concerns = ({ process }: Tombstone): boolean => !(target.holdsProcess && process === "keep");
+    const concerns = ({ process }: Tombstone): boolean => !(party.holdsProcess && process === "keep");
     // Erased once and not here: the backend was restored from a backup, or is new to this ledger. Data of the same
     // person that came after the erasure is theirs to keep.
     const until = new Map<string, number>();
@@ -204,46 +210,21 @@ export class CorePersonalData {
       until.set(tombstone.subject, Date.parse(receipt.finishedAt) + CLOCK_SLACK_MS);
     }
     const rule = { acceptUnreached, scrubsAlways: true };
-    if (until.size > 0) await this.#eraseFrom(target, this.#forgetting(until), rule);
+    if (until.size > 0) await eraseFrom(party, this.#forgetting(until), rule);
     for (const { tombstone, places, unreached } of pending) {
       if (!concerns(tombstone)) continue;
       const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
-      const scrubsAlways = tombstone.requestId !== fresh?.requestId;
-      const erased = await this.#eraseFrom(target, forgets, { acceptUnreached, scrubsAlways });
+      // Somebody who was erased before may have left traces that could not be removed then.
+      const isFirst = !tombstones.some(
+        ({ subject, number }) => subject === tombstone.subject && number < tombstone.number,
+      );
+      const scrubsAlways = tombstone.requestId !== fresh?.requestId || !isFirst;
+      const erased = await eraseFrom(party, forgets, { acceptUnreached, scrubsAlways });
       places.push(erased.place);
       unreached.push(...erased.unreached);
     }
     const last = tombstones.at(-1)?.number ?? 0;
-    if (last > appliedTo) await target.setMark({ ledger: this.#ledgerId, appliedTo: last });
-  }
-
-  /**
-   * Looks, erases, and looks again until nothing is found. `scrubsAlways`: an
-   * earlier attempt may have erased something and not come to the scrubbing.
-   */
-  async #eraseFrom(
-    target: ErasureTarget,
-    forgets: Forgets,
-    { acceptUnreached, scrubsAlways }: { readonly acceptUnreached: boolean; readonly scrubsAlways: boolean },
-  ): Promise<{ readonly place: ErasedPlace; readonly unreached: readonly Unreached[] }> {
-    const tally = new Tally(target.name);
-    for (let look = 1; ; look++) {
-      const warnings = new Warnings();
-      let found = 0;
-      for await (const places of target.find(forgets, warnings)) {
-        found += places.length;
-        tally.add(places);
-        if (places.length > 0) tally.records += await target.erase(places, forgets);
-      }
-      if (warnings.count > 0 && !acceptUnreached) throw unreachable(target.name, warnings.list);
-      const unreached = [...unreachedIn(warnings.list), ...target.unread()];
-      if (found === 0) {
-        if (look === 1 && !scrubsAlways) return { place: tally.place, unreached };
-        const { done, remains } = await target.scrub();
-        return { place: { ...tally.place, cleaned: done, remains }, unreached };
-      }
-      if (look === MOST_LOOKS) throw stillWritten(target.name);
-    }
+    if (last > appliedTo) await party.setMark({ ledger: this.#ledgerId, appliedTo: last });
   }
 
   /** `until`: for the hash of each person, the time from which data is new. */

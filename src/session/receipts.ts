@@ -20,6 +20,8 @@ export interface ErasedPlace {
   readonly messages: number;
   readonly fields: number;
   readonly items: number;
+  /** Keys of the person that were destroyed. */
+  readonly keys: number;
   /** What was done so that nothing readable is left in the storage's own files, and what is still there. */
   readonly cleaned: readonly string[];
   readonly remains: readonly string[];

@@ -71,9 +71,9 @@ export interface AssistantMessage extends MessageFields {
  * `length`: the output limit was reached. `content-filter`: the provider cut it
  * off. `refusal`: the model declined to answer. `error`: the model reported a
  * failure. `empty`: it finished without saying anything. `other`: a reason of the
- * provider's own.
+ * provider's own. `guarded`: a guard of the agent's replaced what the model said.
  */
-export type UnusualFinish = "length" | "content-filter" | "refusal" | "error" | "empty" | "other";
+export type UnusualFinish = "length" | "content-filter" | "refusal" | "error" | "empty" | "other" | "guarded";
 
 export interface ToolMessage extends MessageFields {
   readonly role: "tool";

@@ -53,12 +53,16 @@ export function forAnotherThread(
 ): AgentState {
   let next = state;
   for (const { call, execution } of openCallsIn(state)) {
-    const isBegun = execution === undefined || execution.status === "started";
+    const isBegun = execution === undefined || hasBegun(execution);
     const entry = { ...(execution ?? unrecorded(call)), idempotencyKey: newKey() };
     next = policy === "keep" && !isBegun ? next.withToolExecution(entry) : settled(next, call, entry, isBegun, now);
   }
   return next;
 }
+
+/** Somebody else has the work, or an attempt at it failed: it may have taken effect. */
+const hasBegun = ({ status, failures = [] }: ToolExecution): boolean =>
+  status === "started" || status === "pending" || failures.length > 0;
 
 const unrecorded = (call: ToolCall): ToolExecution => ({
   toolCallId: call.id,

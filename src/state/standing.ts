@@ -7,6 +7,9 @@ export interface Standing {
   readonly waiting?: number;
   /** Tool calls without an outcome, including those that wait for a person. */
   readonly open?: number;
+  /** Calls that somebody else must complete, and when the first of them is overdue. */
+  readonly pending?: number;
+  readonly dueAt?: number;
   /** Calls that were started and whose outcome is unknown. */
   readonly inDoubt?: number;
   /** The last turn did not finish. */
@@ -21,7 +24,10 @@ export const STOPPED_KEY = "holdfast.stopped";
 /** What a listing can say about a state without reading it; `undefined` if it waits for nothing. */
 function standingOf(fields: StateFields): Standing | undefined {
   const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
-  const open = openCallsIn(fields).length;
+  const openCalls = openCallsIn(fields);
+  const open = openCalls.length;
+  const pending = openCalls.flatMap(({ execution }) => (execution?.status === "pending" ? [execution] : []));
+  const dueAt = Math.min(...pending.map((execution) => execution.dueAt ?? Number.POSITIVE_INFINITY));
   const inDoubt = countInDoubt(fields.toolExecutions);
   const isUnfinished = open > 0 || !isTurnOver(fields);
   const isStopped = isUnfinished && fields.providerState[STOPPED_KEY] !== undefined;
@@ -29,6 +35,8 @@ function standingOf(fields: StateFields): Standing | undefined {
   return {
     ...(waiting > 0 && { waiting }),
     ...(open > 0 && { open }),
+    ...(pending.length > 0 && { pending: pending.length }),
+    ...(Number.isFinite(dueAt) && { dueAt }),
     ...(inDoubt > 0 && { inDoubt }),
     ...(isUnfinished && { unfinished: true }),
     ...(isStopped && { stopped: true }),

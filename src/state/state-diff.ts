@@ -3,37 +3,57 @@ import { isPlainObject } from "./immutable.ts";
 import type { Message } from "./message.ts";
 import type { StateFields } from "./state-fields.ts";
 
-/** The differences between two checkpoints, for people to read. */
+/** Two lists from where they part. */
+export interface ListDiff<Item = unknown> {
+  /** How many items both have in common from the start. */
+  readonly shared: number;
+  readonly removed: readonly Item[];
+  readonly added: readonly Item[];
+}
+
+/** What a person wants to see of two checkpoints. */
 export interface StateDiff {
-  readonly messages: {
-    /** How many messages both share from the start. */
-    readonly shared: number;
-    readonly removed: readonly Message[];
-    readonly added: readonly Message[];
-  };
+  readonly messages: ListDiff<Message>;
   /** Every other field that differs, by name; keys of objects as `metadata.key`. */
   readonly fields: Readonly<Record<string, { readonly before: unknown; readonly after: unknown }>>;
+  /** Only of a graph's thread: the fields that are lists on both sides, such as `channel_values.messages`. */
+  readonly lists?: Readonly<Record<string, ListDiff>>;
 }
 
 /** Compares by value: the two states may come from different threads or backends. */
 export function diffStates(before: StateFields, after: StateFields): StateDiff {
-  const shared = commonStart(before.messages, after.messages);
   const fields: Record<string, { before: unknown; after: unknown }> = Object.create(null);
-  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  names.delete("messages");
-  for (const name of names) {
+  const [{ messages: were, ...old }, { messages: are, ...current }] = [before, after];
+  eachDifference(old, current, (name, was, is) => {
+    fields[name] = { before: was, after: is };
+  });
+  return { messages: diffLists(were, are), fields };
+}
+
+/** Every member that differs, by its name, and one level down where both are objects. */
+export function eachDifference(
+  before: object,
+  after: object,
+  report: (name: string, before: unknown, after: unknown) => void,
+): void {
+  for (const name of namesOf(before, after)) {
     const [a, b] = [ownValue(before, name), ownValue(after, name)];
-    if (isPlainObject(a) && isPlainObject(b)) {
-      for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
-        const [before, after] = [ownValue(a, key), ownValue(b, key)];
-        if (!same(before, after)) fields[`${name}.${key}`] = { before, after };
-      }
-    } else if (!same(a, b)) fields[name] = { before: a, after: b };
+    if (!(isPlainObject(a) && isPlainObject(b))) {
+      if (!same(a, b)) report(name, a, b);
+      continue;
+    }
+    for (const key of namesOf(a, b)) {
+      const [was, is] = [ownValue(a, key), ownValue(b, key)];
+      if (!same(was, is)) report(`${name}.${key}`, was, is);
+    }
   }
-  return {
-    messages: { shared, removed: before.messages.slice(shared), added: after.messages.slice(shared) },
-    fields,
-  };
+}
+
+const namesOf = (a: object, b: object): ReadonlySet<string> => new Set([...Object.keys(a), ...Object.keys(b)]);
+
+export function diffLists<Item>(before: readonly Item[], after: readonly Item[]): ListDiff<Item> {
+  const shared = commonStart(before, after);
+  return { shared, removed: before.slice(shared), added: after.slice(shared) };
 }
 
 function commonStart(a: readonly unknown[], b: readonly unknown[]): number {

@@ -7,14 +7,17 @@ export interface ToolExecution {
   readonly toolName: string;
   /**
    * `intended`: asked for, not started. `started`: no outcome recorded yet.
-   * `waiting`: for a person. The others are final, and their result is in the
-   * conversation; `unknown` means that the call may or may not have taken effect.
+   * `waiting`: for a person. `pending`: somebody else will complete it. The others
+   * are final, and their result is in the conversation; `unknown` means that the
+   * call may or may not have taken effect.
    */
-  readonly status: "intended" | "started" | "waiting" | "succeeded" | "failed" | "unknown" | "denied";
+  readonly status: "intended" | "started" | "waiting" | "pending" | "succeeded" | "failed" | "unknown" | "denied";
   /** Passed to the tool. It is the same for every attempt at this call. */
   readonly idempotencyKey?: string;
   /** Tells whether a resumed call is still the call that was recorded. */
   readonly argumentsHash?: string;
+  /** What it was started with, where that is not what the model asked for. */
+  readonly arguments?: unknown;
   /** The effect that the tool declared when the call was asked for. It decides what a crash in the middle means. */
   readonly effect?: "pure" | "idempotent" | "atMostOnce";
   /** The turn ends if this call succeeds. */
@@ -22,6 +25,14 @@ export interface ToolExecution {
   readonly attempts?: number;
   readonly startedAt?: number;
   readonly settledAt?: number;
+  /** Attempts that failed and were followed by another one. */
+  readonly failures?: readonly { readonly attempt: number; readonly at: number; readonly error: string }[];
+  /** Before this time it is not tried again. */
+  readonly retryAt?: number;
+  /** The thread of the sub-agent that works on it. */
+  readonly childThreadId?: string;
+  /** By when somebody must have completed it. */
+  readonly dueAt?: number;
   readonly error?: string;
   /** Set if only a person can say how it ended. */
   readonly settledBy?: { readonly by: string; readonly reason?: string };
@@ -38,6 +49,8 @@ export interface Interrupt {
   /** How the tool recognises the question, if it gave a key; otherwise by its words and schema. */
   readonly key?: string;
   readonly askedAt: number;
+  /** Where a sub-agent asks: the question in its own thread, which gets the answer. */
+  readonly child?: { readonly threadId: string; readonly interruptId: string };
   readonly answer?: InterruptAnswer;
 }
 
@@ -72,6 +85,10 @@ export interface ThreadTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedInputTokens: number;
+  readonly cacheWriteTokens?: number;
+  readonly reasoningTokens?: number;
+  /** In the money of the agent's price table, of the calls whose models it knew. */
+  readonly cost?: number;
 }
 
 /** Everything that a checkpoint holds. Fields of a newer version that this one does not know are kept as they are. */

@@ -62,7 +62,7 @@ export function capabilitiesOfDriver(
   const mayWrite = access === "write";
   const { durability, transactions, ttl, maxItemBytes, vectorSearch, maxExactVectors } = driver.capabilities;
   return Object.freeze({
-    search: driver.searchText !== undefined,
+    search: driver.searchText !== undefined && driver.capabilities.textSearch !== false,
     semanticSearch: vectorSearch !== "none",
     embeddingDimension,
     ttl: ttl && mayWrite,

@@ -25,10 +25,19 @@ export class Dimension {
 
   /** The vector that was given, as it is stored; refused where it does not fit those that are there. */
   async checked(given: unknown, what: string): Promise<Float32Array> {
-    const vector = checkedVector(given, what, this.#wanted);
+    const vector = this.wellFormed(given, what);
+    return checkedVector(vector, what, await this.forVectorsOf(vector.length));
+  }
+
+  /** The same as far as it is known without asking the storage. */
+  wellFormed(given: unknown, what: string): Float32Array {
+    return checkedVector(given, what, this.#known);
+  }
+
+  /** How many numbers the vectors must have of which the first has so many: asked once, however many they are. */
+  async forVectorsOf(length: number): Promise<number> {
     if (!this.#isConfirmed) await this.#confirm();
-    if (this.#known !== undefined && vector.length !== this.#known) return checkedVector(given, what, this.#known);
-    return vector;
+    return this.#known ?? length;
   }
 
   /** After vectors were stored: theirs is the store's. */
@@ -38,7 +47,7 @@ export class Dimension {
   }
 
   async #confirm(): Promise<void> {
-    const stored = await this.#access.call({ operation: "dimension" }, async (driver) => driver.dimension?.());
+    const stored = await this.#access.call({ operation: "dimension" }, async (driver) => driver.dimension?.([]));
     if (stored === undefined) return;
     if (this.#wanted !== undefined && this.#wanted !== stored) {
       const message = `the store holds vectors of ${stored} numbers, and the option dimension is ${this.#wanted}: keep other vectors in a store of their own`;

@@ -36,10 +36,21 @@ export type StoreFilter = {
 const MOST_PARTS = 1000;
 const DEEPEST = 32;
 
+export interface FilterLimits {
+  readonly parts: number;
+  readonly depth: number;
+}
+
+/** What `filterOf` makes of a filter within the limits is longer and deeper, and within these. */
+export const WRITTEN_OUT: FilterLimits = { parts: 6 * MOST_PARTS, depth: 3 * DEEPEST };
+
 /** What a filter means; `undefined` where it leaves nothing out. Refuses what it does not know, with the path. */
-export function parseFilter(filter: unknown): Condition | undefined {
+export function parseFilter(
+  filter: unknown,
+  limits: FilterLimits = { parts: MOST_PARTS, depth: DEEPEST },
+): Condition | undefined {
   if (filter === undefined) return undefined;
-  const reader = new Reader();
+  const reader = new Reader(limits);
   const parsed = reader.whole(filter, "value", "filter", 0);
   return parsed.op === "and" && parsed.of.length === 0 ? undefined : parsed;
 }
@@ -48,7 +59,12 @@ const LOGICAL = ["$and", "$or", "$not", "$metadata"];
 const OPERATORS = ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$exists", "$not"];
 
 class Reader {
+  readonly #limits: FilterLimits;
   #parts = 0;
+
+  constructor(limits: FilterLimits) {
+    this.#limits = limits;
+  }
 
   whole(filter: unknown, of: FieldPath["of"], where: string, depth: number): Condition {
     const members = this.#members(filter, where, depth, 'an object such as { type: "user" }');
@@ -115,7 +131,8 @@ class Reader {
 
   #members(given: unknown, where: string, depth: number, what: string): readonly (readonly [string, unknown])[] {
     if (!isPlainObject(given)) throw invalid(`${where} is ${what}, not ${described(given)}`);
-    if (depth > DEEPEST) throw invalid(`${where.slice(0, 80)}… is nested deeper than ${DEEPEST} levels`);
+    const { depth: deepest } = this.#limits;
+    if (depth > deepest) throw invalid(`${where.slice(0, 80)}… is nested deeper than ${deepest} levels`);
     const members = Object.entries(given as object);
     for (const [name, value] of members) {
       // Left out, it would show everybody's items to somebody whose id was not set.
@@ -127,7 +144,8 @@ class Reader {
 
   #count(more: number, where: string): void {
     this.#parts += more;
-    if (this.#parts > MOST_PARTS) throw invalid(`${where.slice(0, 80)} has more than ${MOST_PARTS} parts`);
+    const { parts } = this.#limits;
+    if (this.#parts > parts) throw invalid(`${where.slice(0, 80)} has more than ${parts} parts`);
   }
 }
 

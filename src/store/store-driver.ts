@@ -127,6 +127,8 @@ export interface StoreDriverCapabilities {
   readonly vectorSearch: "exact" | "index" | "none";
   /** How many vectors an exact search compares at most; above it is refused with `TOO_LARGE`. */
   readonly maxExactVectors: number;
+  /** Whether `searchText` works where it is there. @default true */
+  readonly textSearch?: boolean;
 }
 
 /** At most so many changes in one `write`, and so many ids in one `read`. */
@@ -183,8 +185,8 @@ export interface StoreDriver extends Driver {
   /** The vector that was put with the item, if any. */
   readVector?(id: ItemId): Promise<Float32Array | undefined>;
 
-  /** The length of the vectors that are stored, of whichever is found first; `undefined` where there are no vectors. */
-  dimension?(): Promise<number | undefined>;
+  /** The length of the vectors at or below a namespace, of whichever is found first; `undefined` where there are no vectors. */
+  dimension?(below: Namespace): Promise<number | undefined>;
 
   /** The storage's own clock. */
   now(): Promise<number>;

@@ -114,7 +114,7 @@ export function checkedLimit(limit: number | undefined, otherwise: number): numb
 }
 
 /** Longer than this is for ever; less than a millisecond is a mistake. */
-const LONGEST_TTL_SECONDS = 10 * 366 * 86_400;
+export const LONGEST_TTL_SECONDS: number = 10 * 366 * 86_400;
 
 export function checkedTtlMs(ttlSeconds: number | undefined): number | undefined {
   if (ttlSeconds === undefined) return undefined;

@@ -55,7 +55,7 @@ import {
   updateOptionsOf,
   writeOptionsOf,
 } from "./store-options.ts";
-import { updateItem } from "./updating.ts";
+import { UpdateTurns, updateItem } from "./updating.ts";
 import { apply, putResult, type WritingContext, writeItems, writeKeyOf } from "./writing.ts";
 
 const PER_CLEARING = 500;
@@ -65,6 +65,7 @@ export class Store extends BaseStore {
   readonly #access: StoreAccess;
   readonly #dimension: Dimension;
   readonly #context: WritingContext & SearchContext;
+  readonly #updates = new UpdateTurns();
 
   constructor(driver: StoreDriver, options: StoreOptions = {}) {
     super();
@@ -191,7 +192,8 @@ export class Store extends BaseStore {
       write: (value: Value | undefined, read: StoreItem<Value> | undefined, writeId: string) =>
         this.#replace(id, value, read, { ...options, writeId, expectedVersion: read?.version ?? 0 }),
     };
-    return this.#access.guard({ operation: "update" }, () => updateItem(id, steps, change, options));
+    const race = (): Promise<StoreItem<Value> | undefined> => updateItem(id, steps, change, options);
+    return this.#access.guard({ operation: "update" }, () => this.#updates.take(id, race));
   }
 
   /** Writes what an update made of an item. Where an earlier call had done that, what is there now is the answer. */

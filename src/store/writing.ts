@@ -12,6 +12,7 @@ import { assertKey, assertNamespace, encodeId, readableId } from "./namespaces.t
 import type { StoreAccess } from "./store-access.ts";
 import { type Change, type ChangeResult, type ItemId, MOST_CHANGES, type PutChange } from "./store-driver.ts";
 import { assertExpectedVersion, checkedIndex, checkedTtlMs } from "./store-options.ts";
+import { checkedVector } from "./vectors.ts";
 import { indexedWords } from "./words.ts";
 
 /** What writing needs to know of the store. */
@@ -47,6 +48,7 @@ export async function writeItems(
     throw invalid(`${operation}() takes at most ${MOST_CHANGES} items at once, not ${prepared.length}`);
   }
   const changes = await access.guard({ operation }, () => withVectors(context, prepared));
+  await assertOneDimension(context, operation, changes);
   const results = await apply(access, operation, changes);
   const vector = changes.find((change) => change.vector !== undefined)?.vector;
   if (vector !== undefined) context.dimension.settle(vector.length);
@@ -124,13 +126,9 @@ async function prepare(context: WritingContext, entry: PutEntry, otherwise: "kee
   assertKey(key);
   assertExpectedVersion(entry.expectedVersion);
   const encoded = encodeItem(value, metadata);
-  const { maxItemBytes } = context.access.driver.capabilities;
-  const bytes = bytesOf(encoded);
-  if (bytes > maxItemBytes) {
-    throw new StateError("TOO_LARGE", `the item has ${bytes} bytes; this storage takes ${maxItemBytes}`);
-  }
+  await assertFits(context.access, bytesOf(encoded));
   const texts = textsOf(checkedIndex(entry.index) ?? context.index, value, metadata);
-  const vector = embedding === undefined ? undefined : await context.dimension.checked(embedding, "embedding");
+  const vector = embedding === undefined ? undefined : context.dimension.wellFormed(embedding, "embedding");
   const id = { namespace: [...namespace], key };
   const change: PutChange = {
     kind: "put",
@@ -148,6 +146,15 @@ async function prepare(context: WritingContext, entry: PutEntry, otherwise: "kee
     ttlMs: checkedTtlMs(entry.ttlSeconds) ?? otherwise,
   };
   return { change, toEmbed: vector === undefined && texts?.text.trim() !== "" ? texts?.text : undefined };
+}
+
+/** How much a remote storage takes is known after contact; until then, the least that is sure. */
+async function assertFits(access: StoreAccess, bytes: number): Promise<void> {
+  const { driver } = access;
+  if (bytes > driver.capabilities.maxItemBytes) await access.connect({ operation: "connect" });
+  const { maxItemBytes } = driver.capabilities;
+  if (bytes <= maxItemBytes) return;
+  throw new StateError("TOO_LARGE", `the item has ${bytes} bytes; this storage takes ${maxItemBytes}`);
 }
 
 function textsOf(
@@ -170,10 +177,27 @@ async function withVectors(
   const changes: PutChange[] = [];
   for (const { change, toEmbed } of prepared) {
     const made = toEmbed === undefined ? undefined : vectors.shift();
-    const vector = made && (await dimension.checked(made, "the embedder's vector"));
+    const vector = made && dimension.wellFormed(made, "the embedder's vector");
     changes.push(vector === undefined ? change : { ...change, vector });
   }
   return changes;
+}
+
+/** All vectors have as many numbers as those that are there; where there are none, as the first of them. */
+async function assertOneDimension(
+  { access, dimension }: WritingContext,
+  operation: string,
+  changes: readonly PutChange[],
+): Promise<void> {
+  const first = changes.find(({ vector }) => vector !== undefined)?.vector;
+  if (first === undefined) return;
+  const length = await access.guard({ operation }, () => dimension.forVectorsOf(first.length));
+  for (const change of changes) {
+    const { vector } = change;
+    if (vector === undefined || vector.length === length) continue;
+    const place = { operation, item: readableId(change) };
+    await access.guard(place, () => checkedVector(vector, "the embedding", length));
+  }
 }
 
 function assertDistinct(changes: readonly PutChange[]): void {

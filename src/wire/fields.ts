@@ -102,6 +102,24 @@ export class Fields {
     return this;
   }
 
+  /** Of whatever shape: whoever asks checks it. */
+  anything(name: string): unknown {
+    return this.#own(name);
+  }
+
+  /** Lists of texts. */
+  tuples(name: string): readonly (readonly string[])[] {
+    const items = this.#list(name);
+    const isTuple = (item: unknown): item is readonly string[] =>
+      Array.isArray(item) && item.every((each) => typeof each === "string");
+    if (!items.every(isTuple)) throw this.#fault(name, "a list of lists of texts");
+    return items;
+  }
+
+  is(name: string, word: string): boolean {
+    return this.#own(name) === word;
+  }
+
   has(name: string): boolean {
     return this.#own(name) !== undefined;
   }

@@ -1,5 +1,5 @@
 import { PROTOCOL_HEADER, PROTOCOL_VERSION } from "./protocol.ts";
-import type { Route } from "./routes.ts";
+import type { Route } from "./route.ts";
 
 /** Headers as OpenAPI describes them: those of responses, and the conditional ones of requests. */
 

@@ -2,7 +2,8 @@ import { ERROR_CODES, type ErrorCode } from "../errors.ts";
 import { headersFor, preconditionsOf, SHARED_HEADERS } from "./openapi-headers.ts";
 import { STATUS_OF } from "./problems.ts";
 import { PROBLEM_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION, SCOPES } from "./protocol.ts";
-import { OPERATIONS, type Operation, ROUTES, type Route } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { OPERATIONS, type Operation, ROUTES } from "./routes.ts";
 import { PARAMETERS, PATH_IDS, SCHEMAS } from "./schemas.ts";
 
 const MOST_BYTES =

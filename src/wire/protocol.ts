@@ -1,8 +1,8 @@
 /**
  * What both ends of the protocol know: header names, content types, limits. The
- * protocol carries the operations of a `ThreadLog`. So records travel as deltas,
- * and every feature above the log works on the client as it does on a local
- * storage.
+ * protocol carries the operations of a `ThreadLog` and of a `StoreDriver`. So
+ * records travel as deltas, and every feature above works on the client as it
+ * does on a local storage.
  */
 
 export const PROTOCOL_VERSION = "1";
@@ -28,6 +28,13 @@ export const MAX_WORDS = 1000;
 /** How often an idle watch sends something, so that both ends notice a dead connection. */
 export const HEARTBEAT_MS = 15_000;
 
-export const SCOPES = ["threads:read", "threads:write", "threads:delete"] as const;
+export const SCOPES = [
+  "threads:read",
+  "threads:write",
+  "threads:delete",
+  "items:read",
+  "items:write",
+  "items:delete",
+] as const;
 /** What a token may do. */
 export type Scope = (typeof SCOPES)[number];

@@ -1,51 +1,8 @@
+import { ITEM_ROUTES, type ItemOperation } from "./item-routes.ts";
 import { encodeSegment } from "./names.ts";
-import { EVENTS_TYPE, FRAME_TYPE, JSON_TYPE, type Scope } from "./protocol.ts";
-import type { ParameterKind, SchemaName } from "./schemas.ts";
+import { EVENTS_TYPE, FRAME_TYPE, JSON_TYPE } from "./protocol.ts";
+import { absent, json, type QueryParameter, type Route, type RouteAnswer } from "./route.ts";
 
-export interface QueryParameter {
-  readonly name: string;
-  readonly means: string;
-  readonly schema: ParameterKind;
-  readonly required?: boolean;
-}
-
-/**
- * One operation of the service. Every fact about it stands here and nowhere else:
- * the server routes and authorises by it, the client calls by it, the tests try
- * every way in that it does not allow, and OpenAPI is generated from it.
- */
-export interface Route {
-  readonly method: "GET" | "POST" | "DELETE";
-  /** `{thread}` and `{checkpoint}` are ids in base64url; see names.ts. */
-  readonly path: string;
-  /** Who may call it: anybody, anybody with a token, or only a token with that scope. */
-  readonly access: "public" | "any token" | Scope;
-  readonly means: string;
-  readonly query?: readonly QueryParameter[];
-  /** "required" demands If-Match or If-None-Match: *; "optional" accepts an If-Match. */
-  readonly precondition?: "required" | "optional";
-  /** `maxBytes` where a smaller limit than the service's is enough. */
-  readonly request?: { readonly type: string; readonly schema: SchemaName; readonly maxBytes?: number };
-  /** The answer carries the thread's place as its ETag, and If-Match and If-None-Match apply. */
-  readonly isTagged?: boolean;
-  readonly answers: readonly RouteAnswer[];
-}
-
-export interface RouteAnswer {
-  readonly status: number;
-  readonly means: string;
-  readonly type: string;
-  readonly schema: SchemaName;
-}
-
-const json = (schema: SchemaName, means: string, status = 200): RouteAnswer => ({
-  status,
-  means,
-  type: JSON_TYPE,
-  schema,
-});
-
-const absent: RouteAnswer = json("Absent", "It is not there");
 const chain: RouteAnswer = { status: 200, means: "The records of one state", type: FRAME_TYPE, schema: "Chain" };
 const limit: QueryParameter = { name: "limit", means: "At most so many", schema: "limit", required: true };
 const cursor: QueryParameter = { name: "cursor", means: "As the page before gave it", schema: "cursor" };
@@ -55,10 +12,10 @@ const SMALL_BODY = 16 * 1024;
 /** More than anybody searches for. */
 const QUERY_BODY = 256 * 1024;
 
-export type Operation =
-  | "health"
-  | "readiness"
-  | "description"
+/** What is asked of the service itself. */
+export type ServiceOperation = "health" | "readiness" | "description";
+
+export type ThreadOperation =
   | "capabilities"
   | "now"
   | "listThreads"
@@ -75,7 +32,9 @@ export type Operation =
   | "search"
   | "queryMetadata";
 
-export const ROUTES: Readonly<Record<Operation, Route>> = {
+export type Operation = ServiceOperation | ThreadOperation | ItemOperation;
+
+const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> = {
   health: {
     method: "GET",
     path: "/healthz",
@@ -101,6 +60,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/capabilities",
     access: "any token",
+    facet: "threads",
     means: "What the storage behind the service can",
     answers: [json("Capabilities", "Its capabilities")],
   },
@@ -108,6 +68,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/clock",
     access: "any token",
+    facet: "threads",
     means: "The storage's clock, which all holders of leases share",
     answers: [json("Clock", "Milliseconds since 1970")],
   },
@@ -115,6 +76,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads",
     access: "threads:read",
+    facet: "threads",
     means: "Threads that have a checkpoint, in a stable order",
     query: [{ name: "prefix", means: "What their ids begin with, literally", schema: "text" }, cursor, limit],
     answers: [json("ThreadPage", "A page")],
@@ -123,6 +85,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}",
     access: "threads:read",
+    facet: "threads",
     means: "The newest record of a thread without its body; its place is the ETag",
     isTagged: true,
     answers: [json("FoundTail", "The tail"), absent],
@@ -131,6 +94,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "DELETE",
     path: "/v1/threads/{thread}",
     access: "threads:delete",
+    facet: "threads",
     means: "Takes a whole thread away",
     precondition: "optional",
     answers: [
@@ -142,6 +106,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}/state",
     access: "threads:read",
+    facet: "threads",
     means:
       "The newest record and every record it builds on. Whoever knows the thread up to a place names it, and is given only what is newer where that place is still in the thread",
     query: [
@@ -155,6 +120,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}/records",
     access: "threads:read",
+    facet: "threads",
     means: "The newest records with their bodies, whether or not they are checkpoints; fewer where they are large",
     query: [{ name: "before", means: "Only those below this position", schema: "position" }, limit],
     isTagged: true,
@@ -164,6 +130,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "POST",
     path: "/v1/threads/{thread}/records",
     access: "threads:write",
+    facet: "threads",
     means:
       "Adds a record, or several, at the place named by If-Match, or makes the thread. To take checkpoints out, or to let the thread expire, needs threads:delete too",
     precondition: "required",
@@ -177,6 +144,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}/checkpoints",
     access: "threads:read",
+    facet: "threads",
     means: "Checkpoints without their bodies, newest first; none where there is no thread",
     query: [{ name: "before", means: "Only those below this position", schema: "position" }, limit],
     answers: [json("Entries", "Their entries")],
@@ -185,6 +153,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}/checkpoints/{checkpoint}",
     access: "threads:read",
+    facet: "threads",
     means: "The newest record with this name, without its body",
     answers: [json("FoundEntry", "Its entry"), absent],
   },
@@ -192,6 +161,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}/checkpoints/{checkpoint}/state",
     access: "threads:read",
+    facet: "threads",
     means: "The newest record with this name, and every record it builds on",
     isTagged: true,
     answers: [chain, absent],
@@ -200,6 +170,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "POST",
     path: "/v1/threads/{thread}/copy",
     access: "threads:write",
+    facet: "threads",
     means: "Makes another thread with the same records",
     request: { type: JSON_TYPE, schema: "Copy", maxBytes: SMALL_BODY },
     answers: [json("CopyOutcome", "What came of it")],
@@ -208,6 +179,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "GET",
     path: "/v1/threads/{thread}/events",
     access: "threads:read",
+    facet: "threads",
     means: 'An event "change" now and some time after every change of the thread',
     answers: [{ status: 200, means: "A stream that does not end", type: EVENTS_TYPE, schema: "Events" }],
   },
@@ -215,6 +187,7 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "POST",
     path: "/v1/search",
     access: "threads:read",
+    facet: "threads",
     means: "Checkpoints whose words hold all of these, best first",
     request: { type: JSON_TYPE, schema: "Search", maxBytes: QUERY_BODY },
     answers: [json("Hits", "What was found")],
@@ -223,11 +196,14 @@ export const ROUTES: Readonly<Record<Operation, Route>> = {
     method: "POST",
     path: "/v1/metadata-query",
     access: "threads:read",
+    facet: "threads",
     means: "Threads whose newest checkpoint has this metadata",
     request: { type: JSON_TYPE, schema: "MetadataQuery", maxBytes: QUERY_BODY },
     answers: [json("ThreadPage", "A page")],
   },
 };
+
+export const ROUTES: Readonly<Record<Operation, Route>> = { ...OTHER_ROUTES, ...ITEM_ROUTES };
 
 export const OPERATIONS: readonly Operation[] = Object.keys(ROUTES) as Operation[];
 

@@ -2,40 +2,27 @@
 
 import { LONGEST_TTL_MS, MOST_NAMES, MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import { MAX_ID_BYTES } from "../driver/ids.ts";
-import { MAX_PAGE_ITEMS, MAX_WORDS } from "./protocol.ts";
+import { ITEM_SCHEMAS, type ItemSchemaName } from "./item-schemas.ts";
+import { MAX_WORDS } from "./protocol.ts";
+import {
+  count,
+  flag,
+  id,
+  jsonText,
+  limit,
+  list,
+  metadata,
+  object,
+  ref,
+  request,
+  type Schema,
+  text,
+} from "./schema-parts.ts";
 
-type Schema = Readonly<Record<string, unknown>>;
-
-const text: Schema = { type: "string" };
-const count: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 /** The highest position still has one behind it. */
 const place: Schema = { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 };
 const position: Schema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
-const flag: Schema = { type: "boolean" };
-const limit: Schema = { type: "integer", minimum: 0, maximum: MAX_PAGE_ITEMS };
-/** No id contains control characters. A schema cannot express the limit in bytes. */
-const id: Schema = {
-  type: "string",
-  minLength: 1,
-  maxLength: MAX_ID_BYTES,
-  pattern: "^[^\\x00-\\x1f\\x7f]+$",
-  description: `At most ${MAX_ID_BYTES} bytes of UTF-8`,
-};
 const cursor: Schema = { type: "string", format: "holdfast-cursor", description: "As the page before gave it" };
-const jsonText: Schema = { type: "string", format: "holdfast-json", contentMediaType: "application/json" };
-const list = (items: Schema): Schema => ({ type: "array", items });
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const object = (
-  required: Readonly<Record<string, Schema>>,
-  optional: Readonly<Record<string, Schema>> = {},
-): Schema => ({
-  type: "object",
-  properties: { ...required, ...optional },
-  required: Object.keys(required),
-});
-
-/** The schema of a request: a misspelt field is refused. */
-const request = (...parts: Parameters<typeof object>): Schema => ({ ...object(...parts), additionalProperties: false });
 
 const segment = (bytes: number): Schema => ({
   type: "string",
@@ -59,16 +46,11 @@ export const PARAMETERS: Readonly<Record<ParameterKind, Schema>> = {
 };
 
 const entryFields = { seq: position, writeId: id, base: position, head: count, header: text };
-const metadata: Schema = {
-  type: "string",
-  format: "holdfast-metadata",
-  contentMediaType: "application/json",
-  description: "A JSON object as text",
-};
 const names: Schema = { ...list(id), minItems: 1, maxItems: MOST_NAMES, uniqueItems: true };
 const entryExtras = { checkpointId: id, names, metadata };
 
 export type SchemaName =
+  | ItemSchemaName
   | "Status"
   | "OpenApi"
   | "Problem"
@@ -93,6 +75,7 @@ export type SchemaName =
   | "Events";
 
 export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
+  ...ITEM_SCHEMAS,
   Status: object({ status: { enum: ["ok", "unavailable"] } }),
   OpenApi: object({ openapi: text }),
   Problem: object(

@@ -1,25 +1,33 @@
 import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
 import type { DrainOptions } from "../agent/cut-off.ts";
+import type { PrepareStep } from "../agent/prepare-step.ts";
 import { backendOf, openCheckpointer } from "../backends/open.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
+import { fallbackModel } from "../models/fallback-model.ts";
 import type { Model } from "../models/model.ts";
 import { retryingModel } from "../models/retrying-model.ts";
 import type { AnySchema, SchemaOutput } from "../models/schema.ts";
 import { type AiSdkModel, fromAiSdk, isAiSdkModel } from "../providers/ai-sdk/index.ts";
 import { modelFromString } from "../providers/strings.ts";
-import { assertAgentOptions } from "./assert-agent-options.ts";
+import { assertAgentOptions, assertModel } from "./assert-agent-options.ts";
 
 export interface AgentOptions<Schema extends AnySchema = AnySchema, Context = unknown>
-  extends Omit<CoreAgentOptions<Context>, "model" | "checkpointer" | "outputSchema"> {
+  extends Omit<CoreAgentOptions<Context>, "model" | "checkpointer" | "outputSchema" | "prepareStep"> {
   /** A name ("openai:gpt-5"), any AI SDK language model, or your own `Model`. */
-  readonly model: string | Model | AiSdkModel;
+  readonly model: AnyModel;
+  /** Asked in their order when a model failed, after its retries, before it said anything. */
+  readonly fallbackModels?: readonly AnyModel[];
+  /** Before each model call: changes the model, the tools, the settings or the messages of that call alone. */
+  readonly prepareStep?: PrepareStep<AnyModel>;
   /** Where threads are kept: a checkpointer, or a URL for `openCheckpointer`. Without one nothing is saved. */
   readonly checkpointer?: BaseCheckpointer | string;
   /** The answer must be JSON that matches this schema (zod, valibot, arktype, JSON Schema). */
   readonly outputSchema?: Schema;
 }
+
+export type AnyModel = string | Model | AiSdkModel;
 
 /**
  * An agent whose conversation, tool effects and answers survive being killed at
@@ -34,10 +42,17 @@ export class Agent<Schema extends AnySchema = AnySchema, Context = unknown> exte
 
   constructor(options: AgentOptions<Schema, Context>) {
     assertAgentOptions(options);
-    const { model, checkpointer, ...rest } = options;
+    const { model, checkpointer, fallbackModels = [], prepareStep, ...rest } = options;
     const opened = checkpointer === undefined ? undefined : new OpenOnce(resolveCheckpointer(checkpointer));
-    const resolved = new OpenOnce(() => resolveModel(model));
-    super({ ...rest, model: () => resolved.get(), ...(opened !== undefined && { checkpointer: () => opened.get() }) });
+    const resolved = new OpenOnce(async () =>
+      fallbackModel(await Promise.all([model, ...fallbackModels].map(resolveModel))),
+    );
+    super({
+      ...rest,
+      model: () => resolved.get(),
+      ...(opened !== undefined && { checkpointer: () => opened.get() }),
+      ...(prepareStep !== undefined && { prepareStep: withModels(prepareStep) }),
+    });
     this.#opened = typeof checkpointer === "string" ? opened : undefined;
   }
 
@@ -52,7 +67,20 @@ export class Agent<Schema extends AnySchema = AnySchema, Context = unknown> exte
   }
 }
 
-export async function resolveModel(model: AgentOptions["model"]): Promise<Model> {
+/** What a step names is opened once, however many steps name it. */
+function withModels(prepareStep: PrepareStep<AnyModel>): PrepareStep {
+  const opened = new Map<AnyModel, OpenOnce<Model>>();
+  return async (step) => {
+    const { model, ...changes } = (await prepareStep(step)) ?? {};
+    if (model === undefined) return changes;
+    assertModel("prepareStep()", model);
+    const known = opened.get(model) ?? new OpenOnce(() => resolveModel(model));
+    opened.set(model, known);
+    return { ...changes, model: await known.get() };
+  };
+}
+
+export async function resolveModel(model: AnyModel): Promise<Model> {
   if (typeof model === "string") return retryingModel(await modelFromString(model));
   return retryingModel(isAiSdkModel(model) ? fromAiSdk(model) : model);
 }

@@ -25,6 +25,14 @@ const OPTIONS: OptionKinds<AgentOptions> = {
   timeBudgetMs: "number",
   toolLoopThreshold: "number",
   stopWhen: "function",
+  name: "string",
+  prices: "object",
+  fallbackModels: "object",
+  prepareStep: "function",
+  maxOutputTokens: "number",
+  temperature: "number",
+  toolChoice: ["string", "object"],
+  providerOptions: "object",
 };
 
 /** Refuses wrong options when the agent is made, each with what to write instead. */
@@ -35,16 +43,19 @@ export function assertAgentOptions(options: unknown): void {
     );
   }
   assertKnownOptions("new Agent()", options, OPTIONS);
-  assertModel((options as { model?: unknown }).model);
+  const { model, fallbackModels = [] } = options as { model?: unknown; fallbackModels?: unknown };
+  assertModel("new Agent({ model })", model);
+  if (!Array.isArray(fallbackModels)) throw new TypeError("new Agent({ fallbackModels }) takes a list of models");
+  for (const fallback of fallbackModels) assertModel("new Agent({ fallbackModels })", fallback);
 }
 
-function assertModel(model: unknown): void {
+export function assertModel(where: string, model: unknown): void {
   if (typeof model === "string") return void parseModelString(model);
   if (isAiSdkModel(model)) return;
   const isOwn = typeof model === "object" && model !== null && "stream" in model && typeof model.stream === "function";
   if (isOwn) return;
   const advice = typeof model === "function" ? '. A provider is called with a name: openai("gpt-5")' : "";
   throw new TypeError(
-    `new Agent({ model }): model must be a name like "openai:gpt-5", an AI SDK language model, or an object with stream(), not ${described(model)}${advice}`,
+    `${where}: model must be a name like "openai:gpt-5", an AI SDK language model, or an object with stream(), not ${described(model)}${advice}`,
   );
 }

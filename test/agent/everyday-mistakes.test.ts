@@ -71,6 +71,14 @@ describe("C4: an agent that is made wrongly says what to write instead", () => {
   test("every option that the types have is known", () => {
     const all: Required<Omit<AgentOptions, "outputSchema">> = {
       model: scriptedModel([]),
+      name: "shop",
+      prices: {},
+      fallbackModels: [scriptedModel([])],
+      prepareStep: () => undefined,
+      maxOutputTokens: 1,
+      temperature: 0,
+      toolChoice: "auto",
+      providerOptions: {},
       tools: [charge],
       checkpointer: new MemoryCheckpointer(),
       systemPrompt: "",
@@ -260,7 +268,7 @@ describe("C4: a run that is started wrongly says what to write instead", () => {
     const { signal } = new AbortController();
     const metadata = { a: 1 };
     const session = { getWorking: () => undefined, setWorking: () => undefined, finished: async () => undefined };
-    const options: Required<RunOptions> = {
+    const options: Required<Omit<RunOptions, "at">> = {
       threadId: "t",
       signal,
       metadata,

@@ -6,7 +6,7 @@ import { StateError } from "../../src/errors.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";
 import { asProcessOfItsOwn } from "../agent/stored-thread.ts";
-import { ANSWER, LATER_ANSWER, LATER_PROMPT, PROMPT, partsOf, type Story, type World } from "./story.ts";
+import { ANSWER, LATER_ANSWER, LATER_PROMPT, PROMPT, partsOf, resultFor, type Story, type World } from "./story.ts";
 
 /** What a process does that finds a thread which another one left behind. */
 export const RETURNS = ["go on", "say the same again", "say something new"] as const;
@@ -73,9 +73,13 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
     result = await followed(agent.run(prompt, { threadId: life.threadId, signal, ...id }), life, prompt);
   } catch (error) {
     if (!StateError.is(error, "INTERRUPTED")) throw error;
-    // Somebody must be asked first. Words that are new are said again after that; others are answered by then.
-    const [interruptId = ""] = error.context.interruptIds ?? [];
-    result = await resume(agent, life, interruptId);
+    // Somebody must be asked first, or bring an outcome. Words that are new are said again after that; others are answered by then.
+    const [interruptId] = error.context.interruptIds ?? [];
+    const { signal } = new AbortController();
+    result =
+      interruptId === undefined
+        ? await followed(agent.run(undefined, { threadId: life.threadId, signal }), life)
+        : await resume(agent, life, interruptId);
     if (isNew) {
       await settleQuestions(agent, life, result);
       return answered(agent, life, prompt);
@@ -87,12 +91,29 @@ async function answered(agent: CoreAgent, life: Life, prompt: string | undefined
 
 async function settleQuestions(agent: CoreAgent, life: Life, asked: RunResult): Promise<RunResult> {
   let result = asked;
-  for (let count = 0; result.stopReason === "interrupted"; count++) {
+  for (let count = 0; result.stopReason === "interrupted" || result.stopReason === "pending"; count++) {
     const [first] = result.interrupts;
-    if (first === undefined || count > 50) throw new Error("interrupted, but nothing can be answered");
-    result = await resume(agent, life, first.id);
+    const [left] = result.pending;
+    if (count > 50) throw new Error(`${result.stopReason}, again and again`);
+    if (first !== undefined) result = await resume(agent, life, first.id);
+    else if (left !== undefined) result = await complete(agent, life, left.toolCallId);
+    else throw new Error(`${result.stopReason}, but nothing can be answered`);
   }
   return result;
+}
+
+/** Somebody else did the work that the tool began, and says so; twice, as a queue does. */
+async function complete(agent: CoreAgent, life: Life, toolCallId: string): Promise<RunResult> {
+  const { threadId, world } = life;
+  await world.point("outcome arrives");
+  const effect = world.effects.all().find((entry) => entry.toolCallId === toolCallId);
+  if (effect === undefined) world.faults.push(`call ${toolCallId} is pending although its tool did not act`);
+  const outcome = { threadId, toolCallId, result: resultFor(effect?.n ?? 0) };
+  const first = await followed(agent.complete({ ...outcome, signal: new AbortController().signal }), life);
+  if (first.stopReason === "complete") {
+    return followed(agent.complete({ ...outcome, signal: new AbortController().signal }), life);
+  }
+  return first;
 }
 
 async function resume(agent: CoreAgent, life: Life, interruptId: string): Promise<RunResult> {

@@ -47,7 +47,7 @@ export async function survive(store: Store, { story, back, cuts, acks = AT_ONCE 
     opened.push(driver);
     const manners = index === 0 || acks.kind === "late" ? acks : AT_ONCE;
     const log = stoppingLog(driver, fuse.point, (work) => fuse.storing(work), answering(manners, fuse));
-    const peek = (): Promise<AgentState | undefined> => look(store, opened, threadId);
+    const peek = (id = threadId): Promise<AgentState | undefined> => look(store, opened, id);
     const world = { point: fuse.point, effects, faults, told, peek };
     const life = live(
       {

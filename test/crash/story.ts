@@ -1,15 +1,26 @@
 import type { CoreAgentOptions } from "../../src/agent/agent.ts";
-import { type Tool, type ToolContext, tool } from "../../src/agent/tool.ts";
+import { type Tool, type ToolContext, type ToolEffect, tool } from "../../src/agent/tool.ts";
 import { type Model, type ModelPart, type ModelRequest, NO_USAGE } from "../../src/models/model.ts";
 import type { AgentState } from "../../src/state/agent-state.ts";
 import { textOf } from "../../src/state/message.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
+import { clerkTool } from "./clerk.ts";
 import type { Effects } from "./effects.ts";
 import type { AwaitPoint } from "./fuse.ts";
 import type { Told } from "./told.ts";
 
 /** What tools of a story are allowed, and what they do. */
-export const KINDS = ["pure", "idempotent", "atMostOnce", "verified", "paused", "approved"] as const;
+export const KINDS = [
+  "pure",
+  "idempotent",
+  "atMostOnce",
+  "verified",
+  "paused",
+  "approved",
+  "retried",
+  "background",
+  "delegated",
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** What the user asks for, and what the model makes of it. The same in every process. */
@@ -33,7 +44,7 @@ export interface World {
   readonly faults: string[];
   readonly told: Told;
   /** What is stored at this moment, past everything that a process remembers. Without it, nobody looks. */
-  readonly peek?: () => Promise<AgentState | undefined>;
+  readonly peek?: (threadId?: string) => Promise<AgentState | undefined>;
 }
 
 /** The options of the agent that lives the story, in one process. */
@@ -45,7 +56,7 @@ export function partsOf(
   const hook = (name: string) => () => world.point(`hook ${name}`);
   return {
     model: modelOf(story, world),
-    tools: [workTool(story, world)],
+    tools: [story.kind === "delegated" ? clerkTool(world) : workTool(story, world)],
     checkpointEveryNIterations: story.every,
     toolLoopThreshold: 100,
     hooks: {
@@ -89,7 +100,7 @@ function modelOf(story: Story, { point, faults }: World): Model {
   };
 }
 
-function check({ messages }: ModelRequest, faults: string[]): void {
+export function check({ messages }: ModelRequest, faults: string[]): void {
   try {
     assertValidForOpenAI(messages);
     assertValidForAnthropic(messages);
@@ -120,14 +131,21 @@ function partsFor({ tools }: Story, { messages }: ModelRequest): readonly ModelP
 
 export const resultFor = (n: number): string => `did ${n}`;
 
+function effectOf(kind: Kind): ToolEffect {
+  if (kind === "retried") return "idempotent";
+  return kind === "pure" || kind === "idempotent" ? kind : "atMostOnce";
+}
+
 function workTool({ kind }: Story, world: World): Tool {
   const { point, effects } = world;
-  const effect = kind === "pure" || kind === "idempotent" ? kind : "atMostOnce";
+  const effect = effectOf(kind);
   return tool({
     name: "work",
     inputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
     effect,
     needsApproval: kind === "approved",
+    // The first attempt at each call fails, and the pause is short.
+    ...(kind === "retried" && { retry: { attempts: 4, backoff: 1 } }),
     ...(kind === "verified" && { verify: verifier(effects, point) }),
     execute: async (input, context) => {
       const { n } = input as { n: number };
@@ -138,20 +156,23 @@ function workTool({ kind }: Story, world: World): Tool {
       for (let turn = n; turn < 4; turn++) await Promise.resolve();
       await point("tool about to act");
       const { toolCallId, idempotencyKey: key, attempt } = context;
+      if (kind === "retried" && attempt === 1) throw new Error("not yet");
       if (kind === "approved" && !world.told.answered.has(`${toolCallId}/approval`)) {
         world.faults.push(`call ${toolCallId} acts although nobody agreed`);
       }
       if (kind !== "pure") effects.add({ toolCallId, n, key, attempt });
       await point("tool acted");
+      if (kind === "background") return context.later({ deadlineMs: 3_600_000 });
       return resultFor(n);
     },
   });
 }
 
 /** A tool that has effects must find its own beginning in the storage, or a crash would let it act again. */
-async function checkClaim({ peek, faults }: World, { toolCallId, attempt }: ToolContext): Promise<void> {
+export async function checkClaim({ peek, faults }: World, context: ToolContext): Promise<void> {
+  const { toolCallId, attempt, threadId } = context;
   if (peek === undefined) return;
-  const execution = (await peek())?.toolExecutions.find((entry) => entry.toolCallId === toolCallId);
+  const execution = (await peek(threadId))?.toolExecutions.find((entry) => entry.toolCallId === toolCallId);
   if (execution?.status === "started" && execution.attempts === attempt) return;
   faults.push(`call ${toolCallId} begins attempt ${attempt}, but the storage has it as ${JSON.stringify(execution)}`);
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HTTPCheckpointer } from "../../src/backends/http/index.ts";
+import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import type { SqliteLog } from "../../src/backends/sqlite/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
@@ -32,6 +33,12 @@ let service: RunningService;
 let folder: Awaited<ReturnType<typeof sqliteFolder>>;
 let behind: Checkpointer;
 let log: SqliteLog;
+const store = new InMemoryStore();
+const KEPT = "acme/docs/kept";
+
+/** Every item of every tenant, by its name. */
+const itemsThere = async (): Promise<readonly string[]> =>
+  (await store.list([], { recursive: true })).map(({ namespace, key }) => [...namespace, key].join("/"));
 
 beforeAll(async () => {
   folder = await sqliteFolder();
@@ -42,7 +49,7 @@ beforeAll(async () => {
     { sha256: other.sha256, scopes: SCOPES, tenant: "other" },
     ...SCOPES.map((scope) => ({ sha256: single[scope].sha256, scopes: [scope], tenant: "acme" })),
   ];
-  service = await serve({ checkpointer: behind, auth: { tokens }, port: 0, rateLimit: false });
+  service = await serve({ checkpointer: behind, store, auth: { tokens }, port: 0, rateLimit: false });
 });
 afterAll(async () => {
   await service.close();
@@ -123,6 +130,8 @@ const ASKERS: readonly Asker[] = [
 
 /** Put back before every request, so that each meets the same. */
 async function refill(): Promise<void> {
+  await store.clearNamespace([], { recursive: true });
+  await store.putWithEmbedding(["acme", "docs"], "kept", { text: "zebra" }, [1, 2]);
   await log.remove("acme/t");
   await log.remove("acme/copy");
   await log.append("acme/t", requestFor(recordAt(1)));
@@ -148,6 +157,7 @@ describe.each(OPERATIONS)("%s", (operation) => {
       expect(isDenied(answer), `${answer.status} ${answer.body}`).toBe(true);
       expect(await log.tail("acme/t"), "nothing happened").toMatchObject({ entry: { seq: 1 } });
       expect(await log.tail("acme/copy"), "nothing happened").toBeUndefined();
+      expect(await itemsThere(), "nothing happened").toEqual([KEPT]);
     }
     expect(answer.body).not.toContain(full.token);
   });
@@ -159,8 +169,12 @@ describe.each(OPERATIONS)("%s", (operation) => {
       ...request,
       headers: { ...request.headers, ...bearer(other.token)() },
     });
-    expect(answer.body).not.toMatch(/write-1|acme/);
+    expect(answer.body).not.toMatch(/write-1|acme|zebra/);
     expect(await log.tail("acme/t")).toMatchObject({ entry: { seq: 1 } });
+    expect(await itemsThere()).toContain(KEPT);
+    if (ROUTES[operation].facet === "items" && ROUTES[operation].access === "items:read") {
+      expect(answer.body).toMatch(/"found":false|"items":\[\]|"hits":\[\]|"namespaces":\[\]/);
+    }
     if (ROUTES[operation].path.includes("{thread}") && answer.status === 200 && operation !== "subscribe") {
       expect(answer.body).toMatch(/"found":false|"entries":\[\]|"outcome":"(?:absent|no source)"/);
     }

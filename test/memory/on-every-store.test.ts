@@ -1,9 +1,11 @@
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
+import { InMemoryStore } from "../../src/backends/memory/store.ts";
 import { postgresqlStore } from "../../src/backends/postgres/store.ts";
 import { redisStore } from "../../src/backends/redis/store.ts";
 import { sqliteStore } from "../../src/backends/sqlite/store.ts";
 import type { BaseStore } from "../../src/store/base-store.ts";
+import { servedStore } from "../http/served-store.ts";
 import { clearPrefix, freshPrefix } from "../redis/fixtures.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -27,6 +29,12 @@ function testMemoryOn(open: () => BaseStore): void {
     expect(JSON.stringify(await store.list([], { recursive: true, limit: 200 }))).not.toMatch(/hunter2|evil/i);
   }, 60_000);
 }
+
+describe("http", async () => {
+  const there = await servedStore(new InMemoryStore());
+  afterAll(async () => there[Symbol.asyncDispose]());
+  testMemoryOn(() => there.client());
+});
 
 describe("sqlite", () => testMemoryOn(() => sqliteStore({ path: ":memory:" })));
 

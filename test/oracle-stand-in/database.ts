@@ -16,7 +16,10 @@ export interface StatementFacts {
 }
 
 export interface Outcome {
-  readonly columns: readonly { readonly name: string; readonly type: "text" | "number" | "bytes" | "clob" | "blob" }[];
+  readonly columns: readonly {
+    readonly name: string;
+    readonly type: "text" | "number" | "bytes" | "clob" | "blob" | "vector";
+  }[];
   readonly rows: readonly (readonly unknown[])[];
   readonly rowCount: number;
   readonly out: Readonly<Record<string, unknown>>;
@@ -146,9 +149,9 @@ export class StandInDatabase {
       for (const bind of binds) if (bind.kind === kind) list[(places.get(bind.name) ?? 0) - 1] = bind.value;
       return list;
     };
-    const values = [listOf("text"), listOf("number"), listOf("bytes")];
+    const values = [listOf("text"), listOf("number"), listOf("bytes"), listOf("vector")];
     const { rows } = await this.#client.query<Record<string, unknown>>(
-      `SELECT * FROM pg_temp.${name}($1, $2, $3)`,
+      `SELECT * FROM pg_temp.${name}($1, $2, $3, $4)`,
       values,
     );
     return { columns: [], rows: [], rowCount: 0, out: rows[0] ?? {} };
@@ -181,6 +184,7 @@ export class StandInDatabase {
   async #columnsOf({ fields }: QueryArrayResult<unknown[]>): Promise<Outcome["columns"]> {
     return fields.map(({ name, dataTypeID }) => {
       const isLob = /^long_/.test(name);
+      if (name === "embedding") return { name: name.toUpperCase(), type: "vector" } as const;
       const type =
         dataTypeID === BYTEA ? (isLob ? "blob" : "bytes") : dataTypeID === TEXT ? (isLob ? "clob" : "text") : "number";
       return { name: name.toUpperCase(), type } as const;
@@ -212,7 +216,9 @@ const emptyIsNull = (bind: BoundValue): BoundValue => {
 
 function assertBindSizes({ sql, isBlock }: StatementFacts, binds: readonly BoundValue[]): void {
   if (isBlock) return;
-  for (const { name, value } of binds) {
+  for (const { name, kind, value } of binds) {
+    // A vector is a type of its own, as long as it may be.
+    if (kind === "vector") continue;
     const size = typeof value === "string" ? Buffer.byteLength(value) : Buffer.isBuffer(value) ? value.length : 0;
     const isDirect = new RegExp(`(?:VALUES \\([^()]*|SET [^()]*= ):${name}\\b`, "i").test(sql);
     if (size <= MOST_SQL_BYTES || (isDirect && !/\bMERGE\b|\bSELECT\b/i.test(sql))) continue;

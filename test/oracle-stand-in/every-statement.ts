@@ -1,15 +1,34 @@
 import { type AppendShape, appendBlock } from "../../src/backends/oracle/append-block.ts";
 import { oracleDdl } from "../../src/backends/oracle/ddl.ts";
 import { FACTS_OF_SESSION } from "../../src/backends/oracle/handle.ts";
-import { tableNames } from "../../src/backends/oracle/layout.ts";
+import { saverTableNames, type TableNames, tableNames } from "../../src/backends/oracle/layout.ts";
 import { memberCondition } from "../../src/backends/oracle/metadata.ts";
 import { PREPARE_SESSION } from "../../src/backends/oracle/open-pool.ts";
 import { COLUMNS_OF, MAY_CREATE } from "../../src/backends/oracle/prepare-tables.ts";
 import { statements } from "../../src/backends/oracle/statements.ts";
+import { writeBlock } from "../../src/backends/oracle/store-block.ts";
+import { type StoreTables, storeTables } from "../../src/backends/oracle/store-layout.ts";
+import * as queries from "../../src/backends/oracle/store-queries.ts";
+import type { Condition } from "../../src/store/conditions.ts";
 
 /** Every text that the backend can send for these tables; of appends, every shape with up to two records of a kind. */
 export function everyStatement(tableName: string): ReadonlySet<string> {
-  const names = tableNames(tableName);
+  return new Set([
+    ...everyStatementOfLog(tableNames(tableName)),
+    ...everyStatementOfLog(saverTableNames(tableName)),
+    ...oracleDdl({ tableName, role: "APP" }),
+    ...oracleDdl({ of: "saver", tableName, role: "APP" }),
+    ...oracleDdl({ of: "store", tableName, role: "APP", dimension: 1024, vectorIndex: "hnsw" }),
+    ...oracleDdl({ of: "store", tableName, role: "APP", dimension: 3, vectorIndex: "ivf" }),
+    ...everyStatementOfStore(storeTables(tableName)),
+    FACTS_OF_SESSION,
+    PREPARE_SESSION,
+    MAY_CREATE,
+    COLUMNS_OF,
+  ]);
+}
+
+function everyStatementOfLog(names: TableNames): readonly string[] {
   const sql = statements(names);
   const conditions = ['"text"', "1", "true"].map((value) => memberCondition("t.metadata", "a key", value)?.condition);
   const readings = [
@@ -17,17 +36,75 @@ export function everyStatement(tableName: string): ReadonlySet<string> {
     sql.threads(),
     ...conditions.map((condition) => sql.threads(` AND (t.unindexed = 1 OR ${condition})`)),
   ];
-  return new Set([
+  return [
     ...Object.values(sql).filter((each) => typeof each === "string"),
     ...readings.flatMap(({ short, long }) => [short, long]),
     ...everyShape().map((shape) => appendBlock(names, shape)),
-    ...oracleDdl({ tableName, role: "APP" }),
     `SELECT part, version FROM ${names.version}`,
-    FACTS_OF_SESSION,
-    PREPARE_SESSION,
-    MAY_CREATE,
-    COLUMNS_OF,
+  ];
+}
+
+/** Blocks of writes with up to two changes; queries with every form that a scope or a filter takes. */
+function everyStatementOfStore(tables: StoreTables): readonly string[] {
+  const id = { namespace: ["a", "b"], key: "k" };
+  const kinds = [["put"], ["remove"], ["put", "remove"]] as const;
+  const blocks = kinds.flatMap((each) =>
+    [false, true].flatMap((hasVectors) => [
+      writeBlock(tables, { locks: true, checks: true, applies: true, kinds: each, hasVectors }),
+      writeBlock(tables, { locks: true, checks: true, applies: false, kinds: each, hasVectors }),
+      writeBlock(tables, { locks: false, checks: true, applies: false, kinds: each, hasVectors }),
+      writeBlock(tables, { locks: false, checks: false, applies: true, kinds: each, hasVectors }),
+    ]),
+  );
+  const vector = Float32Array.of(1, 2, 3);
+  const readings = everyScope().flatMap((scope) => [
+    queries.scanQuery(tables, scope, undefined, 10),
+    queries.scanQuery(tables, scope, id, 10),
+    queries.textQuery(tables, scope, ["one", "two"], 10),
+    queries.vectorQuery(tables, scope, vector, { most: 10, approximate: false }),
+    queries.vectorQuery(tables, scope, vector, { most: 10, approximate: true }),
   ]);
+  const others = [
+    ...everyScope().map((scope) => queries.countVectorsQuery(tables, scope, 10)),
+    ...[undefined, ["a"]].map((after) => queries.namespacesQuery(tables, ["a"], after, 10)),
+    queries.namespacesQuery(tables, [], undefined, 10),
+  ];
+  return [
+    ...blocks,
+    ...[...readings, queries.readQuery(tables, [id]), queries.readQuery(tables, [id, id])].flatMap(({ reading }) => [
+      reading.short,
+      reading.long,
+    ]),
+    ...others.map(({ statement }) => statement),
+    ...(["all", "own", "below"] as const).map((scope) => queries.clearBlock(tables, scope)),
+    queries.readVectorSql(tables),
+    queries.dimensionSql(tables),
+    queries.STORE_NOW,
+    `SELECT part, version FROM ${tables.version}`,
+  ];
+}
+
+function everyScope() {
+  const path = { of: "value", names: ["a", "b c"] } as const;
+  const condition: Condition = {
+    op: "and",
+    of: [
+      { op: "in", path, operands: ["x", 1, true] },
+      {
+        op: "or",
+        of: [
+          { op: "exists", path: { of: "metadata", names: ["m"] } },
+          { op: "gt", path, operand: 1 },
+        ],
+      },
+      { op: "in", path, operands: [] },
+    ],
+  };
+  return [
+    { namespace: [], recursive: true, condition: undefined },
+    { namespace: ["a"], recursive: false, condition: undefined },
+    { namespace: ["a"], recursive: true, condition },
+  ];
 }
 
 function everyShape(): readonly AppendShape[] {

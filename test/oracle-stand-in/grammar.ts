@@ -37,6 +37,13 @@ const FOREIGN: readonly (readonly [RegExp, string])[] = [
 
 /** Forms that servers know and the grammar does not, as others of the same meaning to it. */
 const KNOWN: readonly (readonly [RegExp, string])[] = [
+  [/\bVECTOR\(\d+, FLOAT32\)/g, "RAW(2000)"],
+  [
+    /^CREATE VECTOR INDEX ([\w.]+ ON [\w.]+ \(\w+\)) ORGANIZATION (?:INMEMORY NEIGHBOR GRAPH|NEIGHBOR PARTITIONS) DISTANCE COSINE WITH TARGET ACCURACY \d+$/,
+    "CREATE INDEX $1",
+  ],
+  [/\bVECTOR_DISTANCE\(([\w.]+), (:\w+), COSINE\)/g, "NVL($1, $2)"],
+  [/\bFETCH APPROX FIRST\b/g, "FETCH FIRST"],
   [/JSON_EXISTS\(([\w.]+), ('[^']*') PASSING (:\w+) AS "v"\)/g, "JSON_VALUE($1, $2) = $3"],
 ];
 

@@ -15,6 +15,7 @@ const BY_STATE: Readonly<Record<string, readonly [number: number, text: string]>
   "3F000": [942, "table or view does not exist"],
   "42703": [904, "invalid identifier"],
   "42P07": [955, "name is already used by an existing object"],
+  "42701": [1430, "column being added already exists in table"],
   "42622": [972, "identifier is too long"],
   "22003": [1438, "value larger than specified precision allowed for this column"],
   "28P01": [1017, "invalid credential or not authorized; logon denied"],
@@ -40,6 +41,8 @@ export function oracleError(error: unknown, isBlock: boolean): OracleError | und
       ? said(6502, "PL/SQL: value or conversion error: character string buffer too small")
       : said(12899, `value too large for column (${constraint})`);
   }
+  if (code === "22000" && /^expected \d+ dimensions/.test(message))
+    return said(51803, `Vector dimension count must match (${message})`);
   // Without any right on a table it is not even there.
   if (code === "42501")
     return /schema/.test(message) ? said(1031, "insufficient privileges") : said(942, "table or view does not exist");

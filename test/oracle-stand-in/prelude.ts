@@ -1,5 +1,5 @@
 /** Sizes of VARCHAR2 and RAW that statements of ours name. */
-const TEXT_SIZES = [64, 128, 1024, 1088, 4000];
+const TEXT_SIZES = [64, 128, 1024, 1025, 1088, 4000];
 const BYTE_SIZES = [2000];
 
 /**
@@ -25,6 +25,9 @@ export const PRELUDE: readonly string[] = [
    RETURN moment AT TIME ZONE 'UTC'`,
   `CREATE FUNCTION oracle_sys.numtodsinterval(amount numeric, unit text) RETURNS interval LANGUAGE sql IMMUTABLE STRICT
    RETURN (amount::double precision * CASE unit WHEN 'SECOND' THEN interval '1 second' END)`,
+  // As the one of PostgreSQL reads it, without the session's zone.
+  `CREATE FUNCTION oracle_sys.to_timestamp(given text, format text) RETURNS timestamp LANGUAGE sql IMMUTABLE STRICT
+   RETURN pg_catalog.to_timestamp(given || ' +00', format || ' TZH') AT TIME ZONE 'UTC'`,
   // U+0000 has no place in jsonb, and neither has half a surrogate pair.
   `CREATE FUNCTION oracle_sys.as_json(given text) RETURNS jsonb LANGUAGE sql IMMUTABLE STRICT
    RETURN regexp_replace(given, '\\\\u(0000|d[89a-f]..)', '?', 'gi')::jsonb`,

@@ -2,7 +2,7 @@
 export interface DeclaredBind {
   /** In capitals. */
   readonly name: string;
-  readonly kind: "text" | "number" | "bytes" | "out";
+  readonly kind: "text" | "number" | "bytes" | "vector" | "out";
 }
 
 /** What PostgreSQL runs instead, with the names of the binds in the order of its parameters. */
@@ -11,7 +11,7 @@ export interface Rewritten {
   readonly parameters: readonly string[];
 }
 
-const CASTS = { text: "text", number: "numeric", bytes: "bytea", out: "numeric" } as const;
+const CASTS = { text: "text", number: "numeric", bytes: "bytea", vector: "public.vector", out: "numeric" } as const;
 
 /** One statement of ours, not a block. Not a translator: it knows what we write and nothing else. */
 export function rewriteStatement(sql: string, binds: readonly DeclaredBind[]): Rewritten {
@@ -27,7 +27,7 @@ export function rewriteStatement(sql: string, binds: readonly DeclaredBind[]): R
 }
 
 /**
- * A block as a function with the same text: three lists of values go in, because
+ * A block as a function with the same text: a list of values of each kind goes in, because
  * a function takes at most a hundred parameters, and each bind that the block
  * assigns comes out.
  */
@@ -36,13 +36,21 @@ export function rewriteBlock(name: string, sql: string, binds: readonly Declared
   const body = outsideLiterals(sql, (code) =>
     rewritePlsql(rewriteCode(code)).replace(/:(b_\w+)/gi, (_, given: string) => {
       const bind = bindNamed(binds, given);
-      return bind.kind === "out" ? bind.name.toLowerCase() : `bound_${bind.kind}[${places.get(bind.name)}]`;
+      if (bind.kind === "out") return bind.name.toLowerCase();
+      const bound = `bound_${bind.kind}[${places.get(bind.name)}]`;
+      return bind.kind === "vector" ? `${bound}::${CASTS.vector}` : bound;
     }),
   );
-  const loops = [...sql.matchAll(/\bFOR (\w+) IN \(/g)].map(([, variable]) => `${variable} record;`);
+  const loops = [...new Set([...sql.matchAll(/\bFOR (\w+) IN \(/g)].map(([, variable]) => `${variable} record;`))];
   const declared = loops.length === 0 ? body : `DECLARE ${loops.join(" ")} ${body}`;
   const out = binds.filter(({ kind }) => kind === "out").map(({ name }) => `OUT ${name.toLowerCase()} numeric`);
-  const parameters = ["bound_text text[]", "bound_number numeric[]", "bound_bytes bytea[]", ...out].join(", ");
+  const parameters = [
+    "bound_text text[]",
+    "bound_number numeric[]",
+    "bound_bytes bytea[]",
+    "bound_vector text[]",
+    ...out,
+  ].join(", ");
   const returns = out.length === 0 ? " RETURNS void" : "";
   return `CREATE OR REPLACE FUNCTION pg_temp.${name}(${parameters})${returns} LANGUAGE plpgsql AS $block$ ${declared} $block$`;
 }
@@ -50,7 +58,7 @@ export function rewriteBlock(name: string, sql: string, binds: readonly Declared
 /** Where a bind stands in the list of its kind, from 1. */
 export function placesOf(binds: readonly DeclaredBind[]): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
-  for (const kind of ["text", "number", "bytes"] as const) {
+  for (const kind of ["text", "number", "bytes", "vector"] as const) {
     const ofKind = binds.filter((bind) => bind.kind === kind);
     for (const [index, { name }] of ofKind.entries()) places.set(name, index + 1);
   }
@@ -80,9 +88,23 @@ const JSON_FORMS: readonly (readonly [RegExp, string])[] = [
   [/\bJSON_EXISTS\(([\w.]+), ('[^']*')\)/g, "jsonb_path_exists(oracle_sys.as_json($1), $2)"],
 ];
 
+/** A list of lists, by their positions. */
+const LISTS =
+  /\bJSON_TABLE\((\w+), '\$\[\*\]' COLUMNS \(((?:\w+ [A-Z0-9]+(?:\(\d+ BYTE\))? PATH '\$\[\d+\]'(?:, )?)+)\)\)/g;
+
+function rewriteLists(sql: string): string {
+  return sql.replace(LISTS, (_, list: string, columns: string) => {
+    const members = [...columns.matchAll(/(\w+) (VARCHAR2|NUMBER)(?:\(\d+ BYTE\))? PATH '\$\[(\d+)\]'/g)].map(
+      ([, name, type, at]) =>
+        type === "NUMBER" ? `(value ->> ${at})::numeric AS ${name}` : `value ->> ${at} AS ${name}`,
+    );
+    return `(SELECT ${members.join(", ")} FROM jsonb_array_elements(${list}::jsonb))`;
+  });
+}
+
 /** Literals stay as they are. An empty one is NULL in Oracle, and no statement of ours may have one. */
 function outsideLiterals(sql: string, rewrite: (code: string) => string): string {
-  const known = JSON_FORMS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), sql);
+  const known = JSON_FORMS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), rewriteLists(sql));
   const parts = known.split(/('(?:[^']|'')*')/);
   if (parts.some((part) => part === "''")) throw new Error("a statement has an empty literal, which is NULL in Oracle");
   const code = parts.filter((_, index) => index % 2 === 0).join(" ");
@@ -101,6 +123,12 @@ const CODE: readonly (readonly [RegExp, string])[] = [
   [/\bSYSTIMESTAMP\b/g, "clock_timestamp()"],
   [/\((\w+) IS JSON\)/g, "(oracle_sys.is_json($1))"],
   [/\bUSER\b/g, "oracle_sys.this_user()"],
+  [/\bSELECT LEVEL - 1, 0 FROM dual CONNECT BY LEVEL <= (\d+)/g, "SELECT n - 1, 0 FROM generate_series(1, $1) n"],
+  // Without an index, which PostgreSQL would use wherever it is in order; and with it.
+  [/\bVECTOR_DISTANCE\(([\w.]+), (:\w+), COSINE\) AS/g, "(($1 OPERATOR(public.<=>) $2) + 0) AS"],
+  [/\bVECTOR_DISTANCE\(([\w.]+), (:\w+), COSINE\)/g, "($1 OPERATOR(public.<=>) $2)"],
+  [/\bVECTOR_DIMENSION_COUNT\(/g, "public.vector_dims("],
+  [/\bFETCH APPROX FIRST\b/g, "FETCH FIRST"],
 ];
 
 const rewriteCode = (code: string): string =>
@@ -123,4 +151,12 @@ const rewriteStatementForms = (text: string): string =>
   text
     .replace(/\) PCTFREE \d+ INITRANS \d+$/, ")")
     .replace(/^CREATE INDEX (?:\w+\.)?(\w+) ON/, "CREATE INDEX $1 ON")
+    .replace(
+      /^CREATE VECTOR INDEX (?:\w+\.)?(\w+) ON ([\w.]+) \((\w+)\) ORGANIZATION (.*) DISTANCE COSINE .*$/,
+      vectorIndex,
+    )
+    .replace(/^(ALTER TABLE [\w.]+) ADD \((\w+) VECTOR\((\d+), FLOAT32\)\)$/, "$1 ADD $2 public.vector($3)")
     .replace(/\bUPDATE SET t\./g, "UPDATE SET ");
+
+const vectorIndex = (_: string, name: string, table: string, column: string, organization: string): string =>
+  `CREATE INDEX ${name} ON ${table} USING ${/GRAPH/.test(organization) ? "hnsw" : "ivfflat"} (${column} public.vector_cosine_ops)`;

@@ -89,7 +89,7 @@ export class StandInWire {
     if (!statement.isQuery) return this.#giveOut(message, outcome);
     this.#cursors.set(statement.cursorId, [...outcome.rows]);
     if (isFirst) describe(message, outcome);
-    if (statement.noPrefetch || outcome.columns.some(({ type }) => type === "clob" || type === "blob")) return;
+    if (statement.noPrefetch || outcome.columns.some(({ type }) => NEVER_PREFETCHED.has(type))) return;
     const isPrefetch = isFirst || message.functionCode === constants["TNS_FUNC_REEXECUTE_AND_FETCH"];
     this.#deliver(message, isPrefetch ? options.prefetchRows : options.fetchArraySize);
   }
@@ -133,6 +133,7 @@ export class StandInWire {
     const kind = KINDS.get(bindVar.type);
     if (kind === undefined)
       throw new ServerError({ num: 3115, message: `ORA-03115: unsupported network datatype ${bindVar.type.name}` });
+    if (value instanceof Float32Array) return { name: bindName, kind, value: `[${value.join(",")}]` };
     return { name: bindName, kind, value: (value ?? null) as BoundValue["value"] };
   }
 
@@ -156,6 +157,7 @@ export class StandInWire {
 }
 
 const BIND_OUT = 3003;
+const NEVER_PREFETCHED: ReadonlySet<string> = new Set(["clob", "blob", "vector"]);
 
 const typeNamed = (name: string): DbType => {
   const type = types[name];
@@ -170,8 +172,10 @@ const COLUMN_TYPES = {
   bytes: typeNamed("DB_TYPE_RAW"),
   clob: typeNamed("DB_TYPE_CLOB"),
   blob: typeNamed("DB_TYPE_BLOB"),
+  vector: typeNamed("DB_TYPE_VECTOR"),
 } as const;
-const KINDS: ReadonlyMap<DbType, "text" | "number" | "bytes"> = new Map([
+const KINDS: ReadonlyMap<DbType, "text" | "number" | "bytes" | "vector"> = new Map([
+  [COLUMN_TYPES.vector, "vector"],
   [COLUMN_TYPES.text, "text"],
   [COLUMN_TYPES.clob, "text"],
   [COLUMN_TYPES.number, "number"],
@@ -199,5 +203,6 @@ function describe(message: Message, { columns }: Outcome): void {
 function wireValue(value: unknown, type: DbType): unknown {
   if (value === null || value === undefined || value === "") return null;
   if (Buffer.isBuffer(value)) return value.length === 0 ? null : value;
+  if (type === COLUMN_TYPES.vector) return Float32Array.from(JSON.parse(String(value)) as number[]);
   return type === NUMBER ? String(value) : value;
 }

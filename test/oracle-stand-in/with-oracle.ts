@@ -18,7 +18,7 @@ export interface TestOracle {
 }
 
 /** `describe` for suites that run unchanged against a live database, when HOLDFAST_TEST_ORACLE_DSN and the others are set. */
-export async function describeWithOracle(body: (oracle: TestOracle) => void): Promise<void> {
+export async function describeWithOracle(body: (oracle: TestOracle) => void, needs: StandInNeeds = {}): Promise<void> {
   const live = liveDatabase();
   if (live !== undefined) return void describe("a live Oracle database", () => body(live));
   await describeWithStandIn((place, url) => {
@@ -30,13 +30,22 @@ export async function describeWithOracle(body: (oracle: TestOracle) => void): Pr
         return { options: { dsn: dsnOf(proxied), user, password, tableName: tableName() }, ...rest };
       },
     });
-  });
+  }, needs);
+}
+
+/** Vectors of Oracle's are pgvector's here. */
+export interface StandInNeeds {
+  readonly vectors?: boolean;
 }
 
 /** `describe` for what is true of the stand-in, or needs to look behind it. */
-export async function describeWithStandIn(body: (place: OraclePlace, postgresUrl: string) => void): Promise<void> {
-  await describeWithService("postgres", async (url) => {
+export async function describeWithStandIn(
+  body: (place: OraclePlace, postgresUrl: string) => void,
+  { vectors = false }: StandInNeeds = {},
+): Promise<void> {
+  await describeWithService(vectors ? "pgvector" : "postgres", async (url) => {
     const place = await oraclePlace(url);
+    if (vectors) await place.sql("CREATE EXTENSION IF NOT EXISTS vector");
     afterAll(place.dispose);
     body(place, url);
   });

@@ -60,7 +60,7 @@ describe.each(["memory", "sqlite", "file"])("%s: a storage that holds both kinds
     expect((await checkpointer.stats("graph"))?.checkpoints).toBe(2);
   });
 
-  test("refuses to load, save, diff and fork a graph's thread as an agent's", async () => {
+  test("refuses to load and save a graph's thread as an agent's", async () => {
     const { checkpointer, saver } = await open();
     const calls: readonly (() => Promise<unknown>)[] = [
       () => checkpointer.load("graph"),
@@ -68,9 +68,6 @@ describe.each(["memory", "sqlite", "file"])("%s: a storage that holds both kinds
       () => checkpointer.save(said("over it"), "graph"),
       () => checkpointer.save(said("over it"), "graph", { expectedHead: uncheckedHead }),
       () => checkpointer.save(said("over it"), "graph", { expectedHead: "g2" }),
-      () => checkpointer.diff("graph", "g1", "g2"),
-      () => checkpointer.fork("graph", "fork"),
-      () => checkpointer.delete("graph", "g1"),
     ];
     for (const call of calls) {
       const error = await failureOf(call);
@@ -78,6 +75,86 @@ describe.each(["memory", "sqlite", "file"])("%s: a storage that holds both kinds
       expect(String(error)).toContain("belongs to a graph");
     }
     expect((await saver.get({ threadId: "graph" }))?.checkpointId).toBe("g2");
+  });
+
+  test("shows what changed between two checkpoints of either, and says which is not there", async () => {
+    const { checkpointer, saver } = await open();
+    const messages = ["the graph speaks of badgers, at some length", "and of weasels", new Date(0)];
+    const checkpointData = { values: { messages, count: 3 }, versions: { messages: 2 } };
+    await saver.put({ threadId: "graph", checkpointId: "g3", parentId: "g2", checkpointData });
+    expect(await checkpointer.diff("graph", "g2", "g3")).toEqual({
+      messages: { shared: 0, removed: [], added: [] },
+      fields: {
+        "values.count": { before: undefined, after: 3 },
+        versions: { before: undefined, after: { messages: 2 } },
+      },
+      lists: { "values.messages": { shared: 1, removed: ["and of marmots"], added: ["and of weasels", new Date(0)] } },
+    });
+    expect(await checkpointer.diff("graph", "g1", "g2")).toMatchObject({ fields: {}, lists: {} });
+    expect(await failureOf(() => checkpointer.diff("graph", "g1", "none"))).toMatchObject({ code: "NOT_FOUND" });
+    expect(await failureOf(() => checkpointer.diff("graph", "none", "g1"))).toMatchObject({ code: "NOT_FOUND" });
+    const loaded = await checkpointer.load("agent");
+    if (loaded === undefined) throw new Error("no state");
+    await checkpointer.save(loaded.withMessage(userMessage("and of stoats")), "agent", { checkpointId: "a2" });
+    const { messages: said, lists } = await checkpointer.diff("agent", "a1", "a2");
+    expect([said.shared, said.added.length, lists]).toEqual([1, 1, undefined]);
+  });
+
+  test("forks either at a checkpoint: a graph's with its ancestors, and with its writes where nothing came later", async () => {
+    const { checkpointer, saver } = await open();
+    const write = { threadId: "graph", taskId: "t", writes: [["x", 1]] as const };
+    const put = { threadId: "graph", checkpointData: { values: { messages: ["a side branch"] } } };
+    await saver.putWrites({ ...write, checkpointId: "g2" });
+    await saver.put({ ...put, checkpointId: "g1b", parentId: "g1" });
+    await saver.put({ ...put, checkpointId: "g3", parentId: "g2" });
+    await saver.put({ ...put, checkpointNs: "sub", checkpointId: "g1s" });
+    await saver.put({ ...put, checkpointNs: "sub", checkpointId: "g3s" });
+    expect(await checkpointer.fork("graph", "fork", { at: "g2" })).toBe("g2");
+    const listed = await saver.listCheckpoints({ threadId: "fork" });
+    expect(listed.map(({ checkpointNs, checkpointId }) => `${checkpointNs} ${checkpointId}`)).toEqual([
+      " g2",
+      "sub g1s",
+      " g1",
+    ]);
+    const [original, copy] = [
+      await saver.get({ threadId: "graph", checkpointId: "g2" }),
+      await saver.get({ threadId: "fork" }),
+    ];
+    expect(original?.pendingWrites).toHaveLength(1);
+    expect(copy).toEqual({ ...original, threadId: "fork", createdAt: copy?.createdAt, pendingWrites: [] });
+    expect((await saver.get({ threadId: "fork", checkpointId: "g1" }))?.pendingWrites).toHaveLength(1);
+    expect(await saver.get({ threadId: "fork", checkpointId: "g3" })).toBeUndefined();
+    expect(await checkpointer.lineage("fork")).toEqual([{ threadId: "graph", checkpointId: "g2" }]);
+    expect([...(await saver.listThreads())].sort()).toEqual(["fork", "graph"]);
+    await saver.putWrites({ ...write, checkpointId: "g3" });
+    await checkpointer.fork("graph", "fork-of-the-last");
+    expect((await saver.get({ threadId: "fork-of-the-last" }))?.pendingWrites).toHaveLength(1);
+    await saver.put({ ...put, threadId: "fork", checkpointId: "g9", parentId: "g2" });
+    expect((await saver.get({ threadId: "graph" }))?.checkpointId).toBe("g3");
+    expect(await checkpointer.fork("agent", "agent-fork")).toBeTypeOf("string");
+    expect((await checkpointer.load("agent-fork"))?.messages).toHaveLength(1);
+  });
+
+  test("refuses a fork onto a thread that is there, of a checkpoint that is not, and of a subgraph's alone", async () => {
+    const { checkpointer, saver } = await open();
+    await saver.put({ threadId: "graph", checkpointNs: "sub", checkpointId: "s1", checkpointData: {} });
+    expect(await failureOf(() => checkpointer.fork("graph", "agent"))).toMatchObject({ code: "CONFLICT" });
+    expect(await failureOf(() => checkpointer.fork("graph", "new", "none"))).toMatchObject({ code: "NOT_FOUND" });
+    expect(await failureOf(() => checkpointer.fork("graph", "new", "/sub/s1"))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+    expect(await saver.get({ threadId: "new" })).toBeUndefined();
+    expect(await checkpointer.fork("graph", "new")).toBe("g2");
+  });
+
+  test("deletes one checkpoint of a graph; its children keep what they were built on", async () => {
+    const { checkpointer, saver } = await open();
+    const before = await saver.get({ threadId: "graph" });
+    expect(await checkpointer.delete("graph", "none")).toBe(false);
+    expect(await checkpointer.delete("graph", "g1")).toBe(true);
+    expect((await checkpointer.listCheckpoints("graph")).map(({ checkpointId }) => checkpointId)).toEqual(["g2"]);
+    expect(await saver.get({ threadId: "graph" })).toEqual(before);
+    expect((await checkpointer.load("agent"))?.messages).toHaveLength(1);
   });
 
   test("an agent refuses to run on a graph's thread", async () => {

@@ -24,17 +24,28 @@ export const TEST_BUCKET = "threads";
 const urlOf = (key: string, secret: string, port: number): string =>
   `s3://${key}:${secret}@127.0.0.1:${port}/${TEST_BUCKET}`;
 
-export async function startS3(): Promise<TestServer> {
+export async function startS3({
+  keepsVersions = false,
+}: {
+  readonly keepsVersions?: boolean;
+} = {}): Promise<TestServer> {
   const [folder, port] = [await serverFolder("versitygw"), await freePort()];
+  const [objects, versions] = [join(folder, "objects"), join(folder, "versions")];
+  if (keepsVersions) for (const each of [join(objects, TEST_BUCKET), versions]) await mkdir(each, { recursive: true });
   const [key, secret] = [randomBytes(8).toString("hex"), randomBytes(16).toString("hex")];
-  await mkdir(join(folder, TEST_BUCKET));
+  if (!keepsVersions) await mkdir(join(folder, TEST_BUCKET));
   return startServer({
     name: "versitygw",
     url: urlOf(key, secret, port),
     port,
     folder,
     program: await goProgram(VERSITYGW),
-    arguments: ["--port", `127.0.0.1:${port}`, "posix", folder],
+    arguments: [
+      "--port",
+      `127.0.0.1:${port}`,
+      "posix",
+      ...(keepsVersions ? ["--versioning-dir", versions, objects] : [folder]),
+    ],
     environment: { ROOT_ACCESS_KEY: key, ROOT_SECRET_KEY: secret },
     stopSignal: "SIGTERM",
     probe: () => answers(port),

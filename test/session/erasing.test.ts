@@ -5,80 +5,44 @@ import { afterAll, describe, expect, test } from "vitest";
 import { InMemoryStore, MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { openCheckpointer } from "../../src/backends/open.ts";
-import { openStore } from "../../src/backends/open-store.ts";
-import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { StorageBackendAdapter } from "../../src/checkpoint/storage-adapter/adapter.ts";
-import { faultInReceipts } from "../../src/session/receipts.ts";
+import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
-import { ERASED } from "../../src/state/subjects.ts";
-import type { Store } from "../../src/store/store.ts";
-import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
-import { UserStore } from "../../src/wiring/user-store.ts";
-import { MapStorage } from "../dict-storages.ts";
+import { JsonFileStorage, MapStorage, without } from "../dict-storages.ts";
 import { served } from "../http/served.ts";
 import { describeWithService } from "../services/with-service.ts";
-import { canary, fill, KEY, range, readableIn, userOf } from "./people.ts";
+import { type Backends, erases, openBackends, threadsOnly } from "./erasing-suite.ts";
+import { KEY } from "./people.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-erasing-"));
 afterAll(() => rm(folder, { recursive: true }));
-let places = 0;
 
-/** `HOLDFAST_ERASE=200,50` is the campaign; without it, as many as show the same. */
-const CAMPAIGN = process.env["HOLDFAST_ERASE"];
-const [PEOPLE = 0, GONE = 0] = (CAMPAIGN ?? "30,8").split(",").map(Number);
-const PATIENCE_MS = CAMPAIGN === undefined ? 240_000 : 1_800_000;
-
-interface Backends {
-  readonly checkpointer: Checkpointer;
-  readonly store: Store;
-  readonly users: string | Store;
-  /** Where all of it lies, for storages on this disk. */
-  readonly directory?: string;
-  dispose(): Promise<void>;
-}
-
-const open = async (threads: string, items: string, users: string, directory?: string): Promise<Backends> => {
-  const [checkpointer, store] = [await openCheckpointer(threads), await openStore(items)];
-  const dispose = async () => {
-    await checkpointer.close();
-    await store.close();
-  };
-  return { checkpointer, store, users, ...(directory !== undefined && { directory }), dispose };
-};
+/** As many as show it; the campaign (test/campaigns/erasing.test.ts) has more. */
+const [PEOPLE, GONE] = [6, 2];
 
 const LOCAL: readonly (readonly [name: string, create: () => Promise<Backends>])[] = [
+  ["memory", async () => threadsOnly(new MemoryCheckpointer())],
+  ["dict storage", async () => threadsOnly(new StorageBackendAdapter(new MapStorage(new Map())))],
   [
-    "memory",
-    async () => ({
-      checkpointer: new MemoryCheckpointer(),
-      store: new InMemoryStore(),
-      users: new InMemoryStore(),
-      dispose: async () => undefined,
-    }),
-  ],
-  [
-    "dict storage",
-    async () => ({
-      checkpointer: new StorageBackendAdapter(new MapStorage(new Map())),
-      store: new InMemoryStore(),
-      users: new InMemoryStore(),
-      dispose: async () => undefined,
-    }),
+    "dict storage in files",
+    async () => {
+      const directory = await mkdtemp(join(folder, "dict-"));
+      return threadsOnly(new StorageBackendAdapter(new JsonFileStorage(directory)), directory);
+    },
   ],
   [
     "http",
     async () => {
       const service = await served(new MemoryLog());
-      const dispose = async () => service[Symbol.asyncDispose]();
-      return { checkpointer: service.client(), store: new InMemoryStore(), users: new InMemoryStore(), dispose };
+      return { ...threadsOnly(service.client()), dispose: async () => service[Symbol.asyncDispose]() };
     },
   ],
   [
     "file",
     async () => {
-      const directory = join(folder, `files-${++places}`);
-      return open(`file:${directory}/threads`, `memory:`, `memory:`, directory);
+      const directory = await mkdtemp(join(folder, "files-"));
+      return threadsOnly(await openCheckpointer(`file:${directory}/threads`), directory);
     },
   ],
   [
@@ -86,88 +50,42 @@ const LOCAL: readonly (readonly [name: string, create: () => Promise<Backends>])
     async () => {
       const directory = await mkdtemp(join(folder, "sqlite-"));
       const url = `sqlite:${join(directory, "all.db")}`;
-      return open(url, url, url, directory);
+      return openBackends(url, url, url, directory);
     },
   ],
 ];
-
-/** The one suite for every backend: some of the people are erased, and nothing of the others is. */
-function erases(create: () => Promise<Backends>, people: number, gone: number): void {
-  test(
-    `4: erasing ${gone} of ${people} people who share threads leaves no word of theirs, and every word of the others`,
-    async () => {
-      const { checkpointer, store, users: where, directory, dispose } = await create();
-      const users = new UserStore({ backend: where });
-      const usersStore = typeof where === "string" && where.startsWith("memory") ? new InMemoryStore() : where;
-      const filled = typeof usersStore === "string" ? users : new UserStore({ backend: usersStore });
-      const threads = await fill(checkpointer, store, filled, people);
-      if (checkpointer.capabilities.search) await checkpointer.search(canary(0));
-      const data = new PersonalData({
-        checkpointers: [checkpointer],
-        stores: [store],
-        users: usersStore,
-        ledger: new InMemoryStore(),
-        key: KEY,
-      });
-      const before = await data.inventory(userOf(1));
-      expect(new Set(before.places.map(({ kind }) => kind))).toEqual(
-        new Set(["message", "field", "item", "user data"]),
-      );
-      const dry = await data.eraseUser(userOf(1), { dryRun: true });
-      expect(dry.places.map(({ messages }) => messages > 0)).toEqual([true, false, false]);
-      expect(await data.inventory(userOf(1))).toEqual(before);
-      for (const person of range(0, gone)) {
-        const receipt = await data.eraseUser(userOf(person), { reason: "asked by mail" });
-        expect(receipt.verified).toBe(true);
-        expect(JSON.stringify(receipt)).not.toContain(userOf(person));
-      }
-      for (const person of range(0, gone)) expect((await data.inventory(userOf(person))).total).toBe(0);
-      if (directory !== undefined) {
-        expect(await readableIn(directory, range(0, gone))).toEqual([]);
-        expect(await readableIn(directory, range(gone, people))).toEqual(range(gone, people));
-      }
-      if (checkpointer.capabilities.search) {
-        expect(await checkpointer.search(canary(0))).toHaveLength(0);
-        expect((await checkpointer.search(canary(gone))).length).toBeGreaterThan(0);
-      }
-      for (const threadId of threads) {
-        for await (const { checkpointId } of checkpointer.history(threadId)) {
-          const state = await checkpointer.load(threadId, checkpointId);
-          const text = JSON.stringify(state?.toCheckpoint());
-          expect(range(0, gone).filter((person) => text.includes(canary(person)))).toEqual([]);
-        }
-        const state = await checkpointer.load(threadId);
-        if (state === undefined) throw new Error(`${threadId} is gone`);
-        assertValidForOpenAI(state.messages);
-        assertValidForAnthropic(state.messages);
-        await checkpointer.save(state.withMessage(userMessage("And on it goes.")), threadId);
-      }
-      expect((await checkpointer.load("shared-0"))?.messages[0]?.content).toBe(ERASED);
-      expect(await store.get(["facts"], "fact-0")).toBeUndefined();
-      expect(await store.get(["mixed"], "mixed-0")).toMatchObject({ count: 0, about: { value: ERASED } });
-      expect(await filled.get(userOf(0), "email")).toBeUndefined();
-      expect(await filled.get(userOf(gone), "email")).toBe(`${canary(gone)}@example.com`);
-      const receipts = await data.receipts();
-      expect(receipts).toHaveLength(gone);
-      expect(faultInReceipts(receipts, data.publicKey)).toBeUndefined();
-      await users.close();
-      await data.close();
-      await dispose();
-    },
-    PATIENCE_MS,
-  );
-}
 
 for (const [name, create] of LOCAL) describe(name, () => erases(create, PEOPLE, GONE));
 
 await describeWithService("postgres", (url) => {
   const at = (schema: string): string => `${url}${url.includes("?") ? "&" : "?"}schema=${schema}`;
   const schema = `erasing_${process.pid}_${Date.now()}`;
-  erases(() => open(at(schema), at(schema), at(`${schema}_users`)), PEOPLE, GONE);
+  erases(() => openBackends(at(schema), at(schema), at(`${schema}_users`)), PEOPLE, GONE);
 });
 
 await describeWithService("redis", (url) => {
   const prefix = `erasing-${process.pid}-${Date.now()}`;
   const at = (suffix: string): string => `${url}${url.includes("?") ? "&" : "?"}prefix=${prefix}-${suffix}:`;
-  erases(() => open(at("threads"), at("items"), at("users")), PEOPLE, GONE);
+  erases(() => openBackends(at("threads"), at("items"), at("users")), PEOPLE, GONE);
+});
+
+describe("2: what a backend cannot do is said", () => {
+  test("2: a storage that cannot list its threads is refused, and there is no receipt", async () => {
+    const checkpointer = new StorageBackendAdapter(without(new MapStorage(new Map()), "list"));
+    await checkpointer.save(AgentState.create().withMessage(userMessage("Ann", { metadata: { subject: "ann" } })), "t");
+    const data = new PersonalData({ checkpointers: [checkpointer], ledger: new InMemoryStore(), key: KEY });
+    await expect(data.eraseUser("ann")).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    await expect(data.inventory("ann")).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    expect(await data.receipts()).toEqual([]);
+  });
+
+  test("2: over HTTP everything is erased, and the receipt says whose business the service's own files are", async () => {
+    const service = await served(new MemoryLog());
+    const checkpointer = service.client();
+    await checkpointer.save(AgentState.create().withMessage(userMessage("Ann", { metadata: { subject: "ann" } })), "t");
+    const data = new PersonalData({ checkpointers: [checkpointer], ledger: new InMemoryStore(), key: KEY });
+    const receipt = await data.eraseUser("ann");
+    expect(receipt.places[0]?.remains[0]).toMatch(/behind the service/);
+    await service[Symbol.asyncDispose]();
+  });
 });

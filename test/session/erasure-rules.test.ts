@@ -10,7 +10,6 @@ import { BaseCheckpointer, uncheckedHead } from "../../src/checkpoint/base-check
 import { capabilities } from "../../src/checkpoint/capabilities.ts";
 import { contextOf } from "../../src/checkpoint/context.ts";
 import { heuristicExtractor } from "../../src/memory/heuristic-extractor.ts";
-import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { type ErasureReceipt, faultInReceipts } from "../../src/session/receipts.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../src/state/message.ts";
@@ -128,17 +127,6 @@ describe("3: whom something is about", () => {
     await dataOn({ checkpointers: [checkpointer], stores: [store] }).eraseUser("ann");
     expect(await texts()).not.toContain("Annville");
     expect(await texts()).toContain("Bobtown");
-  });
-
-  test("3: threads of graphs are left alone, and the receipt says that nobody looked into them", async () => {
-    const checkpointer = new MemoryCheckpointer();
-    await checkpointer.save(AgentState.create().withMessage(userMessage("Ann", about("ann"))), "t");
-    const saver = saverOf(checkpointer);
-    await saver.put({ threadId: "g", checkpointId: "1", checkpointData: { note: "Ann" } });
-    const receipt = await dataOn({ checkpointers: [checkpointer] }).eraseUser("ann");
-    expect(receipt.verified).toBe(false);
-    expect(receipt.unreached[0]?.where).toBe("threads 1: 1 threads of graphs");
-    expect((await checkpointer.load("t"))?.messages[0]?.content).toBe(ERASED);
   });
 
   test("3: a subject that is only in a fork, or only in an old checkpoint, is found there", async () => {

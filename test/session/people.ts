@@ -61,11 +61,17 @@ export async function fill(
 
 /** Which of these people's words can be read in any file below. */
 export async function readableIn(directory: string, people: readonly number[]): Promise<readonly number[]> {
+  const found = new Set(await readableTexts(directory, people.map(canary)));
+  return people.filter((person) => found.has(canary(person)));
+}
+
+/** Which of these texts are in any file below. */
+export async function readableTexts(directory: string, wanted: readonly string[]): Promise<readonly string[]> {
   const texts: string[] = [];
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) texts.push((await readFile(join(entry.parentPath, entry.name))).toString("latin1"));
   }
-  return people.filter((person) => texts.some((text) => text.includes(canary(person))));
+  return wanted.filter((each) => texts.some((text) => text.includes(each)));
 }
 
 export const range = (from: number, to: number): readonly number[] =>

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";
+import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import { openStore } from "../../src/backends/open-store.ts";
+import { servedStore } from "../http/served-store.ts";
 import { clearPrefix, freshPrefix } from "../redis/fixtures.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -13,6 +15,9 @@ const folder = await mkdtemp(join(tmpdir(), "holdfast-known-defects-"));
 afterAll(() => rm(folder, { recursive: true }));
 
 testKnownDefects("memory", () => openStore("memory:"));
+const there = await servedStore(new InMemoryStore(), { tenant: "acme" });
+afterAll(async () => there[Symbol.asyncDispose]());
+testKnownDefects("http", async () => there.client());
 testKnownDefects("sqlite", () => openStore(`sqlite:${join(folder, "items.db")}`));
 
 await describeWithService("postgres", (url) => {

@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, expect, test } from "vitest";
+import { InMemoryStore } from "../../src/backends/memory/index.ts";
 import { postgresqlStore } from "../../src/backends/postgres/index.ts";
 import { redisStore } from "../../src/backends/redis/index.ts";
 import { sqliteStore } from "../../src/backends/sqlite/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { failureOf } from "../failure-of.ts";
+import { servedStore } from "../http/served-store.ts";
 import { clearPrefix, freshPrefix } from "../redis/fixtures.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -46,6 +48,21 @@ async function proveLooking(store: Store): Promise<void> {
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-looking-"));
 afterAll(() => rm(folder, { recursive: true }));
+
+test("http: a client that looks asks the service for nothing that writes", async () => {
+  const behind = new InMemoryStore();
+  await using there = await servedStore(behind);
+  await fill(there.client());
+  const asked: string[] = [];
+  const fetch: typeof globalThis.fetch = (input, options) => {
+    asked.push(new URL(String(input)).pathname);
+    return globalThis.fetch(input, options);
+  };
+  const reader = there.client({ access: "read", fetch });
+  await reader.connect();
+  await proveLooking(reader);
+  expect(asked.filter((path) => /write|remove|clear/.test(path))).toEqual([]);
+});
 
 test("sqlite: looking leaves the file as it is, and makes none", async () => {
   const path = join(folder, "items.db");

@@ -1,4 +1,5 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { FOREIGN_TAGS } from "../../saver/foreign-tags.ts";
 import { LateText, type Packed, packedList } from "../../saver/packed.ts";
 import type { ForeignReader } from "../../saver/unpacking.ts";
 
@@ -7,7 +8,7 @@ import type { ForeignReader } from "../../saver/unpacking.ts";
  * nothing is written that did not go through it. A list goes element by element,
  * so that elements that were seen before cost nothing.
  */
-const SERDE_TAG = "serde";
+const SERDE_TAG = FOREIGN_TAGS.serde;
 
 export class CustomValues {
   readonly #serde: SerializerProtocol;

@@ -24,7 +24,7 @@ export async function deltaHistory(
   const writes = new Map<string, PendingWrite[][]>(channels.map((channel) => [channel, []]));
   const seeds = new Map<string, unknown>();
   const remaining = new Set(channels);
-  let at = await threads.find(threadId, ns, id);
+  let at: FoundCheckpoint | undefined = await threads.find(threadId, ns, id);
   while (at?.known.parentId !== undefined && remaining.size > 0) {
     at = await parentOf(threads, threadId, at);
     if (at === undefined) break;

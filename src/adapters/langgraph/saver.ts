@@ -128,7 +128,12 @@ export class LangGraphSaver extends BaseCheckpointSaver {
       parts.set(valueKey(channel), values.pack(value, place));
     }
     const runId = metadata["run_id" as keyof CheckpointMetadata] ?? config.metadata?.["run_id"];
-    const kept = runId === undefined ? metadata : { ...metadata, run_id: runId };
+    const subject = config.metadata?.["subject"];
+    const kept = {
+      ...(subject !== undefined && { subject }),
+      ...metadata,
+      ...(runId !== undefined && { run_id: runId }),
+    };
     const text = encodeMetadata({ ...kept });
     const ready = settledTogether(values.pending);
     const opened = await this.#threads();

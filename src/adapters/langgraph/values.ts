@@ -1,6 +1,7 @@
 import { types } from "node:util";
 import { load } from "@langchain/core/load";
 import { DeltaSnapshot, isDeltaSnapshot, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { FOREIGN_TAGS } from "../../saver/foreign-tags.ts";
 import { LateText, type Packed, Packer } from "../../saver/packed.ts";
 import { type ForeignValues, type PackPart, tagged } from "../../saver/packing.ts";
 import type { ForeignReader } from "../../saver/unpacking.ts";
@@ -14,10 +15,7 @@ import { assertKeptByJson } from "./json-losses.ts";
  * of LangChain's classes (messages) go through LangGraph's serialiser, so that
  * they come back as what they were.
  */
-export const LANGCHAIN_TAG = "lc";
-const DELTA_TAG = "delta";
-const REGEXP_TAG = "regexp";
-const ERROR_TAG = "error";
+const { langchain: LANGCHAIN_TAG, delta: DELTA_TAG, regexp: REGEXP_TAG, error: ERROR_TAG } = FOREIGN_TAGS;
 
 const ERRORS: ReadonlyMap<unknown, new (message: string) => Error> = new Map(
   [Error, TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError].map((made) => [

@@ -1,6 +1,35 @@
 import { StateError } from "../../errors.ts";
-import type { HTTPCheckpointerOptions } from "./checkpointer.ts";
 import type { Connection } from "./requests.ts";
+
+/** Where a service is and how it is asked. */
+export interface HTTPConnectionOptions {
+  /** Where the service is: `"https://state.example.com"`, with the path it is mounted at if any. */
+  readonly baseUrl: string;
+  /** The bearer token that the service's operator gave you. */
+  readonly token?: string;
+  /** The deadline of one request, from the first byte sent to the last received. @default 30000 */
+  readonly timeoutMs?: number;
+  /** Sent with every request, for something that stands in between. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Lets the token go over `http://` to another machine, where everybody on the way can read it. @default false */
+  readonly allowPlainHttp?: boolean;
+  /** The largest answer that is taken, counted while it arrives. @default 256 MiB */
+  readonly maxAnswerBytes?: number;
+  /** Another way to send: a client certificate, a proxy. @default the platform's `fetch` */
+  readonly fetch?: typeof globalThis.fetch;
+}
+
+export const CONNECTION_OPTIONS: Readonly<
+  Record<keyof HTTPConnectionOptions, "string" | "number" | "object" | "boolean" | "function">
+> = {
+  baseUrl: "string",
+  token: "string",
+  timeoutMs: "number",
+  headers: "object",
+  allowPlainHttp: "boolean",
+  maxAnswerBytes: "number",
+  fetch: "function",
+};
 
 /** More than any state can be with all that it builds on, and less than memory. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
@@ -8,7 +37,7 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 const isLoopback = (hostname: string): boolean => /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 
 /** What every request needs, out of the options; refuses what cannot be right. Opens nothing. */
-export function connectionOf(options: HTTPCheckpointerOptions): Connection {
+export function connectionOf(options: HTTPConnectionOptions): Connection {
   const { baseUrl, token, timeoutMs = 30_000, headers = {}, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) throw invalidUrl();
   const url = new URL(baseUrl);

@@ -1,1 +1,2 @@
 export { HTTPCheckpointer, type HTTPCheckpointerOptions } from "./checkpointer.ts";
+export { HTTPStore, type HTTPStoreOptions } from "./store.ts";

@@ -12,6 +12,7 @@ import type {
   ThreadLog,
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import {
   COPY_OUTCOMES,
@@ -136,6 +137,15 @@ export class HttpLog implements ThreadLog {
 
   async now(): Promise<number> {
     return fieldsOf(await this.#ask("now")).number("now");
+  }
+
+  /** The protocol has no such call: what the service's storage keeps is for those to clean who run it. */
+  async scrub(): Promise<ScrubReport> {
+    const where = "traces in the files of the storage behind the service";
+    return {
+      done: [],
+      remains: [`${where}: erase there with PersonalData on that storage itself, or clean it by hand`],
+    };
   }
 
   classify(error: unknown): ErrorCode | undefined {

@@ -138,11 +138,9 @@ export class MemoryStoreDriver implements StoreDriver {
     return this.#live(encodeId(id))?.vector?.slice();
   }
 
-  async dimension(): Promise<number | undefined> {
-    this.#assertOpen();
-    for (const id of this.#entries.keys()) {
-      const length = this.#live(id)?.vector?.length;
-      if (length !== undefined) return length;
+  async dimension(below: Namespace): Promise<number | undefined> {
+    for (const { vector } of this.#inside({ namespace: below, recursive: true, condition: undefined })) {
+      if (vector !== undefined) return vector.length;
     }
     return undefined;
   }

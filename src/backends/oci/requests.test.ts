@@ -109,8 +109,8 @@ test("a history of 160 is read with at most five GETs", async () => {
   expect(counts["get object"]).toBeLessThanOrEqual(5);
 });
 
-test("a fork of a short thread is one GET and one PUT; a copy looks whether there is a checkpoint, and whether calls are open in it", async () => {
+test("a fork of a short thread is one GET and one PUT, a copy looks whether there is a checkpoint and whether calls are open in it; both look whether somebody was erased meanwhile", async () => {
   await grow("t", 10);
-  expect(await requestsOf(() => subject.copyThread("t", "copy"))).toEqual({ "get object": 3, "put object": 1 });
-  expect(await requestsOf(() => subject.fork("t", "fork"))).toEqual({ "get object": 1, "put object": 1 });
+  expect(await requestsOf(() => subject.copyThread("t", "copy"))).toEqual({ "get object": 5, "put object": 1 });
+  expect(await requestsOf(() => subject.fork("t", "fork"))).toEqual({ "get object": 3, "put object": 1 });
 });

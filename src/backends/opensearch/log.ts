@@ -13,6 +13,7 @@ import type {
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { Appending } from "./appending.ts";
 import { classify } from "./classify.ts";
@@ -35,6 +36,12 @@ export interface OpenSearchLogOptions extends IndexOptions {
   readonly connection: OpensearchConnection;
   readonly namespace: string;
 }
+
+/** What no request reaches. */
+const KEPT: readonly string[] = [
+  "documents that were replaced, as long as the index retains them for recoveries (index.soft_deletes.retention_lease.period)",
+  "the transaction log until it is trimmed, replicas of shards, and snapshots",
+];
 
 /** Threads in OpenSearch. layout.ts says how they lie there, and why that is safe. */
 export class OpenSearchLog implements ThreadLog {
@@ -166,6 +173,22 @@ export class OpenSearchLog implements ThreadLog {
     { limit, prefix = "" }: { limit: number; prefix?: string },
   ): Promise<readonly SearchHit[]> {
     return searchRecords(await this.#open(), words, { namespace: this.#options.namespace, limit, prefix });
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    const requests = await this.#open();
+    try {
+      await requests.expunge();
+    } catch (error) {
+      // It works on after the client's patience is over, and a user may lack the right to ask for it.
+      const code = classify(error);
+      if (code !== "TIMEOUT" && code !== "PERMISSION_DENIED") throw error;
+      return {
+        done: [],
+        remains: [`segments of the index ${requests.index} until they are merged (_forcemerge)`, ...KEPT],
+      };
+    }
+    return { done: ["the segments of the index were merged"], remains: KEPT };
   }
 
   classify(error: unknown): ErrorCode | undefined {

@@ -217,6 +217,14 @@ export class Requests {
     await this.send({ method: "PUT", path: `${this.#path}/_settings`, body });
   }
 
+  /** Writes every shard anew without the documents that were replaced or deleted. Waits as long as that takes. */
+  async expunge(): Promise<void> {
+    const path = `${this.#path}/_forcemerge`;
+    const answer = await this.send({ method: "POST", path, querystring: { max_num_segments: "1", flush: "true" } });
+    const { failed } = (answer["_shards"] ?? {}) as { failed?: number };
+    if (failed !== 0) throw incomplete();
+  }
+
   /** Lets searches see what was written until now. It makes the server write segments, so read access waits for the server's own. */
   async refresh(): Promise<void> {
     if (this.#settings.access === "read") return;

@@ -1,4 +1,5 @@
 import type { TableNames } from "./layout.ts";
+import { forgetRecord, keepGraph, SAVER_VARIABLES } from "./saver-block.ts";
 import { ALIVE, NOW } from "./sql-clock.ts";
 
 /** Everything that one block of an append does; the same shape is the same text, which the server parses once. */
@@ -35,7 +36,7 @@ export function appendBlock(names: TableNames, shape: AppendShape): string {
   );
   return `DECLARE
   v_thread VARCHAR2(1088 BYTE) := :b_thread;
-${shape.continues ? "" : CLAIM_VARIABLES(shape)}${places.length === 0 ? "" : RECORD_VARIABLES}BEGIN
+${shape.continues ? "" : CLAIM_VARIABLES(shape)}${places.length === 0 ? "" : RECORD_VARIABLES}${places.length === 0 || names.saver === undefined ? "" : SAVER_VARIABLES}BEGIN
 ${[...(shape.continues ? [] : ["  :b_appended := 0;"]), ...begin, ...writes].join("\n")}
 ${shape.continues ? "" : "  :b_appended := 1;\n"}END;`;
 }
@@ -134,8 +135,8 @@ const claimBehindHead = (threads: string, records: string): string => `    BEGIN
       WHERE thread_id = v_thread;
     END IF;`;
 
-const drop = ({ records, names }: TableNames): string =>
-  [records, names]
+const drop = ({ records, names, saver }: TableNames): string =>
+  [records, names, ...(saver === undefined ? [] : [saver.checkpoints, saver.writes])]
     .map(
       (table) => `  DELETE FROM ${table} WHERE thread_id = v_thread
     AND (seq < v_below OR seq IN (SELECT d.seq FROM JSON_TABLE(v_dropped, '$[*]' COLUMNS (seq NUMBER PATH '$')) d));`,
@@ -152,12 +153,12 @@ const replace = (names: TableNames, place: number, named: boolean): string => `$
     RAISE_APPLICATION_ERROR(-${NOTHING_TO_REPLACE}, 'a record that is to be replaced is not there');
   END IF;
   DELETE FROM ${names.names} WHERE thread_id = v_thread AND seq = v_seq;
-${keepNames(names.names, named)}`;
+${keepNames(names.names, named)}${names.saver === undefined ? "" : `\n${forgetRecord(names.saver)}\n${keepGraph(names.saver, place)}`}`;
 
 const add = (names: TableNames, place: number, named: boolean): string => `${assign(place)}
   INSERT INTO ${names.records} (thread_id, seq, ${COLUMNS.join(", ")})
   VALUES (v_thread, v_seq, ${COLUMNS.map((column) => `v_${column}`).join(", ")});
-${keepNames(names.names, named)}`;
+${keepNames(names.names, named)}${names.saver === undefined ? "" : `\n${keepGraph(names.saver, place)}`}`;
 
 const keepNames = (table: string, named: boolean): string => `  IF v_checkpoint_id IS NOT NULL THEN
     INSERT INTO ${table} (thread_id, name, seq) VALUES (v_thread, v_checkpoint_id, v_seq);

@@ -4,6 +4,7 @@ import { type AppendShape, appendBlock } from "./append-block.ts";
 import { type Binds, number, OUT_NUMBER, text } from "./binds.ts";
 import type { TableNames } from "./layout.ts";
 import { headBinds, recordBinds } from "./record-binds.ts";
+import { saverBinds } from "./saver-binds.ts";
 
 /** One call of an append. */
 export interface AppendStep {
@@ -23,7 +24,10 @@ export function appendSteps(names: TableNames, threadId: string, request: Append
   const drops = drop.length > 0 || dropBelow !== undefined;
   return chunks(replace, added).map((chunk, index): AppendStep => {
     const shape = { ...shapeOf(chunk), drops: drops && index === 0, ownHead: head !== undefined, continues: index > 0 };
-    const records = [...chunk.replaced, ...chunk.added].map((record, at) => recordBinds(record, at + 1));
+    const records = [...chunk.replaced, ...chunk.added].map((record, at) => ({
+      ...recordBinds(record, at + 1),
+      ...(names.saver !== undefined && saverBinds(record, at + 1)),
+    }));
     const claim = index === 0 ? claimBinds(request, last, head) : {};
     const binds = Object.assign({ b_thread: text(threadId) }, claim, ...records) as Binds;
     return { block: appendBlock(names, shape), binds };

@@ -6,6 +6,7 @@ export type Bind =
   | { readonly text: string | null }
   | { readonly number: number | null }
   | { readonly bytes: Uint8Array | null }
+  | { readonly vector: Float32Array | null }
   /** A number that the block gives back. */
   | { readonly out: "number" };
 
@@ -14,6 +15,7 @@ export type Binds = Readonly<Record<string, Bind>>;
 export const text = (value: string | null | undefined): Bind => ({ text: value ?? null });
 export const number = (value: number | null | undefined): Bind => ({ number: value ?? null });
 export const bytes = (value: Uint8Array | null | undefined): Bind => ({ bytes: value ?? null });
+export const vector = (value: Float32Array | null | undefined): Bind => ({ vector: value ?? null });
 export const OUT_NUMBER: Bind = { out: "number" };
 
 /** A block takes so many bytes as they are. What is longer travels as a temporary LOB. */
@@ -27,6 +29,8 @@ export interface OracleTypes {
   readonly DB_TYPE_RAW: unknown;
   readonly DB_TYPE_CLOB: unknown;
   readonly DB_TYPE_BLOB: unknown;
+  /** From 6.5 on. */
+  readonly DB_TYPE_VECTOR?: unknown;
 }
 
 /** As the client wants them. Never a bare `Uint8Array`, which it takes for a vector. */
@@ -41,6 +45,7 @@ function clientBind(types: OracleTypes, bind: Bind): object {
     const isLong = bind.text !== null && Buffer.byteLength(bind.text) > MOST_BLOCK_BYTES;
     return { val: bind.text, type: isLong ? types.DB_TYPE_CLOB : types.DB_TYPE_VARCHAR };
   }
+  if ("vector" in bind) return { val: bind.vector, type: types.DB_TYPE_VECTOR };
   const { bytes } = bind;
   const isLong = bytes !== null && bytes.byteLength > MOST_BLOCK_BYTES;
   const val = bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

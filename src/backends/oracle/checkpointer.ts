@@ -4,10 +4,10 @@ import { DeferredLog } from "../../checkpoint/deferred-log.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { connectionKinds, connectionOf, OracleConnection, type OracleConnectionOptions } from "./connect.ts";
-import { partsOf } from "./dsn.ts";
+import { optionsOfUrl } from "./dsn.ts";
 import { DEFAULT_TABLE_NAME, FACTS } from "./facts.ts";
+import { tableNames } from "./layout.ts";
 import type { OracleLogOptions } from "./log.ts";
-import { assertTableName } from "./names.ts";
 
 export interface OracleCheckpointerOptions extends CheckpointerOptions, OracleConnectionOptions {
   /** What `oracleConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
@@ -36,8 +36,7 @@ export function oracleLogOptions(given: OracleCheckpointerOptions): OracleLogOpt
   const { tableName = DEFAULT_TABLE_NAME } = given;
   const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, OracleConnection, connectionKinds(given), own);
-  assertTableName(tableName);
-  return { connection, tableName };
+  return { connection, names: tableNames(tableName) };
 }
 
 /**
@@ -47,14 +46,3 @@ export function oracleLogOptions(given: OracleCheckpointerOptions): OracleLogOpt
  */
 export const openUrl = (url: string, options: CheckpointerOptions = {}): Checkpointer =>
   oracleCheckpointer({ ...options, ...optionsOfUrl(url) });
-
-export function optionsOfUrl(url: string): OracleCheckpointerOptions {
-  const { env } = process;
-  const { user = env["ORACLE_USER"], walletPassword = env["ORACLE_WALLET_PASSWORD"], ...parts } = partsOf(url);
-  return {
-    password: () => env["ORACLE_PASSWORD"] ?? "",
-    ...parts,
-    ...(user !== undefined && { user }),
-    ...(walletPassword !== undefined && parts.walletLocation !== undefined && { walletPassword }),
-  };
-}

@@ -59,6 +59,18 @@ export function partsOf(url: string): UrlParts {
   };
 }
 
+/** The same as options. What is not in the URL comes from ORACLE_USER, ORACLE_PASSWORD and ORACLE_WALLET_PASSWORD. */
+export function optionsOfUrl(url: string): Omit<UrlParts, "password"> & { readonly password: string | (() => string) } {
+  const { env } = process;
+  const { user = env["ORACLE_USER"], walletPassword = env["ORACLE_WALLET_PASSWORD"], ...parts } = partsOf(url);
+  return {
+    password: () => env["ORACLE_PASSWORD"] ?? "",
+    ...parts,
+    ...(user !== undefined && { user }),
+    ...(walletPassword !== undefined && parts.walletLocation !== undefined && { walletPassword }),
+  };
+}
+
 function dsnOf(host: string, path: string, protocol: string | null): string {
   const service = path.replace(/^\//, "");
   if (service === "" && !host.includes(":")) return host;

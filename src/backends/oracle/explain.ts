@@ -50,6 +50,16 @@ const HINTS: readonly Hint[] = [
     what: "the owner of the tables has no room in its tablespace: ALTER USER … QUOTA … ON …",
   },
   {
+    ora: [51803],
+    code: "INVALID_ARGUMENT",
+    what: "the table was made for vectors of another dimension: keep others in a store of their own",
+  },
+  {
+    ora: [51962],
+    code: "STORAGE_FULL",
+    what: 'the vector pool has no room for the index: set VECTOR_MEMORY_SIZE, or take vectorIndex: "ivf"',
+  },
+  {
     ora: [12838],
     code: "UNAVAILABLE",
     what: "the service runs changes in parallel: connect to the _tp or _low service",

@@ -29,6 +29,10 @@ const PLANTED: Readonly<Record<string, string>> = {
   "merge without parentheses": "MERGE INTO HF t USING dual d ON t.tail = 1 WHEN MATCHED THEN UPDATE SET t.head = 1",
   "default behind not null": "CREATE TABLE HF (a NUMBER NOT NULL DEFAULT 1)",
   "an empty literal": "SELECT seq FROM HF_RECORDS WHERE write_id = ''",
+  "a vector index without its organization": "CREATE VECTOR INDEX I ON HF (embedding) DISTANCE COSINE",
+  "a vector of a type that is none": "ALTER TABLE HF ADD (embedding VECTOR(3 FLOAT32))",
+  "approx in the wrong place": "SELECT id FROM HF ORDER BY id FETCH FIRST APPROX 5 ROWS ONLY",
+  "rows compared as one": "SELECT id FROM HF WHERE (namespace, key) > (:b_1, :b_2)",
   "an unclosed bracket": "SELECT COUNT(seq FROM HF_RECORDS",
 };
 

@@ -5,14 +5,14 @@ import { type Answer, type Asking, onSession, type SessionSource } from "./ask.t
 import type { Binds } from "./binds.ts";
 import type { ConnectionSettings, OraclePool } from "./connect.ts";
 import { BINARY_ORDER } from "./finding.ts";
-import type { TableNames } from "./layout.ts";
 import { loadOracledb, type OracleModule, OwnPool } from "./open-pool.ts";
-import type { OraclePart } from "./parts.ts";
+import type { Deployment } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 import { text } from "./rows.ts";
 
 /** The first with identifiers of 128 bytes and with all that is used of JSON. */
 const OLDEST_VERSION = 12_02_00_00_00;
+const FIRST_WITH_VECTORS = 23_04_00_00_00;
 
 export const FACTS_OF_SESSION = `SELECT parameter, value FROM nls_database_parameters WHERE parameter = 'NLS_CHARACTERSET'
 UNION ALL
@@ -23,6 +23,7 @@ export class OracleHandle {
   readonly #source: SessionSource;
   readonly #isOurs: boolean;
   readonly #access: Access;
+  #serverVersion = 0;
   readonly #prepared = new Map<string, OpenOnce<void>>();
 
   private constructor(source: SessionSource, isOurs: boolean, access: Access) {
@@ -37,7 +38,7 @@ export class OracleHandle {
     const source = sourceOf(oracledb, settings);
     const handle = new OracleHandle(source, "address" in settings.source, settings.access);
     try {
-      await onSession(source, assertUsable);
+      handle.#serverVersion = await onSession(source, assertUsable);
       return handle;
     } catch (error) {
       await handle.close();
@@ -55,12 +56,19 @@ export class OracleHandle {
     return onSession(this.#source, work);
   }
 
-  /** Creates the tables of a part, or brings older ones up to date: once, for all who work with it here. */
-  prepare(names: TableNames, part: OraclePart): Promise<void> {
-    const key = `${names.version} ${part.name}`;
-    const preparing = this.#prepared.get(key) ?? new OpenOnce(() => prepareTables(this, names, part, this.#access));
+  /** Creates the tables, or brings older ones up to date: once, for all who work with them here. */
+  prepare(deployment: Deployment): Promise<void> {
+    const key = [deployment.version, ...deployment.parts.map(({ name }) => name)].join(" ");
+    const preparing = this.#prepared.get(key) ?? new OpenOnce(() => prepareTables(this, deployment, this.#access));
     this.#prepared.set(key, preparing);
     return preparing.get();
+  }
+
+  /** Vectors are a type of the server's and of the client's. */
+  assertVectors(): void {
+    const what = "a dimension needs vectors, which Oracle Database 23ai and oracledb 6.5 or later have";
+    const isKnown = this.#source.oracledb.DB_TYPE_VECTOR !== undefined && this.#serverVersion >= FIRST_WITH_VECTORS;
+    if (!isKnown) throw new StateError("UNSUPPORTED", what, { capability: "vectorSearch" });
   }
 
   async close(): Promise<void> {
@@ -76,7 +84,8 @@ function sourceOf(oracledb: OracleModule, settings: ConnectionSettings): Session
   return { oracledb, pool, bounds, abandon: (session) => pool.abandon(session) };
 }
 
-async function assertUsable(asking: Asking): Promise<void> {
+/** Answers with the version of the server. */
+async function assertUsable(asking: Asking): Promise<number> {
   if (asking.serverVersion < OLDEST_VERSION) {
     throw new StateError("INCOMPATIBLE", "Oracle Database 12.2 or later is needed");
   }
@@ -87,6 +96,6 @@ async function assertUsable(asking: Asking): Promise<void> {
     const found = facts["NLS_CHARACTERSET"] ?? "unknown";
     throw new StateError("INCOMPATIBLE", `the character set of the database must be AL32UTF8; it is ${found}`);
   }
-  if (facts["NLS_COMP"] === "BINARY" && facts["NLS_SORT"] === "BINARY") return;
+  if (facts["NLS_COMP"] === "BINARY" && facts["NLS_SORT"] === "BINARY") return asking.serverVersion;
   throw new StateError("INVALID_ARGUMENT", `the sessions of this pool compare as a language does: ${BINARY_ORDER}`);
 }

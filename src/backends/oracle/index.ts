@@ -9,3 +9,5 @@ export {
   oracleConnection,
 } from "./connect.ts";
 export { type OracleDdlOptions, oracleDdl } from "./ddl.ts";
+export { OracleCheckpointSaver, type OracleCheckpointSaverOptions } from "./saver.ts";
+export { OracleStore, type OracleStoreOptions } from "./store.ts";

@@ -26,6 +26,20 @@ import { assertTableName } from "./names.ts";
  * HOLDFAST_NAMES      every name of a record, its checkpoint id included; goes with its thread
  *   thread_id, name, seq                         PRIMARY KEY
  *
+ * A saver of the tableName LOCUS keeps its log in LOCUS_LOG, LOCUS_LOG_RECORDS and so on, so that no checkpointer's
+ * table has the name of one of its own, and beside it, for whoever reads with SQL:
+ *
+ * LOCUS_CHECKPOINTS   one row a checkpoint; goes with its thread
+ *   thread_id, checkpoint_ns, checkpoint_id      PRIMARY KEY; the namespace of the root graph is one blank: see saver-binds.ts
+ *   parent_checkpoint_id, created_at (UTC)
+ *   metadata          CLOB IS JSON               as in the row of a thread
+ *   seq               NUMBER                     the record that put it
+ *
+ * LOCUS_WRITES        one row a pending write; goes with its thread
+ *   thread_id, checkpoint_ns, checkpoint_id, task_id, idx    PRIMARY KEY
+ *   channel           VARCHAR2                   NULL where a column cannot hold it
+ *   seq               NUMBER                     the newest record that has it, and its value
+ *
  * HOLDFAST_SCHEMA     the version of each part: parts.ts. All of the above is the part `checkpoints`
  *   part              VARCHAR2                   PRIMARY KEY
  *   version           NUMBER
@@ -42,21 +56,40 @@ export interface TableNames {
   readonly records: string;
   readonly names: string;
   readonly version: string;
+  /** What a saver keeps beside its log. */
+  readonly saver?: SaverTables;
+}
+
+export interface SaverTables {
+  readonly checkpoints: string;
+  readonly writes: string;
 }
 
 export function tableNames(tableName: string): TableNames {
   assertTableName(tableName);
-  const [table = "", owner] = tableName.toUpperCase().split(".").reverse();
-  const full = owner === undefined ? table : `${owner}.${table}`;
-  return {
-    tableName,
-    owner,
-    threads: full,
-    records: `${full}_RECORDS`,
-    names: `${full}_NAMES`,
-    version: `${full}_SCHEMA`,
-  };
+  const { owner, full } = qualified(tableName);
+  return { tableName, owner, ...logTables(full) };
 }
+
+/** The tables of a saver: its log, and what SQL finds beside it. */
+export function saverTableNames(tableName: string): TableNames {
+  assertTableName(tableName);
+  const { owner, full } = qualified(tableName);
+  const saver = { checkpoints: `${full}_CHECKPOINTS`, writes: `${full}_WRITES` };
+  return { tableName, owner, ...logTables(`${full}_LOG`), saver };
+}
+
+function qualified(tableName: string): { readonly owner: string | undefined; readonly full: string } {
+  const [table = "", owner] = tableName.toUpperCase().split(".").reverse();
+  return { owner, full: owner === undefined ? table : `${owner}.${table}` };
+}
+
+const logTables = (full: string): Pick<TableNames, "threads" | "records" | "names" | "version"> => ({
+  threads: full,
+  records: `${full}_RECORDS`,
+  names: `${full}_NAMES`,
+  version: `${full}_SCHEMA`,
+});
 
 /** Bytes of text and of a body that lie in the row itself: what every database takes, whatever its MAX_STRING_SIZE. */
 export const SHORT_TEXT_BYTES = 4000;

@@ -13,6 +13,7 @@ import type {
   ThreadTail,
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { NOTHING_TO_REPLACE } from "./append-block.ts";
 import { appendSteps } from "./appending.ts";
@@ -24,20 +25,26 @@ import { isDeclined } from "./declined.ts";
 import { FACTS } from "./facts.ts";
 import { listThreads, queryMetadata, type ReadEntries } from "./finding.ts";
 import type { OracleHandle } from "./handle.ts";
-import { LONG_TEXT, type TableNames, tableNames } from "./layout.ts";
+import { LONG_TEXT, type TableNames } from "./layout.ts";
 import { LongThreads } from "./long-threads.ts";
-import { checkpoints } from "./parts.ts";
+import { logDeployment } from "./parts.ts";
 import { type Row, text as textIn, toEntry, toRecord } from "./rows.ts";
 import { type Reading, type Statements, statements } from "./statements.ts";
 
 export interface OracleLogOptions {
   readonly connection: OracleConnection;
-  readonly tableName: string;
+  readonly names: TableNames;
 }
 
 const SAVES_PER_SWEEP = 100;
 /** A thread that comes and goes while somebody creates it: each time round, somebody else got through. */
 const ROUNDS = 20;
+
+/** What no statement of ours reaches. */
+const LEFT_IN_BLOCKS: readonly string[] = [
+  "freed space in the tables' blocks until it is used again, or until ALTER TABLE … MOVE of these tables",
+  "undo, redo logs and their archive, flashback data, and standby databases",
+];
 
 /** Threads in Oracle Database. A method is one block or one query, so each is atomic by itself. */
 export class OracleLog implements ThreadLog {
@@ -52,12 +59,12 @@ export class OracleLog implements ThreadLog {
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor({ connection, tableName }: OracleLogOptions) {
+  constructor({ connection, names }: OracleLogOptions) {
     this.#connection = connection;
-    this.#names = tableNames(tableName);
+    this.#names = names;
     this.#sql = statements(this.#names);
     this.#handle = connection.lease(async (handle) => {
-      await handle.prepare(this.#names, checkpoints(this.#names));
+      await handle.prepare(logDeployment(names));
       return handle;
     });
   }
@@ -210,6 +217,10 @@ export class OracleLog implements ThreadLog {
   async now(): Promise<number> {
     const { rows } = await this.#ask(this.#sql.now);
     return Date.parse(textIn(rows[0] ?? {}, "CLOCK") ?? "");
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    return { done: [], remains: LEFT_IN_BLOCKS };
   }
 
   classify(error: unknown): ErrorCode | undefined {

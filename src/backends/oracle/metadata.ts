@@ -12,6 +12,8 @@ export const isUnindexable = (metadata: string | undefined): boolean =>
 
 /** What stands in a path as it is: a path is part of the statement, and nothing that a caller gave may end it. */
 const PLAIN_KEY = /^[A-Za-z0-9_][A-Za-z0-9_ .:/-]{0,199}$/;
+export const isPlainKey = (key: string): boolean => PLAIN_KEY.test(key);
+
 /** A string that fits a bind of every database. */
 const MOST_TEXT_BYTES = 1000;
 /** The numbers that a NUMBER holds. */
@@ -26,14 +28,15 @@ export interface MemberCondition {
 
 /** No condition where SQL cannot say it. */
 export function memberCondition(column: string, key: string, valueJson: string): MemberCondition | undefined {
-  if (!PLAIN_KEY.test(key)) return undefined;
+  if (!isPlainKey(key)) return undefined;
   const bind = comparable(valueJson);
   if (bind === undefined) return { condition: `JSON_EXISTS(${column}, '$."${key}"')`, binds: {} };
   const condition = `JSON_EXISTS(${column}, '$?(@."${key}" == $v)' PASSING :b_value AS "v")`;
   return { condition, binds: { b_value: bind } };
 }
 
-function comparable(valueJson: string): Bind | undefined {
+/** What a value is compared with in SQL; nothing where SQL cannot do it. */
+export function comparable(valueJson: string): Bind | undefined {
   if (UNINDEXABLE.test(valueJson)) return undefined;
   const value: unknown = JSON.parse(valueJson);
   if (typeof value === "number") {

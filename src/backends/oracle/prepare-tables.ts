@@ -1,24 +1,19 @@
 import type { Access } from "../../driver/access.ts";
 import { assertMigrated, knownVersions, type MigratedStore, migrate, type Versions } from "../../driver/migrations.ts";
-import { StateError } from "../../errors.ts";
 import type { Asking } from "./ask.ts";
 import { text as textBind } from "./binds.ts";
 import { classify, isOra } from "./classify.ts";
 import type { OracleHandle } from "./handle.ts";
-import type { TableNames } from "./layout.ts";
-import { allParts, type OraclePart, versionTable } from "./parts.ts";
+import { type Deployment, versionTable } from "./parts.ts";
 import { text } from "./rows.ts";
+import { otherTable } from "./table-shapes.ts";
 
-/** Creates the tables of a part on first use, or brings older ones up to date. With read access it only looks at them. */
-export function prepareTables(
-  handle: OracleHandle,
-  names: TableNames,
-  part: OraclePart,
-  access: Access,
-): Promise<void> {
-  const store = migratedStore(handle, names, part);
-  if (access !== "read") return migrate(store, [part]);
-  return assertMigrated(store, [part], `the schema, with the tableName ${JSON.stringify(names.tableName)},`);
+/** Creates the tables on first use, or brings older ones up to date. With read access it only looks at them. */
+export function prepareTables(handle: OracleHandle, deployment: Deployment, access: Access): Promise<void> {
+  const store = migratedStore(handle, deployment);
+  if (access !== "read") return migrate(store, deployment.parts);
+  const where = `the schema, with the tableName ${JSON.stringify(deployment.tableName)},`;
+  return assertMigrated(store, deployment.parts, where);
 }
 
 /**
@@ -27,20 +22,22 @@ export function prepareTables(
  * another process that runs them too. What is there already is left as it is, and
  * the version is written last. So a version is true whenever it is there.
  */
-export function migratedStore(handle: OracleHandle, names: TableNames, part: OraclePart): MigratedStore {
+export function migratedStore(handle: OracleHandle, deployment: Deployment): MigratedStore {
+  const { tableName, of, parts } = deployment;
   return {
-    table: versionTable(names),
-    versions: () => handle.onSession((asking) => versionsIn(asking, names)),
-    mayCreate: () => handle.onSession((asking) => mayCreate(asking, names)),
+    table: versionTable(deployment),
+    versions: () => handle.onSession((asking) => versionsIn(asking, deployment)),
+    mayCreate: () => handle.onSession((asking) => mayCreate(asking, deployment)),
     change: (plan) =>
       handle.onSession(async (asking) => {
-        const statements = plan(await versionsIn(asking, names));
-        await assertShape(asking, names, part);
+        const statements = plan(await versionsIn(asking, deployment));
+        await assertShapes(asking, deployment);
         for (const statement of statements) await asCreated(() => asking.ask(statement, {}, true));
       }),
     remedy: (found) => {
-      const from = found && `, from: ${JSON.stringify(knownVersions(found, allParts(names)))}`;
-      return `run the statements of oracleDdl({ tableName: ${JSON.stringify(names.tableName)}, role${from ?? ""} }) as the owner of the tables, with this user as the role`;
+      const kind = of === "checkpointer" ? "" : `, of: "${of}"`;
+      const from = found && `, from: ${JSON.stringify(knownVersions(found, parts))}`;
+      return `run the statements of oracleDdl({ tableName: ${JSON.stringify(tableName)}${kind}, role${from ?? ""} }) as the owner of the tables, with this user as the role`;
     },
     classify,
   };
@@ -65,9 +62,9 @@ async function asCreated(run: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function versionsIn(asking: Asking, names: TableNames): Promise<Versions | undefined> {
+async function versionsIn(asking: Asking, { version }: Deployment): Promise<Versions | undefined> {
   try {
-    const { rows } = await asking.ask(`SELECT part, version FROM ${names.version}`);
+    const { rows } = await asking.ask(`SELECT part, version FROM ${version}`);
     return Object.fromEntries(rows.map((row) => [text(row, "PART") ?? "", Number(row["VERSION"])]));
   } catch (error) {
     // Not there, or not for this user: the server does not say which.
@@ -80,7 +77,7 @@ async function versionsIn(asking: Asking, names: TableNames): Promise<Versions |
 export const MAY_CREATE = `SELECT COUNT(*) AS may FROM session_privs
 WHERE privilege = 'CREATE ANY TABLE' OR (privilege = 'CREATE TABLE' AND (:b_owner IS NULL OR :b_owner = USER))`;
 
-async function mayCreate(asking: Asking, { owner }: TableNames): Promise<boolean> {
+async function mayCreate(asking: Asking, { owner }: Deployment): Promise<boolean> {
   const { rows } = await asking.ask(MAY_CREATE, { b_owner: textBind(owner) });
   return Number(rows[0]?.["MAY"]) > 0;
 }
@@ -88,16 +85,17 @@ async function mayCreate(asking: Asking, { owner }: TableNames): Promise<boolean
 export const COLUMNS_OF = `SELECT column_name FROM all_tab_columns
 WHERE owner = COALESCE(:b_owner, USER) AND table_name = :b_table ORDER BY column_name`;
 
-/** A table of this name that somebody else made is left alone, and named: nothing is created beside it. */
-async function assertShape(asking: Asking, names: TableNames, part: OraclePart): Promise<void> {
-  for (const [table, columns] of Object.entries(part.columns)) {
-    const binds = { b_owner: textBind(names.owner), b_table: textBind(table.split(".").at(-1)) };
-    const { rows } = await asking.ask(COLUMNS_OF, binds);
-    const found = rows.map((row) => text(row, "COLUMN_NAME") ?? "");
+export async function columnsOf(asking: Asking, owner: string | undefined, table: string): Promise<readonly string[]> {
+  const binds = { b_owner: textBind(owner), b_table: textBind(table.split(".").at(-1)) };
+  const { rows } = await asking.ask(COLUMNS_OF, binds);
+  return rows.map((row) => text(row, "COLUMN_NAME") ?? "");
+}
+
+/** A table of this name that is something else is left alone, and named: nothing is created beside it. */
+async function assertShapes(asking: Asking, deployment: Deployment): Promise<void> {
+  for (const [table, columns] of deployment.parts.flatMap((part) => Object.entries(part.columns))) {
+    const found = await columnsOf(asking, deployment.owner, table);
     if (found.length === 0 || columns.every((column) => found.includes(column))) continue;
-    throw new StateError(
-      "INCOMPATIBLE",
-      `the table ${table} is there and is not one of the part "${part.name}": it has the columns ${found.join(", ")}. Choose another tableName`,
-    );
+    throw otherTable(deployment, table, columns, found);
   }
 }

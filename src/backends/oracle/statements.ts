@@ -1,4 +1,4 @@
-import type { TableNames } from "./layout.ts";
+import type { SaverTables, TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
 import { ALIVE, aliveIn, NOW } from "./sql-clock.ts";
 
@@ -28,6 +28,19 @@ export interface Statements {
   readonly now: string;
 }
 
+/** The rows of a saver, for a thread that is copied. */
+const copyGraph = ({ checkpoints, writes }: SaverTables): string =>
+  [
+    [checkpoints, "checkpoint_ns, checkpoint_id, parent_checkpoint_id, created_at, metadata, seq"],
+    [writes, "checkpoint_ns, checkpoint_id, task_id, idx, channel, seq"],
+  ]
+    .map(
+      ([table, columns]) => `
+  INSERT INTO ${table} (thread_id, ${columns})
+  SELECT v_target, ${columns} FROM ${table} WHERE thread_id = v_source;`,
+    )
+    .join("");
+
 const both = (text: (isLong: boolean) => string): Reading => ({ short: text(false), long: text(true) });
 
 const COPIED = [
@@ -52,7 +65,7 @@ const LEFT = `t.expires_at - ${NOW}`;
 const TTL_MS = `EXTRACT(DAY FROM (${LEFT})) * 86400000 + EXTRACT(HOUR FROM (${LEFT})) * 3600000
         + EXTRACT(MINUTE FROM (${LEFT})) * 60000 + EXTRACT(SECOND FROM (${LEFT})) * 1000`;
 
-export function statements({ threads, records, names }: TableNames): Statements {
+export function statements({ threads, records, names, saver }: TableNames): Statements {
   /** A record's columns; its body only where the condition `wanted` holds. */
   const record = (isLong: boolean, wanted?: string): string => {
     const columns = isLong ? ["body", "long_body"] : ["body"];
@@ -196,7 +209,7 @@ BEGIN
   INSERT INTO ${records} (thread_id, ${COPIED})
   SELECT v_target, ${COPIED} FROM ${records} WHERE thread_id = v_source;
   INSERT INTO ${names} (thread_id, name, seq)
-  SELECT v_target, name, seq FROM ${names} WHERE thread_id = v_source;
+  SELECT v_target, name, seq FROM ${names} WHERE thread_id = v_source;${saver === undefined ? "" : copyGraph(saver)}
   :b_outcome := 2;
 END;`,
 

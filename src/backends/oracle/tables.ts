@@ -1,32 +1,28 @@
 import type { Access } from "../../driver/access.ts";
 import { migrate } from "../../driver/migrations.ts";
 import type { OpenTables } from "../../driver/open-tables.ts";
-import { optionsOfUrl, oracleLogOptions } from "./checkpointer.ts";
-import { tableNames } from "./layout.ts";
-import { allParts, checkpoints } from "./parts.ts";
+import { oracleLogOptions } from "./checkpointer.ts";
+import { optionsOfUrl } from "./dsn.ts";
+import { logDeployment } from "./parts.ts";
 import { migratedStore } from "./prepare-tables.ts";
 
 export { classify } from "./classify.ts";
 
-/** The tables of a schema. With read access nothing is created. */
+/** The tables of threads. With read access nothing is created. */
 export async function openTables(url: string, access: Access): Promise<OpenTables> {
-  const { connection, tableName } = oracleLogOptions({ ...optionsOfUrl(url), access });
-  const names = tableNames(tableName);
+  const { connection, names } = oracleLogOptions({ ...optionsOfUrl(url), access });
+  const { parts, ...deployment } = logDeployment(names);
   const lease = connection.lease(async (handle) => handle);
   const handle = await lease.get().catch(async (error: unknown) => {
     await lease.release();
     throw error;
   });
-  const store = migratedStore(handle, names, checkpoints(names));
+  const store = migratedStore(handle, { ...deployment, parts });
   return {
-    parts: allParts(names),
+    parts,
     table: store.table,
     versions: () => store.versions(),
-    migrate: async (parts) => {
-      for (const part of allParts(names)) {
-        if (parts.some(({ name }) => name === part.name)) await migrate(migratedStore(handle, names, part), [part]);
-      }
-    },
+    migrate: (wanted) => migrate(store, wanted),
     close: () => lease.release(),
   };
 }

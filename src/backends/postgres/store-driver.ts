@@ -160,8 +160,17 @@ export class PostgresStoreDriver implements FullStoreDriver {
     return row && vectorOfSent(row["sent"]);
   }
 
-  async dimension(): Promise<number | undefined> {
-    const [row] = await this.#ask(`SELECT dims FROM ${this.#names.itemVectors} LIMIT 1`, []);
+  async dimension(below: Namespace): Promise<number | undefined> {
+    const { items, itemVectors } = this.#names;
+    const [from, before] = rangeBelow(below);
+    const [row] =
+      before === undefined
+        ? await this.#ask(`SELECT dims FROM ${itemVectors} LIMIT 1`, [])
+        : await this.#ask(
+            `SELECT v.dims FROM ${items} i JOIN ${itemVectors} v ON v.item = i.id
+             WHERE i.namespace >= $1 AND i.namespace < $2 LIMIT 1`,
+            [from, before],
+          );
     return row && Number(row["dims"]);
   }
 

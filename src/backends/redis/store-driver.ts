@@ -171,8 +171,8 @@ export class RedisStoreDriver implements FullStoreDriver {
     return found;
   }
 
-  async dimension(): Promise<number | undefined> {
-    const bounds = lexBounds({ namespace: [], recursive: true });
+  async dimension(below: Namespace): Promise<number | undefined> {
+    const bounds = lexBounds({ namespace: below, recursive: true });
     const [, , vector] = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, "1", "vectors"])) ?? [];
     return vector == null ? undefined : openVector(vector).vector.length;
   }

@@ -1,11 +1,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
 import { type Access, noStoreHere } from "../../driver/access.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { untilAborted } from "../../internal/until-aborted.ts";
 import { isAmbiguous, isBucketAbsent, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
 import type { S3ClientShape, S3Module } from "./connect.ts";
+import { deleteOlderVersions } from "./older-versions.ts";
 
 export interface S3Place {
   readonly bucketName: string;
@@ -89,6 +91,12 @@ export class S3Bucket implements ObjectBucket {
       if (isPast || page.IsTruncated !== true || page.NextContinuationToken === undefined) return;
       from = { ContinuationToken: page.NextContinuationToken };
     }
+  }
+
+  deleteOlderVersions(prefix: string): Promise<ScrubReport> {
+    return deleteOlderVersions({ sdk: this.#sdk, bucketName: this.#place.bucketName }, prefix, (command) =>
+      this.#request((send) => send(command)),
+    );
   }
 
   mayHaveWritten(error: unknown): boolean {

@@ -33,6 +33,9 @@ export function isRefused(error: unknown): boolean {
   return failure?.status === 412 || (failure?.status === 409 && failure.word === "ConditionalRequestConflict");
 }
 
+/** The user may not do that, or the object is locked against it. */
+export const isForbidden = (error: unknown): boolean => failureIn(error)?.status === 403;
+
 /** The store does not know the condition at all. */
 export const isNotImplemented = (error: unknown): boolean => failureIn(error)?.status === 501;
 

@@ -30,6 +30,7 @@ export interface S3Module {
   readonly PutObjectCommand: new (input: object) => object;
   readonly DeleteObjectCommand: new (input: object) => object;
   readonly ListObjectsV2Command: new (input: object) => object;
+  readonly ListObjectVersionsCommand: new (input: object) => object;
 }
 
 export const SDK_VERSIONS = ">=3.700 <4";

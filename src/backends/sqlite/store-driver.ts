@@ -162,8 +162,12 @@ export class SqliteStoreDriver implements FullStoreDriver {
     });
   }
 
-  dimension(): Promise<number | undefined> {
-    return this.#connection.read(({ anyVector }) => (anyVector.get() as { dims: number } | undefined)?.dims);
+  dimension(below: Namespace): Promise<number | undefined> {
+    const [from, before] = rangeBelow(below);
+    return this.#connection.read(({ anyVector, anyVectorBelow }) => {
+      const row = before === undefined ? anyVector.get() : anyVectorBelow.get(from, before);
+      return (row as { dims: number } | undefined)?.dims;
+    });
   }
 
   /** A file's clock is that of the machine that writes it. */

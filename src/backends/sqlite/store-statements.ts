@@ -20,6 +20,7 @@ export interface StoreStatements {
   readonly vectorOf: SqliteStatement;
   readonly vectorById: SqliteStatement;
   readonly anyVector: SqliteStatement;
+  readonly anyVectorBelow: SqliteStatement;
   readonly findWrite: SqliteStatement;
   readonly insertWrite: SqliteStatement;
   readonly forgetWrites: SqliteStatement;
@@ -55,6 +56,10 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
     vectorOf: prepare(`SELECT vector FROM ${itemVectors} WHERE item = ?`),
     vectorById: prepare(`SELECT vector FROM ${itemVectors} WHERE id = ?`),
     anyVector: prepare(`SELECT dims FROM ${itemVectors} LIMIT 1`),
+    anyVectorBelow: prepare(
+      `SELECT v.dims FROM ${items} i JOIN ${itemVectors} v ON v.item = i.id
+       WHERE i.namespace >= ? AND i.namespace < ? LIMIT 1`,
+    ),
     findWrite: prepare(`SELECT version, created_at, updated_at, expires_at FROM ${itemWrites} WHERE write_key = ?`),
     insertWrite: prepare(
       `INSERT INTO ${itemWrites} (write_key, version, created_at, updated_at, expires_at) VALUES (?, ?, ?, ?, ?)`,

@@ -149,8 +149,16 @@ export class BucketLog implements ThreadLog {
   }
 
   async scrub(): Promise<ScrubReport> {
-    const remains = ["older versions of objects where the bucket keeps them, and its replicas"];
-    return { done: ["objects that held it were deleted"], remains };
+    const { store } = await this.#open();
+    await removeLeftovers(store);
+    const { done, remains } = (await store.bucket.deleteOlderVersions?.(this.#prefix)) ?? {
+      done: [],
+      remains: ["older versions of objects, where the bucket keeps them"],
+    };
+    return {
+      done: ["objects that held it were deleted", ...done],
+      remains: [...remains, "replicas of the bucket, and copies that rules of it made"],
+    };
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,5 @@
+import type { ScrubReport } from "../../driver/driver.ts";
+
 /**
  * What a log needs from an object store: a few operations and one guarantee. Of
  * several PUTs to one name that race with `If-Match` or `If-None-Match: *`,
@@ -21,6 +23,14 @@ export interface ObjectBucket {
 
   /** Names below a prefix, page by page to the end, in the order of their bytes. */
   list(options: ListOptions): AsyncIterable<readonly string[]>;
+
+  /**
+   * Deletes what a bucket with versions keeps of objects below a prefix that were
+   * overwritten or deleted, and says what could not be deleted. Never what is
+   * there now, and never a mark of a deletion: the object would come back. Without
+   * it, older versions stay.
+   */
+  deleteOlderVersions?(prefix: string): Promise<ScrubReport>;
 
   /** Whether a PUT that failed with this error may have succeeded all the same. */
   mayHaveWritten(error: unknown): boolean;

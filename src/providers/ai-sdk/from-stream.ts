@@ -29,6 +29,7 @@ class StreamTranslation {
   readonly #blocks = new Map<string, OpenBlock>();
   #nextBlock = 0;
   #lastCall: string | undefined;
+  #response: { readonly model?: string; readonly id?: string } | undefined;
   /** Calls whose arguments are not whole JSON: they count only if the answer was finished. */
   readonly #doubtful: ModelPart[] = [];
 
@@ -61,6 +62,12 @@ class StreamTranslation {
       case "stream-start":
         for (const warning of part.warnings ?? []) this.#context.onWarning?.(warning);
         return;
+      case "response-metadata":
+        this.#response = {
+          ...(typeof part.modelId === "string" && { model: part.modelId }),
+          ...(typeof part.id === "string" && { id: part.id }),
+        };
+        return;
       case "error":
         throw part.error;
       case "tool-approval-request":
@@ -74,7 +81,8 @@ class StreamTranslation {
         yield {
           type: "finish",
           reason: reasonOf(part, provider),
-          usage: usageOf(part.usage),
+          usage: usageOf(part, provider),
+          ...(this.#response !== undefined && { response: this.#response }),
           ...(part.providerMetadata !== undefined && { providerMetadata: part.providerMetadata }),
         };
     }
@@ -160,13 +168,25 @@ function reasonOf({ finishReason }: FinishPart, provider: string): FinishReason 
 const isRefusal = (raw: string | undefined, provider: string): boolean =>
   raw === "refusal" || raw === "stop" || raw === undefined || (raw === "" && familyOf(provider) === "anthropic");
 
-/** v2 counts in plain numbers, v3 and v4 in totals with their shares. */
-function usageOf(usage: unknown): ModelUsage {
-  const { inputTokens: input, outputTokens: output, cachedInputTokens: cached } = recordOf(usage);
+/**
+ * v2 counts in plain numbers, v3 and v4 in totals with their shares. In v2
+ * Anthropic's input is what neither came from the cache nor went into it; here
+ * it is the whole, as everywhere else.
+ */
+function usageOf({ usage, providerMetadata }: FinishPart, provider: string): ModelUsage {
+  const { inputTokens: input, outputTokens: output, cachedInputTokens, reasoningTokens } = recordOf(usage);
+  const isPlain = typeof input !== "object";
+  const cached = countOf(recordOf(input)["cacheRead"] ?? cachedInputTokens);
+  const written =
+    recordOf(input)["cacheWrite"] ?? recordOf(providerMetadata?.["anthropic"])["cacheCreationInputTokens"];
+  const reasoning = recordOf(output)["reasoning"] ?? reasoningTokens;
+  const beside = isPlain && familyOf(provider) === "anthropic" ? cached + countOf(written) : 0;
   return {
-    inputTokens: countOf(recordOf(input)["total"] ?? input),
+    inputTokens: countOf(recordOf(input)["total"] ?? input) + beside,
     outputTokens: countOf(recordOf(output)["total"] ?? output),
-    cachedInputTokens: countOf(recordOf(input)["cacheRead"] ?? cached),
+    cachedInputTokens: cached,
+    ...(typeof written === "number" && { cacheWriteTokens: countOf(written) }),
+    ...(typeof reasoning === "number" && { reasoningTokens: countOf(reasoning) }),
   };
 }
 

@@ -69,7 +69,8 @@ export type StreamPart =
   | { readonly type: "tool-approval-request"; readonly toolCallId: string }
   | { readonly type: "stream-start"; readonly warnings?: readonly unknown[] }
   | { readonly type: "error"; readonly error: unknown }
-  | { readonly type: "source" | "raw" | "ping" | "response-metadata" };
+  | { readonly type: "response-metadata"; readonly id?: unknown; readonly modelId?: unknown }
+  | { readonly type: "source" | "raw" | "ping" };
 
 export interface BlockPart {
   readonly type: "text-start" | "text-delta" | "text-end" | "reasoning-start" | "reasoning-delta" | "reasoning-end";

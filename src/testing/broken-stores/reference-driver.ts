@@ -1,6 +1,6 @@
 import { StateError } from "../../errors.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
-import type { StoreDriverCapabilities } from "../../store/store-driver.ts";
+import type { Namespace, StoreDriverCapabilities } from "../../store/store-driver.ts";
 
 /** A deliberate fault of a driver and the cases that must notice it. */
 export interface StoreFault {
@@ -70,8 +70,8 @@ export class ReferenceDriver implements FullStoreDriver {
     return this.reach().readVector(...given);
   }
 
-  async dimension(): Promise<number | undefined> {
-    return this.reach().dimension();
+  async dimension(below: Namespace): Promise<number | undefined> {
+    return this.reach().dimension(below);
   }
 
   async now(): Promise<number> {

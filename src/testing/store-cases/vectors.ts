@@ -139,6 +139,18 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
     },
   },
   {
+    name: "the first vectors of a store, put together, have one length or are refused",
+    needs: ["semanticSearch"],
+    run: async ({ subject }) => {
+      const batch = [
+        [1, 2, 3],
+        [1, 2],
+      ].map((embedding, index) => ({ namespace: NS, key: `v${index}`, value: index, embedding }));
+      await failsWith("INVALID_ARGUMENT", () => subject.putBatch(batch), "two lengths");
+      assert.deepEqual(await allNames(subject), []);
+    },
+  },
+  {
     name: "another instance takes the dimension from what is stored",
     needs: ["semanticSearch", "reopen"],
     run: async ({ subject, reopen }) => {

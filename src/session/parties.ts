@@ -1,8 +1,9 @@
 import { type BaseCheckpointer, uncheckedHead } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
 import { eraseInThread, type Forgets, findInThreads } from "../checkpoint/erasing.ts";
+import { ERASURE_MARK, NO_COPIES_UNTIL } from "../checkpoint/erasure-mark.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
-import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
+import { NOT_SCRUBBED } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -11,45 +12,17 @@ import { subjectsIn } from "../state/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { StoreItem } from "../store/items.ts";
 import { accessOf } from "../store/store-access.ts";
-import type { Unreached } from "./receipts.ts";
+import type { AppliedMark, ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { USER_ROOT } from "./user-store.ts";
 
-/** Something about a person, and where it is. */
-export interface PersonalPlace {
-  readonly kind: "message" | "field" | "item" | "user data";
-  /** The thread, or the namespace and the key of the item. */
-  readonly where: string;
-  readonly checkpointId?: string;
-  /** Which part of it. */
-  readonly path: string;
-  readonly value: unknown;
-}
+const OPAQUE =
+  "a serialiser of yours wrote values in them, and nobody else can tell whom those are about; delete the threads that are about the person";
+/** The namespace of a store's mark is called as the thread of a checkpointer's. */
+const MARK_NAMESPACE = ERASURE_MARK.threadId;
+/** Longer than any look: whoever is killed meanwhile holds nobody off for ever. */
+const HELD_OFF_MS = 600_000;
 
-/** How far a backend was cleaned, in the ledger whose id this is. */
-export interface AppliedMark {
-  readonly ledger: string;
-  readonly appliedTo: number;
-}
-
-/** One backend that may hold something about people, whatever it keeps. */
-export interface ErasureTarget {
-  readonly name: string;
-  readonly holdsProcess: boolean;
-  /** Page by page. What cannot be looked at is noted in `warnings`. */
-  find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
-  /** What the last `find` did not look into, because nobody can tell whom it is about. */
-  unread(): readonly Unreached[];
-  /** Erases what a page of `find` names; says how many records or items that were. */
-  erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
-  scrub(): Promise<ScrubReport>;
-  mark(): Promise<AppliedMark | undefined>;
-  setMark(mark: AppliedMark): Promise<void>;
-}
-
-const UNATTRIBUTED = "what a graph saves is not attributed to people; delete those of its threads that are about them";
-const MARK_THREAD = "holdfast:erasures";
-
-export function threadTarget(checkpointer: BaseCheckpointer, name: string): ErasureTarget {
+export function threadParty(checkpointer: BaseCheckpointer, name: string): ErasureParty {
   const context = contextOf(checkpointer);
   if (context === undefined) {
     const what = `${name} (${checkpointer.constructor.name}) is not over a ThreadLog`;
@@ -58,14 +31,14 @@ export function threadTarget(checkpointer: BaseCheckpointer, name: string): Eras
       `${what}: records of it cannot be rewritten, so people cannot be erased from it`,
     );
   }
-  let graphs = 0;
+  let opaque = 0;
   return {
     name,
     holdsProcess: true,
-    unread: () => (graphs === 0 ? [] : [{ where: `${name}: ${graphs} threads of graphs`, why: UNATTRIBUTED }]),
+    unread: () => (opaque === 0 ? [] : [{ where: `${name}: ${opaque} threads of graphs`, why: OPAQUE }]),
     async *find(forgets, warnings) {
-      graphs = 0;
-      for await (const found of findInThreads(context, forgets, warnings, () => graphs++)) {
+      opaque = 0;
+      for await (const found of findInThreads(context, forgets, warnings, () => opaque++)) {
         yield found.map(({ kind, threadId, checkpointId, path, value }) => ({
           kind,
           where: threadId,
@@ -84,18 +57,34 @@ export function threadTarget(checkpointer: BaseCheckpointer, name: string): Eras
       return records;
     },
     scrub: () => context.call({ operation: "erase" }, async (log) => (await log.scrub?.()) ?? NOT_SCRUBBED),
-    async mark() {
-      const state = await loadState(checkpointer, MARK_THREAD);
-      return state && markIn(state.metadata);
+    async holdOffCopies(isHeldOff) {
+      const until = isHeldOff ? { [NO_COPIES_UNTIL]: (await context.storageNow()) + HELD_OFF_MS } : undefined;
+      await writeMark(checkpointer, await readMark(checkpointer), until);
     },
-    async setMark(mark) {
-      const state = AgentState.create({ metadata: { ...mark } });
-      await checkpointer.save(state, MARK_THREAD, { checkpointId: "applied", expectedHead: uncheckedHead });
-    },
+    mark: () => readMark(checkpointer),
+    setMark: (mark) => writeMark(checkpointer, mark),
   };
 }
 
-export function storeTarget(store: BaseStore, name: string): ErasureTarget {
+async function readMark(checkpointer: BaseCheckpointer): Promise<AppliedMark | undefined> {
+  const state = await loadState(checkpointer, ERASURE_MARK.threadId);
+  return state && markIn(state.metadata);
+}
+
+async function writeMark(
+  checkpointer: BaseCheckpointer,
+  mark: AppliedMark | undefined,
+  metadata?: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { threadId, checkpointId } = ERASURE_MARK;
+  await checkpointer.save(AgentState.create({ metadata: { ...mark } }), threadId, {
+    checkpointId,
+    expectedHead: uncheckedHead,
+    ...(metadata !== undefined && { metadata }),
+  });
+}
+
+export function storeParty(store: BaseStore, name: string): ErasureParty {
   const access = accessOf(store);
   return {
     name,
@@ -118,11 +107,11 @@ export function storeTarget(store: BaseStore, name: string): ErasureTarget {
         ? NOT_SCRUBBED
         : access.call({ operation: "erase" }, async (driver) => (await driver.scrub?.()) ?? NOT_SCRUBBED),
     async mark() {
-      const value = await store.get([MARK_THREAD], "applied");
+      const value = await store.get([MARK_NAMESPACE], "applied");
       return value === undefined ? undefined : markIn(value as Readonly<Record<string, unknown>>);
     },
     async setMark(mark) {
-      await store.put([MARK_THREAD], "applied", { ...mark }, { index: false });
+      await store.put([MARK_NAMESPACE], "applied", { ...mark }, { index: false });
     },
   };
 }

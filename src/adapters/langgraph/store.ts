@@ -1,0 +1,164 @@
+import {
+  type GetOperation,
+  type IndexConfig,
+  BaseStore as LangGraphBaseStore,
+  type ListNamespacesOperation,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchOperation,
+} from "@langchain/langgraph-checkpoint";
+import { OpenOnce } from "../../driver/open-once.ts";
+import { invalid, isPlainObject } from "../../driver/options.ts";
+import type { BaseStore } from "../../store/base-store.ts";
+import type { PutEntry } from "../../store/items.ts";
+import { assertKey, assertNamespace, encodeId } from "../../store/namespaces.ts";
+import { MOST_CHANGES } from "../../store/store-driver.ts";
+import { type EmbedQuery, namespacesOf, searchItems, toItem } from "./store-looking.ts";
+import { textsToIndex } from "./store-texts.ts";
+
+export interface LangGraphStoreOptions {
+  /** As LangGraph's own stores take it: the embeddings, their length, and what of a value is embedded. @default the store's own `embedder`, if any */
+  readonly index?: IndexConfig;
+}
+
+/**
+ * LangGraph's store on any store of this package. What LangGraph promises of a
+ * batch holds: what it reads is what was there before it writes, of two writes to
+ * one name the last counts, and where one operation cannot be carried out, nothing
+ * of the batch is written.
+ */
+export class LangGraphStore extends LangGraphBaseStore {
+  readonly #opening: OpenOnce<BaseStore>;
+  readonly #isOwn: boolean;
+  readonly #index: IndexConfig | undefined;
+
+  constructor(open: () => Promise<BaseStore>, options: LangGraphStoreOptions & { readonly isOwn: boolean }) {
+    super();
+    this.#opening = new OpenOnce(open);
+    this.#isOwn = options.isOwn;
+    this.#index = checkedIndex(options.index);
+  }
+
+  /** The store beneath: versions, ends of items, `update`, text search. */
+  store(): Promise<BaseStore> {
+    return this.#opening.get();
+  }
+
+  get indexConfig(): IndexConfig | undefined {
+    return this.#index;
+  }
+
+  override async start(): Promise<void> {
+    await (await this.#opening.get()).connect();
+  }
+
+  /** Closes what was opened here; a store that was handed in stays open. It is opened anew by the next use. */
+  override async stop(): Promise<void> {
+    const store = this.#isOwn ? await this.#opening.opened() : undefined;
+    if (store === undefined) return;
+    this.#opening.forget();
+    await store.close();
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /** So that nobody who prints a config walks through a connection. */
+  toJSON(): string {
+    return "[LangGraphStore]";
+  }
+
+  override async batch<Ops extends readonly Operation[]>(operations: Ops): Promise<OperationResults<Ops>> {
+    const store = await this.#opening.get();
+    const puts = lastPuts(operations.filter(isPut));
+    const entries = puts.filter(({ value }) => value !== null);
+    const prepared = entries.length === 0 ? [] : await this.#entries(entries);
+    const results = await this.#read(store, operations);
+    for (let at = 0; at < prepared.length; at += MOST_CHANGES) {
+      await store.putBatch(prepared.slice(at, at + MOST_CHANGES));
+    }
+    for (const { namespace, key, value } of puts) if (value === null) await store.delete(namespace, key);
+    return results as OperationResults<Ops>;
+  }
+
+  /** Reads beside one another, and those by name in one. Puts have no result. */
+  async #read(store: BaseStore, operations: readonly Operation[]): Promise<unknown[]> {
+    const gets = operations.filter(isGet);
+    const found = gets.length === 0 ? [] : await store.getItems(gets.map(({ namespace, key }) => ({ namespace, key })));
+    const byGet = new Map(gets.map((get, at) => [get, found[at]]));
+    return Promise.all(
+      operations.map(async (operation) => {
+        if (isGet(operation)) {
+          const item = byGet.get(operation);
+          return item === undefined ? null : toItem(item);
+        }
+        if (isSearch(operation)) return searchItems(store, operation, this.#embedQuery);
+        return isPut(operation) ? null : namespacesOf(store, operation as ListNamespacesOperation);
+      }),
+    );
+  }
+
+  get #embedQuery(): EmbedQuery | undefined {
+    const index = this.#index;
+    return index && (async (query) => ofLength(index, await index.embeddings.embedQuery(query)));
+  }
+
+  async #entries(puts: readonly PutOperation[]): Promise<readonly PutEntry[]> {
+    const index = this.#index;
+    const entries = puts.map(({ namespace, key, value, index: fields }): PutEntry => {
+      if (!isPlainObject(value)) throw invalid("a value is an object; null deletes the item");
+      const entry = { namespace, key, value };
+      if (fields === false) return { ...entry, index: false };
+      const paths = fields ?? index?.fields ?? (index === undefined ? undefined : ["$"]);
+      return paths === undefined ? entry : { ...entry, index: { text: textsToIndex(value, paths).join("\n") } };
+    });
+    return index === undefined ? entries : embedded(index, entries);
+  }
+}
+
+/** One question for all texts of a batch. An item without any text has no vector. */
+async function embedded(index: IndexConfig, entries: readonly PutEntry[]): Promise<readonly PutEntry[]> {
+  const textOf = ({ index: given }: PutEntry): string =>
+    typeof given === "object" && "text" in given ? given.text.trim() : "";
+  const texts = [...new Set(entries.map(textOf).filter((text) => text !== ""))];
+  if (texts.length === 0) return entries;
+  const vectors = await index.embeddings.embedDocuments(texts);
+  const byText = new Map(texts.map((text, at) => [text, vectors[at]]));
+  return entries.map((entry) => {
+    const text = textOf(entry);
+    return text === "" ? entry : { ...entry, embedding: ofLength(index, byText.get(text)) };
+  });
+}
+
+function ofLength({ dims }: IndexConfig, vector: readonly number[] | undefined): readonly number[] {
+  if (vector?.length === dims) return vector;
+  throw invalid(`index.dims is ${dims}, and the embeddings made a vector of ${vector?.length ?? 0} numbers`);
+}
+
+function checkedIndex(index: IndexConfig | undefined): IndexConfig | undefined {
+  if (index === undefined) return undefined;
+  const { dims, embeddings } = index;
+  if (!(Number.isInteger(dims) && dims > 0)) throw invalid("index.dims must be how many numbers a vector has");
+  const isModel = [embeddings?.embedQuery, embeddings?.embedDocuments].every((method) => typeof method === "function");
+  if (!isModel) throw invalid("index.embeddings must be LangChain's Embeddings: embedQuery() and embedDocuments()");
+  return index;
+}
+
+function lastPuts(puts: readonly PutOperation[]): readonly PutOperation[] {
+  for (const { namespace, key } of puts) {
+    assertNamespace(namespace);
+    assertKey(key);
+  }
+  return [...new Map(puts.map((put) => [encodeId(put), put])).values()];
+}
+
+const isPut = (operation: Operation): operation is PutOperation => "value" in operation;
+const isSearch = (operation: Operation): operation is SearchOperation => "namespacePrefix" in operation;
+const isGet = (operation: Operation): operation is GetOperation =>
+  "key" in operation && "namespace" in operation && !isPut(operation);

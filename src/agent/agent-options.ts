@@ -1,0 +1,58 @@
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+import type { LeaseOptions } from "../checkpoint/lease.ts";
+import type { Model } from "../models/model.ts";
+import type { AnySchema } from "../models/schema.ts";
+import type { AgentHooks } from "./hooks.ts";
+import type { RunLimits } from "./limits.ts";
+import type { ModelSettings } from "./model-settings.ts";
+import type { WhenBusy } from "./only-writer.ts";
+import type { ConversationPort, MemoryPort } from "./ports.ts";
+import type { PrepareStep } from "./prepare-step.ts";
+import type { PriceTable } from "./prices.ts";
+import type { Tool } from "./tool.ts";
+
+export interface CoreAgentOptions<Context = unknown> extends RunLimits, ModelSettings {
+  /** Resolved when the first run needs it. */
+  readonly model: () => Promise<Model>;
+  readonly checkpointer?: () => Promise<BaseCheckpointer>;
+  readonly tools?: readonly Tool<Context>[];
+  /** Shown to the model before everything else. Not part of the thread: change it any time. */
+  readonly systemPrompt?: string;
+  /**
+   * 1: after each iteration. n: after every n-th; a crash may cost the model's
+   * answers and the results of pure tools since then. "end": likewise, since the
+   * run began. The user's message, and every call that has effects, are durable
+   * before the next step in any case. @default 1
+   */
+  readonly checkpointEveryNIterations?: number | "end";
+  /** How many tools may run at once. @default 10 */
+  readonly toolConcurrency?: number;
+  /** A result longer than this is kept beside the conversation, and the model reads it in parts. @default 32000 */
+  readonly maxToolResultChars?: number;
+  readonly memory?: MemoryPort;
+  readonly conversation?: ConversationPort;
+  /** For traces: what this agent is called. */
+  readonly name?: string;
+  /** What models cost, for `result.cost` and the thread's totals. Yours to hand in and to keep true. */
+  readonly prices?: PriceTable;
+  readonly hooks?: AgentHooks;
+  /** Before each model call: changes the model, the tools, the settings or the messages of that call alone. */
+  readonly prepareStep?: PrepareStep;
+  /** The answer must be JSON that fits. */
+  readonly outputSchema?: AnySchema;
+  /** How often the model is asked again for an answer that does not fit. @default 2 */
+  readonly maxOutputRepairs?: number;
+  /**
+   * How a run holds its thread, so that no other run works on it at the same
+   * time: `ttlMs` after its last sign of life it counts as dead (15000), a second
+   * run waits `waitMs` for it (60000). `false` gives this up: two runs of one
+   * thread then work side by side until one of them gets `CONFLICT`. @default true
+   */
+  readonly lease?: boolean | Omit<LeaseOptions, "signal">;
+  /** What a run does whose thread another run has, unless it says so itself. @default "wait" */
+  readonly whenBusy?: WhenBusy;
+  /** How long a save that settles a call with effects is tried when the storage cannot be reached. @default 60000 */
+  readonly saveRetryMs?: number;
+  /** @default Date.now */
+  readonly now?: () => number;
+}

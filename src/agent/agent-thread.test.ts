@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { agentOf } from "../../test/agent/agent-of.ts";
+import { gate } from "../../test/agent/gate.ts";
+import { linesOf, MemoryStore } from "../../test/agent/stored-thread.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { userMessage } from "../state/message.ts";
+import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
+import { tool } from "./tool.ts";
+
+function setUp(steps: readonly ScriptStep[], execute: () => unknown = () => "worked") {
+  const store = new MemoryStore();
+  const model = scriptedModel(steps);
+  const agent = agentOf({ model, tools: [tool({ name: "work", execute })], checkpointer: store.open() });
+  return { store, model, agent, thread: agent.thread("t") };
+}
+
+describe("19.2: a thread of an agent", () => {
+  test("19.2: shows its state, now and at a checkpoint, and its history", async () => {
+    const { thread } = setUp(["one", "two"]);
+    expect(await thread.state()).toBeUndefined();
+    const first = await thread.run("a");
+    await thread.run("b");
+    expect(linesOf((await thread.state())!)).toHaveLength(4);
+    expect(linesOf((await thread.state(first.checkpointId))!)).toEqual(["user: a", "assistant: one"]);
+    const ids: string[] = [];
+    for await (const { checkpointId } of thread.history()) ids.push(checkpointId);
+    expect(ids).toContain(first.checkpointId);
+  });
+
+  test("19.2: is forked at a checkpoint into a thread that runs by itself", async () => {
+    const { thread, store } = setUp(["one", "two", "three"]);
+    const { checkpointId } = await thread.run("a");
+    await thread.run("b");
+    const fork = await thread.fork("u", { at: checkpointId! });
+    await fork.run("c");
+    expect(await store.lines("u")).toEqual(["user: a", "assistant: one", "user: c", "assistant: three"]);
+    expect(await store.lines()).toHaveLength(4);
+  });
+
+  test("19.2: is changed by a function, also before it has begun", async () => {
+    const { thread, store } = setUp([]);
+    const checkpointId = await thread.update((state) => state.withMessage(userMessage("hello")));
+    expect(await store.lines()).toEqual(["user: hello"]);
+    await thread.update((state) => state.withMetadata({ user: "c42" }));
+    expect((await thread.state())?.metadata).toEqual({ user: "c42" });
+    expect((await thread.state(checkpointId))?.metadata).toEqual({});
+    await expect(thread.update((() => "text") as never)).rejects.toThrow(/must return the changed state, not a string/);
+    await expect(thread.update(AgentState.create() as never)).rejects.toThrow(/takes a function of the state/);
+  });
+
+  test("19.2: two changes at once, from two processes, are both made", async () => {
+    const { store } = setUp([]);
+    const threads = [1, 2].map(() => agentOf({ model: scriptedModel([]), checkpointer: store.open() }).thread("t"));
+    const say = (text: string) => (state: AgentState) => state.withMessage(userMessage(text));
+    await Promise.all(threads.map((thread, index) => thread.update(say(String(index)))));
+    expect((await store.lines()).toSorted()).toEqual(["user: 0", "user: 1"]);
+  });
+
+  test("19.2: a change waits for the run that is under way", async () => {
+    const { opened, open } = gate();
+    const { thread, store } = setUp([{ toolCalls: [{ name: "work" }] }, "ready"], () => opened);
+    const run = thread.run("go");
+    await store.holds(2);
+    const changed = thread.update((state) => state.withMetadata({ seen: state.messages.length }));
+    open();
+    await Promise.all([run, changed]);
+    expect((await thread.state())?.metadata).toEqual({ seen: 4 });
+    expect(await store.statuses()).toEqual(["succeeded"]);
+  });
+
+  test("19.2: has a title, which a list of threads shows", async () => {
+    const { thread, store } = setUp(["one"]);
+    await thread.run("a");
+    expect(await thread.title()).toBeUndefined();
+    await thread.setTitle("About parcels");
+    expect(await thread.title()).toBe("About parcels");
+    const [summary] = await store.open().listWithMetadata();
+    expect(summary?.metadata).toEqual({ title: "About parcels" });
+    await thread.setTitle(undefined);
+    expect(await thread.title()).toBeUndefined();
+  });
+
+  test("19.2: is deleted whole", async () => {
+    const { thread } = setUp(["one"]);
+    await thread.run("a");
+    expect(await thread.delete()).toBe(true);
+    expect(await thread.state()).toBeUndefined();
+    expect(await thread.delete()).toBe(false);
+  });
+
+  test("19.2: needs an id and an agent that keeps threads", async () => {
+    const { agent } = setUp([]);
+    expect(() => agent.thread("")).toThrow(/takes the id of a thread/);
+    const forgetful = agentOf({ model: scriptedModel([]) });
+    await expect(forgetful.thread("t").state()).rejects.toThrow(/needs an agent with a checkpointer/);
+  });
+});
+
+describe("19.2: a run at a checkpoint", () => {
+  test("19.2: goes on from there; what came after it stays in the history", async () => {
+    const { thread, model } = setUp(["one", "two", "three"]);
+    const { checkpointId } = await thread.run("a");
+    const later = await thread.run("b");
+    await thread.run("c", { at: checkpointId! });
+    expect(linesOf((await thread.state())!)).toEqual(["user: a", "assistant: one", "user: c", "assistant: three"]);
+    expect(model.requests[2]!.messages).toHaveLength(3);
+    expect(linesOf((await thread.state(later.checkpointId))!)).toContain("assistant: two");
+    expect((await thread.state())?.totals.runs).toBe(3);
+  });
+
+  test("19.2: the ledger keeps what tools did since; a call in doubt stays in doubt", async () => {
+    const store = new MemoryStore();
+    const begun = gate();
+    const agentWith = (steps: readonly ScriptStep[], execute: () => unknown) =>
+      agentOf({ model: scriptedModel(steps), tools: [tool({ name: "work", execute })], checkpointer: store.open() });
+    const { checkpointId } = await agentWith(["one"], () => "").run("a", { threadId: "t" });
+    const killed = agentWith([{ toolCalls: [{ name: "work" }] }], () => {
+      begun.open();
+      return new Promise(() => undefined);
+    });
+    void killed.run("b", { threadId: "t" }).catch(() => undefined);
+    await begun.opened;
+    store.killAll();
+    const back = agentWith(["two"], () => "").thread("t");
+    await back.run("c", { at: checkpointId! });
+    expect(await store.lines()).toEqual(["user: a", "assistant: one", "user: c", "assistant: two"]);
+    expect(await store.statuses()).toEqual(["unknown"]);
+    const [item] = await store.open().inbox();
+    expect(item?.threadId).toBe("t");
+  });
+
+  test("19.2: the same message twice goes back once", async () => {
+    const { thread, model, store } = setUp(["one", "two", "three"]);
+    const { checkpointId } = await thread.run("a");
+    await thread.run("b");
+    const options = { at: checkpointId!, messageId: "m" };
+    expect((await thread.run("c", options)).text).toBe("three");
+    expect((await thread.run("c", options)).text).toBe("three");
+    expect(model.remaining).toBe(0);
+    expect(await store.lines()).toHaveLength(4);
+  });
+
+  test("19.2: a checkpoint that is not there is NOT_FOUND, and nothing is written", async () => {
+    const { thread, store, agent } = setUp(["one", "two"]);
+    await thread.run("a");
+    const before = await store.checkpointIds();
+    await expect(thread.run("b", { at: "nowhere" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(await store.checkpointIds()).toEqual(before);
+    expect(() => agent.run("b", { at: "c" })).toThrow(/needs a threadId/);
+  });
+});

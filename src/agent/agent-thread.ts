@@ -1,0 +1,134 @@
+import type { BaseCheckpointer, CheckpointSummary, ForkOptions } from "../checkpoint/base-checkpointer.ts";
+import { loadState } from "../checkpoint/loaded-state.ts";
+import { StateError } from "../errors.ts";
+import { described } from "../internal/known-options.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import type { UserMessage } from "../state/message.ts";
+import { parentOf } from "../state/parent-thread.ts";
+import type { Run } from "./run.ts";
+import type { Needed, ResumeOptions, RunOptions } from "./run-options.ts";
+
+/** The children first: whoever repeats what was cut off still finds them. */
+async function deleteFamily(checkpointer: BaseCheckpointer, threadId: string): Promise<boolean> {
+  const state = await readable(checkpointer, threadId);
+  for (const { childThreadId } of state?.toolExecutions ?? []) {
+    if (childThreadId === undefined) continue;
+    const child = await readable(checkpointer, childThreadId);
+    if (parentOf(child?.metadata)?.threadId === threadId) await deleteFamily(checkpointer, childThreadId);
+  }
+  return checkpointer.delete(threadId);
+}
+
+/** A thread that is damaged, or of a newer version, can be deleted; whom it had working for it nobody can tell. */
+async function readable(checkpointer: BaseCheckpointer, threadId: string): Promise<AgentState | undefined> {
+  try {
+    return await loadState(checkpointer, threadId);
+  } catch (error) {
+    if (StateError.is(error, "CORRUPT") || StateError.is(error, "INCOMPATIBLE")) return undefined;
+    throw error;
+  }
+}
+
+/** What a thread asks of its agent. */
+export interface ThreadOwner<Output, Context> {
+  readonly checkpointer: Promise<BaseCheckpointer> | undefined;
+  run(prompt: Said | undefined, options: Needed<RunOptions<Context>, Context>): Run<Output>;
+  resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output>;
+  thread(threadId: string): AgentThread<Output, Context>;
+}
+
+type Said = string | UserMessage["content"] | UserMessage;
+
+/** Saves what `change` makes of the thread, as its only writer. */
+export type UpdateThread = (checkpointer: BaseCheckpointer, change: StateChange) => Promise<string>;
+export type StateChange = (state: AgentState) => AgentState | Promise<AgentState>;
+
+export type ThreadRunOptions<Context> = Needed<Omit<RunOptions<Context>, "threadId">, Context>;
+
+/** One conversation of an agent. Nothing is read before it is asked for: a thread that is not there yet has an id. */
+export class AgentThread<Output = unknown, Context = unknown> {
+  readonly id: string;
+  readonly #owner: ThreadOwner<Output, Context>;
+  readonly #update: UpdateThread;
+
+  constructor(id: string, owner: ThreadOwner<Output, Context>, update: UpdateThread) {
+    if (typeof id !== "string" || id === "") {
+      throw new TypeError(`agent.thread() takes the id of a thread, a text, not ${described(id)}`);
+    }
+    this.id = id;
+    this.#owner = owner;
+    this.#update = update;
+  }
+
+  /** As it is now, or as it was at a checkpoint; `undefined` where it is not there. */
+  async state(checkpointId?: string): Promise<AgentState | undefined> {
+    const ref = checkpointId === undefined ? undefined : { checkpointId };
+    return loadState(await this.#checkpointer(), this.id, ref);
+  }
+
+  /** Every checkpoint, newest first. */
+  async *history(): AsyncGenerator<CheckpointSummary, void, undefined> {
+    yield* (await this.#checkpointer()).history(this.id);
+  }
+
+  /** A thread of its own that begins as this one is now, or was at a checkpoint. What is open here is not run there. */
+  async fork(newThreadId: string, options?: ForkOptions): Promise<AgentThread<Output, Context>> {
+    await (await this.#checkpointer()).fork(this.id, newThreadId, options);
+    return this.#owner.thread(newThreadId);
+  }
+
+  /** Saves what `change` makes of the newest state, as the thread's only writer: a run that is under way is waited for. Returns the checkpoint's id. */
+  async update(change: StateChange): Promise<string> {
+    if (typeof change !== "function") {
+      throw new TypeError(
+        `update() takes a function of the state, not ${described(change)}. Write (state) => state.with…()`,
+      );
+    }
+    return this.#update(await this.#checkpointer(), change);
+  }
+
+  /**
+   * Says something in this thread, or finishes what was begun. With `at`, the
+   * thread first goes back to that checkpoint; what came after it stays in the history.
+   */
+  run(
+    prompt?: Said,
+    ...given: unknown extends Context ? [options?: ThreadRunOptions<Context>] : [options: ThreadRunOptions<Context>]
+  ): Run<Output> {
+    const options = { ...given[0], threadId: this.id } as Needed<RunOptions<Context>, Context>;
+    return this.#owner.run(prompt, options);
+  }
+
+  /** Answers a question that waits here. */
+  resume(options: Needed<Omit<ResumeOptions<Context>, "threadId">, Context>): Run<Output> {
+    return this.#owner.resume({ ...options, threadId: this.id } as Needed<ResumeOptions<Context>, Context>);
+  }
+
+  /** The whole thread, and those of the sub-agents that worked for it. Says whether there was one. */
+  async delete(): Promise<boolean> {
+    return deleteFamily(await this.#checkpointer(), this.id);
+  }
+
+  /** `metadata.title`, where it is a text. */
+  async title(): Promise<string | undefined> {
+    const title = (await this.state())?.metadata["title"];
+    return typeof title === "string" ? title : undefined;
+  }
+
+  /** Kept as `metadata.title`, so that lists and queries find it. `undefined` takes it away. */
+  async setTitle(title: string | undefined): Promise<void> {
+    if (title !== undefined && typeof title !== "string") {
+      throw new TypeError(`setTitle() takes a text, not ${described(title)}`);
+    }
+    await this.update((state) => state.withMetadata({ title }));
+  }
+
+  async #checkpointer(): Promise<BaseCheckpointer> {
+    const checkpointer = await this.#owner.checkpointer;
+    if (checkpointer !== undefined) return checkpointer;
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      "thread() needs an agent with a checkpointer: without one nothing is kept",
+    );
+  }
+}

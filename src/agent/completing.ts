@@ -1,0 +1,94 @@
+import { StateError } from "../errors.ts";
+import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import { reasonOf } from "../internal/reason-of.ts";
+import { encodeText } from "../state/codec.ts";
+import { isSettled } from "../state/open-calls.ts";
+import type { ToolExecution } from "../state/state-fields.ts";
+import { SHARED_OPTIONS } from "./assert-run-options.ts";
+import { close } from "./close-call.ts";
+import { openCalls } from "./ledger.ts";
+import type { Opening } from "./opening.ts";
+import type { RunContext } from "./run-context.ts";
+import type { RunOptions } from "./run-options.ts";
+import { failure, type Outcome, success } from "./tool-result.ts";
+
+/** How a call that was begun by a tool, and left to somebody else, ended. */
+export interface CompleteOptions<Context = unknown>
+  extends Omit<RunOptions<Context>, "declineWaiting" | "messageId" | "at" | "subject"> {
+  readonly threadId: string;
+  readonly toolCallId: string;
+  /** What the tool would have returned. */
+  readonly result?: unknown;
+  /** In place of a result: why there is none. */
+  readonly error?: unknown;
+}
+
+const { subject: _, ...SHARED } = SHARED_OPTIONS;
+const OPTIONS: OptionKinds<CompleteOptions> = {
+  ...SHARED,
+  toolCallId: "string",
+  result: "anything",
+  error: "anything",
+};
+
+export function assertCompleteOptions(options: CompleteOptions): void {
+  const usage = "Write agent.complete({ threadId, toolCallId, result })";
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`complete() takes one object, not ${described(options)}. ${usage}`);
+  }
+  assertKnownOptions("complete()", options, OPTIONS);
+  for (const name of ["threadId", "toolCallId"] as const) {
+    if (options[name] === undefined) throw new TypeError(`complete() needs ${name}. ${usage}`);
+  }
+  if ("result" in options === "error" in options) {
+    throw new TypeError(`complete() needs a result or an error, one of the two. ${usage}`);
+  }
+}
+
+/** Settles the call, durable before anybody sees it, and goes on with the turn. The same outcome twice is one. */
+export const completion =
+  (options: CompleteOptions): Opening["begin"] =>
+  async (context, adopt) => {
+    const { session } = context;
+    const outcome = "error" in options ? failure(reasonOf(options.error)) : success(options.result);
+    const open = openCalls(session.state).find(({ call }) => call.id === options.toolCallId);
+    if (open === undefined) {
+      assertRepeated(context, options.toolCallId, outcome);
+      session.change(adopt);
+      if (session.isUnsaved) session.saveBeside();
+      return undefined;
+    }
+    // A process that died before it could write down that somebody else has the work left it as begun.
+    if (open.execution.status !== "pending" && open.execution.status !== "started") throw notBegun(open.execution);
+    await session.hold();
+    session.change(adopt);
+    await close(context, open, outcome);
+    return undefined;
+  };
+
+/** Whoever tells us twice, as a queue does, is not wrong; whoever tells us something else comes too late. */
+function assertRepeated({ session, threadId }: RunContext, toolCallId: string, outcome: Outcome): void {
+  const execution = session.state.toolExecutions.findLast((entry) => entry.toolCallId === toolCallId);
+  if (execution === undefined) {
+    const which = `there is no call ${JSON.stringify(toolCallId)} in this thread`;
+    throw new StateError("NOT_FOUND", which, threadId === undefined ? {} : { threadId });
+  }
+  const told = session.state.messages.findLast(
+    (message) => message.role === "tool" && message.toolCallId === toolCallId,
+  );
+  const whole = session.state.artifacts[toolCallId] ?? told?.content;
+  const isSame =
+    execution.status === outcome.status &&
+    whole !== undefined &&
+    encodeText(whole, "result") === encodeText(outcome.content, "result");
+  if (isSame) return;
+  if (!isSettled(execution)) throw notBegun(execution);
+  const advice = execution.status === "unknown" ? "; checkpointer.settleCall() says how it ended after all" : "";
+  throw new StateError(
+    "CONFLICT",
+    `the call ${JSON.stringify(toolCallId)} is settled already: it is ${execution.status}${advice}`,
+  );
+}
+
+const notBegun = ({ toolCallId, status }: ToolExecution): StateError =>
+  new StateError("CONFLICT", `the call ${JSON.stringify(toolCallId)} waits for nobody to complete it: it is ${status}`);

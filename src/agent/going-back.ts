@@ -1,0 +1,58 @@
+import { loadState } from "../checkpoint/loaded-state.ts";
+import { newId } from "../driver/new-id.ts";
+import { StateError } from "../errors.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import { forAnotherThread, isSettled } from "../state/open-calls.ts";
+import type { ToolExecution } from "../state/state-fields.ts";
+import type { RunContext } from "./run-context.ts";
+
+/**
+ * The thread as it was at an earlier checkpoint, as its next state: the history
+ * stays, and what happened since is in it. What tools did since is not undone
+ * by this, so the ledger keeps it: a call in doubt stays in doubt. Totals count
+ * on, and metadata that came later stays.
+ */
+export function goneBack(head: AgentState, earlier: AgentState, now: number): AgentState {
+  const settled = forAnotherThread(earlier, "settle", { now, newKey: newId });
+  const known = new Set(settled.toolExecutions.map(({ toolCallId }) => toolCallId));
+  const since = head.toolExecutions
+    .filter(({ toolCallId }) => !known.has(toolCallId))
+    .map((entry) => ended(entry, now));
+  const overlay = head.overlay === undefined && settled.overlay === undefined ? {} : { overlay: settled.overlay };
+  return head.with({
+    ...settled.fields,
+    ...overlay,
+    toolExecutions: [...settled.toolExecutions, ...since],
+    totals: head.totals,
+    metadata: { ...head.metadata, ...settled.metadata },
+  });
+}
+
+/** Nobody goes on with a call whose message is no longer there. */
+function ended(entry: ToolExecution, now: number): ToolExecution {
+  if (isSettled(entry)) return entry;
+  const isBegun = entry.status === "started" || entry.status === "pending" || entry.failures !== undefined;
+  const error = "The thread went back to a checkpoint before this call.";
+  return { ...entry, status: isBegun ? "unknown" : "denied", settledAt: now, error };
+}
+
+/** Brings a run's thread back to a checkpoint of it, with the run's first save. Not for words that were said there already. */
+export async function goBack(
+  { session, checkpointer, threadId, parts }: RunContext,
+  checkpointId: string,
+  messageId: string | undefined,
+): Promise<void> {
+  if (checkpointer === undefined || threadId === undefined) {
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      "run(): at needs an agent with a checkpointer: without one nothing is kept",
+    );
+  }
+  if (messageId !== undefined && session.state.messages.some(({ id }) => id === messageId)) return;
+  const earlier = await loadState(checkpointer, threadId, { checkpointId });
+  if (earlier === undefined) {
+    const which = `thread ${JSON.stringify(threadId)} has no checkpoint ${JSON.stringify(checkpointId)} to go back to`;
+    throw new StateError("NOT_FOUND", which, { threadId, checkpointId });
+  }
+  session.change((head) => goneBack(head, earlier, parts.now()));
+}

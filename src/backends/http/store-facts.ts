@@ -1,0 +1,16 @@
+import type { StoreDriverFacts } from "../../store/deferred-driver.ts";
+
+export const STORE_FACTS: StoreDriverFacts = {
+  name: "http",
+  connects: true,
+  /** The least that is sure of a service that was not asked yet. */
+  capabilities: {
+    durability: "memory",
+    transactions: false,
+    ttl: false,
+    maxItemBytes: 64 * 1024,
+    vectorSearch: "none",
+    maxExactVectors: 0,
+    textSearch: false,
+  },
+};

@@ -1,0 +1,23 @@
+import { afterAll, describe, test } from "vitest";
+import { servedStore } from "../../../test/http/served-store.ts";
+import { behindProxy } from "../../../test/network/outage-proxy.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
+import { testStore } from "../../testing/test-store.ts";
+import { InMemoryStore } from "../memory/index.ts";
+
+describe("HTTP in front of memory", () => {
+  testStore({
+    name: "http to memory",
+    test,
+    afterAll,
+    create: async () => {
+      const clock = manualClock();
+      const there = await servedStore(new InMemoryStore({ now: clock.now }));
+      const { url, outage, cleanup } = await behindProxy(`http://127.0.0.1:${there.service.port}`);
+      const subject = there.client({ baseUrl: url, retry: { attempts: 4, baseDelayMs: 1 } });
+      await subject.connect();
+      const reopen = async () => there.client({ baseUrl: url });
+      return { subject, reopen, clock, outage, cleanup: () => cleanup().then(() => there[Symbol.asyncDispose]()) };
+    },
+  });
+});

@@ -1,0 +1,23 @@
+import { DeferredStoreDriver } from "../../store/deferred-driver.ts";
+import { Store } from "../../store/store.ts";
+import type { StoreOptions } from "../../store/store-access.ts";
+import { assertStoreOptions } from "../../store/store-options.ts";
+import { CONNECTION_OPTIONS, connectionOf, type HTTPConnectionOptions } from "./connect.ts";
+import { readServiceUrl } from "./service-url.ts";
+import { STORE_FACTS } from "./store-facts.ts";
+
+export interface HTTPStoreOptions extends StoreOptions, HTTPConnectionOptions {}
+
+/** Items that another machine keeps: a holdfast service, whatever store it stands in front of. Embeddings are made here. */
+export class HTTPStore extends Store {
+  constructor(options: HTTPStoreOptions) {
+    assertStoreOptions("HTTPStore", options, CONNECTION_OPTIONS);
+    const connection = connectionOf(options);
+    const load = async () => new (await import("./store-driver.ts")).HttpStoreDriver(connection);
+    super(new DeferredStoreDriver(STORE_FACTS, load), options);
+  }
+}
+
+/** `https://state.example.com`, or with its token: `https://:<token>@state.example.com`. */
+export const openStoreUrl = (url: string, options: StoreOptions = {}): Store =>
+  new HTTPStore({ ...options, ...readServiceUrl(url) });

@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import { encodeId } from "../../store/namespaces.ts";
+import type { ItemId } from "../../store/store-driver.ts";
+import { assertTableName } from "./names.ts";
+
+/**
+ * Of the tableName LOCUS_STORE. Times are UTC.
+ *
+ * LOCUS_STORE          one row an item
+ *   namespace, key                               PRIMARY KEY; each segment of a namespace ends with U+001F
+ *   id                 VARCHAR2                  made when the item is, for LOCUS_STORE_WORDS
+ *   bucket             NUMBER                    by the name of the item: which row of LOCUS_STORE_BUCKETS its writers meet on
+ *   version            NUMBER
+ *   created_at, updated_at, expires_at  TIMESTAMP    NULL: it never ends. Past its end, an item is not there for anybody
+ *   value, metadata    VARCHAR2                  JSON, exactly as it was given; NULL where it is long
+ *   long_value, long_metadata  CLOB
+ *   lengthy            NUMBER                    1: one of them is long
+ *   unindexed          NUMBER                    1: JSON functions may not find in it what a filter looks for
+ *   word_count         NUMBER                    0 where nothing of it is found by words
+ *   embedding          VECTOR(dimension, FLOAT32)    the part `vectors`, where the store has a `dimension`
+ *
+ * LOCUS_STORE_WORDS    each word of an item, and how much it counts; goes with its item
+ *   item, word                                   PRIMARY KEY
+ *   weight             NUMBER
+ *
+ * LOCUS_STORE_BUCKETS  who holds a row may write the items of that bucket: one that is not there has no row to lock
+ *   bucket                                       PRIMARY KEY
+ *   version            NUMBER                    no item that was taken out of the bucket had a higher one
+ *
+ * LOCUS_STORE_RECENT   the writes of the last minutes, so that one that is repeated is known
+ *   write_key                                    PRIMARY KEY
+ *   bucket, version, created_at, updated_at, expires_at
+ *
+ * LOCUS_STORE_SCHEMA   the version of each part
+ */
+export interface StoreTables {
+  /** As it was given, for messages. */
+  readonly tableName: string;
+  readonly owner: string | undefined;
+  readonly items: string;
+  readonly words: string;
+  readonly buckets: string;
+  readonly recent: string;
+  readonly version: string;
+}
+
+export function storeTables(tableName: string): StoreTables {
+  assertTableName(tableName);
+  const [table = "", owner] = tableName.toUpperCase().split(".").reverse();
+  const items = owner === undefined ? table : `${owner}.${table}`;
+  return {
+    tableName,
+    owner,
+    items,
+    words: `${items}_WORDS`,
+    buckets: `${items}_BUCKETS`,
+    recent: `${items}_RECENT`,
+    version: `${items}_SCHEMA`,
+  };
+}
+
+/** As many rows as the first version makes: writers of other buckets never wait for each other. */
+export const BUCKETS = 64;
+
+export const bucketOf = (id: ItemId): number => (createHash("sha256").update(encodeId(id)).digest()[0] ?? 0) % BUCKETS;

@@ -1,0 +1,39 @@
+import type { CheckpointContext } from "../checkpoint/context.ts";
+import { StateError } from "../errors.ts";
+import { diffLists, eachDifference, type ListDiff, type StateDiff } from "../state/state-diff.ts";
+import { Epoch } from "./epoch.ts";
+import { plainReader } from "./foreign-tags.ts";
+import { placeOf } from "./names.ts";
+import { foundIn, openCheckpoint } from "./reading.ts";
+
+/** What changed between two checkpoints of a graph's thread, by their names: each channel that differs, lists by what is no longer or newly in them. */
+export async function diffGraph(
+  context: CheckpointContext,
+  threadId: string,
+  before: string,
+  after: string,
+): Promise<StateDiff> {
+  const [a, b] = await Promise.all([dataOf(context, threadId, before), dataOf(context, threadId, after)]);
+  const fields: Record<string, { before: unknown; after: unknown }> = Object.create(null);
+  const lists: Record<string, ListDiff> = Object.create(null);
+  eachDifference(a, b, (name, was, is) => {
+    if (Array.isArray(was) && Array.isArray(is)) lists[name] = diffLists(was, is);
+    else fields[name] = { before: was, after: is };
+  });
+  return { messages: { shared: 0, removed: [], added: [] }, fields, lists };
+}
+
+async function dataOf(
+  context: CheckpointContext,
+  threadId: string,
+  name: string,
+): Promise<Readonly<Record<string, unknown>>> {
+  const place = { operation: "diff", threadId, checkpointId: name };
+  const chain = await context.call(place, (log) => log.readCheckpoint(threadId, name));
+  const last = chain?.records.at(-1);
+  const at = last && placeOf(last);
+  const found = chain && at && foundIn(Epoch.of(chain), at);
+  if (found !== undefined) return (await openCheckpoint(threadId, found, { foreign: plainReader })).checkpointData;
+  const which = `thread ${JSON.stringify(threadId)} has no checkpoint ${JSON.stringify(name)}`;
+  throw new StateError("NOT_FOUND", which, { threadId, checkpointId: name });
+}

@@ -1,0 +1,72 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+
+/**
+ * AES-256-GCM with a fresh key for every box: the key that is given is only used
+ * to derive it, from a random salt. So one key may seal any number of boxes, and
+ * two boxes under the same nonce are no concern.
+ *
+ *   salt (16) · iv (12) · tag (16) · ciphertext
+ *
+ * `aad` says where the box belongs. It is not stored: whoever opens the box says
+ * it again, and a box that was moved does not open.
+ */
+
+export const KEY_BYTES = 32;
+const SALT_BYTES = 16;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const HEAD_BYTES = SALT_BYTES + IV_BYTES + TAG_BYTES;
+const CIPHER = "aes-256-gcm";
+/** Asking the system for every box costs more than sealing a short one. */
+const POOL_BOXES = 128;
+let pool = Buffer.alloc(0);
+
+function chance(bytes: number): Buffer {
+  if (pool.byteLength < bytes) pool = randomBytes((SALT_BYTES + IV_BYTES) * POOL_BOXES);
+  const taken = pool.subarray(0, bytes);
+  pool = pool.subarray(bytes);
+  return taken;
+}
+
+const boxKey = (key: Uint8Array, salt: Uint8Array): Buffer =>
+  createHmac("sha256", key).update("holdfast box 1").update(salt).digest();
+
+export function sealBox(key: Uint8Array, plain: Uint8Array, aad: Uint8Array): Buffer {
+  const salt = chance(SALT_BYTES);
+  const iv = chance(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
+  cipher.setAAD(aad);
+  const first = cipher.update(plain);
+  const last = cipher.final();
+  return Buffer.concat([salt, iv, cipher.getAuthTag(), first, last]);
+}
+
+/** `undefined` where the box is not what was sealed with this key for this place. */
+export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buffer | undefined {
+  if (box.byteLength < HEAD_BYTES) return undefined;
+  const salt = box.subarray(0, SALT_BYTES);
+  const iv = box.subarray(SALT_BYTES, SALT_BYTES + IV_BYTES);
+  const decipher = createDecipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
+  decipher.setAAD(aad);
+  decipher.setAuthTag(box.subarray(SALT_BYTES + IV_BYTES, HEAD_BYTES));
+  const plain = decipher.update(box.subarray(HEAD_BYTES));
+  try {
+    return Buffer.concat([plain, decipher.final()]);
+  } catch {
+    return undefined;
+  }
+}
+
+/** One key of several: it cannot be had without each of them, whatever their order. */
+export function combinedKey(keys: readonly Uint8Array[]): Uint8Array {
+  const [first = Buffer.alloc(0), ...others] = keys.toSorted(Buffer.compare);
+  return others.reduce<Uint8Array>(
+    (key, other) => createHmac("sha256", key).update("holdfast combined 1").update(other).digest(),
+    first,
+  );
+}
+
+/** Names and numbers as bytes that no other list of them has: each with its kind and its length. */
+export function placeBytes(parts: readonly (string | number | undefined | readonly string[])[]): Buffer {
+  return Buffer.from(JSON.stringify(parts.map((part) => part ?? null)), "utf8");
+}

@@ -1,0 +1,55 @@
+/**
+ * Parts of JSON that are kept apart from the rest. Two trees are compared, the
+ * whole one and one in which parts were replaced; what differs can be put back.
+ */
+
+export type Path = readonly (string | number)[];
+
+export interface JsonPart {
+  readonly path: Path;
+  /** What was there in the whole. */
+  readonly value: unknown;
+}
+
+type Tree = Record<string, unknown>;
+
+const isObject = (tree: unknown): tree is Tree => typeof tree === "object" && tree !== null && !Array.isArray(tree);
+
+/** The smallest parts of `whole` that `replaced` has otherwise. Putting them back gives `whole` again, in the same order. */
+export function partsThatDiffer(whole: unknown, replaced: unknown, path: Path = []): readonly JsonPart[] {
+  if (Array.isArray(whole) && Array.isArray(replaced) && whole.length === replaced.length) {
+    return whole.flatMap((each, index) => partsThatDiffer(each, replaced[index], [...path, index]));
+  }
+  if (isObject(whole) && isObject(replaced)) {
+    const names = Object.keys(whole);
+    const others = Object.keys(replaced);
+    if (names.length === others.length && names.every((name, index) => name === others[index])) {
+      return names.flatMap((name) => partsThatDiffer(whole[name], replaced[name], [...path, name]));
+    }
+  } else if (whole === replaced) return [];
+  return [{ path, value: whole }];
+}
+
+/** The tree with the parts where they belong. The given tree is changed, unless a part is all of it. */
+export function withParts(tree: unknown, parts: readonly JsonPart[]): unknown {
+  let next = tree;
+  for (const { path, value } of parts) {
+    const last = path.at(-1);
+    if (last === undefined) {
+      next = value;
+      continue;
+    }
+    let place = next as Tree;
+    for (const step of path.slice(0, -1)) place = place[step] as Tree;
+    // A name such as "__proto__" is a name here.
+    Object.defineProperty(place, last, { value, writable: true, enumerable: true, configurable: true });
+  }
+  return next;
+}
+
+/** Whether one of them is inside the other, or both are the same. */
+export function meet(one: Path, other: Path): boolean {
+  const length = Math.min(one.length, other.length);
+  for (let index = 0; index < length; index++) if (one[index] !== other[index]) return false;
+  return true;
+}

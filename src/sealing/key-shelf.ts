@@ -1,0 +1,133 @@
+import { StateError } from "../errors.ts";
+import type { BaseStore } from "../store/base-store.ts";
+import type { Namespace } from "../store/store-driver.ts";
+import type { WrappedKey } from "./key-provider.ts";
+
+/**
+ * How a keyring lies in its store. Every key is wrapped by a master key of the
+ * ring, and that by the provider's.
+ *
+ *   holdfast:keys / ring      ring      its id, its master keys, the index key
+ *   holdfast:keys / tenants   t/NAME    the key of a tenant
+ *   holdfast:keys / people    TOKEN     the key of a person, or that it was destroyed
+ *
+ * A TOKEN is a hash of the person's id under the index key, so that the store
+ * shows nobody's id; the id itself is wrapped like the key, and goes with it.
+ */
+
+/** What a master key wraps. In base64. */
+export interface Wrapped {
+  readonly by: string;
+  readonly box: string;
+}
+
+export interface MasterKey extends WrappedKey {
+  readonly id: string;
+  /** Since when nothing is wrapped with it any more; `null` for the one that wraps. */
+  readonly retiredAt: number | null;
+}
+
+export interface RingItem {
+  readonly format: 1;
+  readonly id: string;
+  readonly createdAt: number;
+  /** The last one wraps. */
+  readonly masters: readonly MasterKey[];
+  /** A rotation was begun: keys under earlier master keys are yet to be wrapped anew. */
+  readonly isRotating: boolean;
+  readonly index: Wrapped;
+  /** How far the erasures of a ledger were carried out here. */
+  readonly mark?: { readonly ledger: string; readonly appliedTo: number };
+}
+
+export interface TenantItem {
+  readonly tenant: string;
+  readonly id: string;
+  readonly createdAt: number;
+  readonly key: Wrapped;
+}
+
+export interface PersonItem {
+  /** How often this person was given a key. */
+  readonly number: number;
+  readonly createdAt: number;
+  /** The tenant and the person's id; `null` where the key was destroyed. */
+  readonly name: Wrapped | null;
+  readonly key: Wrapped | null;
+  readonly destroyedAt: number | null;
+}
+
+const ROOT = "holdfast:keys";
+const RING: Namespace = [ROOT, "ring"];
+export const TENANTS: Namespace = [ROOT, "tenants"];
+export const PEOPLE: Namespace = [ROOT, "people"];
+
+export const keyOfTenant = (tenant: string): string => `t/${tenant}`;
+
+export interface Kept<Item> {
+  readonly key: string;
+  readonly value: Item;
+  readonly version: number;
+}
+
+const PAGE = 500;
+
+/** Reads and writes the items; each write says which version it replaces. */
+export class KeyShelf {
+  readonly #store: BaseStore;
+
+  constructor(store: BaseStore) {
+    this.#store = store;
+  }
+
+  ring(): Promise<Kept<RingItem> | undefined> {
+    return this.#get<RingItem>(RING, "ring");
+  }
+
+  putRing(value: RingItem, expectedVersion: number): Promise<boolean> {
+    return this.#put(RING, "ring", value, expectedVersion);
+  }
+
+  tenant(tenant: string): Promise<Kept<TenantItem> | undefined> {
+    return this.#get<TenantItem>(TENANTS, keyOfTenant(tenant));
+  }
+
+  putTenant(value: TenantItem, expectedVersion: number): Promise<boolean> {
+    return this.#put(TENANTS, keyOfTenant(value.tenant), value, expectedVersion);
+  }
+
+  person(token: string): Promise<Kept<PersonItem> | undefined> {
+    return this.#get<PersonItem>(PEOPLE, token);
+  }
+
+  putPerson(token: string, value: PersonItem, expectedVersion: number): Promise<boolean> {
+    return this.#put(PEOPLE, token, value, expectedVersion);
+  }
+
+  async *all<Item>(namespace: readonly string[]): AsyncGenerator<readonly Kept<Item>[], void, undefined> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.#store.list<Item>(namespace, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
+      const [damaged] = page.warnings;
+      if (damaged !== undefined) throw new StateError("CORRUPT", `a key of the keyring is damaged: ${damaged.message}`);
+      yield page.map(({ key, value, version }) => ({ key, value, version }));
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
+
+  async #get<Item>(namespace: readonly string[], key: string): Promise<Kept<Item> | undefined> {
+    const item = await this.#store.getItem<Item>(namespace, key);
+    return item && { key, value: item.value, version: item.version };
+  }
+
+  /** False where another version is there: somebody else was faster. */
+  async #put(namespace: readonly string[], key: string, value: object, expectedVersion: number): Promise<boolean> {
+    try {
+      await this.#store.put(namespace, key, value, { expectedVersion, index: false });
+      return true;
+    } catch (error) {
+      if (StateError.is(error, "CONFLICT")) return false;
+      throw error;
+    }
+  }
+}

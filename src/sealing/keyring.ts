@@ -1,0 +1,294 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { newId } from "../driver/new-id.ts";
+import { invalid, optionsOf } from "../driver/options.ts";
+import { StateError } from "../errors.ts";
+import { Recent } from "../internal/recent.ts";
+import { BaseStore } from "../store/base-store.ts";
+import { KEY_BYTES, placeBytes } from "./box.ts";
+import type { KeyProvider } from "./key-provider.ts";
+import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
+import { MasterKeys, newMaster } from "./master-keys.ts";
+import { type RotationOptions, type RotationReport, rotateKeys } from "./rotation.ts";
+
+export interface KeyringOptions {
+  /** Where the keys lie, each of them wrapped. Apart from what they seal, and from its backups. */
+  readonly store: BaseStore;
+  /** Who keeps the outermost key: `fileKeys(path)`, `environmentKeys(name)`, `ociVaultKeys(…)`. */
+  readonly provider: KeyProvider;
+  /**
+   * How long this process relies on the key of a person that it has seen. So long
+   * after it was destroyed elsewhere, it may still be used here. @default 30_000
+   */
+  readonly cacheMs?: number;
+  /** @default Date.now */
+  readonly now?: () => number;
+}
+
+/** A key with the name under which it is found again. */
+export interface NamedKey {
+  readonly id: string;
+  readonly key: Uint8Array;
+}
+
+/** A person who has a key. */
+export interface KeyedPerson {
+  readonly token: string;
+  readonly tenant: string;
+  readonly subject: string;
+  readonly createdAt: number;
+}
+
+const MOST_RACES = 20;
+const MOST_CACHED = 10_000;
+
+/**
+ * The keys that data is sealed with: one for each tenant, one for each person.
+ * A person's key can be destroyed, and then nothing that was sealed with it is
+ * read again, wherever a copy of it lies.
+ */
+export class Keyring {
+  readonly id: string;
+  readonly #shelf: KeyShelf;
+  readonly #masters: MasterKeys;
+  readonly #indexKey: Uint8Array;
+  readonly #now: () => number;
+  readonly #cacheMs: number;
+  readonly #tenants = new Map<string, NamedKey>();
+  readonly #people = new Recent<{
+    readonly item: PersonItem;
+    readonly key: Uint8Array | undefined;
+    readonly at: number;
+  }>(MOST_CACHED);
+
+  private constructor(ring: RingItem, shelf: KeyShelf, masters: MasterKeys, indexKey: Uint8Array, checked: Checked) {
+    this.id = ring.id;
+    this.#shelf = shelf;
+    this.#masters = masters;
+    this.#indexKey = indexKey;
+    this.#now = checked.now;
+    this.#cacheMs = checked.cacheMs;
+  }
+
+  /** Makes a new keyring. Where one is there, it is left as it is and refused. */
+  static async create(options: KeyringOptions): Promise<Keyring> {
+    const checked = checkedOptions("Keyring.create", options);
+    const shelf = new KeyShelf(checked.store);
+    if ((await shelf.ring()) !== undefined) throw alreadyThere();
+    const id = newId();
+    const { master, key } = await newMaster(id, checked.provider);
+    const indexKey = randomBytes(KEY_BYTES);
+    const index = MasterKeys.wrapWith({ id: master.id, key }, indexKey, placeBytes([id, "index"]));
+    const ring: RingItem = { format: 1, id, createdAt: checked.now(), masters: [master], isRotating: false, index };
+    if (!(await shelf.putRing(ring, 0))) throw alreadyThere();
+    return Keyring.open(options);
+  }
+
+  /** Opens a keyring that is there. Makes none: where keys were lost, new ones would open nothing. */
+  static async open(options: KeyringOptions): Promise<Keyring> {
+    const checked = checkedOptions("Keyring.open", options);
+    const shelf = new KeyShelf(checked.store);
+    const ring = (await shelf.ring())?.value;
+    if (ring === undefined) {
+      throw new StateError(
+        "NOT_FOUND",
+        "there is no keyring in this store. If there was one, bring the store of the keys back from its own backup: without it nothing that is sealed can be opened. If this is the first time, Keyring.create() makes one. Nothing was written",
+      );
+    }
+    if (ring.format !== 1) {
+      throw new StateError(
+        "INCOMPATIBLE",
+        `the keyring has format ${String(ring.format)}, which is newer than this version`,
+      );
+    }
+    const masters = new MasterKeys(shelf, checked.provider);
+    await masters.take(ring);
+    const indexKey = await masters.unwrap(ring.index, placeBytes([ring.id, "index"]));
+    return new Keyring(ring, shelf, masters, indexKey, checked);
+  }
+
+  /** The key of a tenant. `isNew`: makes one where there is none, for what is sealed from now on. */
+  async tenantKey(tenant: string, { isNew }: { readonly isNew: boolean }): Promise<NamedKey | undefined> {
+    const known = this.#tenants.get(tenant);
+    if (known !== undefined) return known;
+    for (let races = 0; races < MOST_RACES; races++) {
+      const item = (await this.#shelf.tenant(tenant))?.value;
+      if (item !== undefined) {
+        const key = await this.#masters.unwrap(item.key, this.#place("tenant", tenant, item.id));
+        const named = { id: item.id, key };
+        this.#tenants.set(tenant, named);
+        return named;
+      }
+      if (!isNew) return undefined;
+      const id = newId();
+      const key = await this.#masters.wrapLasting(
+        randomBytes(KEY_BYTES),
+        this.#place("tenant", tenant, id),
+        (wrapped) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key: wrapped }, 0),
+      );
+      if (key === undefined) continue;
+    }
+    throw alwaysOvertaken();
+  }
+
+  /** A key for each of these people, in their order; whoever has none is given one. */
+  async personKeys(tenant: string, subjects: readonly string[]): Promise<readonly NamedKey[]> {
+    const keys: NamedKey[] = [];
+    for (const subject of subjects) keys.push(await this.#personKey(tenant, subject));
+    return keys;
+  }
+
+  async #personKey(tenant: string, subject: string): Promise<NamedKey> {
+    const token = this.#tokenOf(tenant, subject);
+    for (let races = 0; races < MOST_RACES; races++) {
+      const known = this.#fresh(token) ?? (await this.#load(token));
+      if (known?.key !== undefined) return { id: keyId(token, known.item.number), key: known.key };
+      const version = (await this.#shelf.person(token))?.version ?? 0;
+      const number = (known?.item.number ?? 0) + 1;
+      await this.#makePerson(token, number, { tenant, subject }, version);
+      this.#people.delete(token);
+    }
+    throw alwaysOvertaken();
+  }
+
+  async #makePerson(
+    token: string,
+    number: number,
+    person: { readonly tenant: string; readonly subject: string },
+    version: number,
+  ): Promise<void> {
+    const id = keyId(token, number);
+    const name = Buffer.from(JSON.stringify([person.tenant, person.subject]), "utf8");
+    await this.#masters.wrapLasting(randomBytes(KEY_BYTES), this.#place("person", id), async (key) => {
+      const item = { number, createdAt: this.#now(), key, destroyedAt: null };
+      const wrappedName = await this.#masters.wrapLike(key, name, this.#place("name", id));
+      return this.#shelf.putPerson(token, { ...item, name: wrappedName }, version);
+    });
+  }
+
+  /** The keys with these names. One that was destroyed is `undefined`; one that was lost is an error. */
+  async keysById(ids: Iterable<string>): Promise<ReadonlyMap<string, Uint8Array | undefined>> {
+    const keys = new Map<string, Uint8Array | undefined>();
+    for (const id of new Set(ids)) {
+      const at = id.lastIndexOf(".");
+      const token = id.slice(0, at);
+      const number = Number(id.slice(at + 1));
+      const known = this.#fresh(token);
+      const found = known !== undefined && known.item.number >= number ? known : await this.#load(token);
+      if (found === undefined || found.item.number < number) throw this.missing(id);
+      keys.set(id, found.item.number === number ? found.key : undefined);
+    }
+    return keys;
+  }
+
+  /** What is thrown where data was sealed with a key that is not in this keyring. */
+  missing(id: string): StateError {
+    return new StateError(
+      "PERMISSION_DENIED",
+      `it was sealed with the key ${id}, which is not in the keyring ${this.id}: this is another keyring, or an older copy of it. Bring back the store of the keys that belongs to this data; nothing was written`,
+    );
+  }
+
+  /** Everybody who has a key, page by page. */
+  async *people(): AsyncGenerator<readonly KeyedPerson[], void, undefined> {
+    for await (const page of this.#shelf.all<PersonItem>(PEOPLE)) {
+      const people: KeyedPerson[] = [];
+      for (const { key: token, value } of page) {
+        if (value.name === null) continue;
+        const name = await this.#masters.unwrap(value.name, this.#place("name", keyId(token, value.number)));
+        const [tenant, subject] = JSON.parse(Buffer.from(name).toString("utf8")) as [string, string];
+        people.push({ token, tenant, subject, createdAt: value.createdAt });
+      }
+      yield people;
+    }
+  }
+
+  /** Destroys the key of a person for ever. False where there is none to destroy. */
+  async destroy(token: string): Promise<boolean> {
+    for (let races = 0; races < MOST_RACES; races++) {
+      const kept = await this.#shelf.person(token);
+      this.#people.delete(token);
+      if (kept === undefined || kept.value.key === null) return false;
+      const { number, createdAt } = kept.value;
+      const gone = { number, createdAt, name: null, key: null, destroyedAt: this.#now() };
+      if (await this.#shelf.putPerson(token, gone, kept.version)) return true;
+    }
+    throw alwaysOvertaken();
+  }
+
+  /** How far the erasures of a ledger were carried out here. It lies in the store of the keys, and is as old as that. */
+  async mark(): Promise<RingItem["mark"]> {
+    return (await this.#shelf.ring())?.value.mark;
+  }
+
+  async setMark(mark: NonNullable<RingItem["mark"]>): Promise<void> {
+    for (let races = 0; races < MOST_RACES; races++) {
+      const ring = await this.#shelf.ring();
+      if (ring === undefined) throw this.missing("of the ring");
+      if (await this.#shelf.putRing({ ...ring.value, mark }, ring.version)) return;
+    }
+    throw alwaysOvertaken();
+  }
+
+  /**
+   * Wraps every key anew, with a new master key that the provider wraps with what
+   * is its first key now. No data is touched. Where it was interrupted, calling it
+   * again goes on. An old outermost key may be destroyed when the report no
+   * longer names it: then no old copy of the keyring can be opened either.
+   */
+  async rotate(given?: RotationOptions): Promise<RotationReport> {
+    return rotateKeys(this.#shelf, this.#masters, this.#now, given);
+  }
+
+  #place(...names: readonly string[]): Uint8Array {
+    return placeBytes([this.id, ...names]);
+  }
+
+  #tokenOf(tenant: string, subject: string): string {
+    const place = placeBytes([tenant, subject]);
+    return createHmac("sha256", this.#indexKey).update(place).digest("base64url").slice(0, 22);
+  }
+
+  #fresh(token: string): { readonly item: PersonItem; readonly key: Uint8Array | undefined } | undefined {
+    const known = this.#people.get(token);
+    const age = this.#now() - (known?.at ?? 0);
+    return known !== undefined && age >= 0 && age < this.#cacheMs ? known : undefined;
+  }
+
+  async #load(token: string): Promise<{ readonly item: PersonItem; readonly key: Uint8Array | undefined } | undefined> {
+    const at = this.#now();
+    const kept: Kept<PersonItem> | undefined = await this.#shelf.person(token);
+    if (kept === undefined) return undefined;
+    const { value: item } = kept;
+    const place = this.#place("person", keyId(token, item.number));
+    const key = item.key === null ? undefined : await this.#masters.unwrap(item.key satisfies Wrapped, place);
+    const loaded = { item, key, at };
+    this.#people.set(token, loaded);
+    return loaded;
+  }
+}
+
+const keyId = (token: string, number: number): string => `${token}.${number}`;
+
+interface Checked {
+  readonly store: BaseStore;
+  readonly provider: KeyProvider;
+  readonly cacheMs: number;
+  readonly now: () => number;
+}
+
+function checkedOptions(method: string, options: KeyringOptions): Checked {
+  const names = { store: true, provider: true, cacheMs: true, now: true } as const;
+  const { store, provider, cacheMs = 30_000, now = Date.now } = optionsOf(method, options, names);
+  if (!BaseStore.is(store)) throw new TypeError(`${method}({ store }) takes a store, such as openStore() gives`);
+  if (typeof provider?.wrap !== "function" || typeof provider.unwrap !== "function") {
+    throw new TypeError(`${method}({ provider }) takes a KeyProvider, such as fileKeys(path)`);
+  }
+  if (!(typeof cacheMs === "number" && cacheMs >= 0)) throw invalid("cacheMs must be a number of milliseconds");
+  return { store, provider, cacheMs, now };
+}
+
+const alreadyThere = (): StateError =>
+  new StateError("CONFLICT", "there is a keyring in this store already; it was left as it is. Keyring.open() opens it");
+
+const alwaysOvertaken = (): StateError =>
+  new StateError("CONFLICT", "the store of the keys is written to without a pause; try again later");

@@ -1,0 +1,158 @@
+import { newMessagesOf } from "../checkpoint/chain.ts";
+import { wordsOf } from "../checkpoint/plan-record.ts";
+import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import { StateError } from "../errors.ts";
+import type { Keyring } from "./keyring.ts";
+import { contentOf, NO_PEOPLE, partsOf, peopleAfter, type ThreadPeople } from "./personal-parts.ts";
+import {
+  keysNeededBy,
+  openedEntry,
+  openedRecord,
+  type PeekedEntry,
+  type Personal,
+  peek,
+  type SealedPlace,
+  sealedRecord,
+  type TenantKey,
+  withChecksum,
+} from "./sealed-record.ts";
+
+export interface SealerOptions {
+  readonly keyring: Keyring;
+  readonly tenantOf: (threadId: string) => string;
+  /** Metadata and words lie in plain. */
+  readonly isIndexPlain: boolean;
+}
+
+/** What stands in the place of a header that does not open: nothing above takes it for one. */
+const NOT_OPENED = "(this header does not open)";
+
+/** Seals and opens the records of threads. Keys are fetched first; the sealing itself waits for nothing. */
+export class LogSealer {
+  readonly #options: SealerOptions;
+
+  constructor(options: SealerOptions) {
+    this.#options = options;
+  }
+
+  /** The records as they are stored, and who the thread is about behind the last of them. */
+  async seal(
+    threadId: string,
+    generation: string,
+    records: readonly LogRecord[],
+    before: ThreadPeople,
+  ): Promise<{ readonly records: readonly LogRecord[]; readonly people: ThreadPeople }> {
+    const { keyring, isIndexPlain } = this.#options;
+    const place = this.#place(threadId);
+    const key = await keyring.tenantKey(place.tenant, { isNew: true });
+    if (key === undefined) throw keyring.missing("of the tenant");
+    const sealing = { place, generation, key, isIndexPlain };
+    let people = await this.#living(before);
+    const sealed: LogRecord[] = [];
+    for (const record of records) {
+      const { after, personal } = await this.#judge(place, record, people);
+      sealed.push(sealedRecord(record, sealing, after, personal));
+      people = after;
+    }
+    return { records: sealed, people };
+  }
+
+  async #judge(
+    { tenant }: SealedPlace,
+    record: LogRecord,
+    before: ThreadPeople,
+  ): Promise<{ readonly after: ThreadPeople; readonly personal: Personal | undefined }> {
+    const content = contentOf(record, before);
+    if (content === undefined) return { after: before, personal: undefined };
+    const { keyring } = this.#options;
+    const subjects = [...content.subjects];
+    const named = await keyring.personKeys(tenant, subjects);
+    const keyOf = new Map(subjects.map((subject, index) => [subject, named[index]?.id ?? ""]));
+    const after = peopleAfter(content, before, keyOf);
+    const parts = partsOf(content, before, after, keyOf);
+    if (parts === undefined) return { after, personal: undefined };
+    const held = new Map<string, Uint8Array>(named.map(({ id, key }) => [id, key]));
+    const others = peopleIn(after)
+      .concat(peopleIn(before))
+      .filter((id) => !held.has(id));
+    for (const [id, key] of await keyring.keysById(others)) if (key !== undefined) held.set(id, key);
+    const words = record.words === undefined ? undefined : wordsAboutNobody(record, parts.body.erased);
+    return { after, personal: { ...parts, words, keys: held } };
+  }
+
+  /** Without those whose keys are gone: nothing new is theirs. */
+  async #living(people: ThreadPeople): Promise<ThreadPeople> {
+    if (people === NO_PEOPLE) return people;
+    const keys = await this.#options.keyring.keysById(peopleIn(people));
+    const living = (ids: readonly string[]): readonly string[] => ids.filter((id) => keys.get(id) !== undefined);
+    const calls = Object.entries(people.calls).map(([call, ids]) => [call, living(ids)] as const);
+    return { defaults: living(people.defaults), calls: Object.fromEntries(calls.filter(([, ids]) => ids.length > 0)) };
+  }
+
+  /** An entry whose header opens, and who the thread is about as of it. */
+  async open(
+    threadId: string,
+    entry: LogEntry,
+    generation?: string,
+  ): Promise<{ readonly entry: LogEntry; readonly people: ThreadPeople }> {
+    const place = this.#place(threadId);
+    const key = await this.#tenantKey(place);
+    const peeked = peek(entry, place, key);
+    if (generation !== undefined && peeked.content.g !== generation) throw anotherGeneration(threadId, entry);
+    const keys = await this.#options.keyring.keysById(keysNeededBy(peeked));
+    return { entry: openedEntry(peeked, place, keys), people: peeked.people };
+  }
+
+  /** The same in an answer about many: one that does not open is no other's trouble, and shows nothing of itself. */
+  async openOrNot(threadId: string, entry: LogEntry): Promise<LogEntry> {
+    try {
+      return (await this.open(threadId, entry)).entry;
+    } catch (error) {
+      if (!StateError.is(error, "CORRUPT")) throw error;
+      return { ...entry, header: NOT_OPENED, metadata: undefined };
+    }
+  }
+
+  async openChain(
+    threadId: string,
+    { generation, tail, records }: LogChain,
+  ): Promise<{ readonly chain: LogChain; readonly people: ThreadPeople }> {
+    const place = this.#place(threadId);
+    const key = await this.#tenantKey(place);
+    const opened = await this.open(threadId, tail, generation);
+    const peeked = records.map((record) => peek(record, place, key));
+    const keys = await this.#options.keyring.keysById(peeked.flatMap(keysNeededBy));
+    const own = records.map((record, index) => {
+      const seen = peeked[index] as PeekedEntry;
+      return openedRecord(record, seen, place, generation, key, keys);
+    });
+    const last = own.at(-1);
+    // The same as its record, where that is here: of both, the one that was proven whole.
+    const isLast = last !== undefined && last.seq === tail.seq;
+    return { chain: { generation, tail: isLast ? entryOf(last) : opened.entry, records: own }, people: opened.people };
+  }
+
+  #place(threadId: string): SealedPlace {
+    return { tenant: this.#options.tenantOf(threadId), threadId };
+  }
+
+  async #tenantKey({ tenant }: SealedPlace): Promise<TenantKey> {
+    const { keyring } = this.#options;
+    const key = await keyring.tenantKey(tenant, { isNew: false });
+    return { key, missing: (id) => keyring.missing(id) };
+  }
+}
+
+const wordsAboutNobody = (record: LogRecord, erased: string): string | undefined =>
+  wordsOf(newMessagesOf(withChecksum({ ...record, body: Buffer.from(erased, "utf8") })));
+
+const entryOf = ({ body: _, words: _words, ...entry }: LogRecord): LogEntry => entry;
+
+const peopleIn = ({ defaults, calls }: ThreadPeople): string[] => [...defaults, ...Object.values(calls).flat()];
+
+const anotherGeneration = (threadId: string, { seq }: LogEntry): StateError =>
+  new StateError(
+    "CORRUPT",
+    `record ${seq} of thread ${JSON.stringify(threadId)} was sealed for another thread of that name, which was deleted: it was moved here`,
+    { threadId, location: `record ${seq}` },
+  );

@@ -1,0 +1,191 @@
+import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
+import type { LogRecord } from "../checkpoint/thread-log.ts";
+import { decodeText, encodeOwned } from "../state/codec.ts";
+import { addedItems, type StateDelta } from "../state/delta.ts";
+import { callsOf, Sweep } from "../state/erasing.ts";
+import { isPlainObject } from "../state/immutable.ts";
+import type { Message } from "../state/message.ts";
+import { subjectsIn, subjectsOfMessage } from "../state/subjects.ts";
+import { type JsonPart, meet, type Path, partsThatDiffer, withParts } from "./json-parts.ts";
+
+/**
+ * What of a record is whose. It is what an erasure would take out: the same sweep
+ * is used, so that what is left where a key is gone is what an erasure leaves.
+ */
+
+/** Of a thread, what has to be known before one of its records can be judged. People are named by their keys. */
+export interface ThreadPeople {
+  /** Who the thread as a whole is about, or was at some time. */
+  readonly defaults: readonly string[];
+  /** Whose the calls are that were asked for and not answered yet. */
+  readonly calls: Readonly<Record<string, readonly string[]>>;
+}
+
+export const NO_PEOPLE: ThreadPeople = { defaults: [], calls: {} };
+
+/** A text in which parts are replaced, and whose keys those parts are sealed with. */
+export interface Parted {
+  readonly erased: string;
+  readonly parts: readonly PersonalPart[];
+}
+
+/** Without a path, the value is the whole text. */
+export interface PersonalPart extends Omit<JsonPart, "path"> {
+  readonly path: Path | null;
+  readonly keys: readonly string[];
+}
+
+/** The text with these parts in it. */
+export function restored(erased: string, parts: readonly Pick<PersonalPart, "path" | "value">[]): string {
+  const whole = parts.find(({ path }) => path === null);
+  if (whole !== undefined) return String(whole.value);
+  if (parts.length === 0) return erased;
+  return JSON.stringify(withParts(JSON.parse(erased), parts as readonly JsonPart[]));
+}
+
+/** A record that may hold something about people, decoded. */
+export interface OpenedContent {
+  readonly text: string;
+  readonly body: { readonly base?: Fields; readonly delta?: StateDelta };
+  readonly metadata: Fields | undefined;
+  readonly metadataText: string | undefined;
+  /** Everybody who is named in it. */
+  readonly subjects: ReadonlySet<string>;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const NAMES_SOMEBODY = Buffer.from("subject");
+
+/** `undefined` where the record holds nothing about anybody: most records are not even decoded. */
+export function contentOf(record: LogRecord, people: ThreadPeople): OpenedContent | undefined {
+  const isQuiet = people.defaults.length === 0 && Object.keys(people.calls).length === 0;
+  const bytes = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength);
+  if (isQuiet && !bytes.includes(NAMES_SOMEBODY) && record.metadata?.includes("subject") !== true) return undefined;
+  const text = bytes.toString("utf8");
+  const body = bodyIn(text);
+  if (body === undefined || !Buffer.from(text, "utf8").equals(bytes)) return undefined;
+  const metadata = metadataIn(record.metadata);
+  const subjects = new Set<string>();
+  const matches = (subject: string): boolean => {
+    subjects.add(subject);
+    return false;
+  };
+  const collecting = new Sweep({ matches, calls: new Set(), isThreadMatched: false, keepsThreadSubject: false });
+  sweepBody(body, collecting);
+  if (metadata !== undefined) collecting.metadata(metadata);
+  return { text, body, metadata, metadataText: metadata && record.metadata, subjects };
+}
+
+function bodyIn(text: string): OpenedContent["body"] | undefined {
+  try {
+    const body = decodeText(text, "body");
+    if (!isPlainObject(body)) return undefined;
+    const { base, delta } = body as { base?: Fields; delta?: StateDelta };
+    if (isPlainObject(base)) return { base };
+    return isPlainObject(delta) ? { delta } : undefined;
+  } catch {
+    // Whatever it is, it was not written by a checkpointer: it is sealed as a whole.
+    return undefined;
+  }
+}
+
+function metadataIn(metadata: string | undefined): Fields | undefined {
+  try {
+    return metadata === undefined ? undefined : decodeMetadata(metadata, "metadata");
+  } catch {
+    return undefined;
+  }
+}
+
+function sweepBody({ base, delta }: OpenedContent["body"], sweep: Sweep): OpenedContent["body"] {
+  if (base !== undefined) return { base: sweep.fields(base) };
+  return delta === undefined ? {} : { delta: sweep.delta(delta) };
+}
+
+/** The thread as it is known once this record is there. `keyOf`: the key of each who is named in it. */
+export function peopleAfter(
+  content: OpenedContent,
+  before: ThreadPeople,
+  keyOf: ReadonlyMap<string, string>,
+): ThreadPeople {
+  const named = [...defaultsIn(content.body), ...subjectsIn(content.metadata?.["subject"])];
+  const defaults = [...new Set([...before.defaults, ...named.flatMap((subject) => keyOf.get(subject) ?? [])])];
+  const calls = { ...before.calls, ...callsBy(content, defaults, keyOf) };
+  for (const message of messagesIn(content.body)) if (message.role === "tool") delete calls[message.toolCallId];
+  return { defaults, calls: Object.fromEntries(Object.entries(calls).slice(-MOST_CALLS)) };
+}
+
+/** Calls that nobody ever answers must not be handed on for ever. */
+const MOST_CALLS = 64;
+
+/** What of a record is sealed with people's keys; `undefined` where nothing is. */
+export function partsOf(
+  content: OpenedContent,
+  before: ThreadPeople,
+  after: ThreadPeople,
+  keyOf: ReadonlyMap<string, string>,
+): { readonly body: Parted; readonly metadata: Parted | undefined } | undefined {
+  const calls = { ...before.calls, ...callsBy(content, after.defaults, keyOf) };
+  const keys = [...new Set([...after.defaults, ...keyOf.values(), ...Object.values(calls).flat()])];
+  const sweepFor = (key: string): Sweep =>
+    new Sweep({
+      matches: (subject) => keyOf.get(subject) === key,
+      isThreadMatched: after.defaults.includes(key),
+      keepsThreadSubject: false,
+      calls: new Set(Object.keys(calls).filter((call) => calls[call]?.includes(key))),
+    });
+  const body = parted(content.text, keys, (key, text) =>
+    encodeOwned(sweepBody(bodyIn(text) ?? {}, sweepFor(key)), "state"),
+  );
+  const { metadataText } = content;
+  const metadata =
+    metadataText === undefined
+      ? undefined
+      : parted(metadataText, keys, (key, text) => encodeMetadata(sweepFor(key).metadata(metadataIn(text) ?? {})));
+  const held = body.parts.length + (metadata?.parts.length ?? 0);
+  return held === 0 ? undefined : { body, metadata };
+}
+
+function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
+  const tree: unknown = JSON.parse(whole);
+  const differing = (text: string): readonly JsonPart[] => partsThatDiffer(tree, JSON.parse(text));
+  const each = new Map(keys.map((key) => [key, differing(sweep(key, whole))]));
+  const concerned = keys.filter((key) => each.get(key)?.length !== 0);
+  if (concerned.length === 0) return { erased: whole, parts: [] };
+  const erased = concerned.reduce((text, key) => sweep(key, text), whole);
+  const parts = differing(erased).map((part) => ({
+    ...part,
+    keys: concerned.filter((key) => each.get(key)?.some(({ path }) => meet(path, part.path))),
+  }));
+  if (restored(erased, parts) === whole) return { erased, parts };
+  // Not written the way it is read: it is kept as it is, as one part.
+  return { erased, parts: [{ path: null, value: whole, keys: concerned }] };
+}
+
+/** The calls that this record's messages ask for or answer, and whose they are. */
+function callsBy(
+  { body }: OpenedContent,
+  defaults: readonly string[],
+  keyOf: ReadonlyMap<string, string>,
+): Record<string, readonly string[]> {
+  const calls: Record<string, readonly string[]> = {};
+  for (const message of messagesIn(body)) {
+    const subjects = subjectsOfMessage(message);
+    const keys = subjects === undefined ? defaults : subjects.flatMap((subject) => keyOf.get(subject) ?? []);
+    if (keys.length > 0) for (const call of callsOf(message)) calls[call] = keys;
+  }
+  return calls;
+}
+
+function messagesIn({ base, delta }: OpenedContent["body"]): readonly Message[] {
+  const messages = delta === undefined ? base?.["messages"] : addedItems(delta, "messages");
+  return Array.isArray(messages) ? (messages as readonly Message[]).filter((each) => isPlainObject(each)) : [];
+}
+
+/** The thread's own subjects, as far as this record sets them. */
+function defaultsIn({ base, delta }: OpenedContent["body"]): readonly string[] {
+  const whole = delta === undefined ? base?.["metadata"] : delta.set?.["metadata"];
+  const changed = delta?.records?.["metadata"]?.set;
+  return [whole, changed].flatMap((metadata) => (isPlainObject(metadata) ? subjectsIn(metadata["subject"]) : []));
+}

@@ -1,0 +1,280 @@
+import { assertAppend, recordsIn } from "../checkpoint/append-rules.ts";
+import { layeredMethod, type OptionalMethod } from "../checkpoint/layered-method.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  KnownPlace,
+  LogCapabilities,
+  LogChain,
+  LogEntry,
+  LogPage,
+  SearchHit,
+  ThreadEntry,
+  ThreadLog,
+  ThreadTail,
+} from "../checkpoint/thread-log.ts";
+import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
+import { OpenOnce } from "../driver/open-once.ts";
+import { type ErrorCode, StateError } from "../errors.ts";
+import { Recent } from "../internal/recent.ts";
+import type { Keyring } from "./keyring.ts";
+import { LogSealer } from "./log-sealer.ts";
+import { NO_PEOPLE, type ThreadPeople } from "./personal-parts.ts";
+import { copySealed, isStaging, STAGING_PREFIX } from "./sealed-copy.ts";
+import { wordsBeside } from "./sealed-record.ts";
+
+export interface SealedLogOptions {
+  readonly keyring: () => Promise<Keyring>;
+  readonly tenantOf: (threadId: string) => string;
+  readonly isIndexPlain: boolean;
+}
+
+/** What a sealed body is longer than what was sealed, where nothing in it is somebody's. */
+const OVERHEAD_BYTES = 256;
+/** Placeholders and the parts that belong in their places are longer than the parts alone; parts that are tiny most of all. */
+const GROWTH = 2;
+const MOST_KNOWN = 10_000;
+
+/** Who a thread is about, as of its record at `seq`. */
+interface KnownPeople extends KnownPlace {
+  readonly people: ThreadPeople;
+}
+
+/**
+ * A log whose records are sealed before they reach the log below, and opened on
+ * their way back: the body, the header, the metadata and the words.
+ *
+ * Each is bound to its thread, its position and its names, so nothing may be
+ * moved by the storage: a copy is read, sealed anew and written. Without a plain
+ * index there is no `search` and no `queryMetadata`: threads are scanned. Closing
+ * it closes the log below, and leaves the keyring open.
+ */
+export class SealedLog implements ThreadLog {
+  readonly name: string;
+  declare readonly search?: NonNullable<ThreadLog["search"]>;
+  declare readonly queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
+  declare readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
+  declare readonly now?: NonNullable<ThreadLog["now"]>;
+  declare readonly declined?: NonNullable<ThreadLog["declined"]>;
+  readonly keyring: () => Promise<Keyring>;
+  readonly #inner: ThreadLog;
+  readonly #options: SealedLogOptions;
+  readonly #sealer: OpenOnce<LogSealer>;
+  readonly #people = new Recent<KnownPeople>(MOST_KNOWN);
+  #capabilities: { readonly inner: LogCapabilities; readonly own: LogCapabilities } | undefined;
+
+  constructor(inner: ThreadLog, options: SealedLogOptions) {
+    this.name = inner.name;
+    this.keyring = options.keyring;
+    this.#inner = inner;
+    this.#options = options;
+    this.#sealer = new OpenOnce(async () => new LogSealer({ ...options, keyring: await options.keyring() }));
+    Object.defineProperties(this, this.#optionalMethods());
+  }
+
+  get secrets(): readonly string[] {
+    return this.#inner.secrets ?? [];
+  }
+
+  /** As below, less what a body grows by. */
+  get capabilities(): LogCapabilities {
+    const { capabilities: inner } = this.#inner;
+    if (this.#capabilities?.inner !== inner) {
+      const maxRecordBytes = Math.max(1024, Math.floor(inner.maxRecordBytes / GROWTH) - OVERHEAD_BYTES);
+      const sealing = this.#options.isIndexPlain ? ("except index" as const) : ("all" as const);
+      this.#capabilities = { inner, own: { ...inner, maxRecordBytes, sealing } };
+    }
+    return this.#capabilities.own;
+  }
+
+  /** A key that is not there shows at the start, and not at the first save. */
+  async connect(): Promise<void> {
+    await this.#sealer.get();
+    await this.#inner.connect?.();
+  }
+
+  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    assertOwn(threadId);
+    assertAppend(request);
+    const { generation, expected, replace } = request;
+    const sealer = await this.#sealer.get();
+    const before = await this.#peopleAt(threadId, { generation, seq: expected });
+    const added = await sealer.seal(threadId, generation, recordsIn(request), before);
+    const [record = request.record, ...more] = added.records;
+    const sealed = {
+      ...request,
+      record,
+      ...(more.length > 0 && { more }),
+      ...(replace !== undefined && {
+        replace: (await sealer.seal(threadId, generation, replace, added.people)).records,
+      }),
+    };
+    this.#assertFits(sealed);
+    const outcome = await this.#inner.append(threadId, this.#withoutLaterWords(sealed));
+    if (outcome.appended) {
+      this.#know(threadId, { generation, seq: expected + added.records.length, people: added.people });
+      return outcome;
+    }
+    this.#people.delete(threadId);
+    const open = async (entry: LogEntry | undefined) => entry && (await sealer.open(threadId, entry)).entry;
+    return { ...outcome, tail: await open(outcome.tail), occupant: await open(outcome.occupant) };
+  }
+
+  async readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined> {
+    return this.#opened(threadId, await this.#inner.readTail(threadId, options));
+  }
+
+  async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+    return this.#opened(threadId, await this.#inner.readCheckpoint(threadId, name));
+  }
+
+  async readRecords(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<LogChain | undefined> {
+    return this.#opened(threadId, await this.#inner.readRecords(threadId, options));
+  }
+
+  async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+    const found = await this.#inner.entry(threadId, name);
+    return found && (await (await this.#sealer.get()).open(threadId, found)).entry;
+  }
+
+  async tail(threadId: string): Promise<ThreadTail | undefined> {
+    const found = await this.#inner.tail(threadId);
+    if (found === undefined) return undefined;
+    const { generation } = found;
+    const { entry, people } = await (await this.#sealer.get()).open(threadId, found.entry, generation);
+    this.#know(threadId, { generation, seq: entry.seq, people });
+    return { ...found, entry };
+  }
+
+  async list(
+    threadId: string,
+    options: { readonly before?: number; readonly limit: number },
+  ): Promise<readonly LogEntry[]> {
+    const sealer = await this.#sealer.get();
+    const entries: LogEntry[] = [];
+    for (const entry of await this.#inner.list(threadId, options)) {
+      entries.push((await sealer.open(threadId, entry)).entry);
+    }
+    return entries;
+  }
+
+  remove(...given: Parameters<ThreadLog["remove"]>): Promise<"removed" | "absent" | "moved"> {
+    this.#people.delete(given[0]);
+    return this.#inner.remove(...given);
+  }
+
+  async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
+    assertOwn(target);
+    return copySealed(this.#inner, await this.#sealer.get(), source, target, generation);
+  }
+
+  async listThreads(options: {
+    readonly prefix: string;
+    readonly cursor?: string;
+    readonly limit: number;
+  }): Promise<LogPage<ThreadEntry>> {
+    return this.#page(await this.#inner.listThreads(options));
+  }
+
+  async scrub(): Promise<ScrubReport> {
+    return (await this.#inner.scrub?.()) ?? NOT_SCRUBBED;
+  }
+
+  classify(error: unknown): ErrorCode | undefined {
+    return this.#inner.classify(error);
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+
+  #optionalMethods(): Readonly<Record<Exclude<OptionalMethod, "connect" | "catchUp">, PropertyDescriptor>> {
+    const inner = this.#inner;
+    const search = layeredMethod(inner, "search", (find) => async (words, options) => {
+      // Words lie in plain beside the bodies then, so that no key is needed to index them.
+      await inner.catchUp?.(wordsBeside);
+      return this.#hits(await find(words, options));
+    });
+    const query = layeredMethod(
+      inner,
+      "queryMetadata",
+      (find) =>
+        async (...given) =>
+          this.#page(await find(...given)),
+    );
+    const { isIndexPlain } = this.#options;
+    return {
+      search: { get: () => (isIndexPlain ? search.get?.() : undefined) },
+      queryMetadata: { get: () => (isIndexPlain ? query.get?.() : undefined) },
+      subscribe: layeredMethod(inner, "subscribe", (subscribe) => subscribe),
+      now: layeredMethod(inner, "now", (now) => now),
+      declined: layeredMethod(inner, "declined", (declined) => declined),
+    };
+  }
+
+  async #page({ items, cursor }: LogPage<ThreadEntry>): Promise<LogPage<ThreadEntry>> {
+    const sealer = await this.#sealer.get();
+    const own: ThreadEntry[] = [];
+    for (const { threadId, head } of items) {
+      if (!isStaging(threadId)) own.push({ threadId, head: await sealer.openOrNot(threadId, head) });
+    }
+    return { items: own, cursor };
+  }
+
+  async #hits(hits: readonly SearchHit[]): Promise<readonly SearchHit[]> {
+    const sealer = await this.#sealer.get();
+    const own: SearchHit[] = [];
+    for (const hit of hits) {
+      if (!isStaging(hit.threadId)) own.push({ ...hit, entry: await sealer.openOrNot(hit.threadId, hit.entry) });
+    }
+    return own;
+  }
+
+  async #opened(threadId: string, found: LogChain | undefined): Promise<LogChain | undefined> {
+    if (found === undefined) return undefined;
+    const { chain, people } = await (await this.#sealer.get()).openChain(threadId, found);
+    this.#know(threadId, { generation: chain.generation, seq: chain.tail.seq, people });
+    return chain;
+  }
+
+  /** Whoever appends has mostly read the tail through here; else it is looked at. */
+  async #peopleAt(threadId: string, place: KnownPlace): Promise<ThreadPeople> {
+    if (place.seq === 0) return NO_PEOPLE;
+    const isThere = (known: KnownPlace | undefined): boolean =>
+      known?.generation === place.generation && known.seq === place.seq;
+    if (!isThere(this.#people.get(threadId))) await this.tail(threadId);
+    const known = this.#people.get(threadId);
+    // Not the tail: the append will be refused.
+    return known !== undefined && isThere(known) ? known.people : NO_PEOPLE;
+  }
+
+  #know(threadId: string, known: KnownPeople): void {
+    this.#people.set(threadId, known);
+  }
+
+  /** A driver that indexes later is given no words with an append; it finds them beside the body. */
+  #withoutLaterWords(request: AppendRequest): AppendRequest {
+    if (this.#inner.catchUp === undefined) return request;
+    const [record = request.record, ...more] = recordsIn(request).map((each) => ({ ...each, words: undefined }));
+    return { ...request, record, ...(more.length > 0 && { more }) };
+  }
+
+  #assertFits(request: AppendRequest): void {
+    const { maxRecordBytes } = this.#inner.capabilities;
+    const bytes = recordsIn(request).reduce((sum, { body }) => sum + body.byteLength, 0);
+    if (bytes <= maxRecordBytes) return;
+    throw new StateError(
+      "TOO_LARGE",
+      `${this.name} takes ${maxRecordBytes} bytes at once, and sealed these are ${bytes}: much of it is about people, in many small parts. Save in smaller steps; nothing was written`,
+      { written: "no" },
+    );
+  }
+}
+
+function assertOwn(threadId: string): void {
+  if (!isStaging(threadId)) return;
+  throw new StateError("INVALID_ARGUMENT", `ids of threads that begin with ${STAGING_PREFIX} are kept for copies`);
+}

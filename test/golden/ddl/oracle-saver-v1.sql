@@ -1,0 +1,21 @@
+CREATE TABLE HOLDFAST_CHECKPOINTS (
+  thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES HOLDFAST_LOG ON DELETE CASCADE,
+  checkpoint_ns VARCHAR2(1025 BYTE) NOT NULL,
+  checkpoint_id VARCHAR2(1024 BYTE) NOT NULL,
+  parent_checkpoint_id VARCHAR2(1024 BYTE),
+  created_at TIMESTAMP(3),
+  metadata CLOB CHECK (metadata IS JSON),
+  seq NUMBER(16) NOT NULL,
+  PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id)
+);
+
+CREATE TABLE HOLDFAST_WRITES (
+  thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES HOLDFAST_LOG ON DELETE CASCADE,
+  checkpoint_ns VARCHAR2(1025 BYTE) NOT NULL,
+  checkpoint_id VARCHAR2(1024 BYTE) NOT NULL,
+  task_id VARCHAR2(1024 BYTE) NOT NULL,
+  idx NUMBER(10) NOT NULL,
+  channel VARCHAR2(1024 BYTE),
+  seq NUMBER(16) NOT NULL,
+  PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
+);
