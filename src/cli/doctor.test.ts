@@ -65,6 +65,15 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
+test("17.5: doctor leaves out ids of 1024 bytes where the store takes none behind a prefix, as a service does", async () => {
+  const storage = new MemoryLog();
+  const capabilities = { ...storage.capabilities, ttl: false, maxThreadIdBytes: 1024 };
+  standIn(Object.assign(new ReferenceLog(storage), { capabilities }));
+  const { code, stdout } = await doctor(["--quick"]);
+  const { failed, lacks } = JSON.parse(stdout).cases;
+  expect([code, failed, lacks.includes("ids of 1024 bytes behind a prefix")]).toEqual([0, [], true]);
+});
+
 test("17.5: doctor writes nothing where it may not delete", async () => {
   const storage = await storageWithThread();
   class NoRemoval extends ReferenceLog {
