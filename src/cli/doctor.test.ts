@@ -27,7 +27,12 @@ test("17.5: doctor passes a correct driver with all cases that can be run there,
   expect([code, stderr, found.cases.failed]).toEqual([0, "", []]);
   expect(found.cases.passed).toBeGreaterThan(100);
   expect(found.cases.lacks).toEqual(["catchUp", "clock", "durable", "now", "outage", "ttl"]);
-  expect(found).toMatchObject({ threads: 1, damages: [], leftBehind: 0, latency: { save: { calls: 200 } } });
+  expect(found).toMatchObject({
+    threads: 1,
+    damages: [],
+    leftBehind: 0,
+    latency: { save: { p99Ms: expect.any(Number) } },
+  });
   expect(await threadsIn(storage)).toEqual(["mine"]);
 });
 
@@ -59,6 +64,15 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     expect(await threadsIn(storage)).toEqual(["mine"]);
   },
 );
+
+test("17.5: doctor leaves out ids of 1024 bytes where the store takes none behind a prefix, as a service does", async () => {
+  const storage = new MemoryLog();
+  const capabilities = { ...storage.capabilities, ttl: false, maxThreadIdBytes: 1024 };
+  standIn(Object.assign(new ReferenceLog(storage), { capabilities }));
+  const { code, stdout } = await doctor(["--quick"]);
+  const { failed, lacks } = JSON.parse(stdout).cases;
+  expect([code, failed, lacks.includes("ids of 1024 bytes behind a prefix")]).toEqual([0, [], true]);
+});
 
 test("17.5: doctor writes nothing where it may not delete", async () => {
   const storage = await storageWithThread();
@@ -103,7 +117,7 @@ test("17.5: doctor refuses an area that is none and names those that are; --late
   expect([code, AREAS.every((area) => stderr.includes(area))]).toEqual([2, true]);
   expect((await doctor(["--scratch", "a/b"])).code).toBe(2);
   const { cases, latency } = JSON.parse((await doctor(["--latency", "--scratch", "probe:"])).stdout);
-  expect([cases, latency.load.calls]).toEqual([undefined, 200]);
+  expect([cases, latency.load.calls > 0]).toEqual([undefined, true]);
 });
 
 test("17.5: doctor --dry-run changes no byte of a SQLite file; a memory: store has no second instance", async () => {

@@ -23,9 +23,10 @@ const MOST_MS = 10_000;
 /** How long a save, a load and a list of a small thread take, as a program here would find it. */
 export async function latenciesOf({ context, scratch, signal }: Subject): Promise<Latencies> {
   const checkpointer = new Checkpointer(scratch.view(context.log, 0), { now: context.now });
-  let state = AgentState.create();
+  let state = AgentState.create().withMessage(userMessage("how long does this take?"));
+  let saves = 0;
   const save = await timed(signal, async () => {
-    state = state.withMessage(userMessage("how long does this take?"));
+    state = state.withMetadata({ saves: ++saves });
     await checkpointer.save(state, "latency");
   });
   const load = await timed(signal, () => checkpointer.load("latency"));
