@@ -46,7 +46,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /(vacuum: 0 were older than 30 days, 6 others were not the newest[\s\S]*){4}/,
     "TypeError: Agent({ checkpointer }) takes a checkpointer, not a dict-shaped storage",
   ],
-  "examples/18-page.ts": [
+  "examples/19-page.ts": [
     'the page sees {"percent":25} and loses its connection',
     "the page reconnects elsewhere: 200",
     "message turn-1",

@@ -2,8 +2,8 @@
  * A page that talks to an agent in the AI SDK's protocol, loses its connection
  * in the middle, and reconnects to another server of the same threads.
  *
- *   npx tsx examples/18-page.ts            plays a page, and ends
- *   npx tsx examples/18-page.ts serve      a small page on http://127.0.0.1:8080
+ *   npx tsx examples/19-page.ts            plays a page, and ends
+ *   npx tsx examples/19-page.ts serve      a small page on http://127.0.0.1:8080
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -34,7 +34,7 @@ function openAgent(folder: string): Agent {
 async function answer(agent: Agent, request: IncomingMessage): Promise<Response> {
   const [, , , id = "demo"] = (request.url ?? "").split("/");
   if (request.url === "/") {
-    const page = await readFile(new URL("./18-page.html", import.meta.url));
+    const page = await readFile(new URL("./19-page.html", import.meta.url));
     return new Response(page, { headers: { "content-type": "text/html" } });
   }
   if (request.method === "GET") return agent.thread(id).toResponse();
