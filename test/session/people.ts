@@ -18,6 +18,8 @@ export const canary = (person: number): string =>
 
 export const userOf = (person: number): string => `user-${person}`;
 
+const PER_THREAD = 10;
+
 /**
  * Threads that several people share. Each person says something, is answered,
  * causes a tool call with a large result, and is in the state, in its metadata,
@@ -29,15 +31,15 @@ export async function fill(
   store: BaseStore,
   users: { set(userId: string, key: string, value: unknown): Promise<void> },
   people: number,
-  perThread = 10,
+  { inGraph = true }: { readonly inGraph?: boolean } = {},
 ): Promise<readonly string[]> {
   const threads: string[] = [];
-  const saver = checkpointer.capabilities.branching ? saverOf(checkpointer) : undefined;
-  for (let first = 0; first < people; first += perThread) {
-    const threadId = `shared-${first / perThread}`;
+  const saver = inGraph && checkpointer.capabilities.branching ? saverOf(checkpointer) : undefined;
+  for (let first = 0; first < people; first += PER_THREAD) {
+    const threadId = `shared-${first / PER_THREAD}`;
     threads.push(threadId);
     let state = AgentState.create();
-    for (let person = first; person < Math.min(first + perThread, people); person++) {
+    for (let person = first; person < Math.min(first + PER_THREAD, people); person++) {
       const subject = userOf(person);
       const about = { metadata: { subject } };
       const [word, id] = [canary(person), `call-${person}`];
