@@ -144,7 +144,7 @@ export class CheckpointContext {
     }
   }
 
-  /** The owner name of this checkpointer's leases. */
+  /** The process that holds this checkpointer's leases. */
   get holder(): LeaseHolder {
     this.#holder ??= thisProcess();
     return this.#holder;

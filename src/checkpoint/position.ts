@@ -19,7 +19,7 @@ export interface Position {
   readonly chain: ChainSize;
   /** The fields in the record. They differ from the state's own if a load migrated them to a newer schema. */
   readonly stored: StateFields;
-  /** The byte arrays in the state's own fields. */
+  /** The schema version of the state's own fields, and the byte arrays in them. */
   readonly schema: number;
   readonly bytes: SealedBytes;
   /** As of the tail. */
