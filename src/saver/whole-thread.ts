@@ -1,4 +1,5 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import { LostRaces } from "../checkpoint/lost-races.ts";
 import type { LogRecord, ThreadTail } from "../checkpoint/thread-log.ts";
 import { Epoch } from "./epoch.ts";
 import { type CheckpointPlace, checkpointName } from "./names.ts";
@@ -13,12 +14,23 @@ export type Records = readonly LogRecord[] & { readonly generation: string; read
 
 const PAGE = 500;
 
-/** All records of a thread, oldest first. */
+/** All records of a thread, oldest first. One that is made anew while it is read is another one, and is read from its start. */
 export async function everyRecord(
   context: CheckpointContext,
   operation: string,
   threadId: string,
 ): Promise<Records | undefined> {
+  for (const races = new LostRaces(context, operation, threadId); ; races.lost()) {
+    const records = await readThrough(context, operation, threadId);
+    if (records !== "made anew") return records;
+  }
+}
+
+async function readThrough(
+  context: CheckpointContext,
+  operation: string,
+  threadId: string,
+): Promise<Records | "made anew" | undefined> {
   const pages: (readonly LogRecord[])[] = [];
   let tail: ThreadTail | undefined;
   for (let before: number | undefined; ; ) {
@@ -26,9 +38,8 @@ export async function everyRecord(
     const chain = await context.call({ operation, threadId }, (log) => log.readRecords(threadId, query));
     const first = chain?.records[0];
     if (chain === undefined || first === undefined) break;
-    // A thread that was made anew meanwhile is another one: what was read of the old one is nothing.
     const { generation } = chain;
-    if (tail !== undefined && tail.generation !== generation) return everyRecord(context, operation, threadId);
+    if (tail !== undefined && tail.generation !== generation) return "made anew";
     tail ??= { generation, entry: chain.tail };
     pages.unshift(chain.records);
     before = first.seq;

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
+import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import { type CheckpointContext, contextOf } from "../../src/checkpoint/context.ts";
+import type { LogChain } from "../../src/checkpoint/thread-log.ts";
+import { saverOf } from "../../src/saver/checkpoint-saver.ts";
+import { everyRecord } from "../../src/saver/whole-thread.ts";
+
+/** Every page is of another life of the thread, as if somebody deleted and made it between any two. */
+class RestlessLog extends MemoryLog {
+  #lives = 0;
+
+  override async readRecords(...given: Parameters<MemoryLog["readRecords"]>): Promise<LogChain | undefined> {
+    const [threadId, { before }] = given;
+    const chain = await super.readRecords(threadId, before === undefined ? given[1] : { limit: 1 });
+    return chain && { ...chain, generation: `life ${++this.#lives}` };
+  }
+}
+
+test("12: a thread that is made anew again and again while it is read ends in CONFLICT, and not never", async () => {
+  const checkpointer = new Checkpointer(new RestlessLog());
+  await saverOf(checkpointer).put({ threadId: "t", checkpointId: "1", checkpointData: { n: 1 } });
+  const reading = everyRecord(contextOf(checkpointer) as CheckpointContext, "prune", "t");
+  await expect(reading).rejects.toMatchObject({ code: "CONFLICT", context: { threadId: "t" } });
+});
