@@ -1,0 +1,66 @@
+import { readdir, readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { ERROR_CODES } from "../src/errors.ts";
+
+describe("the pages in docs/", () => {
+  const docs = new URL("../docs/", import.meta.url);
+  const pages = async (): Promise<readonly (readonly [name: string, text: string])[]> => {
+    const names = (await readdir(docs)).filter((name) => name.endsWith(".md"));
+    return Promise.all(names.map(async (name) => [name, await readFile(new URL(name, docs), "utf8")] as const));
+  };
+
+  test("every error code is in the table of errors.md, with what it means", async () => {
+    const text = await readFile(new URL("errors.md", docs), "utf8");
+    const rows = [...text.matchAll(/^\| `([A-Z_]+)` \| (yes|no|it depends) \| (.*) \|$/gm)].map(
+      ([, ...cells]) => cells,
+    );
+    const codes = Object.entries(ERROR_CODES).map(([code, { retryable, means }]) => [
+      code,
+      // A provider's failure says itself whether it may pass.
+      code === "MODEL_FAILED" ? "it depends" : retryable ? "yes" : "no",
+      means,
+    ]);
+    expect(rows).toEqual(codes);
+  });
+
+  test("C3: what users look for first is where they look", async () => {
+    const [readme, agent] = await Promise.all(
+      ["../README.md", "agent.md"].map((page) => readFile(new URL(page, docs), "utf8")),
+    );
+    for (const text of ["npm install holdfast", "ES module", "npm install better-sqlite3"])
+      expect(readme).toContain(text);
+    for (const text of ["agent.close()", "metadata", "hooks:", "memory:", "conversation:"]) {
+      expect(agent).toContain(text);
+    }
+  });
+
+  test("C2: what they show runs untranspiled on Node 20 and 22, which do not know `using`", async () => {
+    const readme = ["README.md", await readFile(new URL("../README.md", docs), "utf8")] as const;
+    for (const [name, text] of [...(await pages()), readme]) {
+      for (const [, code = ""] of text.matchAll(/^```(?:ts|js)\n([\s\S]*?)^```$/gm)) {
+        expect(code, name).not.toMatch(/\busing\s+\w+\s*=/);
+      }
+    }
+  });
+
+  test("every link leads to a file that is there", async () => {
+    for (const [name, text] of await pages()) {
+      for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+        await expect(readFile(new URL(target, docs)), `${name} → ${target}`).resolves.toBeDefined();
+      }
+    }
+  });
+
+  test("every command they name exists", async () => {
+    const { scripts } = JSON.parse(await readFile(new URL("../package.json", docs), "utf8")) as { scripts: object };
+    for (const [name, text] of await pages()) {
+      for (const [, script = ""] of text.matchAll(/\bnpm run ([a-z:]+)/g))
+        expect(scripts, name).toHaveProperty([script]);
+      for (const [, script = ""] of text.matchAll(/\bnpm (start|test)\b/g))
+        expect(scripts, name).toHaveProperty(script);
+      for (const [, path = ""] of text.matchAll(/\bnpx tsx ([\w./-]+\.ts)/g)) {
+        await expect(readFile(new URL(`../${path}`, docs)), `${name}: ${path}`).resolves.toBeDefined();
+      }
+    }
+  });
+});
