@@ -70,9 +70,9 @@ export interface TableNames {
   readonly itemWrites: string;
   readonly itemFloor: string;
   readonly writeItems: string;
-  /** Of notifications. */
+  /** The channel of notifications. */
   readonly channel: string;
-  /** Names in a schema of their own need no schema in front: those of indexes. */
+  /** For index names, which are not qualified with a schema. */
   readonly prefix: string;
 }
 
