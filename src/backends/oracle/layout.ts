@@ -3,7 +3,7 @@ import { assertTableName } from "./names.ts";
 /**
  * Of the tableName HOLDFAST; all names unquoted. `''` is NULL here, so every text that may be empty may be NULL.
  *
- * HOLDFAST            one row a thread: the only row two writers meet on, and what a person finds with SQL
+ * HOLDFAST            one row per thread: the only row two writers meet on, and what a person finds with SQL
  *   thread_id         VARCHAR2, bytes            PRIMARY KEY
  *   generation        VARCHAR2
  *   tail, head        NUMBER                     positions of the newest record and of the checkpoint that stands for the thread
@@ -14,7 +14,7 @@ import { assertTableName } from "./names.ts";
  *   updated_at        TIMESTAMP WITH TIME ZONE
  *   expires_at        TIMESTAMP, UTC             NULL: never. Past it, the thread is not there for anybody
  *
- * HOLDFAST_RECORDS    one row a record; goes with its thread
+ * HOLDFAST_RECORDS    one row per record; deleted with its thread
  *   thread_id, seq                               PRIMARY KEY
  *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, unindexed
  *   names, header, metadata   VARCHAR2           exactly as they were given, names as a JSON list; NULL where they are long
@@ -23,19 +23,19 @@ import { assertTableName } from "./names.ts";
  *   body_bytes        NUMBER
  *   long_names, long_header, long_metadata CLOB, long_body BLOB
  *
- * HOLDFAST_NAMES      every name of a record, its checkpoint id included; goes with its thread
+ * HOLDFAST_NAMES      every name of a record, its checkpoint id included; deleted with its thread
  *   thread_id, name, seq                         PRIMARY KEY
  *
  * A saver of the tableName LOCUS keeps its log in LOCUS_LOG, LOCUS_LOG_RECORDS and so on, so that no checkpointer's
  * table has the name of one of its own, and beside it, for whoever reads with SQL:
  *
- * LOCUS_CHECKPOINTS   one row a checkpoint; goes with its thread
+ * LOCUS_CHECKPOINTS   one row a checkpoint; deleted with its thread
  *   thread_id, checkpoint_ns, checkpoint_id      PRIMARY KEY; the namespace of the root graph is one blank: see saver-binds.ts
  *   parent_checkpoint_id, created_at (UTC)
  *   metadata          CLOB IS JSON               as in the row of a thread
  *   seq               NUMBER                     the record that put it
  *
- * LOCUS_WRITES        one row a pending write; goes with its thread
+ * LOCUS_WRITES        one row a pending write; deleted with its thread
  *   thread_id, checkpoint_ns, checkpoint_id, task_id, idx    PRIMARY KEY
  *   channel           VARCHAR2                   NULL where a column cannot hold it
  *   seq               NUMBER                     the newest record that has it, and its value

@@ -9,7 +9,7 @@ import { assertTableName } from "./names.ts";
 /**
  * Of the tableName LOCUS_STORE. Times are UTC.
  *
- * LOCUS_STORE          one row an item
+ * LOCUS_STORE          one row per item
  *   namespace, key                               PRIMARY KEY; each segment of a namespace ends with U+001F
  *   id                 VARCHAR2                  made when the item is, for LOCUS_STORE_WORDS
  *   bucket             NUMBER                    by the name of the item: which row of LOCUS_STORE_BUCKETS its writers meet on
@@ -22,7 +22,7 @@ import { assertTableName } from "./names.ts";
  *   word_count         NUMBER                    0 where nothing of it is found by words
  *   embedding          VECTOR(dimension, FLOAT32)    the part `vectors`, where the store has a `dimension`
  *
- * LOCUS_STORE_WORDS    each word of an item, and how much it counts; goes with its item
+ * LOCUS_STORE_WORDS    each word of an item, and how much it counts; deleted with its item
  *   item, word                                   PRIMARY KEY
  *   weight             NUMBER
  *
