@@ -29,13 +29,13 @@ import { assertTableName } from "./names.ts";
  * A saver of the tableName LOCUS keeps its log in LOCUS_LOG, LOCUS_LOG_RECORDS and so on, so that no checkpointer's
  * table has the name of one of its own, and beside it, for whoever reads with SQL:
  *
- * LOCUS_CHECKPOINTS   one row a checkpoint; deleted with its thread
+ * LOCUS_CHECKPOINTS   one row per checkpoint; deleted with its thread
  *   thread_id, checkpoint_ns, checkpoint_id      PRIMARY KEY; the namespace of the root graph is one blank: see saver-binds.ts
  *   parent_checkpoint_id, created_at (UTC)
  *   metadata          CLOB IS JSON               as in the row of a thread
  *   seq               NUMBER                     the record that put it
  *
- * LOCUS_WRITES        one row a pending write; deleted with its thread
+ * LOCUS_WRITES        one row per pending write; deleted with its thread
  *   thread_id, checkpoint_ns, checkpoint_id, task_id, idx    PRIMARY KEY
  *   channel           VARCHAR2                   NULL where a column cannot hold it
  *   seq               NUMBER                     the newest record that has it, and its value

@@ -49,9 +49,9 @@ export const KEEP_ANNOUNCED_MS = 600_000;
 
 export interface KeyNames {
   readonly thread: (threadId: string) => string;
-  /** What SCAN finds the keys of threads by. */
+  /** The SCAN pattern for the keys of threads. */
   readonly threadPattern: string;
-  /** The thread that a key belongs to, or `undefined` for a key that is no thread's. */
+  /** The thread of a key, or `undefined` if the key does not belong to a thread. */
   readonly threadIdOf: (key: string) => string | undefined;
   readonly ids: string;
   readonly announced: string;
