@@ -3,7 +3,7 @@ import { assertTableName } from "./names.ts";
 /**
  * Of the tableName HOLDFAST; all names unquoted. `''` is NULL here, so every text that may be empty may be NULL.
  *
- * HOLDFAST            one row per thread: the only row two writers meet on, and what a person finds with SQL
+ * HOLDFAST            one row per thread: the only row that writers compete for, and what a person finds with SQL
  *   thread_id         VARCHAR2, bytes            PRIMARY KEY
  *   generation        VARCHAR2
  *   tail, head        NUMBER                     positions of the newest record and of the checkpoint that stands for the thread

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { assertNames } from "./names.ts";
 
 /**
- * <schema>.<prefix>threads   one row per thread: the only row two writers meet on
+ * <schema>.<prefix>threads   one row per thread: the only row that writers compete for
  *   thread_id   text, bytewise           PRIMARY KEY
  *   generation  text
  *   tail, head  integer                  positions of the newest record and of the checkpoint that stands for the thread

@@ -2,7 +2,7 @@ import { StateError } from "../../errors.ts";
 import { assertTablePrefix } from "./options.ts";
 
 /**
- * <prefix>threads   one row per thread: the only row two writers meet on
+ * <prefix>threads   one row per thread: the only row that writers compete for
  *   thread_no  INTEGER PRIMARY KEY
  *   thread_id  TEXT UNIQUE
  *   generation TEXT
