@@ -7,10 +7,10 @@ import { assertNames } from "./names.ts";
  *   generation  text
  *   tail, head  integer                  positions of the newest record and of the checkpoint that stands for the thread
  *   metadata    jsonb                    of the head checkpoint, for queries; NULL where there is none
- *   unindexed   boolean                  it has some that jsonb cannot hold (\u0000, half a surrogate pair)
+ *   unindexed   boolean                  it has metadata that jsonb cannot hold (\u0000, half a surrogate pair)
  *   indexed     integer                  up to which position the words are indexed: saves do not wait for that
  *   stale       boolean                  whether there may be more to index
- *   expires_at  timestamptz              NULL: never. Past it, the thread is not there for anybody
+ *   expires_at  timestamptz              NULL: never. Past it, the thread is invisible
  *
  * <schema>.<prefix>records   one row per record; deleted with its thread
  *   thread_id, seq                       PRIMARY KEY
@@ -26,7 +26,7 @@ import { assertNames } from "./names.ts";
  *   thread_id, seq                       PRIMARY KEY
  *   words       tsvector                 of the messages that the record brought in, and of no others
  *
- * <schema>.<prefix>watchers  who wants to be told about a thread: without one, a save notifies nobody
+ * <schema>.<prefix>watchers  the watchers of a thread: without one, a save sends no notification
  *   thread_id, watcher                   PRIMARY KEY
  *   until       timestamptz
  *
