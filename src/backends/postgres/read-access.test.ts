@@ -20,7 +20,7 @@ await describeWithService("postgres", (url) => {
   const { schema, sql } = place;
   afterAll(place.dispose);
 
-  /** Every row of every table with the transactions that wrote it, every object of the schema, and who holds a lock on any of it. */
+  /** Every row of every table with the transactions that wrote it, every object of the schema, and which locks clients hold on any of it (autovacuum, which comes when it likes, is not a client). */
   async function contents(within: string): Promise<Record<string, string>> {
     const found: Record<string, string> = {};
     const tables = await sql(
@@ -33,7 +33,8 @@ await describeWithService("postgres", (url) => {
       found[String(name)] = JSON.stringify([relkind, version, rows]);
     }
     const locks = await sql(
-      "SELECT l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relnamespace = to_regnamespace($1)::oid",
+      `SELECT l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid
+       WHERE c.relnamespace = to_regnamespace($1)::oid AND a.backend_type = 'client backend'`,
       [within],
     );
     return { ...found, locks: JSON.stringify(locks) };
