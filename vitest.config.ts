@@ -1,4 +1,5 @@
 import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
+import { FailuresInShort } from "./test/failures-in-short.ts";
 
 /**
  * What `npm test` leaves to `npm run test:all`: a second client of a server, a second storage behind the service, the
@@ -40,8 +41,11 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["test/campaigns/**", ...(mode === "all" ? [] : MATRIX)],
     globalSetup: ["test/services/desk.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    reporters: ["default", new FailuresInShort()],
+    // Patience with a slow, busy machine. They only have to end what hangs: no statement of a test rests on them.
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     // Most tests wait for the disk or for another process: every core may have one.
     maxWorkers: "100%",
   },

@@ -12,15 +12,15 @@ interface Opened<Statements> {
   readonly statements: Statements;
 }
 
-/** For so long a caller may go from call to call before timers and sockets get their turn. */
+/** A caller may make calls for this long before timers and sockets get a turn. */
 const LONGEST_TURN_MS = 5;
 
 /**
- * The transactions of one facet, over a connection that others may hold too.
- * `prepare` brings the facet's tables up to date and prepares its statements. SQLite works while the process waits, so
- * every call is as short as it can be, and between calls the event loop turns:
- * a loop of many calls must not keep a timer from firing. Where another process
- * holds the lock, a call is tried again without blocking this one.
+ * The transactions of one facet, over a connection that may be shared. `prepare`
+ * migrates the facet's tables and prepares its statements. SQLite blocks the process
+ * while it works, so every call is kept short, and the event loop turns between
+ * calls: a loop of many calls must not keep a timer from firing. While another
+ * process holds the lock, a call is retried without blocking this process.
  */
 export class Connection<Statements> {
   readonly #settings: ConnectionSettings;
@@ -32,7 +32,7 @@ export class Connection<Statements> {
     this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
   }
 
-  /** All that `work` reads is as of one moment. */
+  /** Everything that `work` reads comes from one snapshot. */
   read<T>(work: (statements: Statements) => T): Promise<T> {
     return this.#untilFree(({ handle, statements }) => {
       if (!beginReading(handle)) return work(statements);
@@ -40,7 +40,7 @@ export class Connection<Statements> {
     });
   }
 
-  /** All that `work` does is done, or nothing. */
+  /** Either everything that `work` does is committed, or nothing. */
   async write<T>(work: (statements: Statements) => T): Promise<T> {
     try {
       return await this.#untilFree(({ handle, statements }) => {
@@ -52,7 +52,7 @@ export class Connection<Statements> {
     }
   }
 
-  /** After a write that took something away: what is left of it in the write-ahead log goes, too. */
+  /** To be called after a write that deleted something: removes what is left of it in the write-ahead log. */
   async erased(): Promise<void> {
     (await this.#opened.get()).handle.erasure?.request();
   }
@@ -99,7 +99,7 @@ export class Connection<Statements> {
   }
 }
 
-/** False in a transaction of the connection's owner, which holds one moment still already. */
+/** False inside a transaction of the connection's owner, which already holds a snapshot. */
 function beginReading({ transaction }: SqliteHandle): boolean {
   try {
     transaction.beginReading.run();
@@ -121,11 +121,11 @@ function inTransaction<T>(handle: SqliteHandle, work: () => T): T {
   }
 }
 
-/** SQLite has undone it itself after some errors; then there is nothing left to roll back. */
+/** After some errors SQLite has already rolled back; then there is nothing left to do. */
 function rollback({ transaction }: SqliteHandle): void {
   try {
     transaction.rollback.run();
   } catch {
-    // The error that matters is the one that brought us here.
+    // The original error matters, not this one.
   }
 }
