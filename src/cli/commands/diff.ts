@@ -31,7 +31,9 @@ async function bothSides(call: CommandCall, checkpointer: Checkpointer): Promise
 const diffJson = (before: FoundPlace, after: FoundPlace, { messages, fields, lists }: StateDiff): unknown => ({
   before,
   after,
-  ...(lists === undefined ? { messages: encodeValue(messages, "messages") } : { lists: encodeValue(lists, "lists") }),
+  ...(lists === undefined
+    ? { messages: encodeValue(messages, "messages") }
+    : { lists: encodeValue({ ...lists }, "lists") }),
   fields: Object.fromEntries(
     Object.entries(fields).map(([name, { before: was, after: is }]) => [
       name,
