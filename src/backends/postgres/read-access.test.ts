@@ -22,7 +22,8 @@ await describeWithService("postgres", (url) => {
 
   /**
    * Every row of every table with the transactions that wrote it, every object of
-   * the schema, and who holds a lock on any of them.
+   * the schema, and the locks that clients hold on any of them. Autovacuum is not a
+   * client: it comes when it likes.
    */
   async function contents(within: string): Promise<Record<string, string>> {
     const found: Record<string, string> = {};
@@ -36,7 +37,8 @@ await describeWithService("postgres", (url) => {
       found[String(name)] = JSON.stringify([relkind, version, rows]);
     }
     const locks = await sql(
-      "SELECT l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relnamespace = to_regnamespace($1)::oid",
+      `SELECT l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid
+       WHERE c.relnamespace = to_regnamespace($1)::oid AND a.backend_type = 'client backend'`,
       [within],
     );
     return { ...found, locks: JSON.stringify(locks) };

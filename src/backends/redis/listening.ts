@@ -69,7 +69,7 @@ export class Listening {
 
 /** Whether waiting may help. */
 export function mayPass(error: unknown): boolean {
-  const code = classify(error);
+  const code = StateError.is(error) ? error.code : classify(error);
   return code === "UNAVAILABLE" || code === "TIMEOUT";
 }
 
