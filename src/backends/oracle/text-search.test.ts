@@ -2,6 +2,7 @@ import oracledb from "oracledb";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
+import { onMessage } from "../../../test/oracle-stand-in/install.ts";
 import { describeWithOracle, describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
@@ -175,6 +176,22 @@ await describeWithStandIn((place, postgresUrl) => {
     await checkpointer.save(said(words), "t");
     await checkpointer.save(said(words.replace("слово299", "другое")), "u");
     expect((await checkpointer.search(words)).map(({ threadId }) => threadId)).toEqual(["t"]);
+  });
+
+  test("14: a save stays one round trip; a search is two, and two more for each thread that was saved since", async () => {
+    await using checkpointer = oracleCheckpointer({ ...where(place.tableName()), maxConnections: 1, textIndex: true });
+    const costOf = async (call: () => Promise<unknown>): Promise<number> => {
+      let messages = 0;
+      const stop = onMessage(() => messages++);
+      await call();
+      stop();
+      return messages;
+    };
+    await checkpointer.save(said("first words"), "t");
+    await checkpointer.search("first");
+    expect(await costOf(() => checkpointer.search("first")), "nothing new").toBe(2);
+    expect(await costOf(() => checkpointer.save(said("other words"), "u"))).toBe(1);
+    expect(await costOf(() => checkpointer.search("other")), "one thread is new").toBe(4);
   });
 
   describe("14: indexing", () => {
