@@ -7,8 +7,9 @@ import { describeWithOracle, describeWithStandIn } from "../../../test/oracle-st
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
-import { markAt, put, recordAt } from "../../testing/thread-log-cases/sample-records.ts";
-import { searchingCases, wordsOf } from "../../testing/thread-log-cases/searching.ts";
+import { markAt, put } from "../../testing/thread-log-cases/sample-records.ts";
+import { searchingCases } from "../../testing/thread-log-cases/searching.ts";
+import { recordSaying, wordsOf } from "../../testing/thread-log-cases/speaking-records.ts";
 import { catchUp } from "./catch-up.ts";
 import { oracleLogOptions } from "./checkpointer.ts";
 import { type OracleCheckpointerOptions, oracleCheckpointer, oracleConnection, oracleDdl } from "./index.ts";
@@ -198,8 +199,7 @@ await describeWithStandIn((place, postgresUrl) => {
     test("words of a record that is replaced while it is indexed are not stored", async () => {
       const tableName = place.tableName();
       const log = new OracleLog(oracleLogOptions({ ...where(tableName), textIndex: true }));
-      const spoken = (seq: number, words: string) => recordAt(seq, { body: Buffer.from(`says: ${words}`) });
-      await put(log, "t", spoken(1, "secret"));
+      await put(log, "t", recordSaying(1, "secret"));
       const connection = oracleConnection({ dsn, user, password });
       const handle = connection.lease(async (each) => each);
       const opened = await handle.get();
@@ -210,7 +210,7 @@ await describeWithStandIn((place, postgresUrl) => {
           sql,
           ask: async (statement, binds, commit) => {
             if (statement === sql.index(1) && edits++ === 0) {
-              await put(log, "t", markAt(2, { head: 1 }), { replace: [spoken(1, "harmless")] });
+              await put(log, "t", markAt(2, { head: 1 }), { replace: [recordSaying(1, "harmless")] });
             }
             return opened.ask(statement, binds, commit);
           },
