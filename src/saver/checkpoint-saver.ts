@@ -57,7 +57,7 @@ export interface SaverRules {
    * for by its id (a fork on purpose) or the metadata's `source` is "fork". @default "append"
    */
   readonly conflict?: "append" | "refuse";
-  /** How many bytes a read may fetch beside the state before the state is written anew by itself. @default 256 KiB */
+  /** How many bytes a read may fetch beside the state before the state is written again as a base. @default 256 KiB */
   readonly slackBytes?: number;
 }
 
@@ -240,7 +240,7 @@ export class CheckpointSaver implements Saver {
     return page(found, sealCursor("threads", cursor));
   }
 
-  /** Waits for what was handed in. The storage is closed too, unless it is a checkpointer's. */
+  /** Waits for pending writes. The storage is closed too, unless it belongs to a checkpointer. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -281,7 +281,7 @@ const taken = new WeakMap<object, Taken>();
 export const saverOf = (checkpointer: BaseCheckpointer, rules: SaverRules = {}): CheckpointSaver =>
   takeOver(checkpointer, rules, undefined);
 
-/** The same for a checkpointer that nobody else holds: it is closed with the saver. */
+/** The same for a checkpointer that has no other holder: it is closed with the saver. */
 export const saverInsteadOf = (checkpointer: BaseCheckpointer, rules: SaverRules): CheckpointSaver =>
   takeOver(checkpointer, rules, () => checkpointer.close());
 

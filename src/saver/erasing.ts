@@ -18,7 +18,7 @@ import { everyRecord, type Records } from "./whole-thread.ts";
  * and versions of channels stay what they were, and the graph goes on from there.
  */
 
-/** What of a graph's thread is about those people, and how many values nobody can look into. */
+/** What a graph's thread holds about those people, and how many values cannot be looked into. */
 export interface FoundInGraph {
   readonly found: readonly FoundInThread[];
   readonly opaque: number;
@@ -65,7 +65,7 @@ interface Replacement {
 
 const MOST_AT_ONCE = 100;
 
-/** False when the records are no longer what they were. What was replaced by then stays so. */
+/** False if the records have changed meanwhile. What was replaced by then stays replaced. */
 async function replaceAll(
   context: CheckpointContext,
   threadId: string,

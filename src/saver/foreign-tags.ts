@@ -16,7 +16,7 @@ const TAGS: ReadonlySet<string> = new Set(Object.values(FOREIGN_TAGS));
 /** JSON that is not ours: nothing in it is a tag. */
 const AS_IT_IS: ReadonlySet<string> = new Set([FOREIGN_TAGS.langchain, FOREIGN_TAGS.serde]);
 
-/** Reads the values of adapters as the plain data they are kept as, for whoever only looks at them. */
+/** Reads adapters' values as the plain data they are stored as, for readers that only display them. */
 export const plainReader: ForeignReader = {
   reads: (tag) => TAGS.has(tag),
   revive: async (_, json) => JSON.parse(json) as unknown,

@@ -13,7 +13,7 @@ export async function* graphThreadsIn(context: CheckpointContext): AsyncGenerato
   }
 }
 
-/** A damaged or newer header is that thread's trouble: whoever looks at the thread itself is told. */
+/** A damaged or newer header must not affect other threads: reading the thread itself reports it. */
 export function isGraph(entry: LogEntry): boolean {
   try {
     return openHeader(entry).thread?.kind === "graph";

@@ -45,7 +45,7 @@ export class GraphSweep {
   readonly found: FoundValue[] = [];
   /** Lists that the swept text still refers to, and in which context. */
   readonly lists: (readonly [node: number, context: SweepContext])[] = [];
-  /** Values of a serialiser of the user's, into which nobody can look. */
+  /** Values of a user's own serialiser, which cannot be looked into. */
   opaque = 0;
   readonly #rule: GraphSweepRule;
   #isEmptied = false;

@@ -30,9 +30,9 @@ const NOTHING: Removed = { checkpoints: 0, threads: 0 };
 const MOST_ATTEMPTS = 20;
 
 /**
- * Takes checkpoints out of a thread: what stays is written anew behind the tail,
- * as a new epoch, and with the last of it everything before goes. So whoever
- * reads meanwhile finds the thread as it was, and nothing of what went is left.
+ * Removes checkpoints from a thread: what stays is rewritten after the tail, as a
+ * new epoch, and with its last record everything before is dropped. So a concurrent
+ * reader finds the thread as it was, and nothing of what was removed is left.
  */
 export async function removeCheckpoints(
   context: CheckpointContext,
@@ -50,7 +50,7 @@ export async function removeCheckpoints(
   });
 }
 
-/** `undefined` when somebody wrote meanwhile. */
+/** `undefined` if another writer wrote meanwhile. */
 async function attempt(context: CheckpointContext, threadId: string, removal: Removal): Promise<Removed | undefined> {
   const records = await everyRecord(context, "prune", threadId);
   const last = records?.at(-1);
@@ -87,8 +87,8 @@ function goingOf(threadId: string, all: readonly Kept[], removal: Removal): Read
 
 /**
  * LangGraph keeps the values of delta channels in the writes of a checkpoint's
- * ancestors, back to the last snapshot, and counts in the metadata how far that
- * is. What a checkpoint that stays needs of them stays, too.
+ * ancestors, back to the last snapshot, and counts in the metadata how far that is.
+ * What a kept checkpoint needs of them is kept too.
  */
 function withoutNeeded(threadId: string, all: readonly Kept[], going: Set<Kept>): ReadonlySet<Kept> {
   const byName = new Map(all.map((kept) => [checkpointName(kept.ns, kept.id), kept]));
@@ -112,7 +112,7 @@ function neededBy(threadId: string, { epoch, ns, id }: Kept): string | undefined
   return counts ? checkpointName(ns, known.parentId) : undefined;
 }
 
-/** False when somebody wrote meanwhile. What was appended by then is a copy of what is there. */
+/** False if another writer wrote meanwhile. What was appended by then is a copy of existing content. */
 async function rewrite(
   context: CheckpointContext,
   threadId: string,
@@ -122,7 +122,7 @@ async function rewrite(
   const { maxRecordBytes } = context.log.capabilities;
   const { tail, thread, greatest } = endOf(records);
   const epoch = new Epoch(records.generation);
-  // Whoever planned an edit of the old records sees that they are no longer there.
+  // A planned edit of the old records can tell that they are gone.
   const edited = { ...thread, edits: (thread.edits ?? 0) + 1 };
   Object.assign(epoch, { base: tail + 1, tail, head: 0, thread: edited, greatest });
   const newest = newestIds(staying);

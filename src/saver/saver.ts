@@ -13,7 +13,7 @@ import type { Page } from "../driver/page.ts";
 export interface PutRequest {
   readonly threadId: string;
   readonly checkpointId: string;
-  /** Plain data. An id that is there already is put anew; its children keep what they were built on. */
+  /** Plain data. Putting an existing id replaces it; its children keep what they were built on. */
   readonly checkpointData: Readonly<Record<string, unknown>>;
   /** @default "" */
   readonly checkpointNs?: string;
@@ -29,7 +29,7 @@ export interface PutWritesRequest {
   /** May be put later: the writes wait for it. */
   readonly checkpointId: string;
   readonly taskId: string;
-  /** Kept by (task, position): the first write wins, so that a retry changes nothing. None at all is nothing to do. */
+  /** Kept by (task, position): the first write wins, so that a retry changes nothing. An empty list does nothing. */
   readonly writes: readonly ChannelWrite[];
   /** @default "" */
   readonly checkpointNs?: string;
@@ -115,7 +115,7 @@ export interface ListThreadsRequest {
   readonly limit?: number;
 }
 
-/** A versioned history with pending writes, on whatever storage. */
+/** A versioned history with pending writes, on any storage. */
 export interface Saver {
   put(request: PutRequest): Promise<void>;
   putWrites(request: PutWritesRequest): Promise<void>;

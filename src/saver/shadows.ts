@@ -23,14 +23,14 @@ interface Remembered {
   readonly packed: Packed;
 }
 
-/** A shadow costs about as much as the object: what is smaller is packed anew as fast. */
+/** A shadow costs about as much as the object: a smaller one is packed again just as fast. */
 const SHORTEST_REMEMBERED = 96;
 const MOST_LEVELS = 12;
 
 /**
- * Recognises elements that were packed before. State of a graph is mutable, so
- * the same object is no proof of the same value: each is compared with what it
- * looked like, which costs a look at its strings' places and none at their text.
+ * Recognises elements that were packed before. A graph's state is mutable, so the
+ * same object does not prove the same value: each is compared with its earlier
+ * shape. Strings are compared by reference first, so their text is rarely read.
  */
 export class Shadows {
   readonly #known = new WeakMap<object, Remembered>();

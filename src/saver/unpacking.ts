@@ -46,14 +46,14 @@ export class Unpacker {
   }
 }
 
-/** What readings share, by its number in the pool, and who made it: whoever shares it waits until that reading is whole. */
+/** What readings share, by its number in the pool, and the reading that makes it: others wait until that reading is complete. */
 interface Shared {
   readonly elements: Map<number, { readonly value: unknown; readonly madeBy: Reading }>;
-  /** A list is the first `length` of `items`, which nobody else is given: a beginning of a list is copied from it. */
+  /** A list is the first `length` of `items`, which is never handed out: a prefix of a list is copied from it. */
   readonly lists: Map<number, { readonly items: unknown[]; readonly length: number; readonly madeBy: Reading }>;
 }
 
-/** A value that somebody is still making. */
+/** A value that is still being made. */
 class LateValue {
   value: unknown;
 }
@@ -81,7 +81,7 @@ class Reading {
     return this.#isWhole;
   }
 
-  /** When that is so. A reading reads all of its texts before anybody else can ask. */
+  /** Resolves when that is so. A reading reads all of its texts before any other can ask. */
   get whole(): Promise<void> {
     this.#whole ??= Promise.all(this.#waiting).then(() => this.#settle());
     return this.#whole;
@@ -189,7 +189,7 @@ class Reading {
     return items;
   }
 
-  /** Each key is an own property already, so that setting it means that property, whatever its name. */
+  /** Each key is already an own property, so that setting it sets that property, whatever its name. */
   #members(record: Record<string, unknown>, depth: number): Record<string, unknown> {
     for (const key of Object.keys(record)) {
       const item = record[key];

@@ -14,7 +14,7 @@ export type Records = readonly LogRecord[] & { readonly generation: string; read
 
 const PAGE = 500;
 
-/** All records of a thread, oldest first. One that is made anew while it is read is another one, and is read from its start. */
+/** All records of a thread, oldest first. A thread that is recreated meanwhile is another one, and is read from its start. */
 export async function everyRecord(
   context: CheckpointContext,
   operation: string,

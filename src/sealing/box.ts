@@ -1,14 +1,14 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 /**
- * AES-256-GCM with a fresh key for every box: the key that is given is only used
- * to derive it, from a random salt. So one key may seal any number of boxes, and
- * two boxes under the same nonce are no concern.
+ * AES-256-GCM with a fresh key for every box: the given key is only used to derive
+ * it, from a random salt. So one key may seal any number of boxes, and a repeated
+ * nonce does no harm.
  *
- *   salt (16) · iv (12) · tag (16) · ciphertext
+ * salt (16) · iv (12) · tag (16) · ciphertext
  *
- * `aad` says where the box belongs. It is not stored: whoever opens the box says
- * it again, and a box that was moved does not open.
+ * `aad` says where the box belongs. It is not stored: the reader supplies it again,
+ * and a box that was moved does not open.
  */
 
 export const KEY_BYTES = 32;
@@ -17,7 +17,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const HEAD_BYTES = SALT_BYTES + IV_BYTES + TAG_BYTES;
 const CIPHER = "aes-256-gcm";
-/** Asking the system for every box costs more than sealing a short one. */
+/** Asking the system for random bytes for every box costs more than sealing a short one. */
 const POOL_BOXES = 128;
 let pool = Buffer.alloc(0);
 
@@ -41,7 +41,7 @@ export function sealBox(key: Uint8Array, plain: Uint8Array, aad: Uint8Array): Bu
   return Buffer.concat([salt, iv, cipher.getAuthTag(), first, last]);
 }
 
-/** `undefined` where the box is not what was sealed with this key for this place. */
+/** `undefined` if the box was not sealed with this key for this place. */
 export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buffer | undefined {
   if (box.byteLength < HEAD_BYTES) return undefined;
   const salt = box.subarray(0, SALT_BYTES);
@@ -57,7 +57,7 @@ export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buff
   }
 }
 
-/** One key of several: it cannot be had without each of them, whatever their order. */
+/** One key from several: it cannot be computed without each of them, and their order does not matter. */
 export function combinedKey(keys: readonly Uint8Array[]): Uint8Array {
   const [first = Buffer.alloc(0), ...others] = keys.toSorted(Buffer.compare);
   return others.reduce<Uint8Array>(
@@ -66,7 +66,7 @@ export function combinedKey(keys: readonly Uint8Array[]): Uint8Array {
   );
 }
 
-/** Names and numbers as bytes that no other list of them has: each with its kind and its length. */
+/** An unambiguous encoding of names and numbers: each with its kind and its length. */
 export function placeBytes(parts: readonly (string | number | undefined | readonly string[])[]): Buffer {
   return Buffer.from(JSON.stringify(parts.map((part) => part ?? null)), "utf8");
 }

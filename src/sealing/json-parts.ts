@@ -1,13 +1,13 @@
 /**
- * Parts of JSON that are kept apart from the rest. Two trees are compared, the
- * whole one and one in which parts were replaced; what differs can be put back.
+ * Parts of JSON that are kept apart from the rest. Two trees are compared, the whole
+ * one and one in which parts were replaced. The differences can be put back.
  */
 
 export type Path = readonly (string | number)[];
 
 export interface JsonPart {
   readonly path: Path;
-  /** What was there in the whole. */
+  /** What the whole tree has there. */
   readonly value: unknown;
 }
 
@@ -15,7 +15,7 @@ type Tree = Record<string, unknown>;
 
 const isObject = (tree: unknown): tree is Tree => typeof tree === "object" && tree !== null && !Array.isArray(tree);
 
-/** The smallest parts of `whole` that `replaced` has otherwise. Putting them back gives `whole` again, in the same order. */
+/** The smallest parts in which `replaced` differs from `whole`. Putting them back restores `whole`, in the same order. */
 export function partsThatDiffer(whole: unknown, replaced: unknown, path: Path = []): readonly JsonPart[] {
   if (Array.isArray(whole) && Array.isArray(replaced) && whole.length === replaced.length) {
     return whole.flatMap((each, index) => partsThatDiffer(each, replaced[index], [...path, index]));
@@ -41,7 +41,7 @@ export function withParts(tree: unknown, parts: readonly JsonPart[]): unknown {
     }
     let place = next as Tree;
     for (const step of path.slice(0, -1)) place = place[step] as Tree;
-    // A name such as "__proto__" is a name here.
+    // A name such as "__proto__" is an ordinary name here.
     Object.defineProperty(place, last, { value, writable: true, enumerable: true, configurable: true });
   }
   return next;

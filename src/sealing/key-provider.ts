@@ -4,7 +4,7 @@ import { invalid } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { KEY_BYTES, openBox, sealBox } from "./box.ts";
 
-/** A key as it is stored: only whoever wrapped it opens it again. */
+/** A key as it is stored: only its provider can unwrap it. */
 export interface WrappedKey {
   /** Which of the provider's keys it was wrapped with. A name, never the key. */
   readonly by: string;
@@ -13,16 +13,16 @@ export interface WrappedKey {
 }
 
 /**
- * Whoever keeps the outermost keys: a file, the environment, a key management
- * service. It is asked once when a keyring is opened and once for each rotation,
- * and never for a save or a load. `place` is handed back at `unwrap`: a key that
- * was wrapped for one keyring opens in no other.
+ * The holder of the outermost keys: a file, the environment, a key management
+ * service. It is called once when a keyring is opened and once for each rotation,
+ * never for a save or a load. `place` is passed again to `unwrap`: a key that was
+ * wrapped for one keyring opens in no other.
  */
 export interface KeyProvider {
-  /** How errors call it; without secrets. */
+  /** Its name in errors; without secrets. */
   readonly name: string;
   wrap(key: Uint8Array, place: Uint8Array): Promise<WrappedKey>;
-  /** Throws `PERMISSION_DENIED` where it has no such key any more. */
+  /** Throws `PERMISSION_DENIED` if it no longer has such a key. */
   unwrap(wrapped: WrappedKey, place: Uint8Array): Promise<Uint8Array>;
 }
 
@@ -30,8 +30,8 @@ export interface KeyProvider {
 export const newOuterKey = (): string => randomBytes(KEY_BYTES).toString("base64");
 
 /**
- * Keys in a variable of the environment, separated by commas or line ends: the
- * first wraps, the others still unwrap. Read anew for each use.
+ * Keys in an environment variable, separated by commas or line ends: the first
+ * wraps, the others still unwrap. Read again for each use.
  */
 export const environmentKeys = (variable: string): KeyProvider => {
   if (typeof variable !== "string" || variable === "") throw invalid("environmentKeys() takes the name of a variable");
@@ -44,7 +44,7 @@ export const environmentKeys = (variable: string): KeyProvider => {
 };
 
 /**
- * Keys in a file, one in each line: the first wraps, the others still unwrap.
+ * Keys in a file, one per line: the first wraps, the others still unwrap.
  * `createKeyFile` makes one. A file that others may read is refused.
  */
 export const fileKeys = (path: string): KeyProvider => {
@@ -53,7 +53,7 @@ export const fileKeys = (path: string): KeyProvider => {
   return localKeys(name, () => readKeyFile(path, name));
 };
 
-/** Writes a file with one new key. One that is there is left as it is, and refused. */
+/** Writes a file with one new key. An existing file is refused and not changed. */
 export async function createKeyFile(path: string): Promise<void> {
   const name = `the key file ${JSON.stringify(path)}`;
   const file = await open(path, "wx", 0o600).catch((cause: unknown) => {

@@ -35,7 +35,7 @@ export interface RingItem {
   readonly createdAt: number;
   /** The last one wraps. */
   readonly masters: readonly MasterKey[];
-  /** A rotation was begun: keys under earlier master keys are yet to be wrapped anew. */
+  /** A rotation has begun: keys under earlier master keys still have to be rewrapped. */
   readonly isRotating: boolean;
   readonly index: Wrapped;
   /** How far the erasures of a ledger were carried out here. */
@@ -128,7 +128,7 @@ export class KeyShelf {
     return item && { key, value: item.value, version: item.version };
   }
 
-  /** False where another version is there: somebody else was faster. */
+  /** False if another version is there: another process was faster. */
   async #put(namespace: readonly string[], key: string, value: object, expectedVersion: number): Promise<boolean> {
     try {
       await this.#store.put(namespace, key, value, { expectedVersion, index: false });

@@ -35,9 +35,9 @@ const MOST_RACES = 20;
 const MOST_CACHED = 10_000;
 
 /**
- * The keys that data is sealed with: one for each tenant, one for each person.
- * A person's key can be destroyed, and then nothing that was sealed with it is
- * read again, wherever a copy of it lies.
+ * The keys that data is sealed with: one for each tenant, one for each person. A
+ * person's key can be destroyed, and then nothing that was sealed with it can be
+ * read again, wherever a copy of it is.
  */
 export class Keyring {
   readonly id: string;
@@ -64,7 +64,7 @@ export class Keyring {
     this.#cacheMs = checked.cacheMs;
   }
 
-  /** Makes a new keyring. Where one is there, it is left as it is and refused. */
+  /** Creates a new keyring. An existing one is refused and not changed. */
   static async create(options: KeyringOptions): Promise<Keyring> {
     const checked = checkedOptions("Keyring.create", options);
     const shelf = new KeyShelf(checked.store);
@@ -78,7 +78,7 @@ export class Keyring {
     return Keyring.open(options);
   }
 
-  /** Opens a keyring that is there. Makes none: where keys were lost, new ones would open nothing. */
+  /** Opens an existing keyring. Never creates one: if keys were lost, new ones would open nothing. */
   static async open(options: KeyringOptions): Promise<Keyring> {
     const checked = checkedOptions("Keyring.open", options);
     const shelf = new KeyShelf(checked.store);
@@ -101,7 +101,7 @@ export class Keyring {
     return new Keyring(ring, shelf, masters, indexKey, checked);
   }
 
-  /** The key of a tenant. `isNew`: makes one where there is none, for what is sealed from now on. */
+  /** The key of a tenant. `isNew`: creates a missing one, for what is sealed from now on. */
   async tenantKey(tenant: string, { isNew }: { readonly isNew: boolean }): Promise<NamedKey | undefined> {
     const known = this.#tenants.get(tenant);
     if (known !== undefined) return known;
@@ -115,7 +115,7 @@ export class Keyring {
       }
       if (!isNew) return undefined;
       const id = newId();
-      // Whoever was faster made it: it is read in the next round.
+      // If another process was faster, its key is read in the next round.
       await this.#masters.wrapLasting(randomBytes(KEY_BYTES), this.#place("tenant", tenant, id), (key) =>
         this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, 0),
       );
@@ -123,7 +123,7 @@ export class Keyring {
     throw alwaysOvertaken();
   }
 
-  /** A key for each of these people, in their order; whoever has none is given one. */
+  /** A key for each of these people, in their order; missing ones are created. */
   async personKeys(tenant: string, subjects: readonly string[]): Promise<readonly NamedKey[]> {
     const keys: NamedKey[] = [];
     for (const subject of subjects) keys.push(await this.#personKey(tenant, subject));
@@ -134,7 +134,7 @@ export class Keyring {
     const token = this.#tokenOf(tenant, subject);
     for (let races = 0; races < MOST_RACES; races++) {
       const fresh = this.#fresh(token);
-      // One whose key is gone is looked at again: somebody may have been given a new one meanwhile.
+      // A destroyed key is looked up again: the person may have been given a new one meanwhile.
       const known = fresh?.key === undefined ? await this.#load(token) : fresh;
       if (known?.key !== undefined) return { id: keyId(token, known.item.number), key: known.key };
       const number = (known?.item.number ?? 0) + 1;
@@ -158,7 +158,7 @@ export class Keyring {
     });
   }
 
-  /** The keys with these names. One that was destroyed is `undefined`; one that was lost is an error. */
+  /** The keys with these names. A destroyed one is `undefined`; a lost one is an error. */
   async keysById(ids: Iterable<string>): Promise<ReadonlyMap<string, Uint8Array | undefined>> {
     const keys = new Map<string, Uint8Array | undefined>();
     for (const id of new Set(ids)) {
@@ -173,7 +173,7 @@ export class Keyring {
     return keys;
   }
 
-  /** What is thrown where data was sealed with a key that is not in this keyring. */
+  /** The error for data that was sealed with a key that this keyring does not have. */
   missing(id: string): StateError {
     return new StateError(
       "PERMISSION_DENIED",
@@ -181,7 +181,7 @@ export class Keyring {
     );
   }
 
-  /** Everybody who has a key, page by page. */
+  /** All people who have a key, in pages. */
   async *people(): AsyncGenerator<readonly KeyedPerson[], void, undefined> {
     for await (const page of this.#shelf.all<PersonItem>(PEOPLE)) {
       const people: KeyedPerson[] = [];
@@ -195,7 +195,7 @@ export class Keyring {
     }
   }
 
-  /** Destroys the key of a person for ever. False where there is none to destroy. */
+  /** Destroys the key of a person for ever. False if there is no key. */
   async destroy(token: string): Promise<boolean> {
     for (let races = 0; races < MOST_RACES; races++) {
       const kept = await this.#shelf.person(token);
@@ -208,7 +208,7 @@ export class Keyring {
     throw alwaysOvertaken();
   }
 
-  /** How far the erasures of a ledger were carried out here. It lies in the store of the keys, and is as old as that. */
+  /** How far the erasures of a ledger were carried out here. It is stored with the keys, and as old as they are. */
   async mark(): Promise<RingItem["mark"]> {
     return (await this.#shelf.ring())?.value.mark;
   }
@@ -228,10 +228,10 @@ export class Keyring {
   }
 
   /**
-   * Wraps every key anew, with a new master key that the provider wraps with what
-   * is its first key now. No data is touched. Where it was interrupted, calling it
-   * again goes on. An old outermost key may be destroyed when the report no
-   * longer names it: then no old copy of the keyring can be opened either.
+   * Rewraps every key, with a new master key that the provider wraps with its
+   * current first key. No data is touched. After an interruption, calling it again
+   * continues. An old outermost key may be destroyed when the report no longer names
+   * it: then no old copy of the keyring can be opened either.
    */
   async rotate(given?: RotationOptions): Promise<RotationReport> {
     return rotateKeys(this.#shelf, this.#masters, this.#now, given);

@@ -24,10 +24,10 @@ export interface SealerOptions {
   readonly isIndexPlain: boolean;
 }
 
-/** What stands in the place of a header that does not open: nothing above takes it for one. */
+/** Stands for a header that does not open: no reader takes it for a valid one. */
 const NOT_OPENED = "(this header does not open)";
 
-/** Seals and opens the records of threads. Keys are fetched first; the sealing itself waits for nothing. */
+/** Seals and opens the records of threads. Keys are fetched first; sealing itself is synchronous. */
 export class LogSealer {
   readonly #options: SealerOptions;
 
@@ -80,7 +80,7 @@ export class LogSealer {
     return { after, personal: { ...parts, words, keys: held } };
   }
 
-  /** Without those whose keys are gone: nothing new is theirs. */
+  /** Without people whose keys are gone: nothing new is sealed for them. */
   async #living(people: ThreadPeople): Promise<ThreadPeople> {
     if (people === NO_PEOPLE) return people;
     const keys = await this.#options.keyring.keysById(peopleIn(people));
@@ -103,7 +103,7 @@ export class LogSealer {
     return { entry: openedEntry(peeked, place, keys), people: peeked.people };
   }
 
-  /** The same in an answer about many: one that does not open is no other's trouble, and shows nothing of itself. */
+  /** The same in an answer about many entries: one that does not open must not affect the others, and reveals nothing. */
   async openOrNot(threadId: string, entry: LogEntry): Promise<LogEntry> {
     try {
       return (await this.open(threadId, entry)).entry;
@@ -127,7 +127,7 @@ export class LogSealer {
       return openedRecord(record, seen, place, generation, key, keys);
     });
     const last = own.at(-1);
-    // The same as its record, where that is here: of both, the one that was proven whole.
+    // The tail's record, if it is among these, has the verified copy of the same entry.
     const isLast = last !== undefined && last.seq === tail.seq;
     return { chain: { generation, tail: isLast ? entryOf(last) : opened.entry, records: own }, people: opened.people };
   }

@@ -40,7 +40,7 @@ export class MasterKeys {
     return this.#current;
   }
 
-  /** Takes over what the ring says now. */
+  /** Adopts the ring's current state. */
   async take({ id, masters }: RingItem): Promise<void> {
     for (const master of masters) {
       if (this.#keys.has(master.id)) continue;
@@ -65,15 +65,16 @@ export class MasterKeys {
     return MasterKeys.wrapWith({ id: this.#current, key: this.#known(this.#current) }, plain, place);
   }
 
-  /** With the same master key as something else that lies beside it. */
+  /** With the same master key as a neighbouring item. */
   wrapLike({ by }: Wrapped, plain: Uint8Array, place: Uint8Array): Wrapped {
     return MasterKeys.wrapWith({ id: by, key: this.#known(by) }, plain, place);
   }
 
   /**
-   * Wraps a new key and puts it where it belongs, unless somebody else is faster. A rotation elsewhere may have retired the master key meanwhile, so
-   * what the ring says is looked at before and after: nothing is sealed with a key
-   * that cannot be unwrapped for good.
+   * Wraps a new key and stores it, unless another process is faster. A rotation
+   * elsewhere may have retired the master key meanwhile, so the ring's state is
+   * checked before and after: nothing is sealed with a key that cannot be unwrapped
+   * for good.
    */
   async wrapLasting(key: Uint8Array, place: Uint8Array, put: (wrapped: Wrapped) => Promise<boolean>): Promise<void> {
     await this.#look();

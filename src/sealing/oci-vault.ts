@@ -29,7 +29,7 @@ export interface OciVaultOptions {
   readonly keyId: string;
 }
 
-/** Outermost keys in OCI Vault. They never leave it: a master key of the keyring is sent there to be wrapped and unwrapped. */
+/** Outermost keys in OCI Vault. They never leave it: the keyring's master keys are sent there to be wrapped and unwrapped. */
 export function ociVaultKeys(options: OciVaultOptions): KeyProvider {
   const { client, keyId } = optionsOf("ociVaultKeys", options, { client: true, keyId: true });
   if (typeof client?.encrypt !== "function" || typeof client.decrypt !== "function") {
@@ -61,7 +61,7 @@ async function asked<Answer>(name: string, call: () => Promise<Answer>): Promise
     return await call();
   } catch (cause) {
     const { statusCode } = cause as { statusCode?: unknown };
-    // A key that was deleted, is disabled or is another tenancy's is 404 there, as is one that may not be used.
+    // A key that was deleted or disabled, or belongs to another tenancy, is a 404 there, as is one that may not be used.
     const isRefused = typeof statusCode === "number" && statusCode >= 400 && statusCode < 500 && statusCode !== 429;
     const code = statusCode === 429 ? "RATE_LIMITED" : isRefused ? "PERMISSION_DENIED" : "UNAVAILABLE";
     throw new StateError(code, `${name}: ${reasonOf(cause)}. Nothing was written`, { cause });

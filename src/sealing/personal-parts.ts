@@ -9,8 +9,8 @@ import { subjectsIn, subjectsOfMessage } from "../state/subjects.ts";
 import { type JsonPart, meet, type Path, partsThatDiffer, withParts } from "./json-parts.ts";
 
 /**
- * What of a record is whose. It is what an erasure would take out: the same sweep
- * is used, so that what is left where a key is gone is what an erasure leaves.
+ * Which parts of a record belong to which person. An erasure uses the same sweep, so
+ * that a destroyed key leaves exactly what an erasure leaves.
  */
 
 /** Of a thread, what has to be known before one of its records can be judged. People are named by their keys. */
@@ -49,7 +49,7 @@ export interface OpenedContent {
   readonly body: { readonly base?: Fields; readonly delta?: StateDelta };
   readonly metadata: Fields | undefined;
   readonly metadataText: string | undefined;
-  /** Everybody who is named in it. */
+  /** All people who are named in it. */
   readonly subjects: ReadonlySet<string>;
 }
 
@@ -57,7 +57,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const NAMES_SOMEBODY = Buffer.from("subject");
 
-/** `undefined` where the record holds nothing about anybody: most records are not even decoded. */
+/** `undefined` if the record holds nothing personal: most records are not even decoded. */
 export function contentOf(record: LogRecord, people: ThreadPeople): OpenedContent | undefined {
   const isQuiet = people.defaults.length === 0 && Object.keys(people.calls).length === 0;
   const bytes = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength);
@@ -85,7 +85,7 @@ function bodyIn(text: string): OpenedContent["body"] | undefined {
     if (isPlainObject(base)) return { base };
     return isPlainObject(delta) ? { delta } : undefined;
   } catch {
-    // Whatever it is, it was not written by a checkpointer: it is sealed as a whole.
+    // Not written by a checkpointer: it is sealed as a whole.
     return undefined;
   }
 }
@@ -116,7 +116,7 @@ export function peopleAfter(
   return { defaults, calls: Object.fromEntries(Object.entries(calls).slice(-MOST_CALLS)) };
 }
 
-/** Calls that nobody ever answers must not be handed on for ever. */
+/** Calls that are never answered must not be carried along for ever. */
 const MOST_CALLS = 64;
 
 /** What of a record is sealed with people's keys; `undefined` where nothing is. */
@@ -147,7 +147,7 @@ export function partsOf(
   return held === 0 ? undefined : { body, metadata };
 }
 
-/** Takes out what the sweep for each of the keys replaces. */
+/** Removes what the sweep for each of the keys replaces. */
 export function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
   const tree: unknown = JSON.parse(whole);
   const differing = (text: string): readonly JsonPart[] => partsThatDiffer(tree, JSON.parse(text));
@@ -162,7 +162,7 @@ export function parted(whole: string, keys: readonly string[], sweep: (key: stri
     keys: concerned.filter((key) => each.get(key)?.some(({ path }) => meet(path, part.path))),
   }));
   if (restored(erased, parts) === whole) return { erased, parts };
-  // Not written the way it is read: it is kept as it is, as one part.
+  // It does not serialize to the same text: it is kept unchanged, as one part.
   return { erased, parts: [{ path: null, value: whole, keys: concerned }] };
 }
 

@@ -14,19 +14,19 @@ import { type MasterKeys, newMaster } from "./master-keys.ts";
 
 export interface RotationOptions {
   /**
-   * How long a master key is kept after it was retired: a process that has not
-   * noticed yet may still be wrapping with it. 0 only where no other process has
-   * the keyring open. @default a day
+   * How long a retired master key is kept: a process that has not noticed yet may
+   * still wrap with it. 0 only if no other process has the keyring open. @default a
+   * day
    */
   readonly graceMs?: number;
 }
 
 export interface RotationReport {
-  /** Keys that were wrapped anew by this call. */
+  /** Keys that this call rewrapped. */
   readonly rewrapped: number;
-  /** Master keys that are gone for good. */
+  /** Master keys that were removed for good. */
   readonly removed: number;
-  /** Those that are still kept, until their time of grace is over: rotate again then. */
+  /** Master keys that are kept until their grace period is over: rotate again then. */
   readonly retired: number;
   /** The provider's keys that the keyring still needs. Any other may be destroyed. */
   readonly outerKeys: readonly string[];
@@ -36,9 +36,9 @@ const DAY_MS = 86_400_000;
 const MOST_RACES = 20;
 
 /**
- * In steps, each of which leaves a keyring that works: a new master key is
- * written beside the old ones, then each key is wrapped anew in its place, then
- * the old master keys are retired, and removed when their time is over.
+ * In steps, each of which leaves a working keyring: a new master key is written
+ * beside the old ones, then each key is rewrapped in place, then the old master keys
+ * are retired, and removed after their grace period.
  */
 export async function rotateKeys(
   shelf: KeyShelf,
@@ -121,7 +121,7 @@ async function rewrapAll(shelf: KeyShelf, masters: MasterKeys, ring: string): Pr
   return count;
 }
 
-/** 1 where it was wrapped anew. A key that was destroyed meanwhile stays destroyed: the item is read again. */
+/** 1 if it was rewrapped. A key that was destroyed meanwhile stays destroyed: the item is read again. */
 async function rewrapOne<Item>(
   kept: Kept<Item>,
   again: () => Promise<Kept<Item> | undefined>,

@@ -150,7 +150,7 @@ export const keysOfItem = ({ content: { w, p = [] } }: PeekedItem): readonly str
   ...p.flatMap(([ids]) => ids),
 ];
 
-/** The item as it was; `undefined` where it was about somebody whose key is gone. */
+/** The original item; `undefined` if it was about a person whose key is gone. */
 export function openedItem(
   { item, content, at }: PeekedItem,
   keys: ReadonlyMap<string, Uint8Array | undefined>,

@@ -240,7 +240,7 @@ export class SealedLog implements ThreadLog {
     return chain;
   }
 
-  /** Whoever appends has mostly read the tail through here; else it is looked at. */
+  /** The writer has usually read the tail through this log; if not, it is read now. */
   async #peopleAt(threadId: string, place: KnownPlace): Promise<ThreadPeople> {
     if (place.seq === 0) return NO_PEOPLE;
     const isThere = (known: KnownPlace | undefined): boolean =>

@@ -94,7 +94,7 @@ export class SealedStoreDriver implements StoreDriver {
       const outcome = await this.#inner.write(sealed);
       const refused = outcome.applied ? undefined : sealed[outcome.index];
       if (outcome.applied || refused === undefined || attempts >= changes.length) return outcome;
-      // What is there may be an item whose key is gone: for everybody above there is no item.
+      // There may be an item whose key is gone: for the layers above there is no item.
       if (outcome.version === 0 || refused.expected !== 0) return outcome;
       const [stored] = await this.#inner.read([refused]);
       if (stored === undefined || stored.version !== outcome.version) return outcome;
@@ -156,7 +156,7 @@ export class SealedStoreDriver implements StoreDriver {
     return this.#inner.now();
   }
 
-  /** Also takes out what a restored backup holds of people whose keys are gone: nobody above sees it. */
+  /** Also removes what a restored backup holds of people whose keys are gone, which is invisible above. */
   async scrub(): Promise<ScrubReport> {
     for await (const stored of this.#everyItem({ namespace: [], recursive: true, condition: undefined })) {
       const { namespace, key, version } = stored;

@@ -105,7 +105,7 @@ export class CoreAgentSession {
     };
   }
 
-  /** What the newest checkpoint with this label holds; `undefined` where there is no such checkpoint. */
+  /** The content of the newest checkpoint with this label; `undefined` if there is no such checkpoint. */
   async getCheckpoint(label: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     assertLabel(label);
     const checkpointer = await this.#opened("getCheckpoint");
@@ -132,7 +132,7 @@ export class CoreAgentSession {
     return found.reverse();
   }
 
-  /** Working state is gone; checkpoints stay. */
+  /** Discards the working state; checkpoints stay. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.clearWorking();
@@ -157,7 +157,7 @@ export class CoreAgentSession {
     // Copied before anything is awaited: the checkpoint is of this moment.
     const state = AgentState.create({ metadata: { kind: KIND, label, ...subject, working, ...more } });
     const checkpointer = await this.#opened(operation);
-    // A conversation that has this thread's id must not get our checkpoints: asked once.
+    // A conversation with this thread id must not get our checkpoints: checked once.
     await this.#assertSession(checkpointer);
     const metadata = { kind: KIND, label, ...subject };
     return checkpointer.save(state, threadOf(this.sessionId), { metadata, expectedHead: uncheckedHead });
@@ -190,7 +190,7 @@ export class CoreAgentSession {
   }
 }
 
-/** Whose session it was when its newest checkpoint was made; `undefined` where it is nobody's, or not there. */
+/** The owner of the session as of its newest checkpoint; `undefined` if it has no owner or does not exist. */
 export async function ownerOfSession(checkpointer: BaseCheckpointer, sessionId: string): Promise<string | undefined> {
   const subject = (await loadState(checkpointer, threadOf(sessionId)))?.metadata["subject"];
   return typeof subject === "string" ? subject : undefined;

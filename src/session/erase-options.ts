@@ -1,13 +1,13 @@
 import { invalid, optionsOf } from "../driver/options.ts";
 
 export interface EraseOptions {
-  /** Looks and counts, and writes nothing. @default false */
+  /** Only finds and counts; writes nothing. @default false */
   readonly dryRun?: boolean;
-  /** Why, in words without personal data: they stand in the receipt. */
+  /** The reason, without personal data: it is part of the receipt. */
   readonly reason?: string;
   /** "keep" leaves checkpoints as they are and erases user data and items only. @default "erase" */
   readonly process?: "erase" | "keep";
-  /** Gives a receipt although something could not be reached; the receipt says what. @default false */
+  /** Issues a receipt although something could not be reached; the receipt says what. @default false */
   readonly acceptUnreached?: boolean;
 }
 

@@ -6,11 +6,11 @@ import type { ErasedPlace, Unreached } from "./receipts.ts";
 
 export interface ErasingRule {
   readonly acceptUnreached: boolean;
-  /** An earlier attempt may have erased something and not come to the scrubbing. */
+  /** An earlier attempt may have erased something and failed before scrubbing. */
   readonly scrubsAlways: boolean;
 }
 
-/** Looks, erases, and looks again until nothing is found. */
+/** Finds and erases, and looks again until nothing is found. */
 export async function eraseFrom(
   party: ErasureParty,
   forgets: Forgets,
@@ -30,18 +30,18 @@ export async function eraseFrom(
         return { place: { ...tally.place, cleaned: done, remains }, unreached };
       }
       if (look === MOST_LOOKS) throw stillWritten(party.name);
-      // What a second look finds may be copies of copies, which no look catches up with.
+      // A second look may find copies of copies, which no number of looks catches up with.
       if (look < 2 || party.holdOffCopies === undefined) continue;
       await party.holdOffCopies(true);
       isHeldOff = true;
     }
   } finally {
-    // What cannot be let go of ends by itself, and must not hide how the erasure went.
+    // A hold that cannot be released expires by itself, and must not hide the outcome of the erasure.
     if (isHeldOff) await party.holdOffCopies?.(false).catch(() => undefined);
   }
 }
 
-/** One look at everything that a party keeps. Says how much it found. */
+/** One pass over everything that a party keeps. Returns how much it found. */
 async function lookAndErase(party: ErasureParty, forgets: Forgets, warnings: Warnings, tally: Tally): Promise<number> {
   let found = 0;
   for await (const places of party.find(forgets, warnings)) {

@@ -5,7 +5,7 @@ import { reasonOf } from "../internal/reason-of.ts";
 import type { PersonalPlace } from "./erasure-party.ts";
 import type { ErasedPlace, Unreached } from "./receipts.ts";
 
-/** Somebody who writes about the person all the time must not keep an erasure from ending. */
+/** A writer that writes about the person all the time must not keep an erasure from ending. */
 export const MOST_LOOKS = 5;
 
 /** Counts what is found in one backend. */
@@ -29,7 +29,7 @@ export class Tally {
   }
 }
 
-/** Without the ids of threads: they may hold a name, and a receipt must not. */
+/** Without thread ids: they may contain a name, and a receipt must not. */
 export const unreachedIn = (warnings: readonly ThreadWarning[]): readonly Unreached[] =>
   warnings.map(({ threadId, code }) => ({
     where: `thread ${createHash("sha256")

@@ -3,7 +3,7 @@ import { StateError } from "../errors.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { type ErasureReceipt, hashOfReceipt } from "./receipts.ts";
 
-/** An erasure that was asked for. It comes before everything else, so that whoever finds it can finish it. */
+/** A requested erasure. It is written before anything else, so that any process that finds it can finish it. */
 export interface Tombstone {
   /** In the order in which they were asked for, from 1. */
   readonly number: number;
@@ -18,13 +18,13 @@ export interface Tombstone {
 const ROOT = "holdfast:erasures";
 const TOMBSTONES = [ROOT, "tombstones"] as const;
 const RECEIPTS = [ROOT, "receipts"] as const;
-/** Each lost race is somebody else's entry. */
+/** Each lost race means another process's entry. */
 const MOST_RACES = 100;
 
 /**
- * What was to be erased and what was: two numbered lists that only grow, without
- * personal data. It lies apart from what it is about, because a backup that is
- * restored must not take it back to an earlier day.
+ * The requested and the finished erasures: two numbered, append-only lists without
+ * personal data. They are stored apart from the data, because restoring a backup of
+ * the data must not roll them back.
  */
 export class ErasureLedger {
   readonly #store: BaseStore;
@@ -46,7 +46,7 @@ export class ErasureLedger {
     return this.#append<Tombstone>(TOMBSTONES, (all) => ({ ...wanted, requestId, number: all.length + 1 }));
   }
 
-  /** The receipt of a request, which has only one: whoever finished first wrote it. */
+  /** The receipt of a request. There is only one: that of the process that finished first. */
   addReceipt(
     requestId: string,
     make: (place: { readonly number: number; readonly previous: string | null }) => ErasureReceipt,
@@ -67,7 +67,7 @@ export class ErasureLedger {
       const entry = make(all);
       if (entry.number <= all.length) return entry;
       try {
-        // There must be no such entry yet: two who number at once cannot both be right.
+        // The entry must not exist yet: when two processes number at once, only one can succeed.
         await this.#store.put(namespace, keyOf(entry.number), entry, { expectedVersion: 0, index: false });
         return entry;
       } catch (error) {
@@ -93,5 +93,5 @@ export class ErasureLedger {
   }
 }
 
-/** In the order of their names they are in the order of their numbers. */
+/** Sorted by name, they are sorted by number. */
 const keyOf = (number: number): string => String(number).padStart(12, "0");

@@ -6,50 +6,53 @@ import type { Unreached } from "./receipts.ts";
 /** Something about a person, and where it is. */
 export interface PersonalPlace {
   readonly kind: "message" | "field" | "item" | "user data" | "key";
-  /** The thread, or the namespace and the key of the item. Of a key, its name without the person's id. */
+  /** The thread, or the item's namespace and key. For a key, its name without the person's id. */
   readonly where: string;
   readonly checkpointId?: string;
   /** Which part of it. */
   readonly path: string;
-  /** What an export hands out. A key is nobody's data and is left out there. */
+  /** The exported value. A key is not personal data and is not exported. */
   readonly value: unknown;
 }
 
-/** How far a party was brought, in the ledger whose id this is. */
+/** How far a party has applied the erasures of the ledger with this id. */
 export interface AppliedMark {
   readonly ledger: string;
   readonly appliedTo: number;
 }
 
 /**
- * Whoever has a part in an erasure: the threads of a checkpointer, a store, or
- * what else keeps something by person, such as keys. An erasure goes through all
- * of them in the order of `OpenedBackends`; one that fails keeps no other from
- * its turn, and there is no receipt before each of them is done.
+ * A participant in an erasure: the threads of a checkpointer, a store, or anything
+ * else that keeps something by person, such as keys. An erasure visits all of them
+ * in the order of `OpenedBackends`. A failure of one does not stop the others, and
+ * there is no receipt before all of them are done.
  *
- * It is never told a person's id, because a tombstone does not hold it: it asks
- * `forgets` about each id that it knows. So the same code carries out a new
- * request, one that was interrupted, and all those that a restored backup lacks.
- * Every method may be called again after a crash, and finds then what is left.
+ * It never gets a person's id, because a tombstone does not contain it: it asks
+ * `forgets` about each id that it knows. So the same code carries out a new request,
+ * an interrupted one, and all those that a restored backup lacks. Every method may
+ * be called again after a crash, and then finds what is left.
  */
 export interface ErasureParty {
-  /** How receipts and errors call it; without personal data. */
+  /** Its name in receipts and errors; without personal data. */
   readonly name: string;
   /** Holds process state: `process: "keep"` leaves it alone. */
   readonly holdsProcess: boolean;
-  /** Has its turn only when every other is done: the others need what it takes away. */
+  /** Comes after all others: they need what it removes. */
   readonly isLast?: boolean;
-  /** Page by page. What cannot be looked at is noted in `warnings`; what cannot be reached is thrown. */
+  /** In pages. What cannot be read is noted in `warnings`; what cannot be reached is thrown. */
   find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
-  /** What the last `find` did not look into, because nobody can tell whom it is about. */
+  /** What the last `find` did not look into, because its subject is unknown. */
   unread(): readonly Unreached[];
-  /** Erases what a page of `find` names; says how many records, items or keys that were. It is looked again until nothing is found. */
+  /**
+   * Erases what a page of `find` lists; returns how many records, items or keys that
+   * were. `find` runs again until it finds nothing.
+   */
   erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
-  /** Keeps others from making copies of what is there, for a while, or lets them again: for an erasure that copies outrun. */
+  /** Blocks copies of the data for a while, or allows them again: for an erasure that cannot keep up with copies. */
   holdOffCopies?(isHeldOff: boolean): Promise<void>;
-  /** Removes the traces that the storage itself keeps, and says what is left to others. */
+  /** Removes the traces that the storage itself keeps, and reports what is left to others. */
   scrub(): Promise<ScrubReport>;
-  /** Where the party itself keeps how far it was brought, so that a backup of it which is restored tells that it is old. */
+  /** How far the party got, stored by the party itself: a restored backup of it thus shows that it is old. */
   mark(): Promise<AppliedMark | undefined>;
   setMark(mark: AppliedMark): Promise<void>;
 }

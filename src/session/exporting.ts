@@ -16,7 +16,7 @@ const DESCRIPTION = {
   },
 };
 
-/** What is about a person, each thing once however many checkpoints hold it. */
+/** Everything about a person, each value once however many checkpoints hold it. */
 export async function* exportLines(
   parties: readonly ErasureParty[],
   userId: string,

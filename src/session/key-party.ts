@@ -2,11 +2,13 @@ import type { Keyring } from "../sealing/keyring.ts";
 import type { ErasureParty } from "./erasure-party.ts";
 
 /**
- * The keys of people, as a part of an erasure. It comes last: while the key is
- * there, what it seals can still be found and replaced. When it is gone, nothing
- * that any checkpoint, export or backup holds of the person opens again.
+ * The keys of people, as a participant in an erasure. It comes last: while the key
+ * exists, the data that it seals can still be found and replaced. Once it is
+ * destroyed, nothing about the person in any checkpoint, export or backup can be
+ * opened again.
  *
- * Process state is sealed with it, too, so it stays where that is to be kept.
+ * Process state is sealed with the same key, so the key stays where that must be
+ * kept.
  */
 export function keyParty(keyring: Keyring, name: string): ErasureParty {
   return {

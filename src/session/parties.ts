@@ -20,10 +20,10 @@ const OPAQUE =
   "a serialiser of yours wrote values in them, and nobody else can tell whom those are about; delete the threads that are about the person";
 /** The namespace of a store's mark is called as the thread of a checkpointer's. */
 const MARK_NAMESPACE = ERASURE_MARK.threadId;
-/** Longer than any look: whoever is killed meanwhile holds nobody off for ever. */
+/** Longer than any pass, so that a killed process does not block copies for ever. */
 const HELD_OFF_MS = 600_000;
 
-/** Kept as long as the checkpointer, by all who look through it. */
+/** Kept as long as the checkpointer, and shared by all erasures. */
 const indexes = new WeakMap<BaseCheckpointer, SubjectIndex>();
 
 function indexOf(checkpointer: BaseCheckpointer): SubjectIndex {
@@ -156,7 +156,7 @@ function placesIn(item: StoreItem, forgets: Forgets): readonly PersonalPlace[] {
 const sweepOf = (matches: (subject: string) => boolean): Sweep =>
   new Sweep({ matches, isThreadMatched: false, keepsThreadSubject: true, calls: new Set() });
 
-/** An item that is about the person goes whole, with its vector; one that holds a part about them is put anew without it. */
+/** An item about the person is deleted with its vector; an item that only contains a part about them is rewritten without it. */
 async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets): Promise<boolean> {
   const { namespace, key, version, metadata } = item;
   const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
@@ -169,7 +169,7 @@ async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets): P
     await store.put(namespace, key, value, { metadata, expectedVersion: version });
     return true;
   } catch (error) {
-    // Somebody wrote it anew meanwhile: the next look tells whether it is still about the person.
+    // The item was rewritten meanwhile: the next pass checks whether it is still about the person.
     if (StateError.is(error, "CONFLICT")) return false;
     throw error;
   }

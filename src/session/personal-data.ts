@@ -26,7 +26,7 @@ export interface InventoryPlace {
   readonly kind: PersonalPlace["kind"];
   /** The thread, or the namespace and the key of the item. */
   readonly where: string;
-  /** How often; what several checkpoints hold counts in each. */
+  /** How often; a value in several checkpoints counts in each. */
   readonly count: number;
 }
 
@@ -36,11 +36,11 @@ export interface Inventory {
   readonly unreached: readonly Unreached[];
 }
 
-/** Everything that may hold something about people, once it is open. */
+/** Everything that may hold personal data, once it is open. */
 export interface OpenedBackends {
   readonly checkpointers: readonly BaseCheckpointer[];
   readonly stores: readonly BaseStore[];
-  /** Whoever else has a part: an erasure comes to them after the threads and stores, which they may be needed to read. */
+  /** Further participants: an erasure visits them after the threads and stores, which may need them to be readable. */
   readonly others?: readonly ErasureParty[];
   readonly ledger: BaseStore;
 }
@@ -51,7 +51,7 @@ export interface CorePersonalDataOptions {
   readonly open: () => Promise<OpenedBackends>;
 }
 
-/** The clocks of those who wrote may differ from that of whoever erased. */
+/** The clocks of the writers may differ from that of the eraser. */
 const CLOCK_SLACK_MS = 86_400_000;
 
 const OUTSIDE: Unreached = {
@@ -72,7 +72,7 @@ interface Work {
   readonly receipts: ReadonlyMap<string, ErasureReceipt>;
   readonly pending: readonly Pending[];
   readonly acceptUnreached: boolean;
-  /** The one that was asked for just now: nobody has begun it before. */
+  /** The request that was just made: no process has begun it before. */
   readonly fresh: Tombstone | undefined;
 }
 
@@ -88,7 +88,7 @@ export class CorePersonalData {
     this.#open = open;
   }
 
-  /** With which anybody can check receipts: `faultInReceipts(receipts, publicKey)`. */
+  /** The key to verify receipts with: `faultInReceipts(receipts, publicKey)`. */
   get publicKey(): string {
     return this.#keys.publicKey;
   }
@@ -98,7 +98,7 @@ export class CorePersonalData {
     return new ErasureLedger((await this.#open()).ledger).receipts();
   }
 
-  /** Where something about this person is. */
+  /** Where something about this person is stored. */
   async inventory(userId: string): Promise<Inventory> {
     assertUserId(userId);
     const counts = new Map<string, { place: Omit<InventoryPlace, "count">; count: number }>();
@@ -134,7 +134,7 @@ export class CorePersonalData {
     const { dryRun = false, reason = null, process = "erase" } = options;
     if (dryRun) return this.#wouldErase(userId, process);
     const ledger = new ErasureLedger((await this.#open()).ledger);
-    // Before anything else, so that whoever comes after a crash finds what is to be done.
+    // Before anything else, so that after a crash another process finds what is left to do.
     const subject = this.#keys.tokenFor(userId);
     const tombstone = await ledger.addTombstone({ subject, reason, process, requestedAt: this.#now() });
     const receipts = await this.#finish(ledger, options.acceptUnreached ?? false, tombstone);
@@ -149,7 +149,7 @@ export class CorePersonalData {
     return this.#finish(new ErasureLedger((await this.#open()).ledger), acceptUnreached);
   }
 
-  /** In the order in which an erasure comes to them. */
+  /** In the order in which an erasure visits them. */
   async #parties(): Promise<readonly ErasureParty[]> {
     const { checkpointers, stores, others = [] } = await this.#open();
     return [
@@ -171,7 +171,10 @@ export class CorePersonalData {
     return { dryRun: true, places, unreached: [...unreachedIn(warnings.list), OUTSIDE] };
   }
 
-  /** Brings every backend up to the ledger, then writes the receipts that are missing. One backend's failure keeps no other from its turn. */
+  /**
+   * Brings every backend up to date with the ledger, then writes the missing
+   * receipts. A failed backend does not stop the others.
+   */
   async #finish(
     ledger: ErasureLedger,
     acceptUnreached: boolean,
@@ -202,8 +205,8 @@ export class CorePersonalData {
     const mark = await party.mark();
     const appliedTo = mark?.ledger === this.#ledgerId ? mark.appliedTo : 0;
     const concerns = ({ process }: Tombstone): boolean => !(party.holdsProcess && process === "keep");
-    // Erased once and not here: the backend was restored from a backup, or is new to this ledger. Data of the same
-    // person that came after the erasure is theirs to keep.
+    // Erased before, but not here: the backend was restored from a backup, or is new to this ledger. Data of the same person
+    // that was written after the erasure is kept.
     const until = new Map<string, number>();
     for (const tombstone of tombstones) {
       const receipt = receipts.get(tombstone.requestId);
@@ -215,7 +218,7 @@ export class CorePersonalData {
     for (const { tombstone, places, unreached } of pending) {
       if (!concerns(tombstone)) continue;
       const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
-      // Somebody who was erased before may have left traces that could not be removed then.
+      // A person who was erased before may have left traces that could not be removed then.
       const isFirst = !tombstones.some(
         ({ subject, number }) => subject === tombstone.subject && number < tombstone.number,
       );

@@ -22,12 +22,12 @@ export interface ErasedPlace {
   readonly items: number;
   /** Keys of the person that were destroyed. */
   readonly keys: number;
-  /** What was done so that nothing readable is left in the storage's own files, and what is still there. */
+  /** What was done so that nothing readable is left in the storage's own files, and what remains. */
   readonly cleaned: readonly string[];
   readonly remains: readonly string[];
 }
 
-/** What was not looked at, or could not be. */
+/** What was not read, or could not be. */
 export interface Unreached {
   readonly where: string;
   readonly why: string;
@@ -40,17 +40,17 @@ export interface ErasureReport {
   readonly unreached: readonly Unreached[];
 }
 
-/** Proof of an erasure. It holds nothing that is about the person, and is part of a chain. */
+/** Proof of an erasure. It contains nothing about the person, and is part of a chain. */
 export interface ErasureReceipt extends ErasureReport {
   readonly format: 1;
   /** Its place in the chain, from 1. */
   readonly number: number;
   readonly requestId: string;
-  /** A keyed hash of the person's id: whoever has the key can tell whom it is about, nobody else can. */
+  /** A keyed hash of the person's id: only the holder of the key can tell whom it is about. */
   readonly subject: string;
   readonly reason: string | null;
   readonly process: "erase" | "keep";
-  /** When it was asked for, and when the last look found nothing more. */
+  /** When it was requested, and when the last pass found nothing more. */
   readonly requestedAt: string;
   readonly finishedAt: string;
   readonly verified: boolean;
@@ -59,7 +59,7 @@ export interface ErasureReceipt extends ErasureReport {
   readonly signature: string;
 }
 
-/** What is derived from the one secret that whoever erases has. */
+/** What is derived from the eraser's one secret. */
 export interface ErasureKeys {
   readonly publicKey: string;
   /** The keyed hash that stands for a person. */
@@ -71,7 +71,7 @@ const LEAST_KEY_BYTES = 32;
 /** The ASN.1 around the 32 bytes of an Ed25519 key. */
 const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
 
-/** One secret, two keys that tell nothing of each other: one hides who it was, one signs. */
+/** One secret, two independent keys: one hides the person's id, one signs. */
 export function erasureKeys(secret: string | Uint8Array): ErasureKeys {
   const bytes = typeof secret === "string" ? Buffer.from(secret, "utf8") : secret;
   if (!(bytes instanceof Uint8Array) || bytes.byteLength < LEAST_KEY_BYTES) {
@@ -96,7 +96,7 @@ const signedBytes = (receipt: object): Buffer => Buffer.from(canonicalJson(recei
 export const hashOfReceipt = (receipt: ErasureReceipt): string =>
   createHash("sha256").update(canonicalJson(receipt)).digest("base64url");
 
-/** Says what is wrong with receipts that follow each other; `undefined` when nothing is. */
+/** What is wrong with a sequence of receipts; `undefined` if nothing is. */
 export function faultInReceipts(
   receipts: readonly ErasureReceipt[],
   publicKey: string | KeyObject,
@@ -121,6 +121,6 @@ export function faultInReceipts(
 function isSigned(signed: object, signature: unknown, key: KeyObject): boolean {
   if (typeof signature !== "string") return false;
   const bytes = Buffer.from(signature, "base64url");
-  // The last character has bits that mean nothing: only one way of writing them is ours.
+  // The last character has unused bits: only one encoding of them is accepted.
   return bytes.toString("base64url") === signature && verify(null, signedBytes(signed), key, bytes);
 }

@@ -25,7 +25,7 @@ export class CoreUserStore {
     const namespace = namespaceOf(userId);
     assertKey(key);
     const store = await this.#store();
-    // Not found by words: what is known about a person is asked for by name, or erased.
+    // Not indexed by words: personal facts are looked up by name, or erased.
     await store.put(namespace, key, value, { metadata: { subject: userId }, index: false });
   }
 
@@ -53,8 +53,8 @@ export class CoreUserStore {
   }
 
   /**
-   * Deletes what this store keeps about a person and says how many values that
-   * were. Checkpoints stay as they are, byte for byte: `eraseUser` reaches them.
+   * Deletes what this store keeps about a person and returns how many values that
+   * were. Checkpoints are not changed: `eraseUser` reaches them.
    */
   async deleteUser(userId: string): Promise<number> {
     const namespace = namespaceOf(userId);

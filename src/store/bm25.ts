@@ -23,7 +23,7 @@ export function countWords(words: ItemWords): WordCounts {
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.75;
 
-/** Okapi BM25: rarer words count for more, repetitions for less, long texts for less. */
+/** Okapi BM25: rare words count more; repetitions and long texts count less. */
 export function bm25Scores(items: readonly WordCounts[], words: readonly string[]): readonly number[] {
   const average = items.reduce((sum, { length }) => sum + length, 0) / Math.max(1, items.length) || 1;
   const weights = words.map((word) => {

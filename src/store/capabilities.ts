@@ -12,23 +12,23 @@ export interface StoreCapabilities {
   readonly search: boolean;
   /** `putWithEmbedding()`, `searchByEmbedding()`, `getEmbedding()`. */
   readonly semanticSearch: boolean;
-  /** How many numbers a vector has here; `undefined` until that is fixed by an option or by the first vector. */
+  /** The length of vectors here; `undefined` until it is fixed by an option or by the first vector. */
   readonly embeddingDimension: number | undefined;
   /** `ttlSeconds`: an item past its end is never read again. */
   readonly ttl: boolean;
   /** `listNamespaces()`. */
   readonly listNamespaces: boolean;
-  /** `putBatch()` and `getBatch()` are few round trips, and not one for each item. */
+  /** `putBatch()` and `getBatch()` take a few round trips, not one per item. */
   readonly batchOperations: boolean;
   /** `putBatch()` is all or nothing. */
   readonly transactions: boolean;
-  /** `expectedVersion` and `update()`: of two writers one is refused. */
+  /** `expectedVersion` and `update()`: of two competing writers one is refused. */
   readonly compareAndSet: boolean;
   /** Whether vectors are all compared, or an index is used where that finds the same. */
   readonly vectorSearch: "exact" | "index" | "none";
   /** Whether what is stored is sealed; then a search by words opens every item. "except index": vectors lie in plain, where they are found. */
   readonly sealing: "none" | "all" | "except index";
-  /** How far a returned write can be trusted. */
+  /** How durable a finished write is. */
   readonly durability: Durability;
   readonly limits: { readonly maxItemBytes: number; readonly maxExactVectors: number };
 }

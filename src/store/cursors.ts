@@ -3,8 +3,8 @@ import { invalid } from "../driver/options.ts";
 import type { ItemId } from "./store-driver.ts";
 
 /**
- * Where the next page begins, with a proof of which walk it belongs to: handed
- * to another one, it would skip items in silence.
+ * The position of the next page, with a proof of the walk it belongs to: used in
+ * another walk, it would silently skip items.
  */
 export function sealPosition(walk: unknown, position: unknown): string {
   const text = Buffer.from(JSON.stringify(position), "utf8").toString("base64url");

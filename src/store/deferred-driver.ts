@@ -38,7 +38,7 @@ export class DeferredStoreDriver implements FullStoreDriver {
     this.#facts = facts;
     this.#loading = new OpenOnce(async () => {
       const driver = await load();
-      // Whoever asks after `close` hears it from the driver.
+      // After `close`, the driver itself refuses the call.
       if (this.#isClosed) await driver.close();
       this.#loaded = driver;
       return driver;
@@ -61,7 +61,7 @@ export class DeferredStoreDriver implements FullStoreDriver {
     return (isKnown ? this.#loaded?.capabilities : undefined) ?? this.#facts.capabilities;
   }
 
-  /** Nothing was sent before the driver was there, so nothing can have come back in an error. */
+  /** Nothing was sent before the driver was loaded, so no error can contain a secret. */
   get secrets(): readonly string[] {
     return this.#loaded?.secrets ?? [];
   }
@@ -86,7 +86,7 @@ export class DeferredStoreDriver implements FullStoreDriver {
     return this.#loaded?.classify(error);
   }
 
-  /** A driver that was never used is not loaded for it. */
+  /** Closing does not load a driver that was never used. */
   async close(): Promise<void> {
     this.#isClosed = true;
     try {
@@ -96,7 +96,7 @@ export class DeferredStoreDriver implements FullStoreDriver {
     }
   }
 
-  /** Without a turn of the event loop once the driver is there. */
+  /** Synchronous once the driver is loaded. */
   #ask<T>(call: (driver: FullStoreDriver) => Promise<T>): Promise<T> {
     return this.#loaded === undefined ? this.#loading.get().then(call) : call(this.#loaded);
   }

@@ -3,7 +3,7 @@ import { StateError } from "../errors.ts";
 import type { StoreAccess } from "./store-access.ts";
 import { checkedVector, MAX_DIMENSION } from "./vectors.ts";
 
-/** How many numbers the vectors of a store have: by option, by those that are there, or by the first one. */
+/** The length of a store's vectors: set by an option, by existing vectors, or by the first one. */
 export class Dimension {
   readonly #access: StoreAccess;
   readonly #wanted: number | undefined;

@@ -23,7 +23,7 @@ export type Embedder = EmbedFunction | EmbeddingModel;
 /** A list that is given in one go where the model does not say how many it takes. */
 const MOST_TEXTS = 96;
 
-/** The vectors of some texts. Whatever goes wrong with the model is one error that says so. */
+/** The vectors of some texts. Any failure of the model becomes one error that says so. */
 export async function embed(
   embedder: Embedder,
   texts: readonly string[],

@@ -32,7 +32,7 @@ export type StoreFilter = {
   readonly $metadata?: StoreFilter;
 } & { readonly [field: string]: Scalar | FieldFilter | StoreFilter | readonly StoreFilter[] | undefined };
 
-/** More of a filter is a mistake, or an attack on whoever evaluates it. */
+/** A larger filter is a mistake, or an attack on the evaluator. */
 const MOST_PARTS = 1000;
 const DEEPEST = 32;
 
@@ -135,7 +135,7 @@ class Reader {
     if (depth > deepest) throw invalid(`${where.slice(0, 80)}… is nested deeper than ${deepest} levels`);
     const members = Object.entries(given as object);
     for (const [name, value] of members) {
-      // Left out, it would show everybody's items to somebody whose id was not set.
+      // If it were ignored, a caller whose id was not set would see all items.
       if (value === undefined) throw invalid(`${where}.${name} is undefined; leave it out, or use { $exists: false }`);
     }
     this.#count(members.length, where);

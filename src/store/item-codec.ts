@@ -54,7 +54,7 @@ export const decodeHit = <Value>({ item, score }: RankedItem): StoreHit<Value> =
   score,
 });
 
-/** Several of them. One that is damaged is no other's trouble: it is left out and noted. */
+/** Several of them. A damaged one must not affect the others: it is left out and noted. */
 export async function decodeSome<Given, Decoded>(
   given: readonly Given[],
   decode: (one: Given) => Decoded,

@@ -146,7 +146,7 @@ export interface ClearOptions {
   readonly recursive?: boolean;
 }
 
-/** What `update` makes of the value that is there: the new one, or `undefined` to have none. */
+/** What `update` makes of the current value: the new one, or `undefined` to remove it. */
 export type UpdateFunction<Value> = (
   current: Value | undefined,
   item: StoreItem<Value> | undefined,

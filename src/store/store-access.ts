@@ -99,7 +99,7 @@ export class StoreAccess {
     throw new StateError("CLOSED", `${name}: ${operation} after close(); open the store again`, { backend: name });
   }
 
-  /** The first thing that is asked of whatever writes. */
+  /** Called first by every operation that writes. */
   assertMayWrite(operation: string): void {
     this.assertOpen(operation);
     if (this.access === "read") throw asStateError(this.driver, { operation }, readOnlyAccess());

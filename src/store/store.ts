@@ -160,7 +160,7 @@ export class Store extends BaseStore {
     return namespacesPage(this.#access, namespacesOptionsOf(given));
   }
 
-  /** Items that are put while it runs stay, so that it ends however busy others are. */
+  /** Items that are put while it runs are kept, so that it ends however busy others are. */
   override async clearNamespace(namespace: Namespace, given?: ClearOptions): Promise<number> {
     this.#access.assertMayWrite("clearNamespace");
     const { recursive = false } = clearOptionsOf(given);
@@ -197,7 +197,7 @@ export class Store extends BaseStore {
     return this.#access.guard({ operation: "update" }, () => this.#updates.take(id, race));
   }
 
-  /** Writes what an update made of an item. Where an earlier call had done that, what is there now is the answer. */
+  /** Writes the result of an update. If an earlier attempt had done that, the current item is the answer. */
   async #replace<Value>(
     id: ItemId,
     value: Value | undefined,

@@ -1,4 +1,4 @@
-/** The best of many, kept while they pass: a sorted list that is never longer than `limit`. */
+/** The best of many, in a sorted list that is never longer than `limit`. */
 export class TopHits<Item> {
   readonly #limit: number;
   readonly #hits: { readonly item: Item; readonly score: number }[] = [];

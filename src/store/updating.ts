@@ -19,12 +19,12 @@ export interface UpdateSteps<Value> {
   ): Promise<StoreItem<Value> | undefined>;
 }
 
-/** So often somebody else may be faster before it is given up, and for so long. */
+/** How often, and for how long, another writer may be faster before we give up. */
 const MOST_RACES = 100;
 const LONGEST_RACE_MS = 30_000;
-/** A pause of this length at most before the next race: those who lost together do not meet again. */
+/** The longest random pause before the next attempt, so that losers of one race do not meet again. */
 const LONGEST_PAUSE_MS = 50;
-/** So long an update waits for the one before it, once that has begun: a change that takes longer is overtaken. */
+/** How long an update waits for the one before it, once that has begun: a slower change is overtaken. */
 const LONGEST_TURN_MS = 1_000;
 
 interface Turn {
@@ -33,9 +33,10 @@ interface Turn {
 }
 
 /**
- * The updates of one item from this store, one behind the other: thirty that race
- * each other would read and write nine hundred times. Nobody relies on it, so a
- * slow one, or one that waits for an update inside itself, holds up no other for long.
+ * The updates of one item from this store, one after another: thirty that race each
+ * other would read and write nine hundred times. Correctness does not depend on it,
+ * so a slow update, or one that waits for an update inside itself, never blocks
+ * others for long.
  */
 export class UpdateTurns {
   readonly #last = new Map<string, Turn>();
@@ -63,8 +64,8 @@ async function overOrLong({ begun, ended }: Turn): Promise<void> {
 }
 
 /**
- * Reads, changes and writes until nobody wrote in between. All attempts have one
- * write id: those that were refused left nothing under it, and an attempt whose
+ * Reads, changes and writes until no other writer came in between. All attempts
+ * share one write id: a refused attempt left nothing under it, and an attempt whose
  * answer was lost is recognised by it, so that a counter counts once.
  */
 export async function updateItem<Value>(

@@ -7,9 +7,9 @@ export interface CachedVector {
 }
 
 /**
- * Vectors that were read before, up to so many bytes. Rows of vectors never
- * change and their numbers never come again, so nothing in here can be wrong;
- * what was deleted meanwhile is simply not asked for.
+ * A cache of vectors, limited in bytes. Rows of vectors never change and their
+ * numbers are never reused, so nothing in it can be stale; deleted ones are simply
+ * not asked for.
  */
 export class VectorCache {
   readonly #mostBytes: number;

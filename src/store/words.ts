@@ -4,7 +4,7 @@ import { stem } from "./stemming.ts";
 /** The words of a text as they are indexed: without case and accents, stemmed, in their order. */
 export const indexedWords = (text: string): string => searchWords(text).map(stem).join(" ");
 
-/** More of a question is hardly a question; the first ones are looked for. */
+/** Longer queries are cut to their first words. */
 export const MOST_WORDS = 64;
 
 /**

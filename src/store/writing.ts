@@ -187,7 +187,7 @@ async function withVectors(
   return changes;
 }
 
-/** All vectors have as many numbers as those that are there; where there are none, as the first of them. */
+/** All vectors must have the length of existing ones; if there are no vectors yet, that of the first one. */
 async function assertOneDimension(
   { access, dimension }: WritingContext,
   operation: string,

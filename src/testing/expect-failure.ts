@@ -10,7 +10,7 @@ export async function failsWith(code: ErrorCode, call: () => unknown, what: stri
   return failure;
 }
 
-/** Whatever `call` ends with instead of an answer. */
+/** The error that `call` ends with. */
 export async function failureOf(call: () => unknown, what: string): Promise<unknown> {
   let answer: unknown;
   try {

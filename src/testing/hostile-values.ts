@@ -1,4 +1,4 @@
-/** A value to put where user data goes. Made anew each time: some of them are used up by looking at them. */
+/** A value to put where user data goes. Created afresh each time: reading uses up some of them. */
 export interface HostileValue {
   readonly what: string;
   readonly make: () => unknown;

@@ -5,7 +5,7 @@ import { ReferenceLog } from "./reference-log.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** The same request, moved behind whatever is there. */
+/** The same request, moved behind the current tail. */
 async function forced(log: ReferenceLog, threadId: string, request: AppendRequest): Promise<AppendRequest> {
   const tail = await log.tail(threadId);
   const seq = (tail?.entry.seq ?? 0) + 1;

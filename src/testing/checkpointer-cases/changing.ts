@@ -13,7 +13,7 @@ const withFields = (state: AgentState, change: (fields: Record<string, unknown>)
   return state.with(fields as Partial<StateFields>);
 };
 
-/** One of each kind: what a delta must carry, and what makes it start anew. */
+/** One of each kind: what a delta must carry, and what requires a new base. */
 const CHANGES: Readonly<Record<string, Change>> = {
   "a message is added": (state, step) => and(state, `added at ${step}`),
   "several messages are added": (state, step) => state.withMessages([userMessage(`a${step}`), userMessage(`b${step}`)]),

@@ -15,7 +15,7 @@ const POISONS: Readonly<Record<string, Partial<LogRecord>>> = {
   "a damaged body": { body: Buffer.from("not what was written") },
 };
 
-/** Adds a checkpoint to the thread that nobody can read. False where the storage will not take it, as a service may. */
+/** Adds an unreadable checkpoint to the thread. False if the storage refuses it, as a service may. */
 async function poison(log: ThreadLog, threadId: string, spoilt: Partial<LogRecord>): Promise<boolean> {
   const chain = await log.readTail(threadId);
   const last = chain?.records.at(-1);

@@ -5,7 +5,7 @@ import { another } from "../conformance-case.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertNoThread, conversation, growThread, historyOf, loaded } from "./conversations.ts";
 
-/** Resolves for everybody when the last of so many has come. */
+/** Resolves for all when the last one has arrived. */
 function meetingOf(count: number): () => Promise<void> {
   let [come, open] = [0, (): void => undefined];
   const everybody = new Promise<void>((resolve) => {
@@ -17,7 +17,7 @@ function meetingOf(count: number): () => Promise<void> {
   };
 }
 
-/** Loads, adds a message and saves, until it was the one to do so; returns how often it had to start again. */
+/** Loads, adds a message and saves, until that succeeds; returns how often it had to start again. */
 async function addMessage(checkpointer: BaseCheckpointer, text: string, meet?: () => Promise<void>): Promise<number> {
   for (let conflicts = 0; ; conflicts++) {
     const state = await checkpointer.load("t");

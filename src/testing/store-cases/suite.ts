@@ -12,7 +12,7 @@ import { valueCases } from "./values.ts";
 import { vectorCases } from "./vectors.ts";
 import { versionCases } from "./versions.ts";
 
-/** Every promise of a store, on whatever storage. */
+/** Every promise of a store, on any storage. */
 export const storeCases: readonly StoreCase[] = [
   ...valueCases,
   ...versionCases,

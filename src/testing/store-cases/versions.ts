@@ -80,7 +80,7 @@ export const versionCases: readonly StoreCase[] = storeCasesOf("versions", [
       const stores = [fixture.subject, fixture.reopen === undefined ? fixture.subject : await another(fixture)];
       const count = (index: number): Promise<unknown> =>
         (stores[index % 2] ?? fixture.subject).update<number>(NS, "count", async (n = 0) => {
-          // Whoever reads meanwhile sees the same number: so they do meet.
+          // Other readers see the same number meanwhile, so they do compete.
           await turn();
           return n + 1;
         });

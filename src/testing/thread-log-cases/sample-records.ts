@@ -24,7 +24,7 @@ export const recordAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecor
   ...fields,
 });
 
-/** A record that is no checkpoint, such as a deletion or a lease leaves. */
+/** A record that is not a checkpoint, such as a deletion or a lease leaves. */
 export const markAt = (seq: number, fields: Partial<LogRecord> = {}): LogRecord =>
   recordAt(seq, { checkpointId: undefined, head: seq - 1, ...fields });
 
