@@ -31,16 +31,16 @@ export interface CoreAgentOptions<Context = unknown> extends RunLimits, ModelSet
   readonly maxToolResultChars?: number;
   readonly memory?: MemoryPort;
   readonly conversation?: ConversationPort;
-  /** For traces: what this agent is called. */
+  /** The agent's name in traces. */
   readonly name?: string;
-  /** What models cost, for `result.cost` and the thread's totals. Yours to hand in and to keep true. */
+  /** Model prices, for `result.cost` and the thread's totals. You supply them and keep them up to date. */
   readonly prices?: PriceTable;
   readonly hooks?: AgentHooks;
-  /** Before each model call: changes the model, the tools, the settings or the messages of that call alone. */
+  /** Called before each model call: may change the model, the tools, the settings or the messages of that call only. */
   readonly prepareStep?: PrepareStep;
-  /** The answer must be JSON that fits. */
+  /** The answer must be JSON that matches this schema. */
   readonly outputSchema?: AnySchema;
-  /** How often the model is asked again for an answer that does not fit. @default 2 */
+  /** How often the model is asked again after an answer that does not match. @default 2 */
   readonly maxOutputRepairs?: number;
   /**
    * How a run holds its thread, so that no other run works on it at the same
@@ -49,9 +49,9 @@ export interface CoreAgentOptions<Context = unknown> extends RunLimits, ModelSet
    * thread then work side by side until one of them gets `CONFLICT`. @default true
    */
   readonly lease?: boolean | Omit<LeaseOptions, "signal">;
-  /** What a run does whose thread another run has, unless it says so itself. @default "wait" */
+  /** What a run does if another run has the thread, unless the run says so itself. @default "wait" */
   readonly whenBusy?: WhenBusy;
-  /** How long a save that settles a call with effects is tried when the storage cannot be reached. @default 60000 */
+  /** How long to retry a save that settles a call with effects while the storage is unreachable. @default 60000 */
   readonly saveRetryMs?: number;
   /** @default Date.now */
   readonly now?: () => number;

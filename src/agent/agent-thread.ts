@@ -12,7 +12,7 @@ import { toUIMessages, type UIMessage } from "./ui-messages.ts";
 import { nothingUnderWay, sseResponse, streamOf, type UIResponseOptions } from "./ui-response.ts";
 import type { UIMessageChunk } from "./ui-stream.ts";
 
-/** The children first: whoever repeats what was cut off still finds them. */
+/** Children first: a retry after an interruption still finds them. */
 async function deleteFamily(checkpointer: BaseCheckpointer, threadId: string): Promise<boolean> {
   const state = await readable(checkpointer, threadId);
   for (const { childThreadId } of state?.toolExecutions ?? []) {
@@ -23,7 +23,7 @@ async function deleteFamily(checkpointer: BaseCheckpointer, threadId: string): P
   return checkpointer.delete(threadId);
 }
 
-/** A thread that is damaged, or of a newer version, can be deleted; whom it had working for it nobody can tell. */
+/** A damaged thread, or one of a newer version, can be deleted; but its sub-agents' threads are then unknown. */
 async function readable(checkpointer: BaseCheckpointer, threadId: string): Promise<AgentState | undefined> {
   try {
     return await loadState(checkpointer, threadId);
@@ -43,13 +43,13 @@ export interface ThreadOwner<Output, Context> {
 
 type Said = string | UserMessage["content"] | UserMessage;
 
-/** Saves what `change` makes of the thread, as its only writer. */
+/** Saves the result of `change`, as the thread's only writer. */
 export type UpdateThread = (checkpointer: BaseCheckpointer, change: StateChange) => Promise<string>;
 export type StateChange = (state: AgentState) => AgentState | Promise<AgentState>;
 
 export type ThreadRunOptions<Context> = Needed<Omit<RunOptions<Context>, "threadId">, Context>;
 
-/** One conversation of an agent. Nothing is read before it is asked for: a thread that is not there yet has an id. */
+/** One conversation of an agent. Nothing is read until it is asked for: a thread that does not exist yet has an id. */
 export class AgentThread<Output = unknown, Context = unknown> {
   readonly id: string;
   readonly #owner: ThreadOwner<Output, Context>;
@@ -64,7 +64,7 @@ export class AgentThread<Output = unknown, Context = unknown> {
     this.#update = update;
   }
 
-  /** As it is now, or as it was at a checkpoint; `undefined` where it is not there. */
+  /** The current state, or that of a checkpoint; `undefined` if there is none. */
   async state(checkpointId?: string): Promise<AgentState | undefined> {
     const ref = checkpointId === undefined ? undefined : { checkpointId };
     return loadState(await this.#checkpointer(), this.id, ref);
@@ -75,7 +75,7 @@ export class AgentThread<Output = unknown, Context = unknown> {
     yield* (await this.#checkpointer()).history(this.id);
   }
 
-  /** A thread of its own that begins as this one is now, or was at a checkpoint. What is open here is not run there. */
+  /** A new thread that begins with the current state, or that of a checkpoint. Open calls are not run there. */
   async fork(newThreadId: string, options?: ForkOptions): Promise<AgentThread<Output, Context>> {
     await (await this.#checkpointer()).fork(this.id, newThreadId, options);
     return this.#owner.thread(newThreadId);
@@ -114,7 +114,7 @@ export class AgentThread<Output = unknown, Context = unknown> {
     return state === undefined ? [] : toUIMessages(state);
   }
 
-  /** The last turn, from any process: what is there, at once, and what comes, as it becomes durable. */
+  /** The last turn, from any process: what exists, at once, and then what becomes durable. */
   toUIMessageStream(options: FollowOptions = {}): ReadableStream<UIMessageChunk> {
     const { id } = this;
     const opened = this.#checkpointer();
@@ -125,13 +125,13 @@ export class AgentThread<Output = unknown, Context = unknown> {
     );
   }
 
-  /** For a page that reconnects: the turn that is under way, or 204 where there is none. */
+  /** For a page that reconnects: the turn in progress, or 204 if there is none. */
   async toResponse(options: FollowOptions & UIResponseOptions = {}): Promise<Response> {
     if (!isUnderWay(await this.state())) return nothingUnderWay();
     return sseResponse(this.toUIMessageStream(options), options);
   }
 
-  /** The whole thread, and those of the sub-agents that worked for it. Says whether there was one. */
+  /** Deletes the whole thread, and those of the sub-agents that worked for it. Returns whether it existed. */
   async delete(): Promise<boolean> {
     return deleteFamily(await this.#checkpointer(), this.id);
   }

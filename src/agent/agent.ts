@@ -70,7 +70,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
   readonly #options: CoreAgentOptions<Context>;
   readonly #tools: readonly Tool[];
   readonly #fixed: FixedParts;
-  /** The runs under way, each with what cuts it off. */
+  /** The runs in progress, each with its AbortController. */
   readonly #active = new Map<Promise<void>, AbortController>();
   readonly #unsaved = new UnsavedThreads();
   #telemetry: Promise<Telemetry> | undefined;
@@ -210,7 +210,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     const stop = new AbortController();
     this.#active.set(ended, stop);
     const signal = signalOf(stop.signal, options.signal);
-    // Its end is noted inside the run and not by a handler on it: a failure that nobody looks at must stay loud.
+    // Its end is recorded inside the run, not by a handler on it: an unhandled failure must stay visible.
     return new Run<Output>(async (emit) => {
       try {
         return await this.#withThread({ ...options, signal }, opening, emit, open);
@@ -361,7 +361,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
       session.forgetEvents();
       return new Overtaken(failure);
     }
-    // What was said so far is kept, however seldom the agent saves; if saving is what failed, that is the failure.
+    // The messages so far are saved, however seldom the agent saves. If saving is what failed, that is the error.
     await session.leave();
     const raised = new RunError(failure, session.state, progress.spoken);
     if (place !== undefined && session.isUnsaved && !session.lost.aborted) {
@@ -370,7 +370,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     return raised;
   }
 
-  /** Everything that may fail without costing anything: the answer is saved. */
+  /** Everything whose failure costs nothing: the answer is saved. */
   async #afterwards(context: RunContext, { stopReason }: Ending): Promise<void> {
     const { parts, session, emit, threadId, metadata, signal, prompt } = context;
     await runAfter(context, "afterRun", { state: session.state, stopReason });

@@ -5,8 +5,8 @@ import { type Message, textOf, type UserMessage } from "../state/message.ts";
 import { isRepairRequest } from "./repair-request.ts";
 
 /**
- * Where this very message, by its id, stands in the thread; -1 where it was not
- * said yet. Whoever sends it a second time gets the answer to the first.
+ * The position of this very message in the thread, by its id; -1 if it was not said
+ * yet. A sender who repeats it gets the answer to the first.
  */
 export function placeOf(state: AgentState, { id, content }: UserMessage): number {
   if (id === undefined) return -1;

@@ -31,13 +31,13 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
   if (model.runsTools === true) await session.durable();
   const { usage, finishReason, cost, ...collected } = await measured(context, asked, () => answerTo(context, asked));
   const message = await passed(context, collected);
-  // An answer that was ended because a save failed is no answer; one that was complete by then is kept.
+  // An answer that was cut off because a save failed is discarded; one that was complete by then is kept.
   if (message.incomplete === true) session.throwIfFailed();
   limits.countUsage(usage);
   limits.countCost(cost);
   await context.prompt.observe(context, request, usage);
   if (message.incomplete === true && message.content.length === 0) return undefined;
-  // What is said to somebody is about the same person as what that person said.
+  // An answer is about the same person as the message that it answers.
   const about = subjectOfTurn(session.state.messages);
   const told = about === undefined ? message : { ...message, metadata: { ...message.metadata, ...about } };
   const named = withUnusedIds(session.state, told);
@@ -49,7 +49,7 @@ export async function askModel(context: RunContext): Promise<AssistantMessage | 
       ...(cost !== undefined && { cost }),
     }),
   );
-  // An answer is saved by whoever judges it, calls together with their claims.
+  // An answer is saved by the code that checks it, calls together with their claims.
   if (named.toolCalls === undefined) session.owe();
   else if (mustSave(context, named)) session.saveBeside({ gathers: true });
   emit({ type: "message", message: named, ...(finishReason !== undefined && { finishReason }) });
@@ -62,7 +62,7 @@ export interface Collected {
   readonly answeredBy: string;
   readonly response: { readonly model?: string; readonly id?: string };
   readonly message: AssistantMessage;
-  /** Words that nobody has seen, because a guard looks at the whole first. */
+  /** Words that were not shown yet, because a guard checks the whole answer first. */
   readonly held: readonly RunEvent[];
   readonly usage: ModelUsage;
   readonly finishReason: FinishReason | undefined;
@@ -136,7 +136,7 @@ async function* heeding(stream: AsyncIterable<ModelPart>, signal: AbortSignal): 
       yield next.value;
     }
   } finally {
-    // Not awaited: a model that hangs must not hold up the run that has gone on.
+    // Not awaited: a model that hangs must not hold up the run.
     void Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
 }
@@ -144,7 +144,7 @@ async function* heeding(stream: AsyncIterable<ModelPart>, signal: AbortSignal): 
 const modelFailure = (error: unknown): ModelError =>
   new ModelError(redact(reasonOf(error)), { retryable: false, cause: redactCause(error) });
 
-/** Calls of an answer that was cut off may be half of what the model wanted: they are not kept, and none of them is run. */
+/** Calls of an answer that was cut off may be incomplete: they are not kept and not run. */
 function messageOf(answer: ModelAnswer, withheld: ReadonlySet<string>): AssistantMessage {
   const { content, finish } = answer;
   if (finish === undefined) return { role: "assistant", content, incomplete: true };

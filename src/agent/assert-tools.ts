@@ -21,7 +21,7 @@ export function assertTools(tools: unknown): asserts tools is readonly Tool[] {
   }
 }
 
-/** Without a thread that is kept, a question is gone when its run ends, and the call can never be run. */
+/** Without a saved thread, a question is lost when its run ends, and the call could never run. */
 export function assertAnswerable(tools: readonly Tool[], threadId: string | undefined, isSaving: boolean): void {
   if (threadId !== undefined && isSaving) return;
   const asking = tools.find(({ mayNeedApproval }) => mayNeedApproval === true);

@@ -50,7 +50,7 @@ export async function attempt(
 const CANCELLED = Symbol("cancelled");
 const TIME_IS_UP = Symbol("time is up");
 
-/** Nobody can stop a tool that does not listen: one that may act once may yet do so. */
+/** A tool that ignores the signal cannot be stopped: one that may act once may still do so. */
 const outOfTime = ({ timeoutMs, effect }: Tool): Outcome => ({
   status: effect === "atMostOnce" ? "unknown" : "failed",
   content: `The tool did not finish within ${timeoutMs} ms; it may still take effect.`,
@@ -115,7 +115,7 @@ export function toolContext(
     context: context.runtime,
     progress: (progress) => context.emit({ type: "tool-progress", toolCallId: call.id, toolName: call.name, progress }),
     later: (options = {}) => Later.after(options, context.parts.now()),
-    // Until it is answered this never settles: a tool that catches everything must not go on as if it had been.
+    // Never settles until it is answered: a tool that catches everything must not continue as if it had been.
     interrupt: (request) => {
       const answer = askPerson(context.session.state, call.id, asked, request, context.parts.now());
       if (!(answer instanceof InterruptSignal)) return Promise.resolve(answer.value);

@@ -12,14 +12,14 @@ import type { RunContext } from "./run-context.ts";
 import type { RunOptions } from "./run-options.ts";
 import { failure, type Outcome, success } from "./tool-result.ts";
 
-/** How a call that was begun by a tool, and left to somebody else, ended. */
+/** The outcome of a call that a tool began and that another process completes. */
 export interface CompleteOptions<Context = unknown>
   extends Omit<RunOptions<Context>, "declineWaiting" | "messageId" | "at" | "subject"> {
   readonly threadId: string;
   readonly toolCallId: string;
   /** What the tool would have returned. */
   readonly result?: unknown;
-  /** In place of a result: why there is none. */
+  /** In place of a result: why there is no result. */
   readonly error?: unknown;
 }
 
@@ -45,7 +45,7 @@ export function assertCompleteOptions(options: CompleteOptions): void {
   }
 }
 
-/** Settles the call, durable before anybody sees it, and goes on with the turn. The same outcome twice is one. */
+/** Settles the call, durably before it is shown, and continues the turn. The same outcome twice counts once. */
 export const completion =
   (options: CompleteOptions): Opening["begin"] =>
   async (context, adopt) => {
@@ -58,7 +58,7 @@ export const completion =
       if (session.isUnsaved) session.saveBeside();
       return undefined;
     }
-    // A process that died before it could write down that somebody else has the work left it as begun.
+    // A process that died before it recorded the call as pending left it as begun.
     if (open.execution.status !== "pending" && open.execution.status !== "started") throw notBegun(open.execution);
     await session.hold();
     session.change(adopt);
@@ -66,7 +66,7 @@ export const completion =
     return undefined;
   };
 
-/** Whoever tells us twice, as a queue does, is not wrong; whoever tells us something else comes too late. */
+/** A repeated outcome, as from a queue, is accepted; a different one comes too late. */
 function assertRepeated({ session, threadId }: RunContext, toolCallId: string, outcome: Outcome): void {
   const execution = session.state.toolExecutions.findLast((entry) => entry.toolCallId === toolCallId);
   if (execution === undefined) {

@@ -3,7 +3,7 @@ import { StateError } from "../errors.ts";
 import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
 import type { StopReason } from "./events.ts";
 
-/** Aborts a run for a reason of the agent's own, as opposed to the caller's signal. */
+/** Aborts a run for a reason of the agent's own, not of the caller's signal. */
 export class CutOff extends Error {
   readonly stopReason: StopReason;
 
@@ -24,10 +24,10 @@ export function signalOf(...signals: readonly (AbortSignal | undefined)[]): Abor
   return signal;
 }
 
-/** Beyond this a timer fires at once. */
+/** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Aborts a run when its time is spent: a model or a tool that hangs does not look at a clock. */
+/** Aborts a run when its time is spent: a hanging model or tool does not check the clock. */
 export class TimeBudget {
   readonly #timer: ReturnType<typeof setTimeout> | undefined;
   readonly spent: AbortSignal;
@@ -45,13 +45,13 @@ export class TimeBudget {
 }
 
 export interface DrainOptions {
-  /** After so long, models and tools that are still at work are cut off as by a signal. @default no end */
+  /** After this time, models and tools that are still running are aborted. @default no deadline */
   readonly deadlineMs?: number;
 }
 
 const DRAIN: OptionKinds<DrainOptions> = { deadlineMs: "number" };
 
-/** Waits for runs to end, and cuts off those that have not by the deadline. */
+/** Waits for runs to end, and aborts those that have not by the deadline. */
 export async function drainRuns(
   runs: ReadonlyMap<Promise<void>, AbortController>,
   { deadlineMs }: DrainOptions,

@@ -11,7 +11,7 @@ export type StopReason =
   | "terminal-tool"
   /** A person must answer first: see `interrupts`. */
   | "interrupted"
-  /** Somebody must complete a call first: see `pending`. */
+  /** A call must be completed from outside first: see `pending`. */
   | "pending"
   | "max-iterations"
   | "token-budget"
@@ -59,7 +59,7 @@ export interface RunResult<Output = unknown> {
   readonly output: Output | undefined;
   /** Questions that wait for a person. */
   readonly interrupts: readonly Interrupt[];
-  /** Calls that somebody must complete: see `agent.complete`. */
+  /** Calls that must be completed from outside: see `agent.complete`. */
   readonly pending: readonly PendingCall[];
 }
 

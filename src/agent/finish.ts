@@ -12,9 +12,9 @@ export function unusualFinish({ content, toolCalls }: ModelAnswer, reason: Finis
 }
 
 /**
- * The calls that may be run. Whoever was stopped by a filter, by itself or by a
- * failure did not mean them as they stand. At the limit of its length the model
- * may have begun one more call: arguments that did not begin are no arguments.
+ * The calls that may be run. A model that was stopped by a filter, by itself or by a
+ * failure did not mean its calls as they stand. At its length limit it may have
+ * begun one more call: a call without arguments is then left out.
  */
 export function wholeCalls(calls: readonly RequestedToolCall[], reason: FinishReason): readonly RequestedToolCall[] {
   if (reason === "content-filter" || reason === "refusal" || reason === "error") return [];

@@ -19,7 +19,7 @@ export interface FollowOptions extends UIStreamOptions {
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** Whether the thread's last turn is still to come to its end, by whomever. */
+/** Whether the thread's last turn is unfinished, in any process. */
 export function isUnderWay(state: AgentState | undefined): boolean {
   if (state === undefined) return false;
   const { unfinished = false, stopped = false } = withStanding(state.fields).standing ?? {};
@@ -27,9 +27,9 @@ export function isUnderWay(state: AgentState | undefined): boolean {
 }
 
 /**
- * The thread's last turn as a page is shown it, from whatever process: what is
- * there already, at once, and what comes, as it becomes durable. It ends when
- * the turn does, or waits for somebody.
+ * The thread's last turn for a page, from any process: what exists, at once, and
+ * then what becomes durable. It ends when the turn does, or when the turn waits for
+ * a person or an outcome.
  */
 export async function* followTurn(
   checkpointer: BaseCheckpointer,
@@ -59,7 +59,7 @@ export async function* followTurn(
         for (const interrupt of pendingInterrupts(state)) yield* page.question(interrupt);
         return yield* page.end(ended);
       }
-      // A watch that began a moment too late would wait for the next save: look again after a while, whatever it says.
+      // A watch that began a moment too late would wait for the next save: look again after a while in any case.
       const rung = await Promise.race([changed, sleep(LOOK_AGAIN_MS, signal).catch(() => undefined)]);
       if (rung?.done === true) return;
       if (rung !== undefined) changed = changes.next();
@@ -88,14 +88,14 @@ function endOf(state: AgentState, turn: number): StopReason | undefined {
   return last?.role === "assistant" ? stopReasonOf(last) : "complete";
 }
 
-/** Nobody goes on by themselves where every open call waits: for a person, or for its outcome. */
+/** The turn cannot continue by itself if every open call waits: for a person, or for its outcome. */
 function whatWaits(state: AgentState): StopReason | undefined {
   const { open = 0, waiting = 0, pending = 0 } = withStanding(state.fields).standing ?? {};
   if (open === 0 || open > waiting + pending) return undefined;
   return waiting > 0 ? "interrupted" : "pending";
 }
 
-/** Something every time it is worth to look again. */
+/** Yields whenever it is worth looking again. */
 async function* changesOf(
   checkpointer: BaseCheckpointer,
   threadId: string,

@@ -1,12 +1,12 @@
 import type { RunEvent } from "./events.ts";
 
 /**
- * Events in their order, each shown when the writes that it rests on were made:
- * nobody sees what a crash could take back.
+ * Events in order, each shown once the writes that it depends on were made: a crash
+ * cannot take back what was shown.
  */
 export class GatedEvents {
   readonly #show: (event: RunEvent) => void;
-  /** False as long as another run may come first: then this one begins again, and nobody shall have seen it begin. */
+  /** False as long as another run may come first: then this one begins again, and must not have shown anything. */
   readonly #isOpen: () => boolean;
   readonly #waiting: { readonly event: RunEvent; readonly restsOn: number }[] = [];
   #begun = 0;
@@ -33,7 +33,7 @@ export class GatedEvents {
     this.#flush();
   }
 
-  /** Puts an event where it belongs when the write under way was made: before everything that rests on that write. */
+  /** Inserts an event that belongs to the write in progress: before everything that depends on that write. */
   addOfWrite(event: RunEvent): void {
     const place = this.#waiting.findIndex(({ restsOn }) => restsOn >= this.#begun);
     const entry = { event, restsOn: this.#begun };
@@ -55,7 +55,7 @@ export class GatedEvents {
     };
   }
 
-  /** What was not shown will not be; only warnings are, unless the run begins again. */
+  /** Events that were not shown are dropped; warnings are shown, unless the run begins again. */
   drop(showWarnings: boolean): void {
     for (const { event } of this.#waiting.splice(0)) if (showWarnings && event.type === "warning") this.#show(event);
   }

@@ -7,7 +7,10 @@ export class Gathering {
   #expected = 0;
   #onComplete: () => void = () => undefined;
 
-  /** Somebody is about to ask. Returns what to call when that was done, or will not be; calling it again does nothing. */
+  /**
+   * A save is about to be requested. Call the returned function when that was done,
+   * or will not be; calling it again does nothing.
+   */
   expect(): () => void {
     this.#expected++;
     let isExpected = true;
@@ -19,7 +22,7 @@ export class Gathering {
     };
   }
 
-  /** Resolves when everybody has asked, or after a while: what takes longer than a write gains nothing by sharing one. */
+  /** Resolves when all expected saves were requested, or after a while: waiting longer than a write takes gains nothing. */
   async complete(): Promise<void> {
     await turn();
     if (this.#expected === 0) return;
@@ -35,5 +38,5 @@ export class Gathering {
 
 const LONGEST_MS = 50;
 
-/** Whatever happens in the same turn of the event loop, such as the beginning of several calls, comes first. */
+/** Lets everything in the same turn of the event loop come first, such as the beginning of several calls. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -28,7 +28,7 @@ export function goneBack(head: AgentState, earlier: AgentState, now: number): Ag
   });
 }
 
-/** Nobody goes on with a call whose message is no longer there. */
+/** A call whose message is gone cannot continue. */
 function ended(entry: ToolExecution, now: number): ToolExecution {
   if (isSettled(entry)) return entry;
   const isBegun = entry.status === "started" || entry.status === "pending" || entry.failures !== undefined;

@@ -8,7 +8,7 @@ import type { Outcome } from "./tool-result.ts";
 /** What a guard says of something: nothing lets it pass. */
 export type Verdict<Replacement> =
   | { readonly replace: Replacement }
-  /** Why not, for whoever is told. */
+  /** The reason, for the person or model that is told. */
   | { readonly refuse: string };
 
 type Said<Replacement> = Verdict<Replacement> | undefined;
@@ -49,7 +49,7 @@ export interface Guards {
 export async function guardedPrompt(context: RunContext, message: UserMessage): Promise<UserMessage | Ending> {
   const { parts, session, threadId, emit } = context;
   if (parts.hooks.guardPrompt === undefined) return message;
-  // What was let in once is not judged again: it may have been let in in another form.
+  // A message that was accepted once is not judged again: it may have been replaced when it was accepted.
   const known = message.id !== undefined && session.state.messages.find(({ id }) => id === message.id);
   if (known !== undefined && known !== false) return { ...message, content: known.content };
   const verdict = await parts.hooks.guardPrompt({ message, state: session.state, threadId });
@@ -90,7 +90,7 @@ export async function guardedCall(context: RunContext, call: ToolCall): Promise<
   return { status: "denied", content: `This call was refused. The reason: ${verdict.refuse}` };
 }
 
-/** The outcome as the model may see it. The call has run: whatever the guard does, it stays settled. */
+/** The outcome as the model may see it. The call has run, so it stays settled whatever the guard does. */
 export async function guardedResult(context: RunContext, call: ToolCall, outcome: Outcome): Promise<Outcome> {
   const { parts, session, emit } = context;
   const { status, content } = outcome;

@@ -23,7 +23,7 @@ export interface AgentHooks extends Guards {
 
 type After = "afterModel" | "afterTool" | "afterIteration" | "afterRun";
 
-/** Runs a hook whose failure must not cost anything, once what it is told of is durable. */
+/** Runs a hook whose failure must cost nothing, once what it reports is durable. */
 export async function runAfter<Name extends After>(
   { parts, session, emit }: RunContext,
   name: Name,

@@ -1,11 +1,11 @@
 import type { UserMessage } from "../state/message.ts";
 
-/** What users say to a run that is under way. It takes their words along when it asks the model the next time. */
+/** What users say to a run in progress. It includes their messages in its next model call. */
 export class Inbox {
   #waiting: { readonly message: UserMessage; readonly answer: (isTaken: boolean) => void }[] = [];
   #isClosed = false;
 
-  /** Whether the run took the words along. If not, they are said in a run of their own. */
+  /** Whether the run included the message. If not, it is said in a run of its own. */
   add(message: UserMessage): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
     return new Promise((answer) => this.#waiting.push({ message, answer }));

@@ -76,7 +76,7 @@ interface Questioned {
   readonly key?: string | undefined;
 }
 
-/** A person's answer: what was asked for, or that there will be none. */
+/** A person's answer: the requested value, or a refusal to answer. */
 export type PersonAnswer = { readonly value: unknown } | { readonly declined: true; readonly reason?: string };
 
 /** Every question that waits, declined. */
@@ -124,7 +124,7 @@ export async function answerInterrupt(
   return state.withInterrupt({ ...interrupt, answer: { value, at: now } });
 }
 
-/** Whoever edits is still there to be told; the model, which is told otherwise, did not write this. */
+/** The editor is still there to be told; the model did not write these arguments. */
 async function assertEdit(
   { toolExecutions }: AgentState,
   { toolCallId }: Interrupt,

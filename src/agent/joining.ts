@@ -22,7 +22,7 @@ export async function joinRun(
     try {
       return await turn.result;
     } catch (error) {
-      // It begins again, without these words.
+      // The run begins again, without these messages.
       if (!(error instanceof Overtaken)) throw error;
     }
   }

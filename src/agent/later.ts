@@ -7,15 +7,15 @@ import type { RunEvent } from "./events.ts";
 import { type Outcome, settle } from "./tool-result.ts";
 
 export interface LaterOptions {
-  /** So long after now somebody must have completed the call; else the next run of the thread settles it. @default no end */
+  /** The call must be completed within this time; otherwise the next run of the thread settles it. @default no deadline */
   readonly deadlineMs?: number;
 }
 
-/** A call that somebody else will complete. */
+/** A call that is completed from outside. */
 export interface PendingCall {
   readonly toolCallId: string;
   readonly toolName: string;
-  /** Handed to whoever does the work. */
+  /** To be passed to the system that does the work. */
   readonly idempotencyKey: string | undefined;
   readonly dueAt: Date | undefined;
 }
@@ -48,7 +48,7 @@ export class Later {
   }
 }
 
-/** The calls that somebody must complete before the turn goes on. */
+/** The calls that must be completed before the turn continues. */
 export const pendingCalls = (state: AgentState): readonly PendingCall[] =>
   openCallsIn(state).flatMap(({ execution }) => (execution?.status === "pending" ? [pendingCall(execution)] : []));
 
@@ -59,14 +59,14 @@ const pendingCall = ({ toolCallId, toolName, idempotencyKey, dueAt }: ToolExecut
   dueAt: dueAt === undefined ? undefined : new Date(dueAt),
 });
 
-/** How a call ends whose time is over. Whoever has the work may yet do it. */
+/** How an overdue call ends. The work may still be done. */
 export function overdue({ dueAt, effect }: ToolExecution, now: number): Outcome | undefined {
   if (dueAt === undefined || now < dueAt) return undefined;
   const content = "Nobody completed this call before its deadline; it may still take effect.";
   return { status: effect === "pure" || effect === "idempotent" ? "failed" : "unknown", content };
 }
 
-/** Calls that nobody waits for any longer, because the user moved on. */
+/** Calls that are no longer awaited, because the user moved on. */
 export function giveUpPending(
   state: AgentState,
   reason: string | undefined,

@@ -78,7 +78,7 @@ export class LimitGuard {
     };
   }
 
-  /** What the run has cost; `undefined` once a call was made whose price nobody knows. */
+  /** The cost of the run; `undefined` once a call was made whose price is unknown. */
   get cost(): number | undefined {
     return this.#cost;
   }

@@ -21,7 +21,7 @@ export interface Ending {
   readonly text?: string;
 }
 
-/** Runs the calls that are open, asks the model, and repeats until it asks for none. */
+/** Runs the open calls, asks the model, and repeats until it asks for no more calls. */
 export async function drive(context: RunContext): Promise<Ending> {
   const { parts, session, limits, emit } = context;
   for (;;) {
@@ -74,7 +74,7 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   const { session, limits, signal } = context;
   const calls = openCalls(session.state);
   if (calls.length > 0) limits.countCalls(calls.map(({ call }) => argumentsHash(call)).join());
-  // Begun by another run: whether that one is dead is known to whoever holds the thread.
+  // Begun by another run: the lease holder knows whether that one is dead.
   if (calls.some(({ execution }) => execution.status === "started")) await session.hold();
   await inParallel(context, calls);
   session.throwIfFailed();
@@ -87,7 +87,7 @@ export async function finishOpenCalls(context: RunContext): Promise<StopReason |
   return endedByTerminalTool(context) ? "terminal-tool" : undefined;
 }
 
-/** As many at a time as allowed. Waits for all of them even when one fails: the others' outcomes must not be lost. */
+/** Limited in number. Waits for all of them even if one fails: the others' outcomes must not be lost. */
 async function inParallel(context: RunContext, calls: readonly LedgerCall[]): Promise<void> {
   const queue = [...calls];
   const workers = Array.from({ length: Math.min(context.parts.toolConcurrency, calls.length) }, async () => {
@@ -115,7 +115,7 @@ export function isEndedBy({ session, parts }: RunContext, message: Message): boo
   );
 }
 
-/** Whether the last turn is over: the model spoke last, in full, and asked for nothing. */
+/** Whether the last turn is over: the model spoke last, completely, and asked for nothing. */
 export function isAnswered({ messages }: AgentState): boolean {
   const last = messages.at(-1);
   return last?.role === "assistant" && (last.toolCalls ?? []).length === 0 && last.incomplete !== true;

@@ -56,7 +56,7 @@ const bytesOf = (base64: string): Uint8Array => new Uint8Array(Buffer.from(base6
 const LOST: ReadonlySet<unknown> = new Set([-32000, -32001]);
 const NEVER_SENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/;
 
-/** What became of a call that was not answered: the server said no, it was never sent, or nobody knows. */
+/** What happened to a call without an answer: the server refused it, it was never sent, or the outcome is unknown. */
 export function asOutcome(error: unknown): never {
   const {
     code,

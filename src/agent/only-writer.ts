@@ -13,9 +13,9 @@ import { type Turn, takeTurn, within } from "./turns.ts";
 /** What a run does whose thread another run has. */
 export type WhenBusy = "wait" | "reject" | "enqueue";
 
-/** How long after its last sign of life a run counts as dead, where nobody can see whether its process is. */
+/** How long after its last sign of life a run counts as dead, if its process cannot be checked. */
 export const LEASE_MS = 15_000;
-/** Longer than a lease lives: whoever waits for a dead process gets its turn. */
+/** Longer than a lease: a run that waits for a dead process gets its turn. */
 export const WAIT_MS = 60_000;
 
 export interface WriterTerms {
@@ -44,10 +44,10 @@ export interface Place {
   readonly isRepeated?: boolean;
 }
 
-/** So often is an attempt repeated that was refused although nobody has been here since. */
+/** How often to repeat an attempt that was refused although the thread has not changed. */
 const MOST_REFUSALS = 3;
 
-/** The first save of a run was refused because another run was faster: nothing of it was seen, and it begins again. */
+/** The first save of a run was refused because another run was faster: nothing of it was shown, and it begins again. */
 export class Overtaken extends Error {
   readonly failure: StateError;
 
@@ -57,7 +57,7 @@ export class Overtaken extends Error {
   }
 }
 
-/** Runs `work` as the thread's only writer, as soon as nobody else is. */
+/** Runs `work` as the thread's only writer, as soon as there is no other. */
 export async function asOnlyWriter<T>(
   checkpointer: BaseCheckpointer,
   threadId: string,
@@ -137,14 +137,14 @@ async function ridingOnSaves<T>(
   }
 }
 
-/** Somebody who repeats a message that is being answered is not refused: the answer will be its own. */
+/** A caller who repeats a message that is being answered is not refused: it gets that answer. */
 const knows = (state: AgentState | undefined, messageId: string | undefined): boolean =>
   messageId !== undefined && (state?.messages ?? []).some(({ id }) => id === messageId);
 
 const FIRST_LOOK_MS = 20;
 const LONGEST_LOOK_MS = 250;
 
-/** Waits until that holder has the thread no longer: it gave it back, its lease ended, or its process is dead. */
+/** Waits until that holder no longer has the thread: it released it, its lease expired, or its process is dead. */
 async function whileHeld(
   holder: CurrentHolder,
   look: () => Promise<CurrentHolder | undefined>,

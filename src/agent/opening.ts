@@ -10,7 +10,7 @@ import { answeredBefore } from "./output.ts";
 import { isRepairRequest } from "./repair-request.ts";
 import type { RunContext } from "./run-context.ts";
 
-/** Whatever begins a run: words, or nothing, or an answer to a question. */
+/** What begins a run: a message, nothing, or an answer to a question. */
 export interface Opening {
   /** Without words there must be something to go on with. */
   readonly needsThread: boolean;
@@ -62,7 +62,7 @@ export async function begin(
   return undefined;
 }
 
-/** The same words, and their turn is not over: somebody repeats a run that failed. */
+/** The same message, and its turn is not over: a failed run is repeated. */
 function isSaidAlready(context: RunContext, message: UserMessage): boolean {
   const { state } = context.session;
   if (isAnswered(state) || endedByTerminalTool(context)) return false;

@@ -95,10 +95,10 @@ async function afterCrash(
   call: ToolCall,
   execution: ToolExecution,
 ): Promise<Prepared> {
-  // What it was when it began counts as well: whoever made the tool harmless since did not make that attempt so.
+  // The effect at the time of the attempt counts too: a tool that was made harmless since did not make that attempt harmless.
   if (tool.effect !== "atMostOnce" && execution.effect !== "atMostOnce") return { tool, input, call };
   const verified = await verify(context, tool, input, call, execution);
-  // Whoever was cut off while looking has found nothing out: the call stays open for the next who looks.
+  // If the run was aborted during the check, nothing was learned: the call stays open for the next run.
   if (verified === undefined && context.signal.aborted) return "waiting";
   if (verified?.outcome === "done") return { outcome: success(verified.result) };
   if (verified?.outcome === "not-done") return { tool, input, call };

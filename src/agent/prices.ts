@@ -1,7 +1,7 @@
 import { StateError } from "../errors.ts";
 import type { ModelUsage } from "../models/model.ts";
 
-/** What a million tokens cost, in whatever money the table is kept in. */
+/** The price of a million tokens, in the currency of the table. */
 export interface ModelPrice {
   readonly input: number;
   readonly output: number;
@@ -26,7 +26,7 @@ export function assertPrices(prices: PriceTable): void {
   }
 }
 
-/** `undefined` for a model that the table does not know: nobody shall take that for free. */
+/** `undefined` for a model that the table does not know: it must not be taken for free. */
 export function costOf(prices: PriceTable | undefined, modelId: string, usage: ModelUsage): number | undefined {
   const name = modelId.slice(modelId.indexOf(":") + 1);
   const found = [modelId, name].find((key) => prices !== undefined && Object.hasOwn(prices, key));

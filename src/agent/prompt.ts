@@ -85,7 +85,7 @@ export class Prompt {
 
 const isList = (given: readonly Message[] | ShapedConversation): given is readonly Message[] => Array.isArray(given);
 
-/** Before the message it was recalled for; at the end where a port of somebody's own shows that message in another form. */
+/** Before the message it was recalled for; at the end if a user's own port shows that message in another form. */
 function placed(
   shaped: readonly Message[],
   recalled: readonly Message[],

@@ -12,7 +12,7 @@ import type { Needed } from "./run-options.ts";
 export interface RecoverOptions<Context = unknown> {
   /** Only threads whose ids begin with this text. @default "" */
   readonly prefix?: string;
-  /** Only threads that nobody wrote to for so long: a run that is alive saves now and then. @default 60000 */
+  /** Only threads without a write for this long: a live run saves now and then. @default 60000 */
   readonly olderThanMs?: number;
   /** How many threads are run at once. @default 4 */
   readonly concurrency?: number;
@@ -25,7 +25,7 @@ export interface RecoverOptions<Context = unknown> {
 export interface RecoverReport {
   /** Threads that were run, and how each run ended. */
   readonly resumed: readonly { readonly threadId: string; readonly stopReason: StopReason }[];
-  /** Threads whose run failed; the others were run all the same. */
+  /** Threads whose run failed; the others were still run. */
   readonly failed: readonly { readonly threadId: string; readonly error: unknown }[];
   /** Threads that cannot be read. At most 20. */
   readonly warnings: readonly ThreadWarning[];
@@ -65,7 +65,7 @@ interface Recovery {
 const PAGE = 100;
 const MOST_WARNINGS = 20;
 
-/** Page by page, so that it costs what is unfinished and not what there is; each thread is run at most once. */
+/** In pages, so that the cost depends on the number of unfinished threads; each thread is run at most once. */
 export async function recoverThreads(
   checkpointer: BaseCheckpointer,
   options: RecoverOptions,
@@ -112,7 +112,10 @@ async function isHeld(checkpointer: BaseCheckpointer, thread: ThreadSummary, now
   return context === undefined || (await holderNow(context, threadId)) !== undefined;
 }
 
-/** Nobody ended it on purpose or wrote to it lately, and there is more to do than to wait: for people, or until calls are completed in time. */
+/**
+ * It was not ended on purpose and not written lately, and there is more to do than
+ * to wait for people or for outcomes that are not overdue.
+ */
 function isLeft({ standing = {}, createdAt, metadata }: ThreadSummary, now: number, olderThanMs: number): boolean {
   // A sub-agent's thread is gone on with by the thread that it works for, and by its own agent.
   if (parentOf(metadata) !== undefined) return false;

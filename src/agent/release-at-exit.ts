@@ -1,13 +1,13 @@
 import { isMainThread } from "node:worker_threads";
 
 /**
- * A process that ends gives back what its runs hold, so that nobody has to wait
- * until their leases have ended. A signal is answered only where the program does
- * not listen to it itself: one that does drains its agents as it likes.
+ * A process that ends releases what its runs hold, so that other processes need not
+ * wait until the leases expire. A signal is handled only if the program does not
+ * handle it itself: such a program drains its agents as it likes.
  */
 const releases = new Set<() => Promise<void>>();
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-/** Whoever asked the process to end does not wait for a storage that is away. */
+/** Exiting does not wait longer than this for an unreachable storage. */
 const LONGEST_MS = 2_000;
 
 /** Calls `release` when the process ends; returns the way to forget it. */

@@ -78,7 +78,7 @@ interface Said {
   readonly system: Message[];
 }
 
-/** The position of the model's last message; 0 where there is none. */
+/** The position of the model's last message; 0 if there is no such message. */
 function lastAnswerIn(messages: readonly Message[]): number {
   for (let index = messages.length - 1; index > 0; index--) if (messages[index]?.role === "assistant") return index;
   return 0;

@@ -117,8 +117,8 @@ const NOTHING_KEPT =
   "This tool leaves its outcome to somebody else, and this run has no thread in which it could be awaited.";
 
 /**
- * Whoever gets this saved owns the attempt: a second process that resumes the
- * same thread is refused here. Claims of calls that begin together, and the
+ * The process whose claim is saved owns the attempt: a second process that resumes
+ * the same thread is refused here. Claims of calls that begin together, and the
  * model's message that asks for them, are one write.
  */
 async function claim(
@@ -146,7 +146,7 @@ async function claim(
     await saved;
     session.throwIfFailed();
   } catch (error) {
-    // It is not begun: nobody shall think that it may have run.
+    // It was not begun, and must not look as if it may have run.
     session.withdraw((state) => state.withToolExecution(execution));
     throw error;
   }

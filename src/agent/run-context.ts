@@ -50,15 +50,15 @@ export interface RunContext {
   readonly task: SessionPort | undefined;
   /** What the caller handed in for the tools. Never stored. */
   readonly runtime: unknown;
-  /** Whether what waits is kept, so that somebody can answer later. */
+  /** Whether open questions are saved, so that they can be answered later. */
   readonly isKept: boolean;
   readonly signal: AbortSignal;
-  /** Aborts besides when a save failed: a model that is asked meanwhile is asked for nothing. */
+  /** Also aborts when a save failed: then the model's answer would be wasted. */
   readonly modelSignal: AbortSignal;
   /** What users say meanwhile. */
   readonly inbox: Inbox;
   readonly isDraining: () => boolean;
-  /** What the model is saying and nobody has saved yet: an answer that fails half way is not lost without a trace. */
+  /** What the model is saying and was not saved yet: an answer that fails half way is not lost without a trace. */
   readonly progress: { spoken: string };
   /** Calls of tools that are marked `idempotent`, under way, by what they do: the second of two equals waits for the first. */
   readonly inFlight: Map<string, Promise<void>>;

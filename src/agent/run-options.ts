@@ -36,7 +36,10 @@ export interface ResumeOptions<Context = unknown>
   readonly interruptId: string;
   /** What fits the question; for a request for approval an `Approval`. */
   readonly response?: unknown;
-  /** In place of a response: nobody will answer, with this reason if it is a text. The call is settled as denied. */
+  /**
+   * In place of a response: the question will not be answered, with this reason if
+   * it is a text. The call is settled as denied.
+   */
   readonly decline?: boolean | string;
 }
 

@@ -45,7 +45,7 @@ export class Run<Output = unknown> implements AsyncIterable<RunEvent>, Promise<R
 
   /** Ends when the run does; throws what the run throws. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, undefined> {
-    // Whoever iterates meets a failure here, so it must not count as unhandled as well.
+    // A failure is thrown to the iterating caller, so it must not count as unhandled too.
     this.#result.catch(() => undefined);
     for (let next = 0; ; ) {
       const changed = this.#changed;
@@ -59,7 +59,7 @@ export class Run<Output = unknown> implements AsyncIterable<RunEvent>, Promise<R
     await this.#result;
   }
 
-  /** What happens, in the AI SDK's UI message protocol. The run goes on when nobody reads any longer. */
+  /** The events in the AI SDK's UI message protocol. The run goes on when the reader stops. */
   toUIMessageStream(options: UIStreamOptions = {}): ReadableStream<UIMessageChunk> {
     return streamOf(uiChunks(this, options));
   }

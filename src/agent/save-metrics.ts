@@ -15,7 +15,7 @@ export const savesIn =
     if (StateError.is(error, "CONFLICT")) telemetry.count("holdfast.conflicts", 1);
   };
 
-/** Whatever is tried again: a model, a tool, a save. */
+/** Counts retries of a model, a tool or a save. */
 export function countRetries(telemetry: Telemetry, event: RunEvent): void {
   if (event.type === "model-retry") telemetry.count("holdfast.retries", 1, { "holdfast.retried": "model" });
   if (event.type === "tool-retry") telemetry.count("holdfast.retries", 1, { "holdfast.retried": "tool" });

@@ -2,7 +2,7 @@ import type { AgentState } from "../state/agent-state.ts";
 import { STOPPED_KEY } from "../state/standing.ts";
 import type { StopReason } from "./events.ts";
 
-/** By a limit of the run or by its caller. Whoever was drained, or lost its model half way, wants to go on. */
+/** Stopped by a limit of the run or by its caller. A run that was drained, or lost its model half way, should continue. */
 const ON_PURPOSE: ReadonlySet<StopReason> = new Set<StopReason>([
   "cancelled",
   "max-iterations",
@@ -12,10 +12,10 @@ const ON_PURPOSE: ReadonlySet<StopReason> = new Set<StopReason>([
   "stopped",
 ]);
 
-/** Kept in the thread, so that nobody takes a turn that was stopped for one that was lost. */
+/** Kept in the thread, so that a stopped turn is not mistaken for a lost one. */
 export const withStopMark = (state: AgentState, stopReason: StopReason): AgentState =>
   ON_PURPOSE.has(stopReason) ? state.withProviderState({ [STOPPED_KEY]: stopReason }) : state;
 
-/** Whoever runs the thread again wants it to go on. */
+/** Running the thread again means that it should continue. */
 export const withoutStopMark = (state: AgentState): AgentState =>
   state.providerState[STOPPED_KEY] === undefined ? state : state.withProviderState({ [STOPPED_KEY]: undefined });

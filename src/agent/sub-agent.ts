@@ -51,7 +51,7 @@ export interface SubAgentPlace {
   readonly subject: Subjects | undefined;
 }
 
-/** The sub-agent could not go on and nothing is known to be wrong with the call: it stays open for whoever resumes the caller. */
+/** The sub-agent could not continue, and the call itself is not known to be wrong: it stays open until the caller is resumed. */
 export class LeftOpen extends Error {
   override readonly cause: unknown;
 

@@ -1,4 +1,4 @@
-/** The part of OpenTelemetry's API that is used, so that nobody has to install it. */
+/** The part of OpenTelemetry's API that is used, so that it need not be installed. */
 interface OpenTelemetryApi {
   readonly trace: {
     getTracer(name: string): {
@@ -29,7 +29,7 @@ interface Span {
 
 export interface SpanStart {
   readonly name: string;
-  /** Whether it tells of a call to somebody else. */
+  /** Whether it describes a call to another system. */
   readonly isCall?: boolean;
   readonly attributes: Attributes;
 }
@@ -114,7 +114,7 @@ const notesOn = (span: Span): SpanNotes => ({
     }),
 });
 
-/** Ends the span when the work ends. The work's own failure is reported by whoever waits for it. */
+/** Ends the span when the work ends. The work's own failure is reported to its caller. */
 async function endWith(span: Span, work: Promise<unknown>): Promise<void> {
   try {
     await work;

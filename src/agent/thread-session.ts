@@ -133,7 +133,7 @@ export class ThreadSession {
     return this.#next;
   }
 
-  /** Begins a save that nobody waits for: a failure ends the run. */
+  /** Begins a save that is not awaited: a failure ends the run. */
   saveBeside(options: { readonly settles?: boolean; readonly gathers?: boolean } = {}): void {
     if (options.settles === true) this.#settles = true;
     this.save(options).catch(() => undefined);

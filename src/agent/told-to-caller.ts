@@ -1,9 +1,8 @@
 import { StateError } from "../errors.ts";
 
 /**
- * What the rooms below advise is meant for whoever holds a state or a
- * checkpointer. Whoever runs an agent holds neither, and is told what to do
- * with a run instead.
+ * Errors from below advise the holder of a state or a checkpointer. The caller of an
+ * agent holds neither, and is told what to do with a run instead.
  */
 const IN_TERMS_OF_A_RUN: readonly (readonly [said: RegExp, instead: string])[] = [
   [

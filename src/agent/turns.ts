@@ -30,9 +30,9 @@ export const currentTurn = (checkpointer: object, threadId: string): Turn | unde
   lines.get(checkpointer)?.get(threadId)?.[0];
 
 /**
- * Waits until no run that came earlier is under way on the thread, in this
- * process and with this checkpointer. The bound is for each run that is ahead:
- * they are served in their order, so that nobody waits for ever.
+ * Waits until no earlier run is in progress on the thread, in this process and with
+ * this checkpointer. The limit applies to each run that is ahead: they are served in
+ * order, so that no run waits for ever.
  */
 export async function takeTurn(checkpointer: object, threadId: string, terms: TurnTerms): Promise<Turn> {
   const line = lineOf(checkpointer, threadId);

@@ -13,7 +13,7 @@ const HEADERS = {
   "x-accel-buffering": "no",
 } as const;
 
-/** Reads on only as fast as it is read. Whoever stops reading stops listening, and nothing else. */
+/** Reads only as fast as the consumer. A consumer that stops reading stops listening, and nothing else. */
 export function streamOf<T>(chunks: AsyncGenerator<T, void, undefined>): ReadableStream<T> {
   return new ReadableStream<T>({
     async pull(controller) {
