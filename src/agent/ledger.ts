@@ -8,8 +8,8 @@ import type { Tool } from "./tool.ts";
 
 /**
  * The tool ledger: for each call of a tool, what is known of it. Its entries
- * are part of the state and become durable with it, so that whoever resumes a
- * thread knows which calls were asked for, begun and settled.
+ * are part of the state and become durable with it, so that a resumed thread shows
+ * which calls were requested, begun and settled.
  */
 
 /** A call together with its entry. */

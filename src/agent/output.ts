@@ -7,8 +7,8 @@ import type { RunContext } from "./run-context.ts";
 
 /**
  * With an output schema: checks the answer and, while there are tries left, asks
- * again with what is wrong. The request is a message like any other, saved
- * while the model is asked, so that a crash in between changes nothing that anybody saw.
+ * again with what is wrong. The request is an ordinary message, saved while the model
+ * is asked, so that a crash in between changes nothing that was shown.
  */
 export async function judgeAnswer(context: RunContext): Promise<Ending | "ask again"> {
   const { parts, session } = context;

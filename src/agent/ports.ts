@@ -74,7 +74,7 @@ export interface ObservedCall {
   readonly overlay: unknown;
 }
 
-/** What a run sees of a session: working state for its tools, and somebody to tell that the task is done. */
+/** What a run sees of a session: working state for its tools, and a way to report that the task is done. */
 export interface SessionPort {
   getWorking<Value = unknown>(key: string, otherwise?: Value): Value | undefined;
   setWorking(key: string, value: unknown): void;

@@ -4,7 +4,7 @@ import { type UIMessageChunk, type UIStreamOptions, uiChunks } from "./ui-stream
 
 /**
  * One run: an async iterable of its events and a promise of its result, at once.
- * It goes on whether anybody listens or not; leaving the iteration early only
+ * It goes on with or without a listener; leaving the iteration early only
  * stops listening. Events that came before the iteration began are not lost.
  */
 export class Run<Output = unknown> implements AsyncIterable<RunEvent>, Promise<RunResult<Output>> {

@@ -84,8 +84,8 @@ const PROMPT = {
 
 /**
  * An agent as a tool of another. Each call is a conversation of its own, in a
- * child thread whose name follows from the call's key: whoever resumes the
- * caller after a crash finds it, and the same words are said in it once. What
+ * child thread whose name follows from the call's key: resuming the caller
+ * after a crash finds it, and the same words are said in it once. What
  * the sub-agent's tools did is in the child's ledger, so the call itself may be
  * repeated: that goes on with the child and repeats nothing.
  */

@@ -31,7 +31,7 @@ export interface SessionOptions {
 /**
  * The loop's whole view of storage: a state that it changes, saves that go on
  * beside the loop, and events that are shown when what they rest on is durable.
- * Whoever must not go ahead before that (an effect, a result) waits for `save`.
+ * A step that must not go ahead before that (an effect, a result) waits for `save`.
  *
  * Every write brings the whole state as it is then, and they follow one another:
  * if a write was made, everything changed before it is durable. Saves that are
@@ -114,7 +114,7 @@ export class ThreadSession {
     if (this.#storage !== undefined) this.#events.owe();
   }
 
-  /** Somebody is about to ask for a save. To be called back when that was done, or will not be. */
+  /** A save is about to be requested. Call the returned function when that was done, or will not be. */
   expectSave(): () => void {
     return this.#gathering.expect();
   }

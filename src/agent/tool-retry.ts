@@ -64,8 +64,8 @@ export function retried(
 
 /**
  * Waits until a call may be tried again. Never longer than the tool's own pause:
- * the time may have been written by another machine's clock. False where the run
- * was cut off meanwhile: the call stays as it is, for whoever goes on.
+ * the time may have been written by another machine's clock. False if the run
+ * was aborted meanwhile: the call stays as it is, for the next run.
  */
 export async function untilDue(
   { parts, signal }: RunContext,

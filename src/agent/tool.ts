@@ -7,7 +7,7 @@ import type { Delegation } from "./sub-agent.ts";
 import { type RetryOptions, readyRetry, type ToolRetry } from "./tool-retry.ts";
 
 /**
- * What may happen when a call was begun and nobody knows how it ended.
+ * What may happen when a call was begun and its outcome is unknown.
  *
  * - `pure`: reads only. Run again.
  * - `idempotent`: the idempotency key makes a repetition harmless. Run again with the same key.
@@ -40,8 +40,8 @@ export interface ToolContext<Context = unknown> {
   later(options?: LaterOptions): Later;
   /**
    * Asks a person. The first time the run ends as "interrupted" and this never
-   * returns; once somebody answered, the tool is begun again from its top and
-   * this returns the answer. So ask before you act. An answer belongs to the
+   * returns; after the answer, the tool is run again from its beginning and this
+   * returns the answer. So ask before you act. An answer belongs to the
    * question it was given to: same words, same schema. Where the words change
    * from one attempt to the next, name the question by a `key`. A question that
    * is declined ends the call.

@@ -7,7 +7,7 @@ import type { RunEvent, StopReason } from "./events.ts";
 export type UIMessageChunk = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 export interface UIStreamOptions {
-  /** What a page is told of a failure. By default its code and nothing more: pages are shown to anybody. */
+  /** What a page is told of a failure. By default only its code: pages are public. */
   readonly onError?: (error: unknown) => string;
   /** Whether what the model thinks is sent. @default true */
   readonly sendReasoning?: boolean;

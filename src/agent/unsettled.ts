@@ -3,8 +3,8 @@ import type { ThreadSession } from "./thread-session.ts";
 
 /**
  * What runs could not save before they failed, by thread: an effect that took
- * place must not be forgotten because the storage was away. It is written when
- * somebody asks for it, or before the next run of this process on that thread.
+ * place must not be forgotten because the storage was unreachable. It is written on
+ * request, or before the next run of this process on that thread.
  */
 const sessions = new WeakMap<object, Map<string, ThreadSession>>();
 

@@ -33,7 +33,7 @@ export function writtenResult(result: unknown): WrittenResult {
 const pathOf = (parent: string | undefined, key: string, inList: boolean): string =>
   inList ? `${parent ?? "result"}[${key}]` : `${parent ?? "result"}.${key}`;
 
-/** `isNeeded`: where JSON would leave a gap. A method of an object is no part of what it says. */
+/** `isNeeded`: where JSON would leave a gap. The methods of an object are not part of its content. */
 function faultIn(value: unknown, place: string, isNeeded: boolean): string | undefined {
   if (typeof value === "function" || typeof value === "symbol") {
     return isNeeded ? `${place} is a ${typeof value}` : undefined;

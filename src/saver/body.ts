@@ -5,7 +5,7 @@ import type { PoolAdditions } from "./pool.ts";
 /** What a record of a graph's thread holds. */
 export interface GraphBody {
   readonly pool: PoolAdditions;
-  /** Present where the record puts its checkpoint, anew or as a copy. */
+  /** Present if the record puts its checkpoint, for the first time or as a copy. */
   readonly checkpoint?: CheckpointBody;
   /** Calls of putWrites, in their order. */
   readonly writes: readonly WriteCall[];
@@ -31,8 +31,8 @@ export interface StoredWrite {
 }
 
 /**
- * A line of JSON, then all texts one behind the other; the line tells their
- * lengths. So no text is escaped, and none is parsed before somebody wants it.
+ * A line of JSON, then all texts one after another; the line holds their lengths. So
+ * no text is escaped, and a text is parsed only when it is needed.
  */
 interface Line {
   /** Lengths of the new elements. */

@@ -16,7 +16,7 @@ export interface EpochRule {
   readonly subjects: readonly string[];
   /** Leaves the thread's own subject, so that an attempt that breaks off still knows it. */
   readonly keepsSubject: boolean;
-  /** Somebody was erased before: what nothing refers to is left of an attempt that broke off. */
+  /** There was an erasure before: unreferenced elements are left over from an interrupted attempt. */
   readonly wasErased: boolean;
 }
 
@@ -145,7 +145,7 @@ class EpochSweep {
     return this.#pool.list(node).map((id) => treeOf(this.#pool.element(id)));
   }
 
-  /** A list of the person's whose elements somebody else's values refer to, too: it is written out, and those stay. */
+  /** A list of the person's whose elements are also referenced by others' values: it is written inline, and the elements stay. */
   #inlineOf(node: number): Tree | undefined {
     if (this.#conflicted.size === 0) return undefined;
     if (!this.#inline.has(node)) {

@@ -17,9 +17,9 @@ export class GraphThreads {
   readonly #slackBytes: number;
   readonly #refusesForks: boolean;
   readonly #writers = new Map<string, ThreadWriter>();
-  /** Checkpoints that somebody asked for by their ids: a child of one of them is a fork on purpose. */
+  /** Checkpoints that were requested by id: a child of one of them is a deliberate fork. */
   readonly #askedFor = new Recent<true>(MOST_ASKED_FOR);
-  /** Of checkpoints that were read or put here: how often somebody had been erased from the thread by then. */
+  /** For checkpoints that were read or put here: how many erasures the thread had by then. */
   readonly #seen = new Recent<number>(MOST_SEEN);
 
   constructor(context: CheckpointContext, slackBytes: number, refusesForks: boolean) {

@@ -112,7 +112,7 @@ export class ListReader {
       this.#unpackers.get(found.epoch) ?? new Unpacker(found.epoch.pool, { ...this.#options, share: true });
     this.#unpackers.set(found.epoch, unpacker);
     const { seq, base: _, ...info } = entry;
-    // It may have been put anew since it was listed.
+    // It may have been put again since it was listed.
     const current = found.known.seq === seq ? info : infoOf(this.#threadId, found.known);
     return { ...current, ...(await valuesOf(found, unpacker)) };
   }

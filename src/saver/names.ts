@@ -7,7 +7,7 @@ import { StateError } from "../errors.ts";
 
 /**
  * The names of a graph's records. A checkpoint of the root graph has its own id,
- * so that whoever lists the thread sees the ids he knows:
+ * so that a listing of the thread shows familiar ids:
  *
  *   1ef4f797-…                  checkpoint of the root graph
  *   /agent:5f0a…/1ef4f797-…     checkpoint of the namespace "agent:5f0a…"
@@ -35,7 +35,7 @@ export const newestName = (ns: string): string => fitting(`//${escaped(ns)}`);
 export const longPlace = (name: string, { ns, id }: CheckpointPlace): { ns?: string; id?: string } =>
   name.startsWith("///") ? { ns, id } : {};
 
-/** Which checkpoint a record is about, or `undefined` where it is about none. */
+/** Which checkpoint a record is about, or `undefined` if it is about no checkpoint. */
 export function placeOf(entry: LogEntry, header: RecordHeader = openHeader(entry)): CheckpointPlace | undefined {
   const [name] = namesOf(entry);
   if (header.graph === undefined || name === undefined) return undefined;

@@ -12,7 +12,7 @@ export interface PutOperation {
   readonly createdAt: number;
   /** Decides about parts once the parent is known. */
   readonly reconcile?: Reconcile;
-  /** With "refuse": a put that is no child of the newest is a conflict, unless its parent was asked for. */
+  /** With "refuse": a put that is not a child of the newest is a conflict, unless its parent was requested by id. */
   readonly mustFollowNewest?: boolean;
   readonly seenErasures?: number;
 }
@@ -25,7 +25,7 @@ export interface WritesOperation {
   readonly taskId: string;
   readonly replaces: boolean;
   readonly writes: readonly { readonly channel: string; readonly index: number; readonly packed: Packed }[];
-  /** How often somebody had been erased from the thread when this saver read the checkpoint that this builds on. */
+  /** How many erasures the thread had when this saver read the checkpoint that this builds on. */
   readonly seenErasures?: number;
 }
 

@@ -13,7 +13,7 @@ import { type Redactor, redactText } from "../state/secrets.ts";
 import { type Packed, Packer, packedList } from "./packed.ts";
 import type { Shadows } from "./shadows.ts";
 
-/** How values that are no plain data are written, for those who have a serialiser for them. */
+/** How values that are not plain data are written, for callers with their own serialiser. */
 export interface ForeignValues {
   /** An instance of a class as text, or `undefined` where it is not one of theirs. Must look at the instance at once. */
   pack(value: object, place: Place, pack: PackPart): Packed | undefined;
@@ -24,7 +24,7 @@ export type PackPart = (part: unknown, step?: string) => Packed;
 
 interface Packing {
   left: number;
-  /** What lies above: whoever is met again below itself is a cycle. */
+  /** The enclosing values: one that appears again inside itself is a cycle. */
   readonly above: Set<object>;
   readonly foreign: ForeignValues | undefined;
   readonly shadows: Shadows | undefined;
@@ -34,7 +34,7 @@ interface Packing {
 export interface PackOptions {
   readonly foreign?: ForeignValues | undefined;
   readonly shadows?: Shadows | undefined;
-  /** Every text that is no name is packed as it leaves it. */
+  /** Applied to every text that is not a name before it is packed. */
   readonly redactor?: Redactor | undefined;
 }
 

@@ -18,7 +18,7 @@ export interface FoundCheckpoint {
   readonly epoch: Epoch;
 }
 
-/** And how often somebody had been erased from its thread when it was read. */
+/** And how many erasures its thread had when it was read. */
 export interface ReadCheckpoint extends FoundCheckpoint {
   readonly erasures: number;
 }

@@ -53,9 +53,9 @@ export class ThreadWriter {
     return this.#epoch?.range ?? 0;
   }
 
-  /** Says how often somebody was erased from the thread by then. */
+  /** Returns how many erasures the thread had by then. */
   write(operation: Operation, ready: Promise<unknown>): Promise<number> {
-    // Whoever waits for the write hears of it; nobody else has to.
+    // Reported to the caller that waits for the write.
     ready.catch(() => undefined);
     const done = new Promise<number>((resolve, reject) => {
       this.#queue.push({ operation, ready, resolve, reject });
@@ -98,7 +98,7 @@ export class ThreadWriter {
     );
     if (chain === undefined) this.adopt(undefined);
     else if (known !== undefined && erasuresAt(chain.tail) !== (known.thread.erasures ?? 0)) {
-      // Records that are known here were written anew without somebody's words.
+      // An erasure has rewritten records that are known here.
       this.adopt(undefined);
       return this.fresh();
     } else if (known?.generation !== chain.generation || known.base !== chain.tail.base) this.adopt(Epoch.of(chain));
@@ -165,7 +165,7 @@ export class ThreadWriter {
     }
   }
 
-  /** After a refusal: somebody else wrote. */
+  /** After a refusal: another writer wrote. */
   async #catchUp(epoch: Epoch): Promise<void> {
     const wasThere = epoch.tail > 0;
     if (!wasThere) this.adopt(undefined);
@@ -191,7 +191,7 @@ export class ThreadWriter {
         assertNothingErased(waiting.operation, planner.epoch);
         planned = await planner.plan(waiting.operation);
       } catch (error) {
-        // What the storage failed at is everybody's trouble, what an operation asks for is its own.
+        // A failure of the storage fails all operations; an invalid operation fails alone.
         if (!isOwnFault(error)) throw error;
         undo();
         plan.refused.push([waiting, error]);
@@ -216,7 +216,7 @@ export class ThreadWriter {
     return { ...plan, epoch, left: [] };
   }
 
-  /** False when somebody else was faster. */
+  /** False if another writer was faster. */
   async #wrote(epoch: Epoch, [record, ...more]: readonly LogRecord[]): Promise<boolean> {
     if (record === undefined) return true;
     const { generation } = epoch;
@@ -247,9 +247,9 @@ interface Plan {
 
 const erasuresAt = (entry: LogEntry): number => openHeader(entry).thread?.erasures ?? 0;
 
-/** What a graph made of a checkpoint that was read before somebody's words were erased would bring them back: it is refused. */
+/** A graph that read its checkpoint before an erasure would bring the erased words back: its write is refused. */
 function assertNothingErased({ seenErasures }: Operation, { thread }: Epoch): void {
-  // Fewer than were seen: the thread was deleted and made anew.
+  // Fewer than were seen: the thread was deleted and created again.
   if (seenErasures === undefined || seenErasures >= (thread.erasures ?? 0)) return;
   throw new StateError(
     "CONFLICT",

@@ -14,7 +14,7 @@ import type { WrappedKey } from "./key-provider.ts";
  *   holdfast:keys / people    TOKEN     the key of a person, or that it was destroyed
  *
  * A TOKEN is a hash of the person's id under the index key, so that the store
- * shows nobody's id; the id itself is wrapped like the key, and goes with it.
+ * shows no person's id; the id itself is wrapped like the key, and goes with it.
  */
 
 /** What a master key wraps. In base64. */

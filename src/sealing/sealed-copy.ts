@@ -13,7 +13,7 @@ import type { ThreadPeople } from "./personal-parts.ts";
  * target, and then renamed: the storage's own copy is used for nothing else.
  */
 
-/** Threads of this kind are seen by nobody above. */
+/** Threads of this kind are invisible to the layers above. */
 export const STAGING_PREFIX = "holdfast:sealing/";
 
 export const isStaging = (threadId: string): boolean => threadId.startsWith(STAGING_PREFIX);
@@ -58,9 +58,9 @@ interface WholeThread {
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * Every record as of one moment. Most threads fit into one page, which is of one
- * moment by itself. Of a longer one, records that come behind do not matter, and
- * an edit meanwhile means to begin anew.
+ * Every record as of one moment. Most threads fit into one page, which is consistent by
+ * itself. While a longer one is read, appended records do not matter, and an edit
+ * means starting over.
  */
 async function readWhole(inner: ThreadLog, sealer: LogSealer, source: string): Promise<WholeThread | undefined> {
   for (let readings = 0; readings < MOST_READINGS; readings++) {

@@ -29,7 +29,7 @@ export interface SealedLogOptions {
   readonly isIndexPlain: boolean;
 }
 
-/** What a sealed body is longer than what was sealed, where nothing in it is somebody's. */
+/** How much longer a sealed body is than its content, if it holds nothing personal. */
 const OVERHEAD_BYTES = 256;
 /** Placeholders and the parts that belong in their places are longer than the parts alone; parts that are tiny most of all. */
 const GROWTH = 2;
@@ -45,7 +45,7 @@ interface KnownPeople extends KnownPlace {
  * their way back: the body, the header, the metadata and the words.
  *
  * Each is bound to its thread, its position and its names, so nothing may be
- * moved by the storage: a copy is read, sealed anew and written. Without a plain
+ * moved by the storage: a copy is read, sealed again and written. Without a plain
  * index there is no `search` and no `queryMetadata`: threads are scanned. Closing
  * it closes the log below, and leaves the keyring open.
  */

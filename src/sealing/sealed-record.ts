@@ -11,7 +11,7 @@ import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type S
  * find it stays as it is (positions, names, the write id) and is bound to it.
  *
  *   header   hs1.KEY.BOX     the header, the metadata, who the thread is about
- *   metadata                 empty; or those about nobody, where the index is plain
+ *   metadata                 empty; or those that are not about people, if the index is plain
  *   body     "HFS1" · length · words · BOX
  *
  * The box of a header belongs to its tenant, thread, position and names; that of
@@ -24,7 +24,7 @@ import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type S
 export interface Personal {
   readonly body: Parted;
   readonly metadata: Parted | undefined;
-  /** Of what is about nobody: an index never holds anybody's. */
+  /** Only of what is not about people: an index never holds personal data. */
   readonly words: string | undefined;
   readonly keys: ReadonlyMap<string, Uint8Array>;
 }

@@ -25,7 +25,7 @@ import { keysOfItem, type OpenedItem, openedItem, peekItem, peopleOfItem, sealed
 export interface SealedStoreOptions {
   readonly keyring: () => Promise<Keyring>;
   readonly tenantOf: (namespace: Namespace) => string;
-  /** Vectors lie in plain, whoever they are about, and are found. */
+  /** Vectors are stored unsealed, also those about people, and can be searched. */
   readonly areVectorsPlain: boolean;
 }
 
@@ -39,7 +39,8 @@ const GROWTH = 2;
 /**
  * A store whose items are sealed before they reach the store below. Names stay as
  * they are: namespaces and keys are what items are found by. Filters and searches
- * by words are made here, over what was opened. An item about somebody whose key is gone is not there.
+ * by words run here, on the opened items. An item about a person whose key is gone is
+ * absent.
  */
 export class SealedStoreDriver implements StoreDriver {
   readonly name: string;
@@ -211,7 +212,7 @@ export class SealedStoreDriver implements StoreDriver {
     return openedItem(peeked, await keyring.keysById(keysOfItem(peeked)));
   }
 
-  /** In an answer about many, one that does not open is no other's trouble: what is handed out instead is no value. */
+  /** In an answer about many items, one that does not open must not affect the others: it is returned without a valid value. */
   async #openOrNot(stored: StoredItem): Promise<StoredItem | undefined> {
     const damaged = { item: { ...stored, value: NOT_OPENED, metadata: undefined }, words: undefined };
     const opened = await this.#openWithWords(stored).catch((error: unknown) => unlessDamaged(error) ?? damaged);

@@ -11,27 +11,27 @@ export interface SealingOptions {
   /** An open keyring, or a function that opens it at the first use. */
   readonly keyring: Keyring | (() => Promise<Keyring>);
   /**
-   * Whose key seals what is about nobody. A function is asked with the id of each
-   * thread, and with the first segment of each namespace, for a storage that
-   * several tenants share. @default ""
+   * The tenant whose key seals what is not about a person. A function is called with
+   * the id of each thread, and with the first segment of each namespace, for a
+   * storage that several tenants share. @default ""
    */
   readonly tenant?: string | ((name: string) => string);
   /**
-   * Of checkpointers. "sealed": nothing can be read in the storage; searches and queries by metadata
-   * read every thread. "plain": words and metadata that are about nobody lie beside
-   * what is sealed: an index finds them, and so does whoever reads the storage.
-   * What is about people is in no index, and is not found by one. @default "sealed"
+   * For checkpointers. "sealed": nothing can be read in the storage; searches and
+   * queries by metadata read every thread. "plain": words and metadata that are not
+   * about a person are stored unsealed: an index finds them, and anyone with access to
+   * the storage can read them. What is about people is in no index. @default "sealed"
    */
   readonly index?: "sealed" | "plain";
   /**
-   * Of stores. "sealed": there is no search by meaning, and a vector is refused.
-   * "plain": vectors lie beside what is sealed, also those about people: whoever
-   * reads them learns what they were made from, and no key takes that back. @default "sealed"
+   * For stores. "sealed": there is no search by meaning, and a vector is refused.
+   * "plain": vectors are stored unsealed, also those about people: they reveal what
+   * they were made from, and destroying a key does not change that. @default "sealed"
    */
   readonly vectors?: "sealed" | "plain";
 }
 
-/** For the option `sealing` of checkpointers and stores: whatever they write is sealed, and whatever is not sealed is refused. */
+/** For the option `sealing` of checkpointers and stores: everything they write is sealed, and unsealed data is refused. */
 export class Sealing implements LogLayer, StoreLayer {
   readonly keyring: () => Promise<Keyring>;
   readonly #tenantOf: (threadId: string) => string;

@@ -19,7 +19,7 @@ const END = "\u001f";
 /** The character behind it: what is below a namespace lies before this. */
 const BEHIND = "\u0020";
 
-/** Refuses what is no namespace. Where items are looked for, the empty one stands for all of them. */
+/** Refuses an invalid namespace. In a search, the empty one stands for all of them. */
 export function assertNamespace(
   namespace: unknown,
   { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {},

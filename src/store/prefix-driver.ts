@@ -14,10 +14,10 @@ import type {
 } from "./store-driver.ts";
 
 /**
- * The part of a storage below one namespace, as a storage: whoever holds it sees
- * and reaches nothing else. Write keys are made anew from the prefix and the
- * item, because a key that somebody else used would answer with the result of
- * somebody else's write. Closing it leaves the driver below open.
+ * The part of a storage below one namespace, as a storage: its holder sees and reaches
+ * nothing else. Write keys are derived from the prefix and the item, because a key
+ * that another tenant used would return the result of that tenant's write. Closing it
+ * leaves the driver below open.
  */
 export class PrefixStoreDriver implements StoreDriver {
   readonly name: string;

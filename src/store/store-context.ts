@@ -17,7 +17,7 @@ export interface StoreContextOptions {
 /**
  * A store for the work on one user's behalf: `users/<id>`, `sessions/<id>` and
  * `global` as namespaces. Without a user, everything about a user throws:
- * an answer "nothing is known" would be one about somebody else.
+ * an answer "nothing is known" would be about a different user.
  */
 export class StoreContext {
   readonly store: BaseStore;

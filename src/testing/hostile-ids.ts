@@ -1,5 +1,5 @@
 /**
- * Ids that have broken somebody's storage: as a file name, a key, a pattern, a
+ * Ids that have broken real storages: as a file name, a key, a pattern, a
  * query, a property, a header. Each must be a thread (or a checkpoint) of its
  * own, unlike all the others in the list, on every backend.
  */

@@ -28,7 +28,7 @@ import { join } from "node:path";
  * 2. A staging directory proves what its owner has seen. Before a process removes
  *    names, it moves every staging directory away. A writer that read the log
  *    before that has no file to link from, and reads the log again. So no writer
- *    can fill the gap that a removed name left, and none can replace something
+ *    can fill the gap that a removed name left, and no writer can replace something
  *    newer by something stale.
  * 3. Edits are stored inside the record that they were appended with; its link
  *    commits both. They are carried out afterwards, and again if that was

@@ -28,7 +28,7 @@ export class Appending {
     this.#request = request;
   }
 
-  /** Whether it removes checkpoints and adds none. */
+  /** Whether it removes checkpoints without adding one. */
   get isDeletion(): boolean {
     return this.#takesOut;
   }

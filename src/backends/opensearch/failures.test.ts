@@ -22,7 +22,7 @@ interface Answer {
 
 /**
  * Answers that a server, or a proxy in front of it, may give to every request.
- * Without a security plugin the real server gives none of them.
+ * Without a security plugin the real server does not give them.
  */
 async function answering(answer: (request: { url: string; authorization: string }) => Answer): Promise<string> {
   const server: Server = createServer((request, response) => {

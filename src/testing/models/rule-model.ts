@@ -23,7 +23,7 @@ export interface RuleScene {
   /** Results of this turn's tool calls. */
   readonly results: readonly { readonly toolName: string; readonly text: string; readonly isError: boolean }[];
   readonly tools: readonly ModelTool[];
-  /** The earlier message that has most words in common with `about` (the prompt, if left out); the newest when none has. */
+  /** The earlier message that has most words in common with `about` (the prompt, if left out); the newest if there is no such message. */
   recall(about?: string): string | undefined;
 }
 
