@@ -13,7 +13,7 @@ const inH2 = (statement: string): string =>
     .replace(/SELECT LEVEL - 1, 0 FROM dual CONNECT BY LEVEL <= (\d+)/, "SELECT x - 1, 0 FROM SYSTEM_RANGE(1, $1)")
     .replaceAll("SYS_EXTRACT_UTC(SYSTIMESTAMP)", "LOCALTIMESTAMP")
     .replace(/FETCH FIRST :\w+ ROWS/g, "FETCH FIRST 10 ROWS")
-    .replace(/:b_(?:seq|before|most|bytes)\b/g, "1")
+    .replace(/:b_(?:seq|before|most|bytes|from|to)\b/g, "1")
     .replace(/:b_\w+/g, "'x'");
 
 const isRefused = (answer: string | undefined): boolean => /Exception/.test(answer ?? "");

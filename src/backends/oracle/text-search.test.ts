@@ -2,7 +2,7 @@ import oracledb from "oracledb";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
-import { onMessage } from "../../../test/oracle-stand-in/install.ts";
+import { onMessage, setFaults } from "../../../test/oracle-stand-in/install.ts";
 import { describeWithOracle, describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
@@ -134,6 +134,20 @@ await describeWithStandIn((place, postgresUrl) => {
       code: "PERMISSION_DENIED",
       message: expect.stringContaining("INDEXTYPE IS CTXSYS.CONTEXT"),
     });
+  });
+
+  test("14: a database without Oracle Text says so, and searches by a scan without the option", async () => {
+    const tableName = place.tableName();
+    setFaults(({ sql = "" }) => (/^CREATE INDEX .*CTXSYS/.test(sql) ? 29_833 : undefined));
+    await using asking = oracleCheckpointer({ ...where(tableName), textIndex: true });
+    expect(await failureOf(() => asking.load("t"))).toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("no Oracle Text"),
+    });
+    setFaults(undefined);
+    await using checkpointer = oracleCheckpointer(where(tableName));
+    await checkpointer.save(said("plain words"), "t");
+    expect(await foundBy(where(tableName), "plain")).toEqual(["t"]);
   });
 
   test("14: many processes that create the index at once all use it", async () => {
