@@ -2,7 +2,7 @@ import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/codec.ts";
 import { bm25Scores, countWords, type WordCounts } from "../../store/bm25.ts";
-import { type ItemFields, matches } from "../../store/matching.ts";
+import { fieldReader, type ItemFields, predicate } from "../../store/matching.ts";
 import { compareText, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import {
   type Change,
@@ -110,15 +110,15 @@ export class MemoryStoreDriver implements StoreDriver {
   }
 
   async searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
-    const entries = [...this.#inside(scope)].filter((entry) => entry.words !== undefined);
-    const scores = bm25Scores(
-      entries.flatMap((entry) => entry.words ?? []),
-      words,
-    );
+    const [items, counts]: [StoredItem[], WordCounts[]] = [[], []];
+    for (const entry of this.#inside(scope)) {
+      if (entry.words === undefined) continue;
+      items.push(entry.item);
+      counts.push(entry.words);
+    }
     const best = new TopHits<StoredItem>(limit);
-    for (const [index, { item }] of entries.entries()) {
-      const score = scores[index] ?? 0;
-      if (score > 0) best.add(item, score);
+    for (const [index, score] of bm25Scores(counts, words).entries()) {
+      if (score > 0) best.add(items[index] as StoredItem, score);
     }
     return best.list();
   }
@@ -202,7 +202,7 @@ export class MemoryStoreDriver implements StoreDriver {
 
   #live(id: string): Entry | undefined {
     const entry = this.#entries.get(id);
-    return entry !== undefined && (entry.item.expiresAt ?? Number.POSITIVE_INFINITY) > this.#now() ? entry : undefined;
+    return entry !== undefined && isLive(entry, this.#now()) ? entry : undefined;
   }
 
   /** The entries of a scope, in order, behind an id. */
@@ -210,14 +210,15 @@ export class MemoryStoreDriver implements StoreDriver {
     this.#assertOpen();
     const ids = this.#sorted;
     const [from, before] = rangeBelow(namespace);
-    const start = after === undefined ? from : after;
-    for (let index = firstFrom(ids, start); index < ids.length; index++) {
-      const id = ids[index] ?? "";
-      if (before !== undefined && compareText(id, before) >= 0) return;
-      if (id === after) continue;
-      const entry = this.#live(id);
-      if (entry === undefined || (!recursive && entry.item.namespace.length !== namespace.length)) continue;
-      if (matches(condition, entry.fields)) yield entry;
+    const end = before === undefined ? ids.length : firstFrom(ids, before);
+    const holds = condition === undefined ? undefined : predicate(condition, fieldReader);
+    const now = this.#now();
+    for (let index = firstFrom(ids, after ?? from); index < end; index++) {
+      const id = ids[index] as string;
+      const entry = this.#entries.get(id) as Entry;
+      if (id === after || !isLive(entry, now)) continue;
+      if (!recursive && entry.item.namespace.length !== namespace.length) continue;
+      if (holds === undefined || holds(entry.fields)) yield entry;
     }
   }
 
@@ -226,15 +227,15 @@ export class MemoryStoreDriver implements StoreDriver {
       if (at + WRITES_REMEMBERED_MS >= now) break;
       this.#writes.delete(key);
     }
-    for (const [id, { item }] of this.#entries) {
-      if ((item.expiresAt ?? Number.POSITIVE_INFINITY) <= now) this.#take(id);
-    }
+    for (const [id, entry] of this.#entries) if (!isLive(entry, now)) this.#take(id);
   }
 
   #assertOpen(): void {
     if (this.#closed) throw new StateError("CLOSED", "the store was closed");
   }
 }
+
+const isLive = ({ item }: Entry, now: number): boolean => item.expiresAt === undefined || item.expiresAt > now;
 
 const parsed = (text: string): JsonValue => JSON.parse(text) as JsonValue;
 

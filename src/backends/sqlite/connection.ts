@@ -32,11 +32,11 @@ export class Connection<Statements> {
     this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
   }
 
-  /** All that `work` reads is as of one moment. */
-  read<T>(work: (statements: Statements) => T): Promise<T> {
+  /** All that `work` reads is as of one moment. What it reads inside a transaction that is not ours may be undone. */
+  read<T>(work: (statements: Statements, isOurs: boolean) => T): Promise<T> {
     return this.#untilFree(({ handle, statements }) => {
-      if (!beginReading(handle)) return work(statements);
-      return inTransaction(handle, () => work(statements));
+      if (!beginReading(handle)) return work(statements, false);
+      return inTransaction(handle, () => work(statements, true));
     });
   }
 
