@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { BaseStore } from "../../store/base-store.ts";
-import type { Vector } from "../../store/items.ts";
+import type { StoreHit, Vector } from "../../store/items.ts";
 import { failsWith } from "../expect-failure.ts";
 import { clusteredVectors, cosineOf, nearest } from "./sample-vectors.ts";
 import { type StoreCase, type StoreFixture, storeCasesOf } from "./store-case.ts";
@@ -193,7 +193,8 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
             query,
             5,
           );
-          const hits = await reader.searchByEmbedding(NS, { query, limit: 5, ...(filter !== undefined && { filter }) });
+          const options = { query, limit: 5, ...(filter !== undefined && { filter }) };
+          const hits: readonly StoreHit[] = await reader.searchByEmbedding(NS, options);
           assert.deepEqual(
             keysOf(hits),
             order.map((index) => kept[index]?.[0]),
