@@ -13,15 +13,15 @@ interface Opened<Statements> {
   readonly statements: Statements;
 }
 
-/** For so long a caller may go from call to call before timers and sockets get their turn. */
+/** A caller may make calls for this long before timers and sockets get a turn. */
 const LONGEST_TURN_MS = 5;
 
 /**
- * The transactions of one facet, over a connection that others may hold too.
- * `prepare` brings the facet's tables up to date and prepares its statements. SQLite works while the process waits, so
- * every call is as short as it can be, and between calls the event loop turns:
- * a loop of many calls must not keep a timer from firing. Where another process
- * holds the lock, a call is tried again without blocking this one.
+ * The transactions of one facet, over a connection that may be shared. `prepare`
+ * migrates the facet's tables and prepares its statements. SQLite blocks the process
+ * while it works, so every call is kept short, and the event loop turns between
+ * calls: a loop of many calls must not keep a timer from firing. While another
+ * process holds the lock, a call is retried without blocking this process.
  */
 export class Connection<Statements> {
   readonly #settings: ConnectionSettings;
@@ -35,7 +35,7 @@ export class Connection<Statements> {
     this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
   }
 
-  /** All that `work` reads is as of one moment. */
+  /** Everything that `work` reads comes from one snapshot. */
   read<T>(work: (statements: Statements) => T): Promise<T> {
     return this.#untilFree(({ handle, statements }) => {
       if (!beginReading(handle)) return work(statements);
@@ -43,7 +43,7 @@ export class Connection<Statements> {
     });
   }
 
-  /** All that `work` does is done, or nothing. */
+  /** Either everything that `work` does is committed, or nothing. */
   async write<T>(work: (statements: Statements) => T): Promise<T> {
     try {
       return await this.#untilFree(({ handle, statements }) => {
@@ -65,7 +65,7 @@ export class Connection<Statements> {
     return written;
   }
 
-  /** After a write that took something away: what is left of it in the write-ahead log goes, too. */
+  /** To be called after a write that deleted something: removes what is left of it in the write-ahead log. */
   async erased(): Promise<void> {
     (await this.#opened.get()).handle.erasure?.request();
   }
@@ -134,7 +134,7 @@ export class Connection<Statements> {
   }
 }
 
-/** False in a transaction of the connection's owner, which holds one moment still already. */
+/** False inside a transaction of the connection's owner, which already holds a snapshot. */
 function beginReading({ transaction }: SqliteHandle): boolean {
   try {
     transaction.beginReading.run();
