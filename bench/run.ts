@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
+import { benchBytes } from "./bytes.ts";
 import { type Plan, STEPS } from "./checkpointers.ts";
 import { benchCommandLine } from "./command-line.ts";
 import { benchErasing } from "./erasing.ts";
@@ -44,6 +45,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   overlap: ({ rounds }) => benchSlowStore({ rounds: Math.min(rounds, 3) }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),
+  bytes: () => benchBytes(),
   writers: ({ rounds, seed }) => benchWriters({ rounds, seed }),
   oracle: () => benchOracle(),
   prompts: benchPromptCache,
