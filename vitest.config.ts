@@ -9,6 +9,7 @@ const MATRIX: readonly string[] = [
   "src/backends/oci/conformance.test.ts",
   "src/backends/oci/faults.test.ts",
   "src/backends/oci/racing.test.ts",
+  "test/object-store-requests.test.ts",
   "src/backends/file/several-steps.test.ts",
   "src/backends/oracle/conformance-checkpointer.test.ts",
   "src/backends/oracle/conformance-saver.test.ts",
