@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { type Contender, type OpenContender, THREAD } from "./contender.ts";
+import { tableBytes } from "./postgres.ts";
+import { placeName, serverUrl } from "./server-place.ts";
+
+/** What Mastra's memory asks of its storage. It is loaded when it is measured: it takes a second. */
+interface MastraStore {
+  init(): Promise<void>;
+  saveThread(given: { thread: object }): Promise<unknown>;
+  saveMessages(given: { messages: readonly object[]; format: "v2" }): Promise<unknown>;
+  getMessages(given: { threadId: string; format: "v2"; selectBy: { last: number } }): Promise<readonly unknown[]>;
+}
+
+const RESOURCE = "user-1";
+
+/** WAL, with SQLite's own default of synchronous=FULL on the connection that writes messages. */
+export const mastraLibSql: Contender = {
+  name: "Mastra LibSQLStore",
+  durability: "fsync",
+  open: async (directory) => {
+    const { LibSQLStore } = await import("@mastra/libsql");
+    const { createClient } = await import("@libsql/client");
+    const client = createClient({ url: `file:${join(directory, "mastra.db")}` });
+    await client.execute("PRAGMA journal_mode=WAL");
+    const { rows } = await client.execute("PRAGMA synchronous");
+    if (Number(rows[0]?.["synchronous"]) < 2) throw new Error("this LibSQL does not sync each commit");
+    const store = new LibSQLStore({ client } as never) as unknown as MastraStore;
+    return driven(store, async () => client.close());
+  },
+};
+
+export const mastraPostgres: Contender = {
+  name: "Mastra PostgresStore",
+  durability: "fsync",
+  size: tableBytes,
+  open: async (directory) => {
+    const { PostgresStore } = await import("@mastra/pg");
+    const options = { connectionString: serverUrl("postgres"), schemaName: placeName(directory), max: 8 };
+    const store = new PostgresStore(options) as unknown as MastraStore & { close(): Promise<void> };
+    return driven(store, () => store.close());
+  },
+};
+
+/** A thread of messages: there are no checkpoints, so there is no history to list. */
+async function driven(store: MastraStore, close: () => Promise<void>): Promise<OpenContender> {
+  await store.init();
+  const now = new Date();
+  let hasThread = false;
+  return {
+    append: async ({ role, content }) => {
+      const thread = { id: THREAD, resourceId: RESOURCE, title: "", metadata: {}, createdAt: now, updatedAt: now };
+      if (!hasThread) await store.saveThread({ thread });
+      hasThread = true;
+      const parts = [{ type: "text", text: content }];
+      const message = {
+        id: randomUUID(),
+        role,
+        threadId: THREAD,
+        resourceId: RESOURCE,
+        type: "v2",
+        createdAt: new Date(),
+        content: { format: 2, parts, content },
+      };
+      await store.saveMessages({ messages: [message], format: "v2" });
+    },
+    load: async () => (await store.getMessages({ threadId: THREAD, format: "v2", selectBy: { last: 10_000 } })).length,
+    close,
+  };
+}
