@@ -1,24 +1,30 @@
+import { randomUUID } from "node:crypto";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import { openFile } from "../../src/backends/sqlite/open-file.ts";
-import { metadataOf, statesOf, threadId } from "./sample-threads.ts";
+import { contextOf } from "../../src/checkpoint/context.ts";
+import { COPIED_THREADS, metadataOf, OWN_THREADS, originalOf, statesOf, threadId } from "./sample-threads.ts";
 
 const AT_ONCE = 64;
 
-/** Every save is made as it always is, except that nobody waits for the disk. */
+/** The first threads are saved, and every further one is a copy that the driver makes of one of them. Nobody waits for the disk. */
 export async function fillSqlite(path: string, threads: number): Promise<void> {
   const { database } = await openFile(path);
   database.exec("PRAGMA journal_mode = WAL");
   database.exec("PRAGMA synchronous = OFF");
   const checkpointer = sqliteCheckpointer({ database, cacheBytes: 0 });
-  for (let first = 0; first < threads; first += AT_ONCE) {
-    const some = Array.from({ length: Math.min(AT_ONCE, threads - first) }, (_, at) => first + at);
-    await Promise.all(
-      some.map(async (index) => {
-        const metadata = metadataOf(index);
-        for (const state of statesOf(index)) await checkpointer.save(state, threadId(index), { metadata });
-      }),
-    );
-    if (first % (AT_ONCE * 400) === 0) console.log(`  sqlite: ${first} of ${threads} threads`);
+  const copy = async (index: number): Promise<unknown> =>
+    contextOf(checkpointer)?.log.copy?.(threadId(originalOf(index)), threadId(index), randomUUID());
+  const save = async (index: number): Promise<void> => {
+    const metadata = metadataOf(index);
+    for (const state of statesOf(index)) await checkpointer.save(state, threadId(index), { metadata });
+  };
+  for (let first = 0; first < threads; ) {
+    const isSaved = first < OWN_THREADS + COPIED_THREADS;
+    const end = Math.min(first + AT_ONCE, threads, isSaved ? OWN_THREADS + COPIED_THREADS : threads);
+    const some = Array.from({ length: end - first }, (_, at) => first + at);
+    await Promise.all(some.map(isSaved ? save : copy));
+    if (Math.floor(first / 10_000) < Math.floor(end / 10_000)) console.log(`  sqlite: ${end} of ${threads} threads`);
+    first = end;
   }
   await checkpointer.search("catch up with all");
   await checkpointer.close();

@@ -47,7 +47,7 @@ const PER_ROUND = 100;
 const ROUNDS = 5;
 /** What is slow is asked less often in a round, but so many times. */
 const LONGEST_MS = 4000;
-const LEAST_PER_ROUND = 5;
+const LEAST_PER_ROUND = 3;
 const PAGE = 50;
 
 /**

@@ -26,7 +26,7 @@ export const threadId = (index: number): string =>
 export const sqlThreadId = (index: string): string => `substr(md5(${index}::text), 1, 10) || '-' || ${index}`;
 
 /** The thread that this one is a copy of, or itself. */
-const originalOf = (index: number): number =>
+export const originalOf = (index: number): number =>
   index < OWN_THREADS ? index : OWN_THREADS + ((index - OWN_THREADS) % COPIED_THREADS);
 
 export const customerOf = (index: number): string =>
