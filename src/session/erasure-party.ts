@@ -1,7 +1,7 @@
-import type { Forgets } from "../checkpoint/erasing.ts";
+import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import type { ScrubReport } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
-import type { Unreached } from "./receipts.ts";
+import type { HeldBack, Unreached } from "./receipts.ts";
 
 /** Something about a person, and where it is. */
 export interface PersonalPlace {
@@ -43,10 +43,9 @@ export interface ErasureParty {
   find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
   /** What the last `find` did not look into, because its subject is unknown. */
   unread(): readonly Unreached[];
-  /**
-   * Erases what a page of `find` lists; returns how many records, items or keys that
-   * were. `find` runs again until it finds nothing.
-   */
+  /** What the last `find` left out because a legal hold keeps it. Holds are read for each thread and item, and again before it is erased. */
+  held(): readonly HeldBack[];
+  /** Erases what a page of `find` names; says how many records, items or keys that were. It is looked again until nothing is found. */
   erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
   /** Blocks copies of the data for a while, or allows them again: for an erasure that cannot keep up with copies. */
   holdOffCopies?(isHeldOff: boolean): Promise<void>;
