@@ -1,7 +1,7 @@
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { inParts } from "../../internal/in-parts.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
 import type { JsonValue } from "../../state/codec.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { matches } from "../../store/matching.ts";
@@ -57,8 +57,6 @@ export interface RedisStoreDriverOptions {
 
 /** A script that looks at too many items keeps everybody else waiting. */
 const ITEMS_AT_ONCE = 200;
-/** The server works on one part while another is read here. */
-const PARTS = { size: ITEMS_AT_ONCE, atOnce: 4 };
 
 /** Items in Redis or Valkey. Every write is one script; filters, words and vectors are looked at in this process. */
 export class RedisStoreDriver implements FullStoreDriver {
@@ -157,13 +155,13 @@ export class RedisStoreDriver implements FullStoreDriver {
   async searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
     const length = norm(vector);
     const best = new TopHits<string>(limit);
-    const compared = await inParts(await this.#idsWithVectors(scope), PARTS, async (ids) => {
+    const compared = await inParallel(parts(await this.#idsWithVectors(scope)), async (ids) => {
       const kept = scope.condition === undefined ? ids : await this.#fitting(scope, ids);
       return (await this.#vectorsOf(kept)).flatMap((other, at) =>
         other?.length === vector.length ? [[kept[at] ?? "", cosine(vector, other, length * norm(other))] as const] : [],
       );
     });
-    for (const [id, score] of compared) best.add(id, score);
+    for (const [id, score] of compared.flat()) best.add(id, score);
     const hits = best.list();
     const records = await this.#records(hits.map(({ item }) => item));
     return hits.flatMap(({ score }, at) => {
@@ -279,6 +277,12 @@ export class RedisStoreDriver implements FullStoreDriver {
     );
   }
 }
+
+/** For several requests at once: the server works on one while another is read here. */
+const parts = (ids: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(ids.length / ITEMS_AT_ONCE) }, (_, at) =>
+    ids.slice(at * ITEMS_AT_ONCE, (at + 1) * ITEMS_AT_ONCE),
+  );
 
 const isLive = (end: number | undefined, now: string): boolean => end === undefined || end > Number(now);
 
