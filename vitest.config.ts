@@ -40,6 +40,7 @@ const MATRIX: readonly string[] = [
   "test/http/conformance-tenant.test.ts",
   "test/http/hostile-transport.test.ts",
   "test/store/recall.test.ts",
+  "test/langgraph/moving-in-redis.test.ts",
 ];
 
 const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({

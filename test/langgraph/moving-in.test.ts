@@ -67,3 +67,20 @@ describe.each(SOURCES)("threads that LangGraph's %s wrote", (name, open) => {
     if (source instanceof PostgresSaver) await source.end();
   });
 });
+
+test("of a source that lists ten where no limit is given, all is copied", async () => {
+  class Listing extends MemorySaver {
+    override async *list(...[config, options]: Parameters<MemorySaver["list"]>): ReturnType<MemorySaver["list"]> {
+      yield* super.list(config, { limit: 10, ...options });
+    }
+  }
+  const source = new Listing();
+  for (const { run } of SCENARIOS) await run(source);
+  const place = await localPlace("memory");
+  const report = await copyGraphThreads(source, toLangGraphSaver(place.open()));
+  let listed = 0;
+  for await (const _ of source.list({}, { limit: 10_000 })) listed++;
+  expect(listed).toBeGreaterThan(10);
+  expect(report).toEqual({ threads: 7, checkpoints: listed });
+  await place.cleanup();
+});

@@ -10,6 +10,8 @@ export interface RedisOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Another server than the one that is found. */
   readonly program?: RedisProgram;
+  /** Paths of modules that it loads. */
+  readonly modules?: readonly string[];
 }
 
 export const HOW_TO_GET_REDIS =
@@ -48,7 +50,10 @@ export async function startRedis(options: RedisOptions = {}): Promise<TestServer
     port,
     folder,
     ...found,
-    arguments: Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]),
+    arguments: [
+      ...Object.entries(settings),
+      ...(options.modules ?? []).map((path) => ["loadmodule", path] as const),
+    ].flatMap(([name, value]) => [`--${name}`, value]),
     stopSignal: "SIGTERM",
     probe: () => probe(port, settings.requirepass),
   });

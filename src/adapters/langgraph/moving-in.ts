@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
 import { StateError } from "../../errors.ts";
 import { SPECIAL_CHANNELS } from "../../saver/saver.ts";
@@ -18,7 +19,7 @@ export interface MovingInReport {
 
 /**
  * Copies threads out of another LangGraph checkpointer (`SqliteSaver`,
- * `PostgresSaver`, …): every checkpoint of every namespace, with parents,
+ * `PostgresSaver`, `RedisSaver`, …): every checkpoint of every namespace, with parents,
  * metadata and pending writes; then reads each of them from both and compares.
  * Nothing is written to the source. A thread that the target has is refused.
  */
@@ -39,13 +40,28 @@ export async function copyGraphThreads(
 
 async function threadsOf(source: BaseCheckpointSaver): Promise<readonly string[]> {
   const ids = new Set<string>();
-  for await (const { config } of source.list({})) ids.add(String(config.configurable?.["thread_id"]));
+  for await (const { config } of allOf(source, {})) ids.add(String(config.configurable?.["thread_id"]));
   return [...ids].sort();
+}
+
+/** As many as RediSearch gives at once, by default. */
+const MOST_LISTED = 1_000_000;
+
+/** All that a saver lists: asked without a limit, `RedisSaver` lists ten and says nothing of the others. */
+async function* allOf(source: BaseCheckpointSaver, config: RunnableConfig): AsyncGenerator<CheckpointTuple> {
+  let listed = 0;
+  for await (const tuple of source.list(config, { limit: MOST_LISTED })) {
+    listed++;
+    yield tuple;
+  }
+  if (listed < MOST_LISTED) return;
+  const todo = "name the threads to be copied (threadIds), some at a time";
+  throw new StateError("TOO_LARGE", `the source lists ${listed} checkpoints, and may have more: ${todo}`);
 }
 
 async function copyThread(source: BaseCheckpointSaver, target: LangGraphSaver, threadId: string): Promise<number> {
   const tuples: CheckpointTuple[] = [];
-  for await (const tuple of source.list({ configurable: { thread_id: threadId } })) tuples.push(tuple);
+  for await (const tuple of allOf(source, { configurable: { thread_id: threadId } })) tuples.push(tuple);
   // Parents before their children: ids grow.
   tuples.sort((a, b) => (a.checkpoint.id < b.checkpoint.id ? -1 : 1));
   for await (const _ of target.list({ configurable: { thread_id: threadId } }, { limit: 1 })) {

@@ -1,6 +1,7 @@
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
+import { inParallel } from "../../internal/in-parallel.ts";
 import type { JsonValue } from "../../state/codec.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { matches } from "../../store/matching.ts";
@@ -26,10 +27,10 @@ import { asReply, asText } from "./replies.ts";
 import type { Script } from "./scripts/script.ts";
 import {
   CLEAR_ITEMS,
-  COUNT_ITEMS,
   PAGE_OF_ITEMS,
   READ_ITEMS,
   READ_VECTORS,
+  VECTOR_IDS,
   WALK_NAMESPACES,
   WRITE_ITEMS,
 } from "./scripts/store-scripts.ts";
@@ -152,12 +153,15 @@ export class RedisStoreDriver implements FullStoreDriver {
   }
 
   async searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
-    await this.#assertFew(scope);
     const length = norm(vector);
     const best = new TopHits<string>(limit);
-    for await (const [id, other] of this.#vectors(scope)) {
-      if (other.length === vector.length) best.add(id, cosine(vector, other, length * norm(other)));
-    }
+    const compared = await inParallel(parts(await this.#idsWithVectors(scope)), async (ids) => {
+      const kept = scope.condition === undefined ? ids : await this.#fitting(scope, ids);
+      return (await this.#vectorsOf(kept)).flatMap((other, at) =>
+        other?.length === vector.length ? [[kept[at] ?? "", cosine(vector, other, length * norm(other))] as const] : [],
+      );
+    });
+    for (const [id, score] of compared.flat()) best.add(id, score);
     const hits = best.list();
     const records = await this.#records(hits.map(({ item }) => item));
     return hits.flatMap(({ score }, at) => {
@@ -219,32 +223,19 @@ export class RedisStoreDriver implements FullStoreDriver {
     after?: string,
     atOnce = ITEMS_AT_ONCE,
   ): AsyncGenerator<Record & { readonly id: string }> {
-    for await (const [id, bytes, now] of this.#pages(scope, "items", atOnce, after)) {
+    for await (const [id, bytes, now] of this.#pages(scope, atOnce, after)) {
       const record = decodeRecord(id, bytes);
       if (isLive(record.item.expiresAt, now) && fits(scope, record)) yield { id, ...record };
     }
   }
 
-  /** If there is a filter, it is evaluated first, and only the vectors of matching items are read. */
-  async *#vectors(scope: Scope): AsyncGenerator<readonly [id: string, vector: Float32Array]> {
-    if (scope.condition === undefined) {
-      for await (const [id, bytes, now] of this.#pages(scope, "vectors", ITEMS_AT_ONCE)) {
-        const { vector, end } = openVector(bytes);
-        if (isLive(end, now)) yield [id, vector];
-      }
-      return;
-    }
-    let ids: string[] = [];
-    const flush = async (): Promise<readonly (readonly [string, Float32Array])[]> => {
-      const vectors = await this.#vectorsOf(ids);
-      return ids.flatMap((id, at) => (vectors[at] === undefined ? [] : [[id, vectors[at]] as const]));
-    };
-    for await (const { id } of this.#inside(scope)) {
-      if (ids.push(id) < ITEMS_AT_ONCE) continue;
-      yield* await flush();
-      ids = [];
-    }
-    yield* await flush();
+  /** Those that a filter keeps: the vectors of the others are not read. */
+  async #fitting(scope: Scope, ids: readonly string[]): Promise<readonly string[]> {
+    const records = await this.#records(ids);
+    return ids.filter((_, at) => {
+      const record = records[at];
+      return record !== undefined && fits(scope, record);
+    });
   }
 
   async #vectorsOf(ids: readonly string[]): Promise<readonly (Float32Array | undefined)[]> {
@@ -260,13 +251,12 @@ export class RedisStoreDriver implements FullStoreDriver {
 
   async *#pages(
     scope: Scope,
-    what: "items" | "vectors",
     atOnce: number,
     after?: string,
   ): AsyncGenerator<readonly [id: string, bytes: Buffer, now: string]> {
     for (let last = after; ; ) {
       const bounds = lexBounds(scope, { after: last });
-      const reply = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, String(atOnce), what])) ?? [];
+      const reply = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, String(atOnce), "items"])) ?? [];
       const now = asText(reply[0]);
       for (let at = 1; at < reply.length; at += 2) {
         last = asText(reply[at]);
@@ -277,15 +267,22 @@ export class RedisStoreDriver implements FullStoreDriver {
     }
   }
 
-  async #assertFew(scope: Scope): Promise<void> {
-    const count = Number(asText(await this.#run(COUNT_ITEMS, ["vids", ...lexBounds(scope)])));
-    if (count <= this.#exactUpTo) return;
+  async #idsWithVectors(scope: Scope): Promise<readonly string[]> {
+    const [total, ...ids] = asReply(await this.#run(VECTOR_IDS, [...lexBounds(scope), String(this.#exactUpTo)])) ?? [];
+    const count = Number(asText(total));
+    if (count <= this.#exactUpTo) return ids.map(asText);
     throw new StateError(
       "TOO_LARGE",
       `${count} vectors would have to be compared, and Redis has no index for them: at most ${this.#exactUpTo} are. Search a smaller namespace, or keep them in PostgreSQL with pgvector`,
     );
   }
 }
+
+/** For several requests at once: the server works on one while another is read here. */
+const parts = (ids: readonly string[]): readonly (readonly string[])[] =>
+  Array.from({ length: Math.ceil(ids.length / ITEMS_AT_ONCE) }, (_, at) =>
+    ids.slice(at * ITEMS_AT_ONCE, (at + 1) * ITEMS_AT_ONCE),
+  );
 
 const isLive = (end: number | undefined, now: string): boolean => end === undefined || end > Number(now);
 

@@ -21,7 +21,7 @@ export async function rankedByWords(
 ): Promise<readonly { readonly id: string; readonly score: number }[]> {
   const bounds = words.flatMap((word) => lexBounds(scope, { before: `${word}\u0001` }));
   const [total, found] = await Promise.all([
-    run(COUNT_ITEMS, ["ids", ...lexBounds(scope)]),
+    run(COUNT_ITEMS, lexBounds(scope)),
     run(FIND_WORDS, [String(MOST_ITEMS_OF_A_WORD), ...bounds]),
   ]);
   const all = Number(asText(total));

@@ -151,11 +151,11 @@ end
 return answer
 `);
 
-/** ARGV  "ids" or "vids", from, to. How many there are. */
+/** ARGV  from, to. How many there are. */
 export const COUNT_ITEMS: Script = script(`${NAMES}
 local fault = outOfStep()
 if fault then return fault end
-return whole(redis.call('ZLEXCOUNT', ARGV[1] == 'vids' and vids or ids, ARGV[2], ARGV[3]))
+return whole(redis.call('ZLEXCOUNT', ids, ARGV[1], ARGV[2]))
 `);
 
 /** ARGV  how many of each word at most, then from and to for each. {how many items there are, then a list for each word} */
@@ -167,6 +167,17 @@ for at = 2, #ARGV, 2 do
   table.insert(answer, redis.call('ZRANGEBYLEX', words, ARGV[at], ARGV[at + 1], 'LIMIT', 0, ARGV[1]))
 end
 return answer
+`);
+
+/** ARGV  from, to, how many at most. {how many have vectors, then their ids, unless they are too many} */
+export const VECTOR_IDS: Script = script(`${NAMES}
+local fault = outOfStep()
+if fault then return fault end
+local count = redis.call('ZLEXCOUNT', vids, ARGV[1], ARGV[2])
+if count > tonumber(ARGV[3]) then return {whole(count)} end
+local found = redis.call('ZRANGEBYLEX', vids, ARGV[1], ARGV[2])
+table.insert(found, 1, whole(count))
+return found
 `);
 
 /** ARGV  ids. A vector, or nil, for each. */
