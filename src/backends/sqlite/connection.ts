@@ -6,6 +6,7 @@ import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./c
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";
 import { scrubFile } from "./scrubbing.ts";
+import { rollback, WriteGroups } from "./write-groups.ts";
 
 interface Opened<Statements> {
   readonly handle: SqliteHandle;
@@ -25,6 +26,8 @@ const LONGEST_TURN_MS = 5;
 export class Connection<Statements> {
   readonly #settings: ConnectionSettings;
   readonly #opened: Lease<Opened<Statements>>;
+  readonly #groups = new WriteGroups<Statements>();
+  #isWriting = false;
   #turnBegan = 0;
 
   constructor(shared: SqliteConnection, prepare: (handle: SqliteHandle) => Promise<Statements>) {
@@ -32,11 +35,11 @@ export class Connection<Statements> {
     this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
   }
 
-  /** Everything that `work` reads comes from one snapshot. */
-  read<T>(work: (statements: Statements) => T): Promise<T> {
+  /** Everything that `work` reads comes from one snapshot. Inside a transaction that is not ours, it may be rolled back. */
+  read<T>(work: (statements: Statements, isOurs: boolean) => T): Promise<T> {
     return this.#untilFree(({ handle, statements }) => {
-      if (!beginReading(handle)) return work(statements);
-      return inTransaction(handle, () => work(statements));
+      if (!beginReading(handle)) return work(statements, false);
+      return inTransaction(handle, () => work(statements, true));
     });
   }
 
@@ -50,6 +53,16 @@ export class Connection<Statements> {
     } catch (error) {
       throw writingFailure(error);
     }
+  }
+
+  /**
+   * As `write`, in one transaction with others that wait at the same time. Only
+   * for what is short: nobody is answered before all of them are done.
+   */
+  together<T>(work: (statements: Statements) => T): Promise<T> {
+    const written = this.#groups.add(work, performance.now() + this.#settings.busyTimeoutMs);
+    if (!this.#isWriting) void this.#writeGroups();
+    return written;
   }
 
   /** To be called after a write that deleted something: removes what is left of it in the write-ahead log. */
@@ -83,8 +96,30 @@ export class Connection<Statements> {
     }
   }
 
-  async #takeTurn(): Promise<void> {
-    if (performance.now() - this.#turnBegan < LONGEST_TURN_MS) return;
+  /** Ends when nobody waits any more. Whatever fails is told to those whom it concerns. */
+  async #writeGroups(): Promise<void> {
+    this.#isWriting = true;
+    for (let pause = 1; this.#groups.size > 0; ) {
+      await this.#takeTurn(this.#groups.isSharing);
+      try {
+        this.#groups.commit(await this.#opened.get());
+        pause = 1;
+      } catch (error) {
+        if (!isBusy(error)) this.#groups.fail(error);
+        else await this.#waitForLock(error, pause);
+        pause = Math.min(pause * 2, 50);
+      }
+    }
+    this.#isWriting = false;
+  }
+
+  async #waitForLock(error: unknown, pause: number): Promise<void> {
+    this.#groups.giveUp(error, performance.now());
+    await sleep(Math.random() * pause);
+  }
+
+  async #takeTurn(isWorthIt = false): Promise<void> {
+    if (!isWorthIt && performance.now() - this.#turnBegan < LONGEST_TURN_MS) return;
     await nextTurn();
     this.#turnBegan = performance.now();
   }
@@ -118,14 +153,5 @@ function inTransaction<T>(handle: SqliteHandle, work: () => T): T {
   } catch (error) {
     rollback(handle);
     throw handle.disturbance() ?? error;
-  }
-}
-
-/** After some errors SQLite has already rolled back; then there is nothing left to do. */
-function rollback({ transaction }: SqliteHandle): void {
-  try {
-    transaction.rollback.run();
-  } catch {
-    // The original error matters, not this one.
   }
 }

@@ -24,6 +24,9 @@ const TRANSACTION = {
   beginReading: "BEGIN DEFERRED",
   commit: "COMMIT",
   rollback: "ROLLBACK",
+  savepoint: "SAVEPOINT holdfast_one",
+  release: "RELEASE holdfast_one",
+  rollbackTo: "ROLLBACK TO holdfast_one",
 } as const;
 
 export async function openHandle(settings: ConnectionSettings): Promise<SqliteHandle> {
@@ -60,12 +63,7 @@ interface Ours {
 /** A connection that was handed in gets no `close`: it stays open. */
 function handleOf(database: SqliteDatabase, ours: Ours): SqliteHandle {
   const { isReadOnly, access, erasure, disturbance = () => undefined, close = () => undefined } = ours;
-  const { begin, beginReading, commit, rollback } = TRANSACTION;
-  const transaction = {
-    begin: database.prepare(begin),
-    beginReading: database.prepare(beginReading),
-    commit: database.prepare(commit),
-    rollback: database.prepare(rollback),
-  };
+  const prepared = Object.entries(TRANSACTION).map(([name, sql]) => [name, database.prepare(sql)] as const);
+  const transaction = Object.fromEntries(prepared) as SqliteHandle["transaction"];
   return { database, isReadOnly, access, erasure, disturbance, transaction, close };
 }

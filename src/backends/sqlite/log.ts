@@ -73,7 +73,7 @@ export class SqliteLog implements ThreadLog {
     const records = recordsIn(request);
     const { seq: tail, head } = records.at(-1) ?? request.record;
     if (tail >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
-    const { outcome, erases } = await this.#connection.write((statements) => {
+    const { outcome, erases } = await this.#connection.together((statements) => {
       const found = findThread(statements, threadId);
       const fits = found === undefined ? expected === 0 : found.generation === generation && found.tail === expected;
       const next = !fits
