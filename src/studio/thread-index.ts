@@ -22,6 +22,9 @@ export interface IndexOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** How rows are sorted; the same function each time. */
+export type Order = (a: ThreadRow, b: ThreadRow) => number;
+
 /**
  * The heads of all threads, for sorting, filters and the tree of forks. Storages
  * list in an order of their own and have no total, so all heads are walked once
@@ -31,7 +34,10 @@ export interface IndexOptions {
 export class ThreadIndex {
   readonly #context: CheckpointContext;
   readonly #options: IndexOptions;
-  #rows: ReadonlyMap<string, ThreadRow> = new Map();
+  #rows = new Map<string, ThreadRow>();
+  /** Grows with every change of the rows. */
+  #version = 0;
+  readonly #sorted = new Map<Order, { readonly version: number; readonly rows: readonly ThreadRow[] }>();
   #walking: Promise<void> | undefined;
   #isComplete = false;
   #isPaused = false;
@@ -54,6 +60,15 @@ export class ThreadIndex {
     return this.#rows.values();
   }
 
+  /** All rows in this order. Sorted once for as long as nothing changes: whoever types in a filter asks at every key. */
+  inOrder(order: Order): readonly ThreadRow[] {
+    const known = this.#sorted.get(order);
+    if (known?.version === this.#version) return known.rows;
+    const rows = [...this.#rows.values()].sort(order);
+    this.#sorted.set(order, { version: this.#version, rows });
+    return rows;
+  }
+
   row(threadId: string): ThreadRow | undefined {
     return this.#rows.get(threadId);
   }
@@ -62,7 +77,8 @@ export class ThreadIndex {
     return {
       read: this.#rows.size,
       complete: this.#isComplete,
-      paused: this.#isPaused,
+      // Somebody who asked for more waits for it, and has no reason to ask again.
+      paused: this.#isPaused && this.#rows.size >= this.#allowed,
       ...(this.#failed !== undefined && { failed: this.#failed }),
     };
   }
@@ -91,10 +107,10 @@ export class ThreadIndex {
 
   /** What is read of one thread just now takes the place of what was known. */
   renew(threadId: string, row: ThreadRow | undefined): void {
-    const rows = new Map(this.#rows);
-    if (row === undefined) rows.delete(threadId);
-    else rows.set(threadId, row);
-    this.#rows = rows;
+    if (JSON.stringify(this.#rows.get(threadId)) === JSON.stringify(row)) return;
+    if (row === undefined) this.#rows.delete(threadId);
+    else this.#rows.set(threadId, row);
+    this.#version++;
   }
 
   async close(): Promise<void> {
@@ -105,14 +121,14 @@ export class ThreadIndex {
   async #walk(): Promise<void> {
     const begun = this.#options.now();
     const rows = new Map<string, ThreadRow>();
-    // The first walk shows what it has; later ones take the place of the one before when they are complete.
-    const isFirst = !this.#isComplete;
-    if (isFirst) this.#rows = rows;
     let isPaused = false;
     try {
       for await (const page of this.#pages()) {
         if (this.#isClosed) return;
         for (const entry of page) rows.set(entry.threadId, rowOf(entry));
+        // Shown as soon as it is more than was known; until a later walk is complete, what was known stays.
+        if (rows.size > this.#rows.size && !this.#isComplete) this.#rows = rows;
+        if (this.#rows === rows) this.#version++;
         this.#tellFirstPage();
         if (rows.size >= this.#allowed) {
           isPaused = true;
@@ -120,6 +136,7 @@ export class ThreadIndex {
         }
       }
       this.#rows = rows;
+      this.#version++;
       this.#isPaused = isPaused;
       this.#isComplete = !isPaused;
       this.#failed = undefined;

@@ -1,13 +1,17 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
+import { MemoryLog } from "../../src/backends/memory/log.ts";
+import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
+import type { LogRecord } from "../../src/checkpoint/thread-log.ts";
 import { caseLines } from "../../src/cli/doctor/in-studio.ts";
-import { AgentState, assistantMessage, type Checkpointer, InMemoryStore, userMessage } from "../../src/index.ts";
+import { AgentState, assistantMessage, InMemoryStore, userMessage } from "../../src/index.ts";
 import { CorePersonalData } from "../../src/session/personal-data.ts";
 import type { Answers } from "../../src/studio/answer-types.ts";
 import { MOST_ANSWER_BYTES, ROUTES, type RouteName } from "../../src/studio/routes.ts";
+import { recordAt } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { encodeSegment } from "../../src/wire/names.ts";
 import { type OpenedStudio, openStudio, StudioFolder, type StudioSetup } from "./opened-studio.ts";
 import { fillItems, fillStory, StoryClock } from "./story-store.ts";
@@ -167,7 +171,66 @@ describe("18.3: the walk over all threads", () => {
     expect([total, rows.map(({ threadId }) => threadId)]).toEqual([300, ["t10", "t1004"]]);
     expect((await ask("threads", { query: { text: "T209" } })).total).toBe(11);
   });
+
+  test("shows, filters and sorts what it has of 100,000 threads before it has all of them, and all of them then", {
+    timeout: 120_000,
+  }, async () => {
+    const log = new HaltingLog();
+    for (let index = 0; index < 100_000; index++) await log.append(`t${index}`, { ...FIRST, record: headAt(index) });
+    const { ask } = await studioOn(new Checkpointer(log));
+    onTestFinished(() => log.goOn());
+    log.haltsAfter = 30;
+    await ask("threads", { query: { readOn: 1 } });
+    await expect.poll(async () => (await ask("threads")).walk.paused, { timeout: 60_000 }).toBe(true);
+    await ask("threads", { query: { readOn: 1 } });
+    await ask("threads", { query: { readOn: 1 } });
+    await log.isHalted;
+    const partly = await ask("threads", { query: { sort: "id", count: 1 } });
+    expect(partly).toMatchObject({ total: partly.walk.read, walk: { complete: false, paused: false } });
+    expect(partly.walk.read).toBeGreaterThanOrEqual(20_000);
+    expect(partly.walk.read).toBeLessThan(100_000);
+    log.goOn();
+    await expect.poll(async () => (await ask("threads")).walk, { timeout: 60_000 }).toMatchObject({ read: 100_000 });
+    const ids = async (query: Record<string, string | number>) => {
+      const { rows, total } = await ask("threads", { query });
+      return [total, ...rows.map(({ threadId }) => threadId)];
+    };
+    expect(await ids({ count: 2 }), "the newest first").toEqual([100_000, "t99999", "t99998"]);
+    expect(await ids({ sort: "id", from: 99_998 })).toEqual([100_000, "t99998", "t99999"]);
+    expect(await ids({ sort: "messages", count: 1 })).toEqual([100_000, "t10999"]);
+    expect(await ids({ text: "9999", sort: "id", count: 3 })).toEqual([19, "t19999", "t29999", "t39999"]);
+    expect(await ids({ standing: "damaged" })).toEqual([0]);
+  });
 });
+
+const FIRST = { generation: "g", expected: 0 } as const;
+
+/** A head as a save leaves it. */
+const headAt = (index: number): LogRecord => ({
+  ...recordAt(1),
+  header: `{"format":1,"kind":"base","createdAt":${index},"messages":${index % 1000},"bytes":9,"chain":[1,9,9,9]}`,
+});
+
+/** A storage that stops to answer after so many pages, until it is told to go on. */
+class HaltingLog extends MemoryLog {
+  haltsAfter = Number.POSITIVE_INFINITY;
+  goOn: () => void = () => undefined;
+  readonly #gate = new Promise<void>((resolve) => {
+    this.goOn = resolve;
+  });
+  #tellHalted: () => void = () => undefined;
+  readonly isHalted: Promise<void> = new Promise((resolve) => {
+    this.#tellHalted = resolve;
+  });
+
+  override async listThreads(query: Parameters<MemoryLog["listThreads"]>[0]): ReturnType<MemoryLog["listThreads"]> {
+    if (this.haltsAfter-- <= 0) {
+      this.#tellHalted();
+      await this.#gate;
+    }
+    return super.listThreads(query);
+  }
+}
 
 test("18.2: a person is found everywhere, erased as planned with a receipt, and found nowhere", async () => {
   const checkpointer = new MemoryCheckpointer();

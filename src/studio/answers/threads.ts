@@ -12,7 +12,7 @@ import type {
 } from "../api.ts";
 import type { StudioRequest } from "../request.ts";
 import type { StudioContext } from "../studio-context.ts";
-import { rowOf } from "../thread-index.ts";
+import { type Order, rowOf } from "../thread-index.ts";
 import { ARGUMENTS_SHOWN, cut, cutAt, fitting, LINE_SHOWN } from "./cut.ts";
 import { shownSchema } from "./messages.ts";
 import { jsonText } from "./value-tree.ts";
@@ -44,8 +44,10 @@ const STANDS: Readonly<Record<string, (row: ThreadRow) => boolean>> = {
 
 const byId = (a: ThreadRow, b: ThreadRow): number => (a.threadId < b.threadId ? -1 : a.threadId > b.threadId ? 1 : 0);
 
-const ORDERS: Readonly<Record<string, (a: ThreadRow, b: ThreadRow) => number>> = {
-  recent: (a, b) => (b.lastAt ?? 0) - (a.lastAt ?? 0) || byId(a, b),
+const RECENT: Order = (a, b) => (b.lastAt ?? 0) - (a.lastAt ?? 0) || byId(a, b);
+
+const ORDERS: Readonly<Record<string, Order>> = {
+  recent: RECENT,
   id: byId,
   size: (a, b) => (b.loadBytes ?? 0) - (a.loadBytes ?? 0) || byId(a, b),
   messages: (a, b) => (b.messages ?? 0) - (a.messages ?? 0) || byId(a, b),
@@ -60,7 +62,7 @@ export async function threadsAnswer({ index }: StudioContext, request: StudioReq
   const value = rest.join("=");
   const counts = { waiting: 0, inDoubt: 0, unfinished: 0, damaged: 0 };
   const found: ThreadRow[] = [];
-  for (const row of index.rows) {
+  for (const row of index.inOrder(ORDERS[request.text("sort") ?? "recent"] ?? RECENT)) {
     for (const name of ["waiting", "inDoubt", "unfinished", "damaged"] as const)
       if (STANDS[name]?.(row)) counts[name]++;
     if (text !== undefined && !row.threadId.toLowerCase().includes(text)) continue;
@@ -68,7 +70,6 @@ export async function threadsAnswer({ index }: StudioContext, request: StudioReq
     if (key !== "" && !row.metadata.some(([name, shown]) => name === key && shown === value)) continue;
     found.push(row);
   }
-  found.sort(ORDERS[request.text("sort") ?? "recent"] ?? ORDERS["recent"]);
   const from = request.count("from", 0, 1_000_000);
   const rows = fitting(found.slice(from, from + request.count("count", ROWS, ROWS)));
   return { rows, from, total: found.length, counts, walk: index.progress };
