@@ -4,6 +4,7 @@
  * and fails when the page is out of step.
  */
 import { readFile, writeFile } from "node:fs/promises";
+import type { CoreResult } from "../bench/core.ts";
 import type { HttpResult } from "../bench/http.ts";
 import type { StoreMeasurement } from "../bench/stores.ts";
 import { kilobytes, milliseconds, times } from "../bench/table.ts";
@@ -62,6 +63,18 @@ function serverTable({ measurements = [], throughput = [] }: Result): string {
   return table([[...head, "saves, 8 writers"], ...rows]);
 }
 
+function coreTable(result: Result): string {
+  const { save, loads } = result as Result & CoreResult;
+  const rows = loads.map(({ messages, loadMs, parseMs }) => [
+    `cold load of ${messages} messages`,
+    milliseconds(loadMs),
+    milliseconds(parseMs),
+    times(loadMs / parseMs),
+  ]);
+  const one = ["a save, with adding its message", milliseconds(save.microseconds / 1000), "–", "–"];
+  return table([["processor time, in memory", "holdfast", "`JSON.parse` of the state", "ratio"], one, ...rows]);
+}
+
 function agentTable({ measurements = [] }: Result): string {
   type AgentRow = { name: string; savesPerIteration: number; msAt10: number; msAt400: number };
   const rows = (measurements as readonly AgentRow[]).map(({ name, savesPerIteration, msAt10, msAt400 }) => [
@@ -106,6 +119,7 @@ function storesTable({ measurements = [] }: Result): string {
 
 const PARTS: readonly { readonly file: string; readonly title: string; readonly render: (result: Result) => string }[] =
   [
+    { file: "core", title: "The package itself, above any storage", render: coreTable },
     { file: "checkpointers", title: "Without a server", render: localTable },
     { file: "postgres", title: "PostgreSQL", render: serverTable },
     { file: "redis", title: "Redis", render: serverTable },
