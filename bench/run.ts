@@ -11,6 +11,7 @@ import { benchAgent } from "./agent.ts";
 import { benchBytes } from "./bytes.ts";
 import { type Plan, STEPS } from "./checkpointers.ts";
 import { benchCommandLine } from "./command-line.ts";
+import { benchCore } from "./core.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
@@ -37,6 +38,7 @@ interface PartResult {
 
 /** Each prints its own table. `undefined` where it could not be measured, and says why. */
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
+  core: benchCore,
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
   sealing: ({ rounds }) => benchSealing({ rounds: Math.min(rounds, 3) }),

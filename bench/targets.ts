@@ -41,6 +41,20 @@ export function judge(measurements: readonly Measurement[]): readonly Verdict[] 
   ];
 }
 
+/** What the package may cost by itself: a save in microseconds, a load over `JSON.parse` of the state. */
+export function coreVerdicts(
+  saveMicroseconds: number,
+  loads: readonly { readonly messages: number; readonly loadMs: number; readonly parseMs: number }[],
+): readonly Verdict[] {
+  return [
+    verdict("a save takes at most 20 µs of the processor", 20, saveMicroseconds, `${saveMicroseconds.toFixed(1)} µs`),
+    ...loads.map(({ messages, loadMs, parseMs }) => {
+      const ratio = loadMs / parseMs;
+      return verdict(`a load of ${messages} messages at most 8x JSON.parse of its state`, 8, ratio, times(ratio));
+    }),
+  ];
+}
+
 export const verdict = (target: string, limit: number, measured: number, shown: string): Verdict => ({
   target,
   limit,

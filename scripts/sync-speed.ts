@@ -6,6 +6,7 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import type { BytesMeasurement } from "../bench/bytes.ts";
+import type { CoreResult } from "../bench/core.ts";
 import type { HttpResult } from "../bench/http.ts";
 import { limitsSection } from "../bench/limits.ts";
 import type { ObjectStoreResult } from "../bench/object-store.ts";
@@ -93,6 +94,18 @@ function serverTable({ measurements = [], throughput = [] }: Result): string {
   return table([[...head, "saves, 8 writers"], ...rows]);
 }
 
+function coreTable(result: Result): string {
+  const { save, loads } = result as Result & CoreResult;
+  const rows = loads.map(({ messages, loadMs, parseMs }) => [
+    `cold load of ${messages} messages`,
+    milliseconds(loadMs),
+    milliseconds(parseMs),
+    times(loadMs / parseMs),
+  ]);
+  const one = ["a save, with adding its message", milliseconds(save.microseconds / 1000), "–", "–"];
+  return table([["processor time, in memory", "holdfast", "`JSON.parse` of the state", "ratio"], one, ...rows]);
+}
+
 function agentTable({ measurements = [] }: Result): string {
   type AgentRow = { name: string; savesPerIteration: number; msAt10: number; msAt400: number };
   const rows = (measurements as readonly AgentRow[]).map(({ name, savesPerIteration, msAt10, msAt400 }) => [
@@ -160,6 +173,7 @@ function bytesTable({ measurements = [] }: Result): string {
 
 const PARTS: readonly { readonly file: string; readonly title: string; readonly render: (result: Result) => string }[] =
   [
+    { file: "core", title: "The package itself, above any storage", render: coreTable },
     { file: "checkpointers", title: "Without a server", render: localTable },
     { file: "postgres", title: "PostgreSQL", render: serverTable },
     { file: "redis", title: "Redis", render: serverTable },

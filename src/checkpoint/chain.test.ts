@@ -51,6 +51,22 @@ test("records in the wrong order are refused", async () => {
   expect(await failureOf(() => checkpointer.load("t"))).toMatchObject({ code: "CORRUPT" });
 });
 
+describe("damage is named by its record, though records are read in batches", () => {
+  const damages = {
+    "a header that is cut off": (header: string) => header.slice(0, -5),
+    "a header with another number": (header: string) => header.replace('"messages":3', '"messages":4'),
+    "a header that is two": (header: string) => `${header},${header}`,
+  };
+  test.each(Object.entries(damages))("%s", async (_name, damaged) => {
+    const { log, checkpointer } = await fiveCheckpoints();
+    log.alter = (entry, threadId) =>
+      threadId === "t" && entry.seq === 3 ? { ...entry, header: damaged(entry.header) } : entry;
+    const failure = await failureOf(() => checkpointer.load("t"));
+    expect(failure).toMatchObject({ code: "CORRUPT", context: { threadId: "t", location: "record 3" } });
+    expect((await checkpointer.load("other"))?.messages, "another thread").toEqual([]);
+  });
+});
+
 describe("a body that is sound JSON and no state", () => {
   test.each(["{}", "null", "[]", '"text"', '{"base":null}', '{"delta":1}', '{"base":[]}'])(
     "%s is CORRUPT",

@@ -1,11 +1,20 @@
 import { StateError } from "../errors.ts";
-import { decodeText } from "../state/codec.ts";
-import { addedItems, applyDeltas, type StateDelta } from "../state/delta.ts";
+import { decodeParsed, decodeText } from "../state/codec.ts";
+import { addedItems, DeltaFold, type StateDelta } from "../state/delta.ts";
 import { isPlainObject, own } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
+import { inBatches, parseBytes } from "../state/parse-together.ts";
 import { EMPTY_FIELDS, type StateFields } from "../state/state-fields.ts";
-import { assertProven, openHeader, openRecord, type RecordHeader } from "./record.ts";
-import { assertAgents } from "./thread-kind.ts";
+import {
+  assertProven,
+  buildsOnOf,
+  openHeader,
+  openRecord,
+  parseHeaders,
+  type RecordHeader,
+  type StoredHeader,
+} from "./record.ts";
+import { assertAgents, graphsThread, isGraphs } from "./thread-kind.ts";
 import type { LogChain, LogRecord } from "./thread-log.ts";
 
 /** One checkpoint, rebuilt. */
@@ -23,7 +32,7 @@ export type RecordBody =
   | { readonly delta: StateDelta; readonly base?: undefined };
 
 /** The state as of position `seq`. Verifies every record it uses, and that no record between them is missing. */
-export const rebuild = (chain: LogChain, seq: number): RebuiltCheckpoint => rebuiltFrom(unfold(chain, seq));
+export const rebuild = (chain: LogChain, seq: number): RebuiltCheckpoint => unfold(chain, seq).rebuilt;
 
 /** A state that the records of a chain may continue. */
 export interface KnownState {
@@ -33,17 +42,10 @@ export interface KnownState {
 
 /** The same for a chain that may begin behind a state that is already known. */
 export const rebuildOn = (known: KnownState, chain: LogChain, seq: number): RebuiltCheckpoint =>
-  rebuiltFrom(unfold(chain, seq, known));
-
-const rebuiltFrom = ({ last, base, deltas, bytes }: Unfolded): RebuiltCheckpoint => ({
-  ...last,
-  fields: deltas.length === 0 ? base : applyDeltas(base, deltas),
-  bytes,
-});
+  unfold(chain, seq, { known }).rebuilt;
 
 /** The verified records that make up the state at `seq`, beginning with its base. */
-export const recordsOf = (chain: LogChain, seq: number): readonly LogRecord[] =>
-  unfold(chain, seq).links.map(({ record }) => record);
+export const recordsOf = (chain: LogChain, seq: number): readonly LogRecord[] => unfold(chain, seq).records;
 
 /**
  * The position of the newest checkpoint according to the tail, verified because
@@ -65,65 +67,85 @@ export function rebuildPair(
   earlier: number,
   later: number,
 ): { readonly earlier: RebuiltCheckpoint | undefined; readonly later: RebuiltCheckpoint } {
-  const { last, base, deltas, links, bytes } = unfold(chain, later);
-  const split = links.findIndex((link) => link.record.seq === earlier);
-  const link = links[split];
-  if (link === undefined) return { earlier: undefined, later: rebuild(chain, later) };
-  const fields = applyDeltas(base, deltas.slice(0, split));
-  return {
-    earlier: { ...link, fields, bytes },
-    later: { ...last, fields: applyDeltas(fields, deltas.slice(split)), bytes },
-  };
+  const { rebuilt, onTheWay } = unfold(chain, later, { keeping: earlier });
+  return { earlier: onTheWay, later: rebuilt };
 }
 
 interface Unfolded {
-  readonly links: readonly Link[];
-  readonly last: Link;
-  readonly base: StateFields;
-  /** `deltas[i]` leads to the state of `links[i + 1]`. */
-  readonly deltas: readonly StateDelta[];
-  readonly bytes: readonly Uint8Array[];
+  readonly records: readonly LogRecord[];
+  readonly rebuilt: RebuiltCheckpoint;
+  /** The state at the position that was to be kept, if the chain passes it. */
+  readonly onTheWay: RebuiltCheckpoint | undefined;
 }
 
-function unfold(chain: LogChain, seq: number, known?: KnownState): Unfolded {
-  const links = linksTo(chain, seq);
-  const last = links.at(-1);
-  const [first] = links;
-  if (first === undefined || last === undefined) throw missing(seq, "it");
+function unfold(
+  chain: LogChain,
+  seq: number,
+  { known, keeping }: { readonly known?: KnownState; readonly keeping?: number } = {},
+): Unfolded {
+  const records: LogRecord[] = [];
   const bytes: Uint8Array[] = [];
-  const continued = first.header.kind === "delta" ? known : undefined;
-  const base = continued?.fields ?? bodyOf(first.record, bytes).base;
-  if (base === undefined) throw missing(seq, "the base it builds on");
-  const deltas: StateDelta[] = [];
-  let before = continued?.seq ?? first.record.seq;
-  for (const { record, header } of continued === undefined ? links.slice(1) : links) {
-    if (header.buildsOn !== before) throw missing(seq, `record ${header.buildsOn}`);
-    const { delta } = bodyOf(record, bytes);
-    if (delta === undefined) throw damagedBody(record);
-    deltas.push(delta);
+  let fold = known && new DeltaFold(known.fields);
+  let before = known?.seq;
+  let onTheWay: RebuiltCheckpoint | undefined;
+  // Not thrown at once: a later base needs nothing of what is missing before it.
+  let gap: StateError | undefined;
+  for (const { record, buildsOn, body } of stepsTo(chain, seq, bytes)) {
+    if (body.base !== undefined) {
+      records.length = 0;
+      fold = new DeltaFold(body.base);
+      onTheWay = undefined;
+      gap = undefined;
+    } else if (fold === undefined) gap ??= missing(seq, "the base it builds on");
+    else if (buildsOn !== before) gap ??= missing(seq, `record ${buildsOn}`);
+    else fold.add(body.delta);
+    records.push(record);
     before = record.seq;
+    if (record.seq === keeping && fold !== undefined && gap === undefined) {
+      const fields = fold.end();
+      onTheWay = { record, header: openHeader(record), fields, bytes };
+      fold = new DeltaFold(fields);
+    }
   }
-  return { links, last, base, deltas, bytes };
+  const last = records.at(-1);
+  if (last === undefined || last.seq !== seq) throw missing(seq, "it");
+  if (fold === undefined || gap !== undefined) throw gap ?? missing(seq, "the base it builds on");
+  return { records, rebuilt: { record: last, header: openHeader(last), fields: fold.end(), bytes }, onTheWay };
 }
 
+interface Step {
+  readonly record: LogRecord;
+  readonly buildsOn: number;
+  readonly body: RecordBody;
+}
+
+/**
+ * The records up to `seq` that are checkpoints or steps, each verified and
+ * decoded. In batches, so that little more than the state is ever held.
+ */
+function* stepsTo(chain: LogChain, seq: number, bytes: Uint8Array[]): Generator<Step> {
+  const records = chain.records.filter((record) => record.seq <= seq);
+  for (const batch of inBatches(records, ({ header, body }) => header.length + body.byteLength)) {
+    const links: Link[] = [];
+    for (const [index, stored] of parseHeaders(batch).entries()) {
+      if (stored.kind !== "base" && stored.kind !== "delta") continue;
+      if (isGraphs(stored.thread)) throw graphsThread();
+      const record = batch[index] as LogRecord;
+      assertProven(record);
+      links.push({ record, stored });
+    }
+    for (const [index, body] of bodiesOf(links, bytes).entries()) {
+      const { record, stored } = links[index] as Link;
+      if (body[stored.kind as keyof RecordBody] === undefined) throw damagedBody(record);
+      yield { record, buildsOn: buildsOnOf(record, stored), body };
+    }
+  }
+}
+
+/** A verified record. Its header was parsed once, and is opened only where somebody wants all of it. */
 interface Link {
   readonly record: LogRecord;
-  readonly header: RecordHeader;
-}
-
-/** The records from the last base at or before `seq` up to `seq`, without those that are not checkpoints or steps. */
-function linksTo(chain: LogChain, seq: number): Link[] {
-  const links: Link[] = [];
-  for (const record of chain.records) {
-    if (record.seq > seq) break;
-    const header = openHeader(record);
-    if (header.kind === "base") links.length = 0;
-    if (header.kind !== "base" && header.kind !== "delta") continue;
-    assertAgents(record, header);
-    assertProven(record);
-    links.push({ record, header });
-  }
-  return links.at(-1)?.record.seq === seq ? links : [];
+  readonly stored: StoredHeader;
 }
 
 /**
@@ -137,14 +159,38 @@ export function newMessagesOf(record: LogRecord, isFirst = false): readonly Mess
   return freshMessages === undefined || isFirst ? held : freshMessages.flatMap((index) => held[index] ?? []);
 }
 
+/** How many levels of a body stand around the values: `{ base: { field } }` and `{ delta: { append: { field } } }`. */
+const WRAPPING = { base: 2, delta: 3 };
+
 /** The content of a record. Its checksum is not verified here. */
 export function bodyOf(record: LogRecord, bytes: Uint8Array[]): RecordBody {
-  const text = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength).toString("utf8");
-  const body = decodeText(text, `record ${record.seq}`, bytes) as Partial<RecordBody> | null;
-  if (isPlainObject(body?.base)) return { base: own({ ...EMPTY_FIELDS, ...body.base }) };
-  if (isPlainObject(body?.delta)) return { delta: body.delta };
+  const text = textOf(record.body);
+  const wrapping = text.startsWith('{"delta":') ? WRAPPING.delta : WRAPPING.base;
+  return checkedBody(record, decodeText(text, nameOf(record), bytes, wrapping));
+}
+
+/** The same for a batch. */
+function bodiesOf(links: readonly Link[], bytes: Uint8Array[]): readonly RecordBody[] {
+  const together = parseBytes(links.map(({ record }) => record.body));
+  if (together === undefined) return links.map(({ record }) => bodyOf(record, bytes));
+  return links.map(({ record, stored }, index) => {
+    const wrapping = stored.kind === "delta" ? WRAPPING.delta : WRAPPING.base;
+    return checkedBody(record, decodeParsed(together[index], nameOf(record), bytes, wrapping));
+  });
+}
+
+function checkedBody(record: LogRecord, decoded: unknown): RecordBody {
+  const { base, delta } = (decoded ?? {}) as { readonly base?: unknown; readonly delta?: unknown };
+  if (isPlainObject(base)) return { base: own({ ...EMPTY_FIELDS, ...base }) };
+  if (isPlainObject(delta)) return { delta };
   throw damagedBody(record);
 }
+
+const nameOf = ({ seq }: LogRecord): string => `record ${seq}`;
+
+/** Most drivers hand over Buffers: another view on one would be made for every record of a thread. */
+const textOf = (body: Uint8Array): string =>
+  (Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)).toString("utf8");
 
 const damagedBody = (record: LogRecord): StateError =>
   new StateError("CORRUPT", `record ${record.seq} holds neither a state nor a change of one`, {

@@ -1,7 +1,8 @@
-import { createHash } from "node:crypto";
 import { StateError } from "../errors.ts";
 import { assertKnownFormat, FORMAT_VERSION } from "../state/agent-state.ts";
+import { parseTexts } from "../state/parse-together.ts";
 import type { Standing } from "../state/standing.ts";
+import { checksumOf, SUM_LENGTH } from "./checksum.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /**
@@ -107,7 +108,7 @@ interface RecordParts extends Omit<LogRecord, "header"> {
 }
 
 /** A header as it is stored: short, because every record pays for it. Defaults are left out. */
-interface StoredHeader {
+export interface StoredHeader {
   readonly format: number;
   readonly kind: RecordHeader["kind"];
   readonly createdAt: number;
@@ -129,29 +130,32 @@ interface StoredHeader {
 
 /** A record whose header contains the checksum of everything else in it. */
 export function sealRecord({ fields, ...parts }: RecordParts): LogRecord {
-  const { kind, createdAt, buildsOn, schema, chain, freshMessages, standing, graph, thread } = fields;
-  const header: StoredHeader = {
-    format: FORMAT_VERSION,
-    kind,
-    createdAt,
-    ...(buildsOn !== usualStep(kind, parts.seq) && { buildsOn }),
-    ...(schema !== 0 && { schema }),
-    messages: fields.messageCount,
-    bytes: parts.body.byteLength,
-    ...(chain.records > 0 && { chain: [chain.records, chain.bytes, chain.liveBytes, chain.baseBytes] as const }),
-    ...(freshMessages !== undefined && { fresh: freshMessages }),
-    ...(standing !== undefined && { standing }),
-    ...(graph !== undefined && { graph }),
-    ...(thread !== undefined && { thread }),
-  };
-  const text = JSON.stringify(header);
+  const text = JSON.stringify(folded(fields, parts));
   const sum = checksumOf(parts, text, parts.body);
   return { ...parts, header: `${text.slice(0, -1)}${SUM_BEGINS}${sum}${SUM_ENDS}` };
 }
 
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** Assigned field by field, here and in `unfolded`, because every record of every load and save passes them. */
+function folded(fields: RecordFields, { seq, body }: Pick<LogRecord, "seq" | "body">): StoredHeader {
+  const { kind, buildsOn, schema, chain, freshMessages, standing, graph, thread } = fields;
+  const header: Partial<Writable<StoredHeader>> = { format: FORMAT_VERSION, kind, createdAt: fields.createdAt };
+  if (buildsOn !== usualStep(kind, seq)) header.buildsOn = buildsOn;
+  if (schema !== 0) header.schema = schema;
+  header.messages = fields.messageCount;
+  header.bytes = body.byteLength;
+  if (chain.records > 0) header.chain = [chain.records, chain.bytes, chain.liveBytes, chain.baseBytes];
+  if (freshMessages !== undefined) header.fresh = freshMessages;
+  if (standing !== undefined) header.standing = standing;
+  if (graph !== undefined) header.graph = graph;
+  if (thread !== undefined) header.thread = thread;
+  return header as StoredHeader;
+}
+
 const SUM_BEGINS = ',"sum":"';
 const SUM_ENDS = '"}';
-const SUM_LENGTH = 16;
+const SEAL_LENGTH = SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length;
 
 /** What a record of this kind at this position builds on unless it says otherwise. */
 const usualStep = (kind: RecordHeader["kind"], seq: number): number => (kind === "delta" ? seq - 1 : 0);
@@ -169,7 +173,7 @@ export function sealMark(
 }
 
 /** The header of an entry, after its format was recognised. Without the body it cannot verify the checksum. */
-export const openHeader = (entry: LogEntry): RecordHeader => unfold(entry, parseHeader(entry));
+export const openHeader = (entry: LogEntry): RecordHeader => unfolded(entry, parseHeader(entry));
 
 /** The header of a record, after its bytes were verified. */
 export function openRecord(record: LogRecord): RecordHeader {
@@ -181,9 +185,8 @@ export function openRecord(record: LogRecord): RecordHeader {
 /** Compares a record with its checksum without parsing it. Its format must have been recognised before. */
 export function assertProven(record: LogRecord): void {
   const { header, body, seq, checkpointId } = record;
-  const covered = header.slice(0, -(SUM_BEGINS.length + SUM_LENGTH + SUM_ENDS.length));
-  const sum = checksumOf(record, `${covered}}`, body);
-  if (header.slice(covered.length) === `${SUM_BEGINS}${sum}${SUM_ENDS}`) return;
+  const sum = checksumOf(record, `${header.slice(0, -SEAL_LENGTH)}}`, body);
+  if (header.endsWith(`${SUM_BEGINS}${sum}${SUM_ENDS}`)) return;
   throw new StateError(
     "CORRUPT",
     `record ${seq} does not match its checksum: the stored bytes were damaged or changed by hand`,
@@ -191,23 +194,38 @@ export function assertProven(record: LogRecord): void {
   );
 }
 
-function unfold({ seq }: LogEntry, stored: StoredHeader): RecordHeader {
-  const { format, kind, createdAt, buildsOn, schema, messages, bytes, chain, fresh, standing, graph, thread } = stored;
-  const [records, chainBytes, liveBytes, baseBytes] = chain ?? [0, 0, 0, 0];
-  return {
-    format,
+/** What a record builds on, of a header that was only parsed. */
+export const buildsOnOf = ({ seq }: LogEntry, { buildsOn, kind }: StoredHeader): number =>
+  buildsOn ?? usualStep(kind, seq);
+
+function unfolded(entry: LogEntry, stored: StoredHeader): RecordHeader {
+  const { kind, chain, fresh, standing, graph, thread } = stored;
+  const header: Writable<RecordHeader> = {
+    format: stored.format,
     kind,
-    createdAt,
-    buildsOn: buildsOn ?? usualStep(kind, seq),
-    schema: schema ?? 0,
-    messageCount: messages,
-    bodyBytes: bytes,
-    chain: { records, bytes: chainBytes, liveBytes, baseBytes },
-    ...(fresh !== undefined && { freshMessages: fresh }),
-    ...(standing !== undefined && { standing }),
-    ...(graph !== undefined && { graph }),
-    ...(thread !== undefined && { thread }),
+    createdAt: stored.createdAt,
+    buildsOn: buildsOnOf(entry, stored),
+    schema: stored.schema ?? 0,
+    messageCount: stored.messages,
+    bodyBytes: stored.bytes,
+    chain:
+      chain === undefined
+        ? EMPTY_CHAIN
+        : { records: chain[0], bytes: chain[1], liveBytes: chain[2], baseBytes: chain[3] },
   };
+  if (fresh !== undefined) header.freshMessages = fresh;
+  if (standing !== undefined) header.standing = standing;
+  if (graph !== undefined) header.graph = graph;
+  if (thread !== undefined) header.thread = thread;
+  return header;
+}
+
+/** The headers of these entries as they are stored, after their formats were recognised. All that a chain needs of most records. */
+export function parseHeaders(entries: readonly LogEntry[]): readonly StoredHeader[] {
+  const together = parseTexts(entries.map(({ header }) => header));
+  return entries.map((entry, index) =>
+    together === undefined ? parseHeader(entry) : recognised(entry, together[index]),
+  );
 }
 
 function parseHeader(entry: LogEntry): StoredHeader {
@@ -217,10 +235,14 @@ function parseHeader(entry: LogEntry): StoredHeader {
   } catch (cause) {
     throw damagedHeader(entry, cause);
   }
+  return recognised(entry, header);
+}
+
+function recognised(entry: LogEntry, header: unknown): StoredHeader {
   if (typeof header !== "object" || header === null || !("format" in header)) throw damagedHeader(entry);
   const { format } = header;
   if (typeof format !== "number") throw damagedHeader(entry);
-  assertKnownFormat(format, `record ${entry.seq}`);
+  if (format !== FORMAT_VERSION) assertKnownFormat(format, `record ${entry.seq}`);
   return header as StoredHeader;
 }
 
@@ -229,13 +251,3 @@ const damagedHeader = (entry: LogEntry, cause?: unknown): StateError =>
     location: `record ${entry.seq}`,
     cause,
   });
-
-function checksumOf(entry: Omit<LogEntry, "header">, header: string, body: Uint8Array): string {
-  const { seq, base, head, writeId, checkpointId = null, metadata = null, names } = entry;
-  const fields = [seq, base, head, writeId, checkpointId, metadata, header];
-  return createHash("sha256")
-    .update(JSON.stringify(names === undefined ? fields : [...fields, names]))
-    .update(body)
-    .digest("base64url")
-    .slice(0, SUM_LENGTH);
-}

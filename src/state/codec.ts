@@ -73,16 +73,24 @@ class Unstorable extends Error {
   }
 }
 
-/** The value behind JSON text written by `encodeText`. Its byte arrays are added to `met`. */
-export function decodeText(text: string, name: string, met: Uint8Array[] = []): unknown {
+/**
+ * The value behind JSON text written by `encodeText`. Its byte arrays are added to
+ * `met`. The outermost `wrapping` levels only say where the values inside belong:
+ * they are left as they were parsed, neither frozen nor taken for a value.
+ */
+export function decodeText(text: string, name: string, met: Uint8Array[] = [], wrapping = 0): unknown {
   let tree: unknown;
   try {
     tree = JSON.parse(text);
   } catch (cause) {
     throw new StateError("CORRUPT", `${name} is not JSON`, { path: name, cause });
   }
-  return decodeOwned(tree, { name, met }, 0);
+  return decodeParsed(tree, name, met, wrapping);
 }
+
+/** The same for a tree that was just parsed and that nobody else holds: it becomes the value. */
+export const decodeParsed = (tree: unknown, name: string, met: Uint8Array[], wrapping: number): unknown =>
+  decodeBelow(tree, { name, met }, 0, wrapping);
 
 /** The value behind a tree made by `encodeValue`. The given tree is left as it is. */
 export const decodeValue = (tree: unknown, name: string): unknown =>
@@ -174,12 +182,21 @@ function encodeProperties(value: Record<string, unknown>, met: Uint8Array[]): { 
 const copyOwn = (value: Record<string, unknown>): Record<string, JsonValue> =>
   ({ ...value }) as Record<string, JsonValue>;
 
+function decodeBelow(tree: unknown, source: Source, depth: number, wrapping: number): unknown {
+  if (depth === wrapping || !isPlain(tree) || Object.hasOwn(tree, TAG)) return decodeOwned(tree, source, depth);
+  for (const key of Object.keys(tree)) tree[key] = decodeBelow(tree[key], source, depth + 1, wrapping);
+  return tree;
+}
+
 /** Turns a freshly parsed tree, which nobody else holds, into values; in place where possible. */
 function decodeOwned(tree: unknown, source: Source, depth: number): unknown {
   if (typeof tree !== "object" || tree === null) return tree;
   if (depth > MAX_TREE_DEPTH) throw tooDeep(source.name);
   if (Array.isArray(tree)) {
-    for (let index = 0; index < tree.length; index++) tree[index] = decodeOwned(tree[index], source, depth + 1);
+    for (let index = 0; index < tree.length; index++) {
+      const item: unknown = tree[index];
+      if (typeof item === "object" && item !== null) tree[index] = decodeOwned(item, source, depth + 1);
+    }
     return own(tree);
   }
   const record = tree as Record<string, unknown>;

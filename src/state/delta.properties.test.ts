@@ -4,9 +4,15 @@ import { exactForm } from "../../test/exact-form.ts";
 import { runs } from "../../test/property-seed.ts";
 import { AgentState } from "./agent-state.ts";
 import { decodeText, encodeText } from "./codec.ts";
-import { applyDeltas, diffFields, type StateDelta } from "./delta.ts";
+import { DeltaFold, diffFields, type StateDelta } from "./delta.ts";
 import { assistantMessage, type Message, userMessage } from "./message.ts";
 import type { StateFields } from "./state-fields.ts";
+
+function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
+  const fold = new DeltaFold(before);
+  for (const delta of deltas) fold.add(delta);
+  return fold.end();
+}
 
 interface Change {
   readonly touches: keyof StateFields | undefined;

@@ -1,8 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { AgentState } from "./agent-state.ts";
-import { addedItems, applyDeltas, diffFields, type StateDelta } from "./delta.ts";
+import { addedItems, DeltaFold, diffFields, type StateDelta } from "./delta.ts";
 import { type Message, userMessage } from "./message.ts";
+import type { StateFields } from "./state-fields.ts";
+
+function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
+  const fold = new DeltaFold(before);
+  for (const delta of deltas) fold.add(delta);
+  return fold.end();
+}
 
 const messages = (count: number): Message[] => Array.from({ length: count }, (_, index) => userMessage(`m${index}`));
 const ten = AgentState.create()

@@ -76,44 +76,61 @@ function compareFields(before: StateFields, after: StateFields): { delta: StateD
 }
 
 /**
- * The state that `deltas` lead to, one after another. It works on private copies
- * and freezes them once, so a long chain costs no more than its items.
+ * A state that deltas are added to. It works on private copies and freezes them
+ * once at the end, so a long chain costs no more than its items.
  */
-export function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
-  const fields: Record<string, unknown> = { ...before };
-  const drafts = new Set<string>();
-  const draft = (name: string): void => {
-    if (drafts.has(name)) return;
-    const value = fields[name];
-    defineOwn(fields, name, Array.isArray(value) ? [...value] : { ...(value as object) });
-    drafts.add(name);
-  };
-  for (const delta of deltas) {
-    for (const name of delta.unset ?? []) {
+export class DeltaFold {
+  readonly #fields: Record<string, unknown>;
+  readonly #before: StateFields;
+  readonly #drafts = new Set<string>();
+  #isChanged = false;
+
+  constructor(before: StateFields) {
+    this.#before = before;
+    this.#fields = { ...before };
+  }
+
+  add({ unset, set, append, lists, records }: StateDelta): void {
+    const fields = this.#fields;
+    this.#isChanged = true;
+    for (const name of unset ?? []) {
       delete fields[name];
-      drafts.delete(name);
+      this.#drafts.delete(name);
     }
-    for (const [name, value] of Object.entries(delta.set ?? {})) {
-      defineOwn(fields, name, value);
-      drafts.delete(name);
+    for (const name of keysOf(set)) {
+      defineOwn(fields, name, set?.[name]);
+      this.#drafts.delete(name);
     }
-    for (const [name, items] of Object.entries(delta.append ?? {})) {
-      draft(name);
-      for (const item of items) (fields[name] as unknown[]).push(item);
+    for (const name of keysOf(append)) {
+      const list = this.#draft(name) as unknown[];
+      for (const item of append?.[name] ?? []) list.push(item);
     }
-    for (const [name, { keep, items }] of Object.entries(delta.lists ?? {})) {
-      draft(name);
-      const list = fields[name] as unknown[];
+    for (const name of keysOf(lists)) {
+      const { keep = 0, items = [] } = lists?.[name] ?? {};
+      const list = this.#draft(name) as unknown[];
       list.length = keep;
       for (const item of items) list.push(item);
     }
-    for (const [name, change] of Object.entries(delta.records ?? {})) {
-      draft(name);
-      changeRecord(fields[name] as Record<string, unknown>, change);
+    for (const name of keysOf(records)) {
+      changeRecord(this.#draft(name) as Record<string, unknown>, records?.[name] ?? {});
     }
   }
-  for (const name of drafts) own(fields[name] as object);
-  return own(fields) as unknown as StateFields;
+
+  #draft(name: string): unknown {
+    if (!this.#drafts.has(name)) {
+      const value = this.#fields[name];
+      defineOwn(this.#fields, name, Array.isArray(value) ? [...value] : { ...(value as object) });
+      this.#drafts.add(name);
+    }
+    return this.#fields[name];
+  }
+
+  /** Nothing can be added any more. */
+  end(): StateFields {
+    if (!this.#isChanged) return this.#before;
+    for (const name of this.#drafts) own(this.#fields[name] as object);
+    return own(this.#fields) as unknown as StateFields;
+  }
 }
 
 /** The items that a delta adds to one list: what is new to index, to show, to count. */
@@ -137,7 +154,7 @@ function diffRecord(a: Fields, b: Fields): RecordDelta | "replace" | undefined {
 
 function changeRecord(record: Record<string, unknown>, { set, unset }: RecordDelta): void {
   for (const key of unset ?? []) delete record[key];
-  for (const key of Object.keys(set ?? {})) defineOwn(record, key, set?.[key]);
+  for (const key of keysOf(set)) defineOwn(record, key, set?.[key]);
 }
 
 function sharedPrefix(a: readonly unknown[], b: readonly unknown[]): number {
@@ -146,6 +163,11 @@ function sharedPrefix(a: readonly unknown[], b: readonly unknown[]): number {
   while (index < end && Object.is(a[index], b[index])) index++;
   return index;
 }
+
+const NO_KEYS: readonly string[] = [];
+
+const keysOf = (record: object | undefined): readonly string[] =>
+  record === undefined ? NO_KEYS : Object.keys(record);
 
 const hasKeys = (record: object): boolean => Object.keys(record).length > 0;
 

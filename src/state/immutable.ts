@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import { StateError } from "../errors.ts";
+import { isMarked, keepMeasure, knownMeasure, type Measure, marked } from "./owned-mark.ts";
 import { type Place, readablePath } from "./path.ts";
 import { sealDate, sealMap, sealSet } from "./read-only.ts";
 import { SealedValue } from "./sealed-value.ts";
@@ -36,16 +37,11 @@ interface Passage {
   readonly copies: Map<object, object | undefined>;
 }
 
-const owned = new WeakSet<object>();
-
 /** Marks an object that this package made and froze. The caller vouches that everything below it is owned too. */
-export function own<T extends object>(value: T): T {
-  owned.add(Object.freeze(value));
-  return value;
-}
+export const own = <T extends object>(value: T): T => Object.freeze(marked(value));
 
 /** Whether the whole value passed the doorway before. */
-export const isOwned = (value: object): boolean => owned.has(value);
+export const isOwned: (value: object) => boolean = isMarked;
 
 /** A frozen copy of `value` that can be stored, or `INVALID_ARGUMENT` naming the part that cannot be. */
 export function immutableCopy<T>(value: T, name: string): T {
@@ -87,7 +83,7 @@ function copy(value: unknown, place: Place, depth: number, passage: Passage): un
 
 function copyReference(value: object, place: Place, depth: number, passage: Passage): unknown {
   if (passage.copies.has(value) && passage.copies.get(value) === undefined) throw refusal(place, "a cycle");
-  const known = owned.has(value) ? value : passage.copies.get(value);
+  const known = isMarked(value) ? value : passage.copies.get(value);
   if (known !== undefined) {
     const measure = measureOf(known);
     if (depth + measure.depth > MAX_DEPTH) throw tooNested(place);
@@ -125,18 +121,10 @@ function spend(passage: Passage, cost: number, place: Place): void {
 /** A lower bound for the bytes that an owned value takes when stored. */
 export const leastBytesOf = (value: unknown): number => measureOf(value).size;
 
-/** The depth and size of an owned value once every shared part is written out. */
-interface Measure {
-  readonly depth: number;
-  readonly size: number;
-}
-
-const measures = new WeakMap<object, Measure>();
-
 function measureOf(value: unknown): Measure {
   if (typeof value === "string") return { depth: 0, size: value.length };
   if (typeof value !== "object" || value === null) return { depth: 0, size: 1 };
-  const known = measures.get(value);
+  const known = knownMeasure(value);
   if (known !== undefined) return known;
   let [depth, size] = [0, value instanceof Uint8Array ? value.byteLength : 1];
   for (const part of partsOf(value)) {
@@ -145,7 +133,7 @@ function measureOf(value: unknown): Measure {
     size += measure.size;
   }
   const measure = { depth: depth + 1, size };
-  measures.set(value, measure);
+  keepMeasure(value, measure);
   return measure;
 }
 
@@ -243,8 +231,7 @@ function copyBytes(value: Uint8Array, place: Place, passage: Passage): Uint8Arra
 
 /** Typed arrays cannot be frozen. A later save detects writes to these; see sealed-bytes.ts. */
 export function ownBytes(bytes: Uint8Array): Uint8Array {
-  owned.add(bytes);
-  return bytes;
+  return marked(bytes);
 }
 
 export function refuseProperties(value: object, place: Place): void {

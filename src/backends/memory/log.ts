@@ -84,7 +84,7 @@ export class MemoryLog implements ThreadLog {
     if (thread === undefined || tail === undefined) return undefined;
     const { before = Number.POSITIVE_INFINITY, limit } = options;
     const older = thread.records.filter(({ seq }) => seq < before);
-    return { generation: thread.generation, tail, records: newestWithin(older, limit).map(copyOf) };
+    return { generation: thread.generation, tail, records: copiesOf(newestWithin(older, limit)) };
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {
@@ -201,8 +201,38 @@ function edited(records: LogRecord[], { replace = [], drop = [], dropBelow = 0 }
 const chainOf = (thread: Thread, from: number, target: LogRecord): LogChain => ({
   generation: thread.generation,
   tail: thread.records.at(-1) ?? target,
-  records: thread.records.filter((record) => record.seq >= from && record.seq <= target.seq).map(copyOf),
+  records: copiesOf(recordsBetween(thread.records, from, target.seq)),
 });
+
+/** From the end, where a reader that knows most of the thread finds all it wants. */
+function recordsBetween(records: readonly LogRecord[], from: number, to: number): readonly LogRecord[] {
+  let first = records.length;
+  while (first > 0 && (records[first - 1]?.seq ?? 0) >= from) first--;
+  let end = records.length;
+  while (end > first && (records[end - 1]?.seq ?? 0) > to) end--;
+  return records.slice(first, end);
+}
 
 /** Callers must not hold bytes that are stored here. */
 const copyOf = (record: LogRecord): LogRecord => ({ ...record, body: new Uint8Array(record.body) });
+
+/** Pieces of memory of this size are quickly had; much larger ones come from the system, page by page. */
+const PIECE_BYTES = 64 * 1024;
+
+/** The same for many, which share pieces of memory: one for each would cost more than the copying. */
+function copiesOf(records: readonly LogRecord[]): LogRecord[] {
+  let left = records.reduce((bytes, { body }) => bytes + body.byteLength, 0);
+  let piece = Buffer.alloc(0);
+  let used = 0;
+  return records.map((record) => {
+    const { byteLength } = record.body;
+    if (used + byteLength > piece.byteLength) {
+      piece = Buffer.allocUnsafeSlow(Math.max(Math.min(PIECE_BYTES, left), byteLength));
+      used = 0;
+    }
+    left -= byteLength;
+    piece.set(record.body, used);
+    used += byteLength;
+    return { ...record, body: piece.subarray(used - byteLength, used) };
+  });
+}

@@ -1,0 +1,81 @@
+/**
+ * What this package itself costs, above any storage: the processor's time of a
+ * save and of a cold load in memory. Processor time and the least of many short
+ * rounds, because whatever else runs on the machine only adds to it.
+ */
+import { MemoryCheckpointer } from "../src/backends/memory/index.ts";
+import { AgentState } from "../src/state/agent-state.ts";
+import { renderTable, times } from "./table.ts";
+import { coreVerdicts, type Verdict } from "./targets.ts";
+import { conversation } from "./workload.ts";
+
+export interface CoreResult {
+  readonly save: { readonly microseconds: number };
+  readonly loads: readonly CoreLoad[];
+  readonly verdicts: readonly Verdict[];
+}
+
+export interface CoreLoad {
+  readonly messages: number;
+  readonly loadMs: number;
+  /** `JSON.parse` of the whole state as one text. */
+  readonly parseMs: number;
+}
+
+const SIZES = [400, 4000];
+const SAVES = 400;
+
+export async function benchCore({ seed }: { readonly seed: number }): Promise<CoreResult> {
+  const loads: CoreLoad[] = [];
+  for (const messages of SIZES) loads.push(await loadOf(seed, messages));
+  const save = { microseconds: await saveOf(seed) };
+  const rows = loads.map(({ messages, loadMs, parseMs }) => [
+    `load of ${messages} messages`,
+    `${loadMs.toFixed(2)} ms`,
+    `${parseMs.toFixed(2)} ms`,
+    times(loadMs / parseMs),
+  ]);
+  console.log(`\n${renderTable(["", "processor time", "JSON.parse", "ratio"], rows)}`);
+  console.log(`\na save, with adding its message: ${save.microseconds.toFixed(1)} µs of processor time`);
+  return { save, loads, verdicts: coreVerdicts(save.microseconds, loads) };
+}
+
+async function loadOf(seed: number, messages: number): Promise<CoreLoad> {
+  const checkpointer = new MemoryCheckpointer({ cacheBytes: 0 });
+  let state = AgentState.create();
+  for (const message of conversation(seed, messages)) {
+    state = state.withMessage(message);
+    await checkpointer.save(state, "thread");
+  }
+  const text = JSON.stringify(state.toCheckpoint());
+  const rounds = 60_000 / messages;
+  const loadMs = await leastOf(rounds, () => checkpointer.load("thread"));
+  return { messages, loadMs, parseMs: await leastOf(rounds, async () => JSON.parse(text)) };
+}
+
+async function saveOf(seed: number): Promise<number> {
+  const checkpointer = new MemoryCheckpointer();
+  const messages = conversation(seed, SAVES);
+  let round = 0;
+  const all = await leastOf(40, async () => {
+    const threadId = `thread ${round++}`;
+    let state = AgentState.create();
+    for (const message of messages) {
+      state = state.withMessage(message);
+      await checkpointer.save(state, threadId);
+    }
+  });
+  return (all * 1000) / SAVES;
+}
+
+/** In milliseconds of the processor, all threads of the process together. */
+async function leastOf(rounds: number, work: () => Promise<unknown>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < rounds; round++) {
+    const before = process.cpuUsage();
+    await work();
+    const { user, system } = process.cpuUsage(before);
+    least = Math.min(least, (user + system) / 1000);
+  }
+  return least;
+}
