@@ -18,6 +18,7 @@ import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
 import { benchOracle } from "./oracle.ts";
+import { benchPeers } from "./peers.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSealing } from "./sealing.ts";
@@ -48,6 +49,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   bytes: () => benchBytes(),
   writers: ({ rounds, seed }) => benchWriters({ rounds, seed }),
   oracle: () => benchOracle(),
+  peers: (plan) => benchPeers({ ...plan, rounds: Math.min(plan.rounds, 2) }),
   prompts: benchPromptCache,
   retrieval: benchRetrieval,
   s3: ({ seed }) => benchObjectStore(seed),

@@ -52,7 +52,7 @@ await describeWithService("postgres", (url) => {
     const began = performance.now();
     const failure = await failing(address.href);
     vi.unstubAllEnvs();
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - began).toBeLessThan(9_000);
     expect(failure).toMatchObject({
       code: "PERMISSION_DENIED",
       message: expect.stringMatching(/asks for a password and there is none: put it into the dsn .*PGPASSWORD/),

@@ -34,6 +34,8 @@ async function observed(prepare: (root: string) => Promise<unknown> = async () =
   return {
     open: (options) => sqliteCheckpointer({ ...options, path: join(root, "a.db") }),
     contents: () => hashedFiles(root, isStored),
+    // The write-ahead log is truncated up to a second after the last deletion. Timers fire in the order in which they are due.
+    settled: () => sleep(1_200),
     cleanup: () => rm(root, { recursive: true }),
   };
 }
