@@ -12,6 +12,8 @@ import type { TableNames } from "./layout.ts";
  * The thread's row is written first. The transaction that holds it has the thread to
  * itself until the commit. Each statement inside the function sees everything that
  * was committed before that statement began, not only before the call.
+ *
+ * Longer than other files because a version is read, and frozen, as one text.
  */
 export const checkpointsV1 = (names: TableNames, partitions: number): readonly string[] => [
   ...firstTables(names, partitions),
