@@ -3,7 +3,7 @@ import type { TableNames } from "./layout.ts";
 /**
  * Version 1 of the part `checkpoints`. This text is frozen: it is never edited, and
  * it uses nothing outside this file that may change. Any later change, also to the
- * text of a function, is a version of its own.
+ * text of a function, is a version of its own. Long because it is frozen as one.
  *
  * Appends run in a server-side function. One call is one round trip and one
  * transaction in every pooling mode, and the server caches the plans. Sent as plain
@@ -12,8 +12,6 @@ import type { TableNames } from "./layout.ts";
  * The thread's row is written first. The transaction that holds it has the thread to
  * itself until the commit. Each statement inside the function sees everything that
  * was committed before that statement began, not only before the call.
- *
- * Longer than other files because a version is read, and frozen, as one text.
  */
 export const checkpointsV1 = (names: TableNames, partitions: number): readonly string[] => [
   ...firstTables(names, partitions),
