@@ -3,7 +3,7 @@ import type { TableNames } from "./layout.ts";
 /**
  * Version 1 of the part `checkpoints`. This text is frozen: it is never edited, and
  * it uses nothing outside this file that may change. Any later change, also to the
- * text of a function, is a version of its own.
+ * text of a function, is a version of its own. Long because it is frozen as one.
  *
  * Appends run in a server-side function. One call is one round trip and one
  * transaction in every pooling mode, and the server caches the plans. Sent as plain

@@ -48,7 +48,7 @@ CREATE TABLE "public"."holdfast_words" (
        PRIMARY KEY (thread_id, seq)
      );
 
-CREATE INDEX "holdfast_words_by_word" ON "public"."holdfast_words" USING gin (words);
+CREATE INDEX "holdfast_words_by_word" ON "public"."holdfast_words" USING gin (words) WITH (gin_pending_list_limit = 64);
 
 CREATE TABLE "public"."holdfast_watchers" (
        thread_id text COLLATE "C" NOT NULL,

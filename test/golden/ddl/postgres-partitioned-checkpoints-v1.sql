@@ -64,7 +64,7 @@ CREATE TABLE "public"."holdfast_words_0" PARTITION OF "public"."holdfast_words" 
 
 CREATE TABLE "public"."holdfast_words_1" PARTITION OF "public"."holdfast_words" FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 
-CREATE INDEX "holdfast_words_by_word" ON "public"."holdfast_words" USING gin (words);
+CREATE INDEX "holdfast_words_by_word" ON "public"."holdfast_words" USING gin (words) WITH (gin_pending_list_limit = 64);
 
 CREATE TABLE "public"."holdfast_watchers" (
        thread_id text COLLATE "C" NOT NULL,
