@@ -107,15 +107,18 @@ function coreTable(result: Result): string {
 }
 
 function agentTable({ measurements = [] }: Result): string {
-  type AgentRow = { name: string; savesPerIteration: number; msAt10: number; msAt400: number };
-  const rows = (measurements as readonly AgentRow[]).map(({ name, savesPerIteration, msAt10, msAt400 }) => [
+  type AgentRow = { name: string; savesPerIteration: number; msAt10: number; msAt400: number; msAt4000: number };
+  const rows = (measurements as readonly AgentRow[]).map(({ name, savesPerIteration, msAt10, msAt400, msAt4000 }) => [
     name,
     String(savesPerIteration),
     milliseconds(msAt10),
     milliseconds(msAt400),
     times(msAt400 / msAt10),
+    milliseconds(msAt4000),
+    times(msAt4000 / msAt10),
   ]);
-  return table([["", "saves an iteration", "iteration 10", "iteration 400", "growth"], ...rows]);
+  const head = ["", "saves an iteration", "10 messages", "400 messages", "growth", "4,000 messages", "growth"];
+  return table([head, ...rows]);
 }
 
 function httpTable(result: Result): string {

@@ -60,12 +60,30 @@ export async function* followTurn(
         return yield* page.end(ended);
       }
       // A watch that began a moment too late would wait for the next save: look again after a while in any case.
-      const rung = await Promise.race([changed, sleep(LOOK_AGAIN_MS, signal).catch(() => undefined)]);
+      const rung = await within(LOOK_AGAIN_MS, changed, signal);
       if (rung?.done === true) return;
       if (rung !== undefined) changed = changes.next();
     }
   } finally {
     over.abort();
+  }
+}
+
+/** What `work` brings, or nothing when the time is up or the signal aborts. The clock does not outlive the answer. */
+async function within<T>(ms: number, work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const over = new AbortController();
+  const end = (): void => over.abort();
+  if (signal.aborted) end();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    const timeUp = sleep(ms, over.signal).then(
+      () => undefined,
+      () => undefined,
+    );
+    return await Promise.race([work, timeUp]);
+  } finally {
+    signal.removeEventListener("abort", end);
+    end();
   }
 }
 

@@ -9,8 +9,10 @@ import * as mini from "zod/mini";
 import { z as z3 } from "zod-v3";
 import { agentOf } from "../../test/agent/agent-of.ts";
 import { aiSdkTools } from "../agent/ai-sdk-tools.ts";
+import type { RunEvent, StopReason } from "../agent/events.ts";
 import { type ToolContext, tool } from "../agent/tool.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
+import { Agent } from "../wiring/agent.ts";
 import { type AnySchema, readySchema } from "./schema.ts";
 
 const CITY = { type: "object", properties: { city: { type: "string" }, days: { type: "number" } }, required: ["city"] };
@@ -109,4 +111,22 @@ test("19.8: arguments and the context of tools are inferred for zod 4, valibot, 
   const agent = agentOf<unknown, { db: string }>({ model: scriptedModel([]), tools: [needing] });
   expectTypeOf(agent.run).parameter(1).toMatchTypeOf<{ readonly context: { db: string } }>();
   expectTypeOf(agent.complete).parameter(0).toMatchTypeOf<{ readonly context: { db: string } }>();
+});
+
+test("19: the output and the events of a run are inferred for zod 4, valibot and arktype", () => {
+  const model = scriptedModel([]);
+  type Answer = { city: string; days: number };
+  const byZod = new Agent({ model, outputSchema: z.object({ city: z.string(), days: z.number() }) });
+  const valibotSchema = toStandardJsonSchema(v.object({ city: v.string(), days: v.number() }));
+  const byValibot = new Agent({ model, outputSchema: valibotSchema });
+  const byArktype = new Agent({ model, outputSchema: type({ city: "string", days: "number" }) });
+  expectTypeOf<Awaited<ReturnType<typeof byZod.run>>["output"]>().toEqualTypeOf<Answer | undefined>();
+  expectTypeOf<Awaited<ReturnType<typeof byValibot.run>>["output"]>().toEqualTypeOf<Answer | undefined>();
+  expectTypeOf<Awaited<ReturnType<typeof byArktype.run>>["output"]>().toEqualTypeOf<Answer | undefined>();
+  expectTypeOf<Awaited<ReturnType<typeof byZod.resume>>["output"]>().toEqualTypeOf<Answer | undefined>();
+  type Event = ReturnType<typeof byZod.run> extends AsyncIterable<infer Found> ? Found : never;
+  expectTypeOf<Event>().toEqualTypeOf<RunEvent>();
+  expectTypeOf<Extract<Event, { type: "model-delta" }>["text"]>().toEqualTypeOf<string>();
+  expectTypeOf<Extract<Event, { type: "tool-start" }>["attempt"]>().toEqualTypeOf<number>();
+  expectTypeOf<Extract<Event, { type: "run-end" }>["stopReason"]>().toEqualTypeOf<StopReason>();
 });

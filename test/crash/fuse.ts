@@ -42,6 +42,12 @@ export class Fuse {
     return this.never;
   };
 
+  /** What somebody found out for this process, unless it died meanwhile: then it never hears of it. */
+  async alive<T>(work: Promise<T>): Promise<T> {
+    const found = await work;
+    return this.#isBlown ? this.never : found;
+  }
+
   /** Cuts the power now, between two points. */
   blow(name: string): void {
     if (this.#isBlown) return;

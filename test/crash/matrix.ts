@@ -56,7 +56,7 @@ export async function survive(
     opened.push(driver);
     const manners = index === 0 || acks.kind === "late" ? acks : AT_ONCE;
     const log = stoppingLog(driver, fuse.point, (work) => fuse.storing(work), answering(manners, fuse));
-    const peek = (id = threadId): Promise<AgentState | undefined> => store.onlooker.load(id);
+    const peek = (id = threadId): Promise<AgentState | undefined> => fuse.alive(store.onlooker.load(id));
     const world = { point: fuse.point, effects, faults, told, peek };
     const life = live(
       {
