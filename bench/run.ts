@@ -27,6 +27,7 @@ import { benchStudio } from "./studio.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
+import { benchWriters } from "./writers.ts";
 
 interface PartResult {
   readonly verdicts: readonly Verdict[];
@@ -43,6 +44,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   overlap: ({ rounds }) => benchSlowStore({ rounds: Math.min(rounds, 3) }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),
+  writers: ({ rounds, seed }) => benchWriters({ rounds, seed }),
   oracle: () => benchOracle(),
   prompts: benchPromptCache,
   retrieval: benchRetrieval,

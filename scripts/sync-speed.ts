@@ -5,6 +5,7 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import type { HttpResult } from "../bench/http.ts";
+import { limitsSection } from "../bench/limits.ts";
 import type { StoreMeasurement } from "../bench/stores.ts";
 import { kilobytes, milliseconds, times } from "../bench/table.ts";
 import type { Verdict } from "../bench/targets.ts";
@@ -126,7 +127,7 @@ const text = await readFile(FILE, "utf8");
 const [before, rest] = text.split(START);
 const after = rest?.split(END)[1];
 if (before === undefined || after === undefined) throw new Error(`docs/speed.md lacks the lines ${START} and ${END}`);
-const wanted = `${before}${START}\n${(await Promise.all(PARTS.map(part))).join("\n\n")}\n${END}${after}`;
+const wanted = `${before}${START}\n${[limitsSection(), ...(await Promise.all(PARTS.map(part)))].join("\n\n")}\n${END}${after}`;
 if (text === wanted) console.log("docs/speed.md is in step with bench/results");
 else if (process.argv.includes("--check")) {
   console.error("docs/speed.md is out of step with bench/results: run `npm run sync`");

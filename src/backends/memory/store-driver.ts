@@ -30,13 +30,13 @@ interface Entry {
   readonly norm: number;
 }
 
-/** How many writes are made before those that nobody can repeat any more are forgotten. */
+/** How many writes are made between two sweeps of write ids that are too old to be retried. */
 const WRITES_PER_SWEEP = 1000;
 
 /**
  * Items in Maps. The reference driver: every duty of the contract in its simplest
- * form. Each method does its whole work without waiting in between, which is
- * what makes it atomic. What is stored is text, so nobody holds a part of it.
+ * form. Each method does all its work synchronously, which makes it atomic. Values
+ * are stored as text, so callers share no objects with the store.
  */
 export class MemoryStoreDriver implements StoreDriver {
   readonly name: string = STORE_FACTS.name;
@@ -46,7 +46,7 @@ export class MemoryStoreDriver implements StoreDriver {
   readonly #now: () => number;
   /** The ids of all entries, in order. */
   readonly #sorted: string[] = [];
-  /** The highest version that was taken out: a new item starts above it. */
+  /** The highest version that was removed: a new item starts above it. */
   #floor = 0;
   #closed = false;
 
@@ -191,7 +191,7 @@ export class MemoryStoreDriver implements StoreDriver {
     return { version, createdAt, updatedAt: now, expiresAt, repeated: false };
   }
 
-  /** Takes an item out, if it is there, past its end or not. */
+  /** Removes an item if it exists, expired or not. */
   #take(id: string): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
@@ -205,7 +205,7 @@ export class MemoryStoreDriver implements StoreDriver {
     return entry !== undefined && (entry.item.expiresAt ?? Number.POSITIVE_INFINITY) > this.#now() ? entry : undefined;
   }
 
-  /** The entries of a scope, in order, behind an id. */
+  /** The entries of a scope, in order, after an id. */
   *#inside({ namespace, recursive, condition }: Scope, after?: string): Generator<Entry> {
     this.#assertOpen();
     const ids = this.#sorted;

@@ -2,31 +2,31 @@ import type { TableNames } from "./layout.ts";
 import { forgetRecord, keepGraph, SAVER_VARIABLES } from "./saver-block.ts";
 import { ALIVE, NOW } from "./sql-clock.ts";
 
-/** Everything that one block of an append does; the same shape is the same text, which the server parses once. */
+/** Everything that one block of an append does. The same shape gives the same text, which the server parses once. */
 export interface AppendShape {
-  /** How many records are put in the place of others, and how many are new. */
+  /** How many records replace others, and how many are new. */
   readonly replaced: number;
   readonly added: number;
-  /** Whether records are taken out. */
+  /** Whether records are removed. */
   readonly drops: boolean;
   /** Whether any record has names beside its checkpoint id. */
   readonly named: boolean;
-  /** Whether the head is among these records: then its summary comes with them, else it is copied where the head is another. */
+  /** Whether the head is among these records: then its summary comes with them, else it is copied from the head's row. */
   readonly ownHead: boolean;
-  /** Only records of an append that an earlier block of the same transaction began. */
+  /** Only further records of an append that an earlier block of the same transaction began. */
   readonly continues: boolean;
 }
 
-/** What the block says when there is nothing to replace. The server undoes all of it. */
+/** The error number of the block if there is nothing to replace. The server rolls back all of it. */
 export const NOTHING_TO_REPLACE = 20_001;
 
 /**
- * An append as one anonymous block: one call, atomic by itself, and nothing but
- * plain rights on the tables. The row of the thread is written first: whoever
- * holds it has the thread for itself until the commit, which the client asks for
- * with the call. Values go through variables: a bind inside a statement has the
- * type the client gave it, and one over 4000 bytes that is not assigned to a LOB
- * at once is ORA-01461.
+ * An append as one anonymous block: one call, atomic by itself, and it needs only
+ * plain privileges on the tables. The thread's row is written first: the transaction
+ * that holds it has the thread to itself until the commit, which the client requests
+ * with the same call. Values go through variables: inside a statement a bind has the
+ * type that the client gave it, and one over 4000 bytes that is not assigned to a
+ * LOB directly is ORA-01461.
  */
 export function appendBlock(names: TableNames, shape: AppendShape): string {
   const begin = shape.continues ? [] : [claim(names, shape), ...(shape.drops ? [drop(names)] : [])];
@@ -73,13 +73,13 @@ const RECORD_VARIABLES = `  v_seq NUMBER;
   v_long_body BLOB;
 `;
 
-/** The columns of a record behind its key. */
+/** The columns of a record after its key. */
 const COLUMNS = [
   ...["base", "head", "write_id", "checkpoint_id", "names", "header", "metadata", "unindexed", "body", "lengthy"],
   ...["body_bytes", "long_names", "long_header", "long_metadata", "long_body"],
 ];
 
-/** Of the row that an append builds on. */
+/** Matches the row that an append builds on. */
 const UNCHANGED = `thread_id = v_thread AND generation = v_generation AND tail = v_expected
       AND ${ALIVE}`;
 

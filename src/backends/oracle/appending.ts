@@ -12,10 +12,10 @@ export interface AppendStep {
   readonly binds: Binds;
 }
 
-/** How many records one block writes: nearly every append is one call, and no block grows without bound. */
+/** How many records one block writes: nearly every append is one call, and the size of a block is limited. */
 const MOST_IN_BLOCK = 32;
 
-/** The blocks of an append, which are one transaction. The first refuses or begins it. */
+/** The blocks of an append, which are one transaction. The first one refuses or begins it. */
 export function appendSteps(names: TableNames, threadId: string, request: AppendRequest): readonly AppendStep[] {
   const { replace = [], drop = [], dropBelow } = request;
   const added = recordsIn(request);
@@ -64,7 +64,7 @@ const shapeOf = ({ replaced, added }: Chunk): Pick<AppendShape, "replaced" | "ad
   named: [...replaced, ...added].some(({ names }) => names !== undefined),
 });
 
-/** Replacements first, so that an append that replaces nothing ends before anything else is sent. */
+/** Replacements first, so that an append with nothing to replace fails before anything else is sent. */
 function chunks(replaced: readonly LogRecord[], added: readonly LogRecord[]): readonly Chunk[] {
   const all = [...replaced, ...added];
   const count = Math.max(Math.ceil(all.length / MOST_IN_BLOCK), 1);

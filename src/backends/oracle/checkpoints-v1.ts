@@ -1,12 +1,12 @@
 import type { TableNames } from "./layout.ts";
 
 /**
- * Version 1 of the part `checkpoints`. Frozen text: it is not edited, and calls
- * nothing that may change. What comes after it is a version of its own. Every
+ * Version 1 of the part `checkpoints`. This text is frozen: it is never edited, and
+ * it uses nothing that may change. Any later change is a version of its own. Every
  * statement may run twice: see prepare-tables.ts.
  *
- * INITRANS and PCTFREE leave room for several writers in one block of threads:
- * without it, two of them may be taken for a deadlock.
+ * INITRANS and PCTFREE leave room for several writers in one data block of threads:
+ * without it, the server may report two of them as a deadlock.
  */
 export const checkpointsV1 = ({ threads, records, names }: TableNames): readonly string[] => [
   `CREATE TABLE ${threads} (
@@ -50,7 +50,7 @@ export const checkpointsV1 = ({ threads, records, names }: TableNames): readonly
 )`,
 ];
 
-/** The columns of each table, for telling it from a table of the same name that somebody else made. */
+/** The columns of each table, to tell it from a table of the same name that another program made. */
 export const columnsV1 = ({ threads, records, names }: TableNames): Readonly<Record<string, readonly string[]>> => ({
   [threads]: [
     ...["THREAD_ID", "GENERATION", "TAIL", "HEAD", "CHECKPOINT_ID", "SUMMARY", "METADATA", "UNINDEXED"],
@@ -63,6 +63,6 @@ export const columnsV1 = ({ threads, records, names }: TableNames): Readonly<Rec
   [names]: ["THREAD_ID", "NAME", "SEQ"],
 });
 
-/** What a user that only works with the tables is granted, and no more. */
+/** The grants of a user that only works with the tables: what it needs, and nothing more. */
 export const grantsV1 = ({ threads, records, names }: TableNames, role: string): readonly string[] =>
   [threads, records, names].map((table) => `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`);

@@ -6,7 +6,7 @@ import { hasMember, memberCondition } from "./metadata.ts";
 import { type Row, toThreadEntry } from "./rows.ts";
 import type { Reading, Statements } from "./statements.ts";
 
-/** Runs a query for entries, with whatever is long in them. */
+/** Runs a query for entries, including their long values. */
 export type ReadEntries = (reading: Reading, binds: Binds) => Promise<readonly Row[]>;
 
 const NOTHING: LogPage<ThreadEntry> = { items: [], cursor: undefined };
@@ -20,7 +20,7 @@ export async function listThreads(
   return pageOf(inOrder(await read(sql.threads(), page(prefix, cursor, limit + 1))), limit);
 }
 
-/** SQL narrows to threads that may have the member; the exact comparison is done on the text, where no value is coerced. */
+/** SQL narrows down to threads that may match. The exact comparison is made here on the JSON text, where no value is coerced. */
 export async function queryMetadata(
   read: ReadEntries,
   sql: Statements,
@@ -42,13 +42,13 @@ export async function queryMetadata(
   }
 }
 
-/** U+0000, which ends a text for some. */
+/** U+0000, which some clients take for the end of a string. */
 const isInNoId = (prefix: string): boolean => prefix.includes("\0");
 
-/** As long as an id can be, of the character that comes last. */
+/** The last character, repeated to the greatest length of an id. */
 const LAST = "\u{10ffff}".repeat(Math.ceil((MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES) / 4));
 
-/** The first and the last id with this prefix and after the cursor, in the order of their bytes. Ids hold no control characters. */
+/** The first and the last id with this prefix and after the cursor, in byte order. Ids hold no control characters. */
 function page(prefix: string, cursor: string, most: number): Binds {
   const after = cursor === "" ? "" : `${cursor}\u0001`;
   const first = isBefore(prefix, after) ? after : prefix;
@@ -59,7 +59,7 @@ function page(prefix: string, cursor: string, most: number): Binds {
   };
 }
 
-/** A session that sorts as a language does would leave threads out of a walk: the next page begins behind the last id. */
+/** A session with a linguistic sort order would skip threads in a walk, because the next page begins after the last id. */
 function inOrder(rows: readonly Row[]): readonly ThreadEntry[] {
   const found = rows.map(toThreadEntry);
   const isSorted = found.every(({ threadId }, index) => isBefore(found[index - 1]?.threadId ?? "", threadId));

@@ -3,10 +3,10 @@ import { everyStatement } from "../../../test/oracle-stand-in/every-statement.ts
 import { grammarErrors } from "../../../test/oracle-stand-in/grammar.ts";
 import { oracleDdl } from "./index.ts";
 
-/** The parser learns the grammar as it goes, and a busy machine is slow. */
+/** The parser is slow until it is warm, and so is a busy machine. */
 const PATIENCE = 900_000;
 
-test("every statement that can be sent is Oracle's language", { timeout: PATIENCE }, () => {
+test("every statement that can be sent parses as Oracle SQL", { timeout: PATIENCE }, () => {
   const all = [...everyStatement("OWNER.HF"), ...oracleDdl({ tableName: "HF", role: "APP" })];
   const refused = all.map((sql) => [sql, grammarErrors(sql)] as const).filter(([, found]) => found.length > 0);
   expect(Object.fromEntries(refused)).toEqual({});
@@ -38,6 +38,6 @@ const PLANTED: Readonly<Record<string, string>> = {
   "an unclosed bracket": "SELECT COUNT(seq FROM HF_RECORDS",
 };
 
-test.each(Object.entries(PLANTED))("a wrong statement is found: %s", { timeout: PATIENCE }, (_, sql) => {
+test.each(Object.entries(PLANTED))("a wrong statement is rejected: %s", { timeout: PATIENCE }, (_, sql) => {
   expect(grammarErrors(sql)).not.toEqual([]);
 });

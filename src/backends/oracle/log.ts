@@ -37,16 +37,16 @@ export interface OracleLogOptions {
 }
 
 const SAVES_PER_SWEEP = 100;
-/** A thread that comes and goes while somebody creates it: each time round, somebody else got through. */
+/** How often an append is retried on a thread that appears and disappears. Each time, another writer got through. */
 const ROUNDS = 20;
 
-/** What no statement of ours reaches. */
+/** What no statement of ours can erase. */
 const LEFT_IN_BLOCKS: readonly string[] = [
   "freed space in the tables' blocks until it is used again, or until ALTER TABLE … MOVE of these tables",
   "undo, redo logs and their archive, flashback data, and standby databases",
 ];
 
-/** Threads in Oracle Database. A method is one block or one query, so each is atomic by itself. */
+/** Threads in Oracle Database. Each method is one block or one query, so it is atomic by itself. */
 export class OracleLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly capabilities: LogCapabilities = FACTS.capabilities;
@@ -86,7 +86,7 @@ export class OracleLog implements ThreadLog {
     }
   }
 
-  /** One call for nearly every append; where it takes several, they are one transaction. */
+  /** One call for nearly every append; if it takes several, they are one transaction. */
   async #append(threadId: string, request: AppendRequest): Promise<boolean> {
     const steps = appendSteps(this.#names, threadId, request);
     const handle = await this.#open();
@@ -106,13 +106,13 @@ export class OracleLog implements ThreadLog {
 
   #appended({ ttlMs }: AppendRequest): AppendOutcome {
     if (ttlMs !== undefined && this.#savesWithAnEnd++ % SAVES_PER_SWEEP === 0) {
-      // Nobody waits for it or for its failure: what has expired is invisible already.
+      // Not awaited, and a failure is ignored: expired threads are invisible already.
       this.#sweeping = this.#sweeping.then(() => this.#ask(this.#sql.sweep, {}, true)).catch(() => undefined);
     }
     return { appended: true };
   }
 
-  /** What is there instead; "free" when it has gone since, so that the append may be made after all. */
+  /** What is there instead; "free" if it has gone meanwhile, so that the append can be retried. */
   async #refusal(threadId: string, { generation, expected }: AppendRequest): Promise<AppendOutcome | "free"> {
     const rows = await this.#read(this.#sql.refusal, { b_thread: text(threadId), b_seq: number(expected + 1) });
     const [thread] = rows;
@@ -178,7 +178,7 @@ export class OracleLog implements ThreadLog {
       {
         b_thread: text(threadId),
         b_generation: text(ifTail?.generation),
-        // 0 is the tail of no thread.
+        // No thread has a tail of 0.
         b_seq: number(ifTail && positionIn(ifTail.seq)),
         b_found: OUT_NUMBER,
         b_gone: OUT_NUMBER,
@@ -247,7 +247,7 @@ export class OracleLog implements ThreadLog {
     const wasLong = this.#longThreads.has(threadId);
     let { rows } = await this.#ask(wasLong ? reading.long : reading.short, all);
     const isLong = rows.some((row) => Number(row["LENGTHY"]) > 0);
-    // All of it again, and not only what is missing: the thread may have changed since.
+    // Everything is read again, not only what is missing: the thread may have changed since.
     if (isLong && !wasLong) ({ rows } = await this.#ask(reading.long, all));
     this.#longThreads.note(threadId, isLong);
     const tail = tailOf(rows);
@@ -275,7 +275,7 @@ export class OracleLog implements ThreadLog {
   }
 }
 
-/** A position that a column can hold, so that a number from outside is compared and not refused. */
+/** Clamped to what the column holds, so that any number from outside is compared rather than refused by the server. */
 const positionIn = (before: number = Number.MAX_SAFE_INTEGER): number =>
   Math.min(Math.max(before || 0, 0), Number.MAX_SAFE_INTEGER);
 

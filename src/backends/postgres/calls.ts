@@ -3,9 +3,8 @@ import { storedNames, storedWriteId } from "./rows.ts";
 import { storedWords } from "./words.ts";
 
 /**
- * The functions inside the server are called by the names of their parameters,
- * never by their order. Each list says once what a parameter is called (there
- * with `p_` in front) and what it is given.
+ * The server-side functions are called with named parameters, never by order. Each
+ * list defines a parameter's name (in SQL with `p_` in front) and its value.
  */
 type Parameters<Given> = Readonly<Record<string, (given: Given) => unknown>>;
 
@@ -30,7 +29,7 @@ const APPEND: Parameters<Appending> = {
   ttl_ms: ({ request }) => request.ttlMs ?? null,
 };
 
-/** Records that are replaced, and those behind the first new one, travel as columns: their positions tell which is which. */
+/** Replaced records, and all new records but the first, travel as array columns. Their positions tell which is which. */
 const column =
   (value: (record: LogRecord) => unknown) =>
   ({ request }: Appending): unknown[] =>
@@ -55,7 +54,7 @@ const APPEND_WITH_EDITS: Parameters<Appending> = {
 export interface Indexing {
   readonly threadId: string | null | undefined;
   readonly generation: string | null | undefined;
-  /** From where, and up to where the words are found. */
+  /** The range of records that are indexed with this call. */
   readonly indexed: number;
   readonly reached: number;
   readonly found: readonly {
@@ -92,6 +91,6 @@ export const appendValues = (appending: Appending): readonly unknown[] => values
 export const editingValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND_WITH_EDITS, appending);
 export const indexingValues = (indexing: Indexing): readonly unknown[] => valuesOf(INDEX_WORDS, indexing);
 
-/** Nearly all appends bring one record and change nothing else. */
+/** Nearly every append adds one record and changes nothing else. */
 export const isOneRecord = ({ more = [], replace = [], drop = [], dropBelow }: AppendRequest): boolean =>
   more.length === 0 && replace.length === 0 && drop.length === 0 && dropBelow === undefined;

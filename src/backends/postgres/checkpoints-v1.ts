@@ -1,17 +1,17 @@
 import type { TableNames } from "./layout.ts";
 
 /**
- * Version 1 of the part `checkpoints`. Frozen text: it is not edited, and calls
- * nothing outside this file that may change. What comes after it, also another
+ * Version 1 of the part `checkpoints`. This text is frozen: it is never edited, and
+ * it uses nothing outside this file that may change. Any later change, also to the
  * text of a function, is a version of its own.
  *
- * Appending happens inside the server. One call is one round trip and one
- * transaction in every pooling mode, and the server keeps the plans of what is
- * in it: sent as plain statements, planning them takes as long as running them.
+ * Appends run in a server-side function. One call is one round trip and one
+ * transaction in every pooling mode, and the server caches the plans. Sent as plain
+ * statements, planning takes as long as running.
  *
- * The row of the thread is written first. Whoever holds it has the thread for
- * itself until the commit; and each statement inside sees what was committed
- * before it began, not only what was there when the call came in.
+ * The thread's row is written first. The transaction that holds it has the thread to
+ * itself until the commit. Each statement inside the function sees everything that
+ * was committed before that statement began, not only before the call.
  */
 export const checkpointsV1 = (names: TableNames, partitions: number): readonly string[] => [
   ...firstTables(names, partitions),
@@ -20,7 +20,7 @@ export const checkpointsV1 = (names: TableNames, partitions: number): readonly s
   createIndexWords(names),
 ];
 
-/** What a role that only works with the tables is granted, and no more. */
+/** The grants of a role that only works with the tables: what it needs, and nothing more. */
 export function grantsV1(names: TableNames, role: string): readonly string[] {
   const { threads, records, names: named, words, watchers, append, appendWithEdits, indexWords } = names;
   return [
@@ -29,7 +29,7 @@ export function grantsV1(names: TableNames, role: string): readonly string[] {
   ];
 }
 
-/** Callers name the parameters. `p_`, so that no parameter is taken for a column. */
+/** Callers use named parameters. The prefix `p_` keeps a parameter from being mistaken for a column. */
 const RECORD = `
     p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision`;
@@ -39,21 +39,21 @@ const EDITS = `
 const INDEX = `
     p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]`;
 
-/** The parameters of a record, handed on. */
+/** The parameters of a record, passed on. */
 const THE_RECORD = `
         p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
         p_body, p_ttl_ms`;
 
-/** Text of JSON that jsonb cannot hold: see metadata.ts. */
+/** Matches JSON text that jsonb cannot hold: see metadata.ts. */
 const isUnindexable = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[89a-f])'`;
 const jsonb = (text: string): string => `CASE WHEN ${isUnindexable(text)} THEN NULL ELSE ${text}::jsonb END`;
 const unindexed = (text: string): string => `coalesce(${isUnindexable(text)}, false)`;
 
-/** Refuses the append, with all that was done for it. */
+/** Refuses the append and rolls back what was done for it. */
 const refuse = (reason: string): string =>
   `RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = '${reason}';`;
 
-/** A table as it is, or in so many parts by the hash of the thread id. */
+/** One table, or a table partitioned by the hash of the thread id. */
 function table(name: string, columns: string, partitions: number, storage = ""): readonly string[] {
   if (partitions === 0) return [`CREATE TABLE ${name} (${columns}) ${storage}`.trimEnd()];
   const parts = Array.from({ length: partitions }, (_, part) => {
@@ -134,7 +134,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
   ];
 }
 
-/** Further names of records, which \`from\` gives as \`n (seq, names)\`. */
+/** Stores the further names of records. `from` supplies them as `n (seq, names)`. */
 const keepNames = (named: string, from: string): string =>
   `INSERT INTO ${named} (thread_id, name, seq)
         SELECT p_thread, each.name, n.seq FROM ${from}, jsonb_array_elements_text(n.names::jsonb) AS each (name);`;
@@ -182,7 +182,10 @@ function createAppend({ append, threads, records, names, watchers, channel }: Ta
     END $body$`;
 }
 
-/** Takes out and replaces first. Of the records that come as columns, those up to p_expected replace others and the rest are new. */
+/**
+ * Removes and replaces first. Of the records that travel as columns, those up to
+ * p_expected replace others and the rest are new.
+ */
 function createAppendWithEdits(names: TableNames): string {
   const { append, appendWithEdits, threads, records, names: named, words } = names;
   return `CREATE FUNCTION ${appendWithEdits} (${RECORD},${EDITS})
@@ -233,9 +236,9 @@ function createAppendWithEdits(names: TableNames): string {
 }
 
 /**
- * Words of records that are still what they were when the words were found: a
- * version is the row's, and another one after any change. Refuses where another
- * process has indexed some of the thread since; waits for no lock for long.
+ * Stores the words of records that have not changed since the words were found: each
+ * change of a row changes its `xmin`. Refuses if another process has indexed part of
+ * the thread since. Never waits long for a lock.
  */
 function createIndexWords({ indexWords, threads, records, words }: TableNames): string {
   return `CREATE FUNCTION ${indexWords} (${INDEX}) RETURNS boolean

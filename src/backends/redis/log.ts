@@ -35,20 +35,20 @@ import { forgetAbsent, walkThreads } from "./thread-walk.ts";
 export interface RedisLogOptions {
   readonly connection: RedisConnection;
   readonly prefix: string;
-  /** How long a thread lives after its last append, unless that says otherwise. */
+  /** How long a thread lives after its last append, unless the append sets its own limit. */
   readonly lifetimeMs: number | undefined;
 }
 
 type Range = { readonly before?: number; readonly limit: number };
 
-/** In digits, whatever the number: Lua reads no other. */
+/** In plain digits, whatever the number: Lua cannot read other forms. */
 const positionIn = (before: number = Number.MAX_SAFE_INTEGER): string =>
   String(Math.min(before, Number.MAX_SAFE_INTEGER));
 
 /**
- * Threads in Redis or Valkey: one hash each, and one sorted set of their ids.
- * Every method is one script, which the server runs without anything in
- * between. (In a cluster, creating, copying and listing take some more.)
+ * Threads in Redis or Valkey: one hash per thread, and one sorted set of their ids.
+ * Every method is one script, which the server runs atomically. (In a cluster,
+ * creating, copying and listing take a few more.)
  */
 export class RedisLog implements ThreadLog {
   readonly name: string = FACTS.name;
@@ -57,11 +57,11 @@ export class RedisLog implements ThreadLog {
   readonly #keys: KeyNames;
   #capabilities: LogCapabilities = FACTS.capabilities;
   readonly #link: Lease<Link>;
-  /** With read access. */
+  /** Present only with read access. */
   readonly #scanned: ScannedIds | undefined;
 
   constructor({ connection, prefix, lifetimeMs }: RedisLogOptions) {
-    // Nothing is prepared in the storage: what a thread needs is made with it.
+    // Nothing is prepared in advance: a thread's keys are created with it.
     this.#link = connection.lease(async (link) => link);
     this.#keys = keyNames(prefix);
     this.#lifetimeMs = lifetimeMs;
@@ -135,7 +135,7 @@ export class RedisLog implements ThreadLog {
     const keys = [this.#keys.thread(threadId), ...(isCluster ? [] : [this.#keys.ids])];
     const tail = ifTail === undefined ? [] : [ifTail.generation, String(ifTail.seq)];
     const answer = asText(await run(REMOVE, keys, [threadId, ...tail])) as "removed" | "absent" | "moved";
-    // The thread is gone; an id that stays behind is taken out by a later listing.
+    // The thread is gone; an id that is left in the index is removed by a later listing.
     if (isCluster && answer !== "moved") await this.#tidy(run, threadId).catch(() => undefined);
     return answer;
   }
@@ -192,7 +192,7 @@ export class RedisLog implements ThreadLog {
     return asReply(await run(script, [this.#keys.thread(threadId)], args));
   }
 
-  /** In a cluster, `creates` is in the index before `work` may make a thread of it; see layout.ts. */
+  /** In a cluster, `creates` is in the index before `work` may create the thread; see layout.ts. */
   async #creating<T extends readonly unknown[]>(
     creates: string | undefined,
     work: (run: RunScript, createBefore: number | undefined) => Promise<T>,

@@ -2,7 +2,7 @@ import type { AppendOutcome, LogChain, LogEntry, LogRecord } from "../../checkpo
 import { StateError } from "../../errors.ts";
 import { decodeEntry } from "./layout.ts";
 
-/** What the scripts answer, as both client libraries hand it on: arrays of Buffers, with null for nothing. */
+/** The scripts' replies, as both client libraries return them: arrays of Buffers, with null for nil. */
 type Reply = readonly (Buffer | null)[];
 
 export const asReply = (reply: unknown): Reply | undefined => (Array.isArray(reply) ? (reply as Reply) : undefined);

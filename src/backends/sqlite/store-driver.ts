@@ -35,10 +35,10 @@ export interface SqliteStoreDriverOptions {
   readonly now: () => number;
 }
 
-/** How many rows one step of a walk reads where a filter has to look at each of them. */
+/** How many rows one step of a scan reads if each must be checked against the filter. */
 const ROWS_PER_STEP = 500;
 
-/** Items in a SQLite file. Every method is one transaction. Vectors are compared one by one, in this process. */
+/** Items in a SQLite file. Every method is one transaction. Vectors are compared exactly, in this process. */
 export class SqliteStoreDriver implements FullStoreDriver {
   readonly name = "sqlite";
   readonly capabilities: StoreDriverCapabilities;
@@ -123,7 +123,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
     return this.#connection.read(({ prepare, names }) => {
       const { text, values, rest } = scopeSql(scope, this.#now());
       const { items, itemWords } = names;
-      // Words are letters, digits and "_": nothing in them ends the quotes.
+      // Words are letters, digits and "_": they cannot end the quotes.
       const query = words.map((word) => `"${word}"`).join(" OR ");
       const sql = `SELECT ${ITEM_COLUMNS}, -bm25(${itemWords}, 1, 1, 0.4, 0.15) AS score
         FROM ${itemWords} JOIN ${items} i ON i.id = ${itemWords}.rowid
@@ -170,7 +170,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
     });
   }
 
-  /** A file's clock is that of the machine that writes it. */
+  /** The clock of the machine that writes the file. */
   async now(): Promise<number> {
     return this.#connection.read(() => this.#now());
   }
@@ -212,7 +212,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
   }
 }
 
-/** What SQL could not say of a filter is looked at here. */
+/** Checks the part of a filter that SQL could not express. */
 function fits(scope: Scope, rest: Scope["condition"], row: ItemRow): boolean {
   if (rest === undefined) return true;
   return matches(scope.condition, {
@@ -221,7 +221,7 @@ function fits(scope: Scope, rest: Scope["condition"], row: ItemRow): boolean {
   });
 }
 
-/** In a database with another encoding, texts are not in the order of their code points, and a range is not what is below a namespace. */
+/** With another encoding, SQLite does not sort texts by code points, so a range would not match a namespace. */
 function assertOrderOfTexts(database: SqliteDatabase): void {
   const { encoding } = database.prepare("PRAGMA encoding").get() as { encoding: string };
   if (encoding === "UTF-8") return;

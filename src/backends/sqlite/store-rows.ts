@@ -3,7 +3,7 @@ import type { ChangeResult, ItemId, Scope, StoredItem } from "../../store/store-
 import type { SqliteValue } from "./connect.ts";
 import { conditionSql, type Sql } from "./store-conditions.ts";
 
-/** A row of the table of items, with what filters look at. */
+/** A row of the items table, with the columns that filters look at. */
 export interface ItemRow {
   readonly id: number;
   readonly namespace: string;
@@ -47,7 +47,7 @@ export const toResult = (row: WriteRow, repeated: boolean): ChangeResult => ({
   repeated,
 });
 
-/** Which rows of items `i` a scope means, at a time; and what is left to be looked at in each row. */
+/** The condition that selects the rows `i` of a scope at a time, and what is left to check in each row. */
 export interface ScopeSql extends Sql {
   readonly rest: Scope["condition"];
 }
@@ -68,5 +68,5 @@ export function scopeSql({ namespace, recursive, condition }: Scope, now: number
 
 export const idValues = ({ namespace, key }: ItemId): readonly [string, string] => [encodeNamespace(namespace), key];
 
-/** SQLite takes no booleans, no undefined. */
+/** SQLite accepts neither booleans nor undefined. */
 export const orNull = <Value extends SqliteValue>(value: Value | undefined): Value | null => value ?? null;

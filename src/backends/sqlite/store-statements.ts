@@ -5,7 +5,7 @@ import { ITEM_COLUMNS } from "./store-rows.ts";
 /** The fixed statements of a store, and the database for those that depend on a filter. */
 export interface StoreStatements {
   readonly names: TableNames;
-  /** For a statement that is made for one call. */
+  /** For a statement that is built for one call. */
   prepare(sql: string): SqliteStatement;
   readonly find: SqliteStatement;
   readonly byId: SqliteStatement;
@@ -28,7 +28,7 @@ export interface StoreStatements {
   readonly raiseFloor: SqliteStatement;
 }
 
-/** How many old rows a write takes away beside its own work. */
+/** How many expired rows a write also removes. */
 const PER_SWEEP = 20;
 
 export function prepareStoreStatements(database: SqliteDatabase, names: TableNames): StoreStatements {

@@ -31,8 +31,6 @@ export interface Subject {
 }
 
 const LONG = "long threads";
-/** An agent that indexes the store at this moment takes records of the case along, which it finds no words in. */
-const MOST_SEARCHES = 3;
 const CASE_MS = 120_000;
 
 /** What is closed in a case is its view of the store, which answers these by itself. */
@@ -83,11 +81,7 @@ export async function prove(
       lacks.add("ids of 1024 bytes behind a prefix");
       continue;
     }
-    let result: CaseOutcome;
-    for (let attempt = 1; ; attempt++) {
-      result = await unlessEnded(subject.signal, outcomeOf(subject, each, ++number));
-      if (result.outcome !== "failed" || each.area !== "search" || attempt === MOST_SEARCHES) break;
-    }
+    const result = await unlessEnded(subject.signal, outcomeOf(subject, each, ++number));
     if (result.outcome === "passed") passed++;
     else if (result.outcome === "failed") failed.push({ area: each.area, name: each.name, message: messageOf(result) });
     else {

@@ -6,8 +6,10 @@ import { type Script, script } from "./script.ts";
 import { ENTER_ID } from "./thread-index.ts";
 
 /**
- * The newest record of a name is in c:<name>, and in n:<position of a record>\n<name> is the one before it with that name.
- * Positions below the thread's first are gone, so a link to one leads nowhere: what is taken out from below needs no mending.
+ * c:<name> holds the newest record of a name. n:<position of a record>\n<name> holds
+ * the one before it with that name. Positions below the thread's first are gone, so
+ * a link to one leads nowhere, and removing the oldest records needs no repair of
+ * links.
  */
 const NAMING = `
 local function before(name, position)
@@ -59,8 +61,8 @@ local function drop(position)
 end`;
 
 /**
- * KEYS  the thread, and the index of ids when this creates the thread and both are on one server
- * Says {"appended"}; {"late"} when the announcement is too old to create; {"invalid", why}; else {"refused"} for no thread, or
+ * KEYS  the thread, and the index of ids if this creates the thread and both are on one server
+ * Returns {"appended"}; {"late"} if the announcement is too old to create; {"invalid", why}; else {"refused"} for no thread, or
  * {"refused", generation, tail, entry of the tail, entry of the occupant or nil}.
  */
 export const APPEND: Script = script(`${ENTER_ID}
@@ -130,9 +132,9 @@ return {'appended'}
 
 export interface AppendTerms {
   readonly threadId: string;
-  /** In a cluster: until when, by the servers' clocks, the announcement lets this create. */
+  /** In a cluster: until when, by the servers' clocks, the announcement allows creating the thread. */
   readonly createBefore: number | undefined;
-  /** How long the thread lives after this append, unless the request says how long. */
+  /** How long the thread lives after this append, unless the request has its own limit. */
   readonly lifetimeMs: number | undefined;
 }
 
