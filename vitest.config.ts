@@ -11,6 +11,7 @@ const MATRIX: readonly string[] = [
   "src/backends/oci/conformance.test.ts",
   "src/backends/oci/faults.test.ts",
   "src/backends/oci/racing.test.ts",
+  "test/object-store-requests.test.ts",
   "src/backends/file/several-steps.test.ts",
   "src/backends/file/conformance-folding.test.ts",
   "src/checkpoint/storage-adapter/conformance-without-optional-methods.test.ts",

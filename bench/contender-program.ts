@@ -1,7 +1,7 @@
 /** One contender in a process of its own: what another one leaves for the garbage collector is not paid for here. */
 import { setImmediate } from "node:timers/promises";
 import type { Contender, OpenContender } from "./contenders/contender.ts";
-import { CONTENDERS, SERVER_CONTENDERS } from "./contenders/index.ts";
+import { CONTENDERS, PEERS, SERVER_CONTENDERS } from "./contenders/index.ts";
 import { timed } from "./statistics.ts";
 import { conversation } from "./workload.ts";
 
@@ -32,7 +32,9 @@ export type Answer = { readonly result: unknown } | { readonly error: string };
 
 if (process.send !== undefined) {
   const [name, seed, steps] = process.argv.slice(2);
-  const contender = [...CONTENDERS, ...SERVER_CONTENDERS].find((candidate) => candidate.name === name);
+  const contender = [...CONTENDERS, ...SERVER_CONTENDERS, ...PEERS.local, ...PEERS.postgres].find(
+    (candidate) => candidate.name === name,
+  );
   if (contender === undefined) throw new Error(`there is no contender ${JSON.stringify(name)}`);
   serve(contender, Number(seed), Number(steps));
 }
@@ -67,6 +69,8 @@ function serve(contender: Contender, seed: number, steps: number): void {
         return read(contender, command);
     }
   };
+  // Some libraries keep connections open, which would keep the process too.
+  process.on("disconnect", () => process.exit());
   process.on("message", (command: Command) => {
     obey(command).then(
       (result) => process.send?.({ result } satisfies Answer),

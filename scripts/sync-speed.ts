@@ -3,12 +3,16 @@
  * what was measured, missed targets included. With `--check` it writes nothing
  * and fails when the page is out of step.
  */
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
+import type { BytesMeasurement } from "../bench/bytes.ts";
 import type { HttpResult } from "../bench/http.ts";
 import { limitsSection } from "../bench/limits.ts";
+import type { ObjectStoreResult } from "../bench/object-store.ts";
 import type { StoreMeasurement } from "../bench/stores.ts";
 import { kilobytes, milliseconds, times } from "../bench/table.ts";
 import type { Verdict } from "../bench/targets.ts";
+import type { WritersMeasurement } from "../bench/writers.ts";
 
 const FILE = new URL("../docs/speed.md", import.meta.url);
 const [START, END] = ["<!-- figures: written by npm run sync -->", "<!-- end of figures -->"];
@@ -46,6 +50,32 @@ function localTable({ measurements = [] }: Result): string {
     row.historyMs === undefined ? "–" : milliseconds(row.historyMs),
   ]);
   return table([["", "bytes", "save at step 10", "at step 400", "load", "history of 400"], ...rows]);
+}
+
+/** Those with the same durability stand together. */
+function peersTable({ measurements = [] }: Result): string {
+  const rows = (measurements as readonly (Row & { readonly durability: string })[]).map((row) => [
+    row.name,
+    row.durability,
+    kilobytes(row.bytes),
+    milliseconds(row.saveMs[10]),
+    milliseconds(row.saveMs[400]),
+    milliseconds(row.loadMs),
+    row.historyMs === undefined ? "–" : milliseconds(row.historyMs),
+  ]);
+  return table([["", "durability", "bytes", "save at step 10", "at step 400", "load", "history of 400"], ...rows]);
+}
+
+function objectStoreTable(result: Result): string {
+  const rows = (result as Result & ObjectStoreResult).lengths.map(({ length, save, coldLoad }) => [
+    `${length.toLocaleString("en")} saves`,
+    save.requests.toFixed(1),
+    kilobytes(save.sent),
+    String(coldLoad.requests),
+    String(coldLoad.rounds),
+    kilobytes(coldLoad.received),
+  ]);
+  return table([["", "requests a save", "sent", "GETs of a cold load", "rounds", "received"], ...rows]);
 }
 
 function serverTable({ measurements = [], throughput = [] }: Result): string {
@@ -105,29 +135,60 @@ function storesTable({ measurements = [] }: Result): string {
   return table([["p50 / p99", "items", "put", "get", "words", ...vectors, "load"], ...rows]);
 }
 
+function writersTable({ measurements = [] }: Result): string {
+  const rows = (measurements as readonly WritersMeasurement[]).map(({ name, savesPerSecond, rawPerSecond, ratio }) => [
+    name,
+    `${savesPerSecond.toFixed(0)}/s`,
+    `${rawPerSecond.toFixed(0)}/s`,
+    times(ratio),
+  ]);
+  return table([["", "saves, 64 threads", "raw", "ratio"], ...rows]);
+}
+
+function bytesTable({ measurements = [] }: Result): string {
+  const rows = (measurements as readonly BytesMeasurement[]).map(({ name, withoutWords, words, parts }) => [
+    name,
+    times(withoutWords),
+    times(words),
+    parts
+      .slice(0, 5)
+      .map((part) => `${part.name} ${kilobytes(part.bytes)}`)
+      .join(", "),
+  ]);
+  return table([["of 400 messages of prose", "without words", "index of words", "the largest parts"], ...rows]);
+}
+
 const PARTS: readonly { readonly file: string; readonly title: string; readonly render: (result: Result) => string }[] =
   [
     { file: "checkpointers", title: "Without a server", render: localTable },
     { file: "postgres", title: "PostgreSQL", render: serverTable },
     { file: "redis", title: "Redis", render: serverTable },
+    { file: "writers", title: "64 threads in one process", render: writersTable },
+    { file: "bytes", title: "What the bytes are", render: bytesTable },
+    { file: "peers", title: "Beside what others keep, in one run", render: peersTable },
+    { file: "s3", title: "Object storage, over S3's protocol", render: objectStoreTable },
     { file: "http", title: "HTTP, over what is behind it", render: httpTable },
     { file: "stores", title: "Stores, with vectors of 384 numbers", render: storesTable },
     { file: "agent", title: "One iteration of the agent, with a model that takes no time", render: agentTable },
   ];
 
+const pathOf = (file: string): URL => new URL(`../bench/results/${file}-node20.json`, import.meta.url);
+
 async function part({ file, title, render }: (typeof PARTS)[number]): Promise<string> {
-  const path = new URL(`../bench/results/${file}-node20.json`, import.meta.url);
+  const path = pathOf(file);
   const result = JSON.parse(await readFile(path, "utf8")) as Result;
   const run = `\`npm run bench -- --only=${file} --rounds=${result.rounds}\`, ${result.date.slice(0, 10)}, Node ${result.node}, ${result.load.toFixed(1)} waiting processes for each of two processors.`;
   const verdicts = result.verdicts.map(({ target, shown, met }) => [target, shown, met ? "yes" : "**no**"]);
   return [`### ${title}`, run, render(result), table([["target", "measured", "met"], ...verdicts])].join("\n\n");
 }
 
+const MEASURED = PARTS.filter(({ file }) => existsSync(pathOf(file)));
+
 const text = await readFile(FILE, "utf8");
 const [before, rest] = text.split(START);
 const after = rest?.split(END)[1];
 if (before === undefined || after === undefined) throw new Error(`docs/speed.md lacks the lines ${START} and ${END}`);
-const wanted = `${before}${START}\n${[limitsSection(), ...(await Promise.all(PARTS.map(part)))].join("\n\n")}\n${END}${after}`;
+const wanted = `${before}${START}\n${[limitsSection(), ...(await Promise.all(MEASURED.map(part)))].join("\n\n")}\n${END}${after}`;
 if (text === wanted) console.log("docs/speed.md is in step with bench/results");
 else if (process.argv.includes("--check")) {
   console.error("docs/speed.md is out of step with bench/results: run `npm run sync`");

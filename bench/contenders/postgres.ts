@@ -80,7 +80,7 @@ function countedPool(): { readonly pool: pg.Pool; readonly roundTrips: () => num
 }
 
 /** Tables with their indexes and everything that was moved out of line. */
-async function tableBytes(directory: string): Promise<number> {
+export async function tableBytes(directory: string): Promise<number> {
   const client = new pg.Client({ connectionString: serverUrl("postgres") });
   await client.connect();
   try {

@@ -39,7 +39,9 @@ function claimBinds(
   last: LogRecord,
   head?: LogRecord,
 ): Binds {
-  const { drop = [], dropBelow } = edits;
+  const { drop = [], dropBelow, replace = [] } = edits;
+  const isEdit = drop.length > 0 || dropBelow !== undefined || replace.length > 0;
+  const firstReplaced = replace.reduce((least, { seq }) => Math.min(least, seq), Number.POSITIVE_INFINITY);
   const drops = { b_below: number(dropBelow), b_dropped: text(drop.length === 0 ? null : JSON.stringify(drop)) };
   return {
     b_generation: text(generation),
@@ -50,6 +52,7 @@ function claimBinds(
     b_appended: OUT_NUMBER,
     ...(head && headBinds(head)),
     ...((drop.length > 0 || dropBelow !== undefined) && drops),
+    ...(isEdit && { b_words_to: number(replace.length === 0 ? null : firstReplaced - 1) }),
   };
 }
 

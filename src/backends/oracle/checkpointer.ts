@@ -18,6 +18,13 @@ export interface OracleCheckpointerOptions extends CheckpointerOptions, OracleCo
    * "HOLDFAST"
    */
   readonly tableName?: string;
+  /**
+   * Creates an Oracle Text index of the words that were said, so that `search` uses
+   * it. Searches then index what was saved since; saves do not wait for that. An
+   * existing index is used without this option. @default false: without an index,
+   * `search` scans the threads
+   */
+  readonly textIndex?: boolean;
 }
 
 /** Keeps threads in Oracle Database 12.2 or later: 19c, 23ai, 26ai. Needs `npm install oracledb`. */
@@ -26,6 +33,7 @@ export function oracleCheckpointer(options: OracleCheckpointerOptions): Checkpoi
     ...connectionKinds(options),
     connection: "object",
     tableName: "string",
+    textIndex: "boolean",
   });
   const checked = oracleLogOptions(options);
   const load = async () => new (await import("./log.ts")).OracleLog(checked);
@@ -37,10 +45,10 @@ const TAKER = { factory: "oracleCheckpointer", opener: "oracleConnection" };
 
 /** All options of a log, with the defaults filled in. */
 export function oracleLogOptions(given: OracleCheckpointerOptions): OracleLogOptions {
-  const { tableName = DEFAULT_TABLE_NAME } = given;
+  const { tableName = DEFAULT_TABLE_NAME, textIndex = false } = given;
   const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, OracleConnection, connectionKinds(given), own);
-  return { connection, names: tableNames(tableName) };
+  return { connection, names: tableNames(tableName), textIndex };
 }
 
 /**

@@ -5,6 +5,7 @@ import { assertRole } from "./names.ts";
 import { type Deployment, ddl, logDeployment, storeDeployment } from "./parts.ts";
 import { DEFAULT_STORE_TABLE } from "./store-facts.ts";
 import { checkedDimension, storeTables } from "./store-layout.ts";
+import { textIndexSql } from "./text-index.ts";
 import { type VectorIndex, vectorIndexSql } from "./vector-index.ts";
 
 export interface OracleDdlOptions {
@@ -12,6 +13,8 @@ export interface OracleDdlOptions {
   readonly of?: "checkpointer" | "saver" | "store";
   /** The same as there: `AGENTS` or `OWNER.AGENTS`. @default "HOLDFAST", and "HOLDFAST_STORE" for a store */
   readonly tableName?: string;
+  /** For a checkpointer, the same as there. */
+  readonly textIndex?: boolean;
   /** For a store, the same as there. */
   readonly dimension?: number;
   readonly vectorIndex?: "hnsw" | "ivf";
@@ -31,7 +34,13 @@ export function oracleDdl(options: OracleDdlOptions = {}): readonly string[] {
   if (of !== "store" && (vectorIndex !== undefined || options.dimension !== undefined)) {
     throw invalid('oracleDdl(): dimension and vectorIndex are those of a store: of: "store"');
   }
+  if (of !== "checkpointer" && options.textIndex === true) {
+    throw invalid("oracleDdl(): textIndex is that of a checkpointer");
+  }
   const statements = ddl(deploymentOf(options), { role, from });
+  if (options.textIndex === true) {
+    return [...statements, textIndexSql(tableNames(options.tableName ?? DEFAULT_TABLE_NAME))];
+  }
   if (vectorIndex === undefined) return statements;
   return [...statements, vectorIndexSql(storeTables(options.tableName ?? DEFAULT_STORE_TABLE), indexKind(options))];
 }

@@ -13,6 +13,8 @@ import { assertTableName } from "./names.ts";
  *   unindexed         NUMBER                     1: its metadata is not stored here, because JSON functions may not understand it
  *   updated_at        TIMESTAMP WITH TIME ZONE
  *   expires_at        TIMESTAMP, UTC             NULL: never. Past it, the thread is invisible
+ *   words_to          NUMBER                     up to which position the words are indexed: saves do not wait for that
+ *   edits             NUMBER                     how often records were replaced or dropped
  *
  * HOLDFAST_RECORDS    one row per record; deleted with its thread
  *   thread_id, seq                               PRIMARY KEY
@@ -25,6 +27,12 @@ import { assertTableName } from "./names.ts";
  *
  * HOLDFAST_NAMES      every name of a record, its checkpoint id included; deleted with its thread
  *   thread_id, name, seq                         PRIMARY KEY
+ *
+ * HOLDFAST_WORDS      the words of a record, for an Oracle Text index on `words`. Used only if the schema has one; deleted with
+ *                     its thread. There is no row above `words_to`
+ *   thread_id, seq                               PRIMARY KEY
+ *   word_count        NUMBER
+ *   words             CLOB                       as tokens: text-words.ts
  *
  * A saver of the tableName LOCUS keeps its log in LOCUS_LOG, LOCUS_LOG_RECORDS and so on, so that no checkpointer's
  * table has the name of one of its own, and beside it, for SQL users:
@@ -55,6 +63,7 @@ export interface TableNames {
   readonly threads: string;
   readonly records: string;
   readonly names: string;
+  readonly words: string;
   readonly version: string;
   /** The tables that a saver has beside its log. */
   readonly saver?: SaverTables;
@@ -85,10 +94,11 @@ export function qualified(tableName: string): { readonly owner: string | undefin
   return { owner, full: owner === undefined ? table : `${owner}.${table}` };
 }
 
-const logTables = (full: string): Pick<TableNames, "threads" | "records" | "names" | "version"> => ({
+const logTables = (full: string): Pick<TableNames, "threads" | "records" | "names" | "words" | "version"> => ({
   threads: full,
   records: `${full}_RECORDS`,
   names: `${full}_NAMES`,
+  words: `${full}_WORDS`,
   version: `${full}_SCHEMA`,
 });
 

@@ -29,27 +29,29 @@ import { LONG_TEXT, type TableNames } from "./layout.ts";
 import { LongThreads } from "./long-threads.ts";
 import { logDeployment } from "./parts.ts";
 import { type Row, text as textIn, toEntry, toRecord } from "./rows.ts";
+import { remainsWith } from "./scrubbing.ts";
 import { type Reading, type Statements, statements } from "./statements.ts";
+import { createTextIndex, hasTextIndex } from "./text-index.ts";
+import { type SearchAccess, searchThroughIndex } from "./text-search.ts";
 
 export interface OracleLogOptions {
   readonly connection: OracleConnection;
   readonly names: TableNames;
+  /** Whether to create the text index if there is none. */
+  readonly textIndex: boolean;
 }
 
 const SAVES_PER_SWEEP = 100;
 /** How often an append is retried on a thread that appears and disappears. Each time, another writer got through. */
 const ROUNDS = 20;
 
-/** What no statement of ours can erase. */
-const LEFT_IN_BLOCKS: readonly string[] = [
-  "freed space in the tables' blocks until it is used again, or until ALTER TABLE … MOVE of these tables",
-  "undo, redo logs and their archive, flashback data, and standby databases",
-];
-
 /** Threads in Oracle Database. Each method is one block or one query, so it is atomic by itself. */
 export class OracleLog implements ThreadLog {
   readonly name: string = FACTS.name;
-  readonly capabilities: LogCapabilities = FACTS.capabilities;
+  capabilities: LogCapabilities = FACTS.capabilities;
+  /** Both are present after contact with a schema that has a text index. Otherwise threads are scanned. */
+  search?: NonNullable<ThreadLog["search"]>;
+  catchUp?: NonNullable<ThreadLog["catchUp"]>;
   readonly #connection: OracleConnection;
   readonly #names: TableNames;
   readonly #sql: Statements;
@@ -59,12 +61,14 @@ export class OracleLog implements ThreadLog {
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor({ connection, names }: OracleLogOptions) {
+  constructor({ connection, names, textIndex }: OracleLogOptions) {
     this.#connection = connection;
     this.#names = names;
     this.#sql = statements(this.#names);
     this.#handle = connection.lease(async (handle) => {
       await handle.prepare(logDeployment(names));
+      if (textIndex && connection.access !== "read") await createTextIndex(handle, names);
+      if (await hasTextIndex(handle, names)) this.#offerSearch();
       return handle;
     });
   }
@@ -214,13 +218,22 @@ export class OracleLog implements ThreadLog {
     return queryMetadata(this.#readEntries, this.#sql, key, valueJson, options);
   }
 
+  /** The capabilities become a new object, so that everything that was derived from the old one is derived again. */
+  #offerSearch(): void {
+    const ask: SearchAccess["ask"] = (...given) => this.#ask(...given);
+    const access = { ask, readEntries: this.#readEntries, readBodies: this.#readBodies };
+    Object.assign(this, searchThroughIndex(this.#names, access));
+    this.capabilities = { ...FACTS.capabilities };
+  }
+
   async now(): Promise<number> {
     const { rows } = await this.#ask(this.#sql.now);
     return Date.parse(textIn(rows[0] ?? {}, "CLOCK") ?? "");
   }
 
   async scrub(): Promise<ScrubReport> {
-    return { done: [], remains: LEFT_IN_BLOCKS };
+    await this.#open();
+    return { done: [], remains: remainsWith(this.search !== undefined) };
   }
 
   classify(error: unknown): ErrorCode | undefined {
@@ -262,6 +275,11 @@ export class OracleLog implements ThreadLog {
     const isShort = rows.every((row) => (Number(row["LENGTHY"]) & LONG_TEXT) === 0);
     return isShort ? rows : (await this.#ask(reading.long, binds)).rows;
   }
+
+  readonly #readBodies: ReadEntries = async (reading, binds) => {
+    const { rows } = await this.#ask(reading.short, binds);
+    return rows.some((row) => Number(row["LENGTHY"]) > 0) ? (await this.#ask(reading.long, binds)).rows : rows;
+  };
 
   readonly #readEntries: ReadEntries = (reading, binds) => this.#read(reading, binds);
 

@@ -43,5 +43,5 @@ export function oracleSaverLogOptions(given: OracleCheckpointSaverOptions): Orac
   const { tableName = DEFAULT_TABLE_NAME } = given;
   const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, OracleConnection, connectionKinds(given), own);
-  return { connection, names: saverTableNames(tableName) };
+  return { connection, names: saverTableNames(tableName), textIndex: false };
 }

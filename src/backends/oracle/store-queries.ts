@@ -1,6 +1,7 @@
 import { encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type { ItemId, Namespace, Scope } from "../../store/store-driver.ts";
 import { type Binds, number, text, vector } from "./binds.ts";
+import { filledUp } from "./filled-up.ts";
 import { aliveIn, ISO_FORMAT, NOW } from "./sql-clock.ts";
 import type { Reading } from "./statements.ts";
 import { narrowing, QueryBinds } from "./store-conditions.ts";
@@ -47,13 +48,6 @@ export function readQuery({ items }: StoreTables, ids: readonly ItemId[]): ItemQ
   );
   const named = `(i.namespace, i.key) IN (${pairs.join(", ")})`;
   return asked((columns) => `SELECT ${columns} FROM ${items} i WHERE ${named} AND ${aliveIn("i")}`, binds);
-}
-
-/** Repeats the first element until the next size is reached. */
-export function filledUp<T>(given: readonly T[], sizes: readonly number[]): readonly T[] {
-  const size = sizes.find((each) => each >= given.length) ?? given.length;
-  const [first] = given;
-  return first === undefined ? given : [...given, ...Array.from({ length: size - given.length }, () => first)];
 }
 
 export function scanQuery({ items }: StoreTables, scope: Scope, after: ItemId | undefined, limit: number): ItemQuery {

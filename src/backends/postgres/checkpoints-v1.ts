@@ -16,16 +16,17 @@ import type { TableNames } from "./layout.ts";
 export const checkpointsV1 = (names: TableNames, partitions: number): readonly string[] => [
   ...firstTables(names, partitions),
   createAppend(names),
+  createAppendMany(names),
   createAppendWithEdits(names),
   createIndexWords(names),
 ];
 
 /** The grants of a role that only works with the tables: what it needs, and nothing more. */
 export function grantsV1(names: TableNames, role: string): readonly string[] {
-  const { threads, records, names: named, words, watchers, append, appendWithEdits, indexWords } = names;
+  const { threads, records, names: named, words, watchers, append, appendMany, appendWithEdits, indexWords } = names;
   return [
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ${threads}, ${records}, ${named}, ${words}, ${watchers} TO ${role}`,
-    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}) TO ${role}`,
+    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendMany} (${MANY}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}) TO ${role}`,
   ];
 }
 
@@ -33,6 +34,9 @@ export function grantsV1(names: TableNames, role: string): readonly string[] {
 const RECORD = `
     p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision`;
+const MANY = `
+    p_threads text[], p_generations text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_starts integer[], p_lengths integer[], p_bodies bytea`;
 const EDITS = `
     p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
     p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[]`;
@@ -124,7 +128,8 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
      `,
       partitions,
     ),
-    `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words)`,
+    // What waits to be sorted into the index takes ten times the room there, and every search reads all of it.
+    `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words) WITH (gin_pending_list_limit = 64)`,
     `CREATE TABLE ${watchers} (
        thread_id text COLLATE "C" NOT NULL,
        watcher text NOT NULL,
@@ -179,6 +184,47 @@ function createAppend({ append, threads, records, names, watchers, channel }: Ta
         PERFORM pg_notify('${channel}', p_thread);
       END IF;
       RETURN true;
+    END $body$`;
+}
+
+/**
+ * One record for each of several threads, which must exist; returns the places in
+ * the arrays of those that were appended. A thread that another transaction holds
+ * is skipped, and so is one that does not fit: nobody waits for another thread's
+ * lock, and two groups never wait for each other. Whoever was left out is appended
+ * by itself, and hears what is the matter.
+ */
+function createAppendMany({ appendMany, threads, records, watchers, channel }: TableNames): string {
+  return `CREATE FUNCTION ${appendMany} (${MANY}) RETURNS integer[]
+    LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+    DECLARE
+      taken integer[];
+    BEGIN
+      SELECT array_agg(n.place) INTO taken
+      FROM unnest(p_threads, p_generations, p_seqs, p_heads) WITH ORDINALITY AS n (thread_id, generation, seq, head, place)
+        CROSS JOIN LATERAL (
+          SELECT FROM ${threads} t
+          WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.seq - 1
+            AND (n.head = n.seq OR n.head = t.head) AND (t.expires_at IS NULL OR t.expires_at > now())
+          FOR NO KEY UPDATE SKIP LOCKED) held;
+      IF taken IS NULL THEN
+        RETURN '{}';
+      END IF;
+      UPDATE ${threads} t SET tail = n.seq, head = n.head, stale = t.stale OR n.head = n.seq OR n.length > 2,
+        metadata = CASE WHEN n.head = n.seq THEN ${jsonb("n.metadata")} ELSE t.metadata END,
+        unindexed = CASE WHEN n.head = n.seq THEN ${unindexed("n.metadata")} ELSE t.unindexed END
+      FROM unnest(taken) AS place, LATERAL (
+        SELECT p_threads[place] AS thread_id, p_seqs[place] AS seq, p_heads[place] AS head, p_metadatas[place] AS metadata,
+          p_lengths[place] AS length) n
+      WHERE t.thread_id = n.thread_id;
+      INSERT INTO ${records} (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
+      SELECT p_threads[place], p_seqs[place], p_bases[place], p_heads[place], p_write_ids[place], p_checkpoint_ids[place],
+        p_headers[place], p_metadatas[place], substring(p_bodies FROM p_starts[place] FOR p_lengths[place])
+      FROM unnest(taken) AS place;
+      PERFORM pg_notify('${channel}', w.thread_id) FROM (
+        SELECT DISTINCT w.thread_id FROM ${watchers} w JOIN unnest(taken) AS place ON w.thread_id = p_threads[place]
+        WHERE w.until > now()) w;
+      RETURN taken;
     END $body$`;
 }
 

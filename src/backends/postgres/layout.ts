@@ -30,7 +30,7 @@ import { assertNames } from "./names.ts";
  *   thread_id, watcher                   PRIMARY KEY
  *   until       timestamptz
  *
- * <schema>.<prefix>append, <prefix>append_with_edits, <prefix>index_words: the functions that write
+ * <schema>.<prefix>append, <prefix>append_many, <prefix>append_with_edits, <prefix>index_words: the functions that write
  *
  * The part `store`. Times are milliseconds since 1970 by the server's clock:
  *
@@ -63,6 +63,7 @@ export interface TableNames {
   readonly watchers: string;
   readonly version: string;
   readonly append: string;
+  readonly appendMany: string;
   readonly appendWithEdits: string;
   readonly indexWords: string;
   readonly items: string;
@@ -88,6 +89,7 @@ export function tableNames(schema: string, prefix: string): TableNames {
     watchers: named("watchers"),
     version: named("schema"),
     append: named("append"),
+    appendMany: named("append_many"),
     appendWithEdits: named("append_with_edits"),
     indexWords: named("index_words"),
     items: named("items"),

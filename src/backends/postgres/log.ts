@@ -17,9 +17,11 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import { Groups } from "../../driver/groups.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
+import { appendWays } from "./append-groups.ts";
 import type { TextRow } from "./ask.ts";
-import { appendValues, editingValues, isOneRecord } from "./calls.ts";
+import { type Appending, appendValues, editingValues, groupValues, isOneRecord } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlConnection } from "./connect.ts";
@@ -60,6 +62,9 @@ export class PostgresLog implements ThreadLog {
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
   readonly #handle: Lease<PostgresHandle>;
+  readonly #appends = new Groups(
+    appendWays({ one: (one) => this.#append(one), many: (group) => this.#appendMany(group) }),
+  );
   #capabilities: LogCapabilities = FACTS.capabilities;
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
@@ -91,17 +96,24 @@ export class PostgresLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     for (let round = 1; ; round++) {
-      const [row] =
-        request.record.seq + (request.more?.length ?? 0) > MAX_SEQ ? [] : await this.#append(threadId, request);
-      if (row?.["appended"] === "t") return this.#appended(request);
+      const isHeld = request.record.seq + (request.more?.length ?? 0) <= MAX_SEQ;
+      if (isHeld && (await this.#appends.call({ threadId, request }))) return this.#appended(request);
       const outcome = await this.#refusal(threadId, request);
       if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
     }
   }
 
-  #append(threadId: string, request: AppendRequest): Promise<readonly TextRow[]> {
-    if (isOneRecord(request)) return this.#ask("append", ...appendValues({ threadId, request }));
-    return this.#ask("appendWithEdits", ...editingValues({ threadId, request }));
+  async #append(appending: Appending): Promise<boolean> {
+    const [row] = isOneRecord(appending.request)
+      ? await this.#ask("append", ...appendValues(appending))
+      : await this.#ask("appendWithEdits", ...editingValues(appending));
+    return row?.["appended"] === "t";
+  }
+
+  async #appendMany(group: readonly Appending[]): Promise<readonly (true | undefined)[]> {
+    const places = await this.#ask("appendMany", ...groupValues(group));
+    const appended = new Set(places.map(({ place }) => Number(place) - 1));
+    return group.map((_, place) => appended.has(place) || undefined);
   }
 
   #appended({ ttlMs }: AppendRequest): AppendOutcome {

@@ -8,6 +8,7 @@ const ALIVE = "(t.expires_at IS NULL OR t.expires_at > now())";
 /** The texts of all statements for one set of tables. Each is one round trip and needs no session. */
 export interface Statements {
   readonly append: string;
+  readonly appendMany: string;
   readonly appendWithEdits: string;
   readonly refusal: string;
   readonly readTail: string;
@@ -59,6 +60,7 @@ export function statements(names: TableNames): Statements {
       ORDER BY t.thread_id`;
   return {
     append: `SELECT ${callOf(names.append, "append")} AS appended`,
+    appendMany: `SELECT unnest(${callOf(names.appendMany, "appendMany")}) AS place`,
     appendWithEdits: `SELECT ${callOf(names.appendWithEdits, "appendWithEdits")} AS appended`,
 
     refusal: `SELECT t.generation, t.tail, NOT ${ALIVE} AS expired, ${entryColumns("r")} FROM ${threads} t

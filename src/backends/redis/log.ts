@@ -14,17 +14,19 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import { Groups } from "../../driver/groups.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
+import { type Appending, appendWays } from "./append-groups.ts";
 import { classify } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
 import { FACTS } from "./facts.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
 import type { Link, ReachedServer } from "./link.ts";
 import type { Send } from "./port.ts";
-import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
+import { asReply, asText, chainIn, entriesIn, entryAt, type Reply, refusalIn } from "./replies.ts";
 import type { RunScript } from "./run-script.ts";
 import { ScannedIds } from "./scanned-ids.ts";
-import { APPEND, appendArguments } from "./scripts/append.ts";
+import { APPEND, APPEND_MANY, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
 import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_RECORDS, READ_TAIL } from "./scripts/reading.ts";
 import type { Script } from "./scripts/script.ts";
@@ -59,6 +61,15 @@ export class RedisLog implements ThreadLog {
   readonly #link: Lease<Link>;
   /** Present only with read access. */
   readonly #scanned: ScannedIds | undefined;
+  readonly #appends = new Groups(
+    appendWays({
+      one: (appending) => this.#append(appending),
+      many: (group) => this.#appendMany(group),
+      isOneServer: () => this.#isOneServer,
+    }),
+  );
+  /** False until the first contact. */
+  #isOneServer = false;
 
   constructor({ connection, prefix, lifetimeMs }: RedisLogOptions) {
     // Nothing is prepared in advance: a thread's keys are created with it.
@@ -79,15 +90,33 @@ export class RedisLog implements ThreadLog {
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
+    const reply = await this.#appends.call({ threadId, request });
+    const answer = asText(reply[0]);
+    if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
+    return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+  }
+
+  #append({ threadId, request }: Appending): Promise<Reply> {
     const creates = request.expected === 0;
-    const reply = await this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
+    return this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
       const keys = [this.#keys.thread(threadId), ...(creates && createBefore === undefined ? [this.#keys.ids] : [])];
       const lifetimeMs = this.#lifetimeMs;
       return asReply(await run(APPEND, keys, appendArguments(request, { threadId, createBefore, lifetimeMs }))) ?? [];
     });
-    const answer = asText(reply[0]);
-    if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
-    return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+  }
+
+  async #appendMany(group: readonly Appending[]): Promise<readonly (Reply | undefined)[]> {
+    const { run } = await this.#server();
+    const keys = group.map(({ threadId }) => this.#keys.thread(threadId));
+    const args = group.flatMap(({ threadId, request }) => {
+      const own = appendArguments(request, { threadId, createBefore: undefined, lifetimeMs: this.#lifetimeMs });
+      return [String(own.length), ...own];
+    });
+    const replies = (asReply(await run(APPEND_MANY, keys, args)) ?? []) as readonly unknown[];
+    return replies.map((one) => {
+      const reply = asReply(one) ?? [];
+      return asText(reply[0]) === "failed" ? undefined : reply;
+    });
   }
 
   async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
@@ -215,6 +244,7 @@ export class RedisLog implements ThreadLog {
   async #server(): Promise<ReachedServer & { readonly link: Link }> {
     const link = await this.#link.get();
     const server = await link.server();
+    this.#isOneServer = !server.port.isCluster;
     const { durability = this.#capabilities.durability } = link;
     if (durability !== this.#capabilities.durability) this.#capabilities = { ...this.#capabilities, durability };
     return { ...server, link };

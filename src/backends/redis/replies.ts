@@ -3,7 +3,7 @@ import { StateError } from "../../errors.ts";
 import { decodeEntry } from "./layout.ts";
 
 /** The scripts' replies, as both client libraries return them: arrays of Buffers, with null for nil. */
-type Reply = readonly (Buffer | null)[];
+export type Reply = readonly (Buffer | null)[];
 
 export const asReply = (reply: unknown): Reply | undefined => (Array.isArray(reply) ? (reply as Reply) : undefined);
 

@@ -35,11 +35,11 @@ export class Connection<Statements> {
     this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
   }
 
-  /** Everything that `work` reads comes from one snapshot. */
-  read<T>(work: (statements: Statements) => T): Promise<T> {
+  /** Everything that `work` reads comes from one snapshot. Inside a transaction that is not ours, it may be rolled back. */
+  read<T>(work: (statements: Statements, isOurs: boolean) => T): Promise<T> {
     return this.#untilFree(({ handle, statements }) => {
-      if (!beginReading(handle)) return work(statements);
-      return inTransaction(handle, () => work(statements));
+      if (!beginReading(handle)) return work(statements, false);
+      return inTransaction(handle, () => work(statements, true));
     });
   }
 

@@ -8,7 +8,6 @@ export interface StoreStatements {
   /** For a statement that is built for one call. */
   prepare(sql: string): SqliteStatement;
   readonly find: SqliteStatement;
-  readonly byId: SqliteStatement;
   readonly insert: SqliteStatement;
   readonly update: SqliteStatement;
   readonly remove: SqliteStatement;
@@ -19,6 +18,8 @@ export interface StoreStatements {
   readonly removeVector: SqliteStatement;
   readonly vectorOf: SqliteStatement;
   readonly vectorById: SqliteStatement;
+  readonly newestVector: SqliteStatement;
+  readonly byVector: SqliteStatement;
   readonly anyVector: SqliteStatement;
   readonly anyVectorBelow: SqliteStatement;
   readonly findWrite: SqliteStatement;
@@ -38,7 +39,6 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
     names,
     prepare,
     find: prepare(`SELECT ${ITEM_COLUMNS} FROM ${items} i WHERE i.namespace = ? AND i.key = ?`),
-    byId: prepare(`SELECT ${ITEM_COLUMNS} FROM ${items} i WHERE i.id = ?`),
     insert: prepare(
       `INSERT INTO ${items} (namespace, key, version, created_at, updated_at, expires_at, value, metadata, value_fields, metadata_fields)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
@@ -55,6 +55,8 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
     removeVector: prepare(`DELETE FROM ${itemVectors} WHERE item = ?`),
     vectorOf: prepare(`SELECT vector FROM ${itemVectors} WHERE item = ?`),
     vectorById: prepare(`SELECT vector FROM ${itemVectors} WHERE id = ?`),
+    newestVector: prepare(`SELECT max(id) AS stamp FROM ${itemVectors}`),
+    byVector: prepare(`SELECT ${ITEM_COLUMNS} FROM ${itemVectors} v JOIN ${items} i ON i.id = v.item WHERE v.id = ?`),
     anyVector: prepare(`SELECT dims FROM ${itemVectors} LIMIT 1`),
     anyVectorBelow: prepare(
       `SELECT v.dims FROM ${items} i JOIN ${itemVectors} v ON v.item = i.id

@@ -142,11 +142,11 @@ function undoneAlone({ rollbackTo, release }: SqliteHandle["transaction"]): bool
   }
 }
 
-/** SQLite has undone it itself after some errors; then there is nothing left to roll back. */
+/** After some errors SQLite has already rolled back; then there is nothing left to do. */
 export function rollback({ transaction }: SqliteHandle): void {
   try {
     transaction.rollback.run();
   } catch {
-    // The error that matters is the one that brought us here.
+    // The original error matters, not this one.
   }
 }

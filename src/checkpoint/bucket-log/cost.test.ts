@@ -38,6 +38,36 @@ describe("what a thread on an object store costs", () => {
     expect(rounds).toBeLessThanOrEqual(3);
   }, 60_000);
 
+  test("a cold load is at most 3 rounds of GETs at any length: pages grow with the thread", async () => {
+    const bucket = new MemoryBucket();
+    const log = logOn(bucket);
+    const [records, atOnce] = [60_000, 256];
+    for (let seq = 1; seq <= records; seq += atOnce) {
+      const [record, ...more] = Array.from({ length: Math.min(atOnce, records + 1 - seq) }, (_, at) =>
+        recordAt(seq + at),
+      );
+      if (record === undefined) throw new Error("a batch without a record");
+      expect(await log.append("t", { generation: "g", expected: seq - 1, record, more })).toEqual({ appended: true });
+    }
+    const { answer, gets, rounds } = await coldly(bucket, (cold) => cold.readTail("t"));
+    expect(answer?.records.map(({ seq }) => seq)).toEqual(Array.from({ length: records }, (_, index) => index + 1));
+    expect(gets).toBeLessThanOrEqual(1 + 40);
+    expect(rounds).toBe(2);
+    expect(bucket.objects.size).toBe(gets);
+  }, 60_000);
+
+  test("large bodies are read 48 at once", async () => {
+    const bucket = new MemoryBucket();
+    const log = logOn(bucket);
+    const body = Buffer.alloc(20_000, "y");
+    for (let seq = 1; seq <= 48; seq++) {
+      await log.append("t", { generation: "g", expected: seq - 1, record: recordAt(seq, { body }) });
+    }
+    const { answer, rounds } = await coldly(bucket, (cold) => cold.readTail("t"));
+    expect(answer?.records.map((record) => record.body.byteLength)).toEqual(Array(48).fill(20_000));
+    expect(rounds).toBe(3);
+  });
+
   test("all saves together send bytes in proportion to the thread", async () => {
     const [short, long] = [await grown(1000), await grown(4000)];
     expect(bytesSent(long)).toBeLessThan(4.8 * bytesSent(short));

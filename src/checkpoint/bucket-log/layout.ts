@@ -14,8 +14,8 @@ import { StateError } from "../../errors.ts";
  * object, however many records it brings, and a load of a short thread reads
  * one. Once there are sixteen, the next save moves them to a page, which the
  * document lists; and pages that have become many are merged
- * (`merging.ts`), so that a long thread is a few objects as well, all of which
- * a load reads at once.
+ * (`merging.ts`), so that a long thread is a few objects as well, at most 40 of
+ * them, all of which a load reads at once.
  *
  * Five rules make this safe between processes, without any lock:
  *

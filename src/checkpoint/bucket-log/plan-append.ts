@@ -2,7 +2,7 @@ import { inParallel } from "../../internal/in-parallel.ts";
 import { recordsIn, replacedNothing } from "../append-rules.ts";
 import type { AppendRequest, LogRecord } from "../thread-log.ts";
 import { bodyName, INLINE_BODY_BYTES, newRandomName, pageName, RECORDS_IN_DOCUMENT } from "./layout.ts";
-import { pagesToMerge } from "./merging.ts";
+import { type Merge, neighboursToMerge, newestToMerge } from "./merging.ts";
 import { entryOf, type StoredRecord } from "./stored-object.ts";
 import { finishedThread, type StoredPage, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
@@ -132,17 +132,21 @@ class AppendPlan {
   }
 
   async #merged(pages: readonly StoredPage[]): Promise<StoredPage[]> {
-    const count = pagesToMerge(pages);
-    if (count === 0) return [...pages];
-    const together = pages.slice(-count);
+    const fewer = await this.#inOne(pages, newestToMerge(pages));
+    return this.#inOne(fewer, neighboursToMerge(fewer));
+  }
+
+  async #inOne(pages: readonly StoredPage[], merge: Merge | undefined): Promise<StoredPage[]> {
+    if (merge === undefined) return [...pages];
+    const { from, count } = merge;
     const records: StoredRecord[] = [];
-    for (const page of together) {
+    for (const page of pages.slice(from, from + count)) {
       const planned = this.#unwritten.get(page);
       records.push(...(planned?.records ?? (await this.#reader.onPage(page))));
       if (planned === undefined) this.#toDelete.push(pageName(page));
     }
-    const rest = pages.slice(0, -count);
-    return hasRecords(records) ? [...rest, this.#planned(newRandomName(), records)] : rest;
+    const merged = hasRecords(records) ? [this.#planned(newRandomName(), records)] : [];
+    return [...pages.slice(0, from), ...merged, ...pages.slice(from + count)];
   }
 
   #planned(suffix: string, records: readonly [StoredRecord, ...StoredRecord[]]): StoredPage {

@@ -2,9 +2,16 @@ import { AT_ONCE, inParallel } from "../../internal/in-parallel.ts";
 import { carries } from "../append-rules.ts";
 import { firstUnknown, MOST_BYTES_READ } from "../record-range.ts";
 import type { KnownPlace, LogChain, LogEntry, LogRecord } from "../thread-log.ts";
+import { MOST_PAGES } from "./merging.ts";
 import { bodyBytes, type StoredRecord } from "./stored-object.ts";
 import { type StoredPage, type StoredThread, tailOf } from "./thread-document.ts";
 import type { Life, ThreadStore } from "./thread-store.ts";
+
+/**
+ * What a load asks for at once: every page that a thread may have, and those that are not merged yet. The AWS SDK has
+ * 50 connections to a store and complains about requests that wait for one.
+ */
+const READS_AT_ONCE = MOST_PAGES + 8;
 
 /** A thread as one document describes it. Reading a part that was deleted since fails as missing. */
 export class ThreadReader {
@@ -63,7 +70,7 @@ export class ThreadReader {
   async #chain(from: number, to: number): Promise<LogChain> {
     const { pages, recent } = this.#thread;
     const needed = pages.filter(({ first, last }) => last >= from && first <= to);
-    const stored = [...(await inParallel(needed, (page) => this.onPage(page))).flat(), ...recent];
+    const stored = [...(await inParallel(needed, (page) => this.onPage(page), READS_AT_ONCE)).flat(), ...recent];
     return this.#withBodies(stored.filter(({ entry }) => entry.seq >= from && entry.seq <= to));
   }
 
@@ -80,11 +87,12 @@ export class ThreadReader {
   }
 
   async #withBodies(stored: readonly StoredRecord[]): Promise<LogChain> {
-    const records = await inParallel(stored, async (record): Promise<LogRecord> => {
+    const whole = async (record: StoredRecord): Promise<LogRecord> => {
       // A copy: nobody outside may hold bytes that are kept here.
       const body = new Uint8Array(await this.bodyOf(record));
       return { ...record.entry, body, words: undefined };
-    });
+    };
+    const records = await inParallel(stored, whole, READS_AT_ONCE);
     return { generation: this.generation, tail: this.tail, records };
   }
 

@@ -60,12 +60,7 @@ local function drop(position)
   redis.call('HDEL', key, 'e:' .. position, 'b:' .. position)
 end`;
 
-/**
- * KEYS  the thread, and the index of ids if this creates the thread and both are on one server
- * Returns {"appended"}; {"late"} if the announcement is too old to create; {"invalid", why}; else {"refused"} for no thread, or
- * {"refused", generation, tail, entry of the tail, entry of the occupant or nil}.
- */
-export const APPEND: Script = script(`${ENTER_ID}
+const APPENDING = `
 local key, generation, expected = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local thread, fault = readThread(key)
 if fault then return fault end
@@ -128,6 +123,31 @@ end
 
 if lifetime ~= '' then redis.call('PEXPIRE', key, lifetime) end
 return {'appended'}
+`;
+
+/**
+ * KEYS  the thread, and the index of ids if this creates the thread and both are on one server
+ * Returns {"appended"}; {"late"} if the announcement is too old to create; {"invalid", why}; else {"refused"} for no thread, or
+ * {"refused", generation, tail, entry of the tail, entry of the occupant or nil}.
+ */
+export const APPEND: Script = script(`${ENTER_ID}${APPENDING}`);
+
+/**
+ * KEYS  threads that exist, each once, on one server
+ * ARGV  for each of them how many arguments it has, and these, as of `APPEND`
+ * Says of each what `APPEND` would say; {"failed"} where that is an error: whoever asks for it alone hears which.
+ */
+export const APPEND_MANY: Script = script(`${ENTER_ID}
+local function append(KEYS, ARGV)${APPENDING}end
+local replies, at = {}, 1
+for index, key in ipairs(KEYS) do
+  local own, count = {}, tonumber(ARGV[at])
+  for number = 1, count do own[number] = ARGV[at + number] end
+  at = at + 1 + count
+  local done, reply = pcall(append, {key}, own)
+  replies[index] = done and not reply.err and reply or {'failed'}
+end
+return replies
 `);
 
 export interface AppendTerms {
