@@ -37,6 +37,7 @@ const MATRIX: readonly string[] = [
   "test/sealing/conformance-storages.test.ts",
   "test/sealing/conformance-stores.test.ts",
   "test/sealing/killed.test.ts",
+  "test/sealing/tampering-services.test.ts",
   "test/http/conformance-tenant.test.ts",
   "test/http/hostile-transport.test.ts",
   "test/store/recall.test.ts",

@@ -23,7 +23,7 @@ import { ListReader, listThread } from "./listing.ts";
 import { type PackOptions, packValue } from "./packing.ts";
 import { packParts } from "./parts.ts";
 import { openCheckpoint } from "./reading.ts";
-import { type Removal, removeCheckpoints } from "./removing.ts";
+import { nothingWhereHeld, type Removal, removeCheckpoints } from "./removing.ts";
 import {
   checkedDeleteForRuns,
   checkedGet,
@@ -211,14 +211,16 @@ export class CheckpointSaver implements Saver {
     this.#assertOpen(operation);
     const { threadId, ...removal } = check();
     let [threads, checkpoints] = [0, 0];
+    const held: StateError[] = [];
     for await (const each of threadId === undefined ? graphThreadsIn(this.#context) : [threadId]) {
       const writer = this.#threads.writer(each);
-      const removed = await this.#context.guard({ operation, threadId: each }, () =>
-        removeCheckpoints(this.#context, writer, each, removal),
-      );
+      const removed = await this.#context
+        .guard({ operation, threadId: each }, () => removeCheckpoints(this.#context, writer, each, removal))
+        .catch(nothingWhereHeld(held));
       threads += removed.checkpoints > 0 ? 1 : 0;
       checkpoints += removed.checkpoints;
     }
+    if (held[0] !== undefined) throw held[0];
     return { threads, checkpoints };
   }
 

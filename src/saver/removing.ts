@@ -4,6 +4,7 @@ import { assertNotHeld } from "../checkpoint/holds.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { openHeader, type ThreadFacts } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
+import { StateError } from "../errors.ts";
 import { Epoch } from "./epoch.ts";
 import { agentsThread } from "./graph-kind.ts";
 import { checkpointName, placeOf } from "./names.ts";
@@ -29,6 +30,15 @@ export interface Removed {
 const NOTHING: Removed = { checkpoints: 0, threads: 0 };
 
 const MOST_ATTEMPTS = 20;
+
+/** A legal hold on one thread keeps no other from its turn: it is told when all are done. */
+export const nothingWhereHeld =
+  (held: StateError[]) =>
+  (error: unknown): Removed => {
+    if (!StateError.is(error, "HELD")) throw error;
+    held.push(error);
+    return NOTHING;
+  };
 
 /**
  * Removes checkpoints from a thread: what stays is rewritten after the tail, as a

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 /**
- * AES-256-GCM with a fresh key for every box: the given key is only used to derive
- * it, from a random salt. So one key may seal any number of boxes, and a repeated
- * nonce does no harm.
+ * AES-256-GCM with a fresh key for every record: the key that is given is only
+ * used to derive it, from a random salt. So one key may seal any number of
+ * records, and the few boxes of one record have random nonces of their own.
  *
  * salt (16) · iv (12) · tag (16) · ciphertext
  *
@@ -28,11 +28,21 @@ function chance(bytes: number): Buffer {
   return taken;
 }
 
-const boxKey = (key: Uint8Array, salt: Uint8Array): Buffer =>
-  createHmac("sha256", key).update("holdfast box 1").update(salt).digest();
+/** The last key that was derived from each, which goes with it: the boxes of one record have the same salt. */
+const derived = new WeakMap<Uint8Array, { readonly salt: Buffer; readonly key: Buffer }>();
 
-export function sealBox(key: Uint8Array, plain: Uint8Array, aad: Uint8Array): Buffer {
-  const salt = chance(SALT_BYTES);
+function boxKey(key: Uint8Array, salt: Uint8Array): Buffer {
+  const known = derived.get(key);
+  if (known?.salt.equals(salt)) return known.key;
+  const own = createHmac("sha256", key).update("holdfast box 1").update(salt).digest();
+  derived.set(key, { salt: Buffer.from(salt), key: own });
+  return own;
+}
+
+/** For boxes that are sealed together. Each still has a nonce of its own, so few of them may share a salt. */
+export const newSalt = (): Uint8Array => chance(SALT_BYTES);
+
+export function sealBox(key: Uint8Array, plain: Uint8Array, aad: Uint8Array, salt: Uint8Array = newSalt()): Buffer {
   const iv = chance(IV_BYTES);
   const cipher = createCipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(aad);

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import { decodeText, encodeOwned } from "../state/codec.ts";
@@ -64,7 +65,7 @@ export function contentOf(record: LogRecord, people: ThreadPeople): OpenedConten
   if (isQuiet && !bytes.includes(NAMES_SOMEBODY) && record.metadata?.includes("subject") !== true) return undefined;
   const text = bytes.toString("utf8");
   const body = bodyIn(text);
-  if (body === undefined || !Buffer.from(text, "utf8").equals(bytes)) return undefined;
+  if (body === undefined || !isUtf8(bytes)) return undefined;
   const metadata = metadataIn(record.metadata);
   const subjects = new Set<string>();
   const matches = (subject: string): boolean => {
@@ -135,9 +136,12 @@ export function partsOf(
       keepsThreadSubject: false,
       calls: new Set(Object.keys(calls).filter((call) => calls[call]?.includes(key))),
     });
-  const body = parted(content.text, keys, (key, text) =>
-    encodeOwned(sweepBody(bodyIn(text) ?? {}, sweepFor(key)), "state"),
-  );
+  const body = parted(content.text, keys, (key, text) => {
+    const before = text === content.text ? content.body : (bodyIn(text) ?? {});
+    const after = sweepBody(before, sweepFor(key));
+    const isSame = after.base === before.base && after.delta === before.delta;
+    return isSame ? text : encodeOwned(after, "state");
+  });
   const { metadataText } = content;
   const metadata =
     metadataText === undefined
@@ -149,11 +153,19 @@ export function partsOf(
 
 /** Removes what the sweep for each of the keys replaces. */
 export function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
+  const swept = new Map(keys.map((key) => [key, sweep(key, whole)]));
+  const touched = keys.filter((key) => swept.get(key) !== whole);
+  const [only] = touched;
+  if (only === undefined) return { erased: whole, parts: [] };
+  const left = swept.get(only) ?? whole;
+  // One person's, and most of it: as one part it is neither taken apart nor put together again.
+  if (touched.length === 1 && left.length * 2 <= whole.length) {
+    return { erased: left, parts: [{ path: null, value: whole, keys: touched }] };
+  }
   const tree: unknown = JSON.parse(whole);
   const differing = (text: string): readonly JsonPart[] => partsThatDiffer(tree, JSON.parse(text));
-  const swept = new Map(keys.map((key) => [key, sweep(key, whole)]));
-  const each = new Map([...swept].map(([key, text]) => [key, differing(text)]));
-  const [first, ...others] = keys.filter((key) => each.get(key)?.length !== 0);
+  const each = new Map(touched.map((key) => [key, differing(swept.get(key) ?? whole)]));
+  const [first, ...others] = touched.filter((key) => each.get(key)?.length !== 0);
   if (first === undefined) return { erased: whole, parts: [] };
   const concerned = [first, ...others];
   const erased = others.reduce((text, key) => sweep(key, text), swept.get(first) ?? whole);

@@ -1,7 +1,7 @@
 import { openHeader, sealRecord } from "../checkpoint/record.ts";
 import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import type { StateError } from "../errors.ts";
-import { combinedKey, openBox, sealBox } from "./box.ts";
+import { combinedKey, newSalt, openBox, sealBox } from "./box.ts";
 import type { NamedKey } from "./keyring.ts";
 import { NO_PEOPLE, type Parted, type PersonalPart, restored, type ThreadPeople } from "./personal-parts.ts";
 import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
@@ -79,23 +79,24 @@ export function sealedRecord(
   const whole = personal?.metadata?.erased ?? record.metadata;
   const metadata = isIndexPlain ? whole : undefined;
   const headerAt = headerPlace(place, { ...record, metadata });
+  const salt = newSalt();
   const content: HeaderContent = {
     g: generation,
     h: personal === undefined ? record.header : withoutChecksum(record.header),
     ...(whole !== undefined && !isIndexPlain && { m: whole }),
-    ...(personal !== undefined && { p: headerParts(record, personal, headerAt) }),
+    ...(personal !== undefined && { p: headerParts(record, personal, headerAt, salt) }),
     ...(people.defaults.length > 0 && { d: people.defaults }),
     ...(Object.keys(people.calls).length > 0 && { c: people.calls }),
   };
-  const box = sealBox(key.key, Buffer.from(JSON.stringify(content), "utf8"), headerAt);
+  const box = sealBox(key.key, Buffer.from(JSON.stringify(content), "utf8"), headerAt, salt);
   const header = `hs1.${key.id}.${box.toString("base64url")}`;
   const plainWords = isIndexPlain ? (personal ?? record).words : undefined;
   const words = Buffer.from(plainWords ?? "", "utf8");
   const bodyAt = bodyPlace(place, generation, record.seq, header, words);
-  const plain = personal === undefined ? [Buffer.of(WHOLE), record.body] : bodyInParts(personal, bodyAt);
+  const plain = personal === undefined ? [Buffer.of(WHOLE), record.body] : bodyInParts(personal, bodyAt, salt);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(words.byteLength);
-  const body = Buffer.concat([MAGIC, length, words, sealBox(key.key, Buffer.concat(plain), bodyAt)]);
+  const body = Buffer.concat([MAGIC, length, words, sealBox(key.key, Buffer.concat(plain), bodyAt, salt)]);
   return { ...record, header, metadata, body, words: plainWords };
 }
 
@@ -103,20 +104,26 @@ function headerParts(
   { header }: LogRecord,
   { body, metadata, keys }: Personal,
   at: Buffer,
+  salt: Uint8Array,
 ): NonNullable<HeaderContent["p"]> {
   const all = [...body.parts, ...(metadata?.parts ?? [])].flatMap((part) => part.keys);
   const everybody = [...new Set(all)].sort();
-  const whole = sealFor(everybody, keys, Buffer.from(header, "utf8"), at, "h");
+  const whole = sealFor(everybody, keys, Buffer.from(header, "utf8"), partPlace(at, "h", everybody), salt);
   const parts = grouped(metadata?.parts ?? []);
   return [
     ["h", everybody, whole.toString("base64url")],
-    ...parts.map(({ ids, plain }) => ["m", ids, sealFor(ids, keys, plain, at, "m").toString("base64url")] as const),
+    ...parts.map(
+      ({ ids, plain }) =>
+        ["m", ids, sealFor(ids, keys, plain, partPlace(at, "m", ids), salt).toString("base64url")] as const,
+    ),
   ];
 }
 
 /** Flag · length · [keys, length] of each box · the boxes · the body with what stands in their place. */
-function bodyInParts({ body, keys }: Personal, at: Buffer): readonly Uint8Array[] {
-  const boxes = grouped(body.parts).map(({ ids, plain }) => ({ ids, box: sealFor(ids, keys, plain, at, "b") }));
+function bodyInParts({ body, keys }: Personal, at: Buffer, salt: Uint8Array): readonly Uint8Array[] {
+  const boxes = grouped(body.parts).map(({ ids, plain }) => {
+    return { ids, box: sealFor(ids, keys, plain, partPlace(at, "b", ids), salt) };
+  });
   const index = Buffer.from(JSON.stringify(boxes.map(({ ids, box }) => [ids, box.byteLength])), "utf8");
   const head = Buffer.alloc(5);
   head.writeUInt8(IN_PARTS);
@@ -136,11 +143,20 @@ function grouped(
     group.parts.push([path, value]);
     groups.set(name, group);
   }
-  return [...groups.values()].map(({ ids, parts: own }) => ({ ids, plain: Buffer.from(JSON.stringify(own), "utf8") }));
+  return [...groups.values()].map(({ ids, parts: own }) => ({ ids, plain: partBytes(own) }));
 }
 
-const sealFor = (ids: readonly string[], keys: Keys, plain: Buffer, at: Buffer, kind: string): Buffer =>
-  sealBox(combinedKey(ids.flatMap((id) => keys.get(id) ?? [])), plain, partPlace(at, kind, ids));
+/** Before a text that is one part and all of it; a list of parts begins with a bracket. */
+const ALL_OF_IT = "=";
+
+function partBytes(parts: readonly unknown[]): Buffer {
+  const [only] = parts as readonly (readonly [PersonalPart["path"], unknown])[];
+  const isAll = parts.length === 1 && only?.[0] === null;
+  return Buffer.from(isAll ? `${ALL_OF_IT}${String(only[1])}` : JSON.stringify(parts), "utf8");
+}
+
+const sealFor = (ids: readonly string[], keys: Keys, plain: Buffer, place: Buffer, salt: Uint8Array): Buffer =>
+  sealBox(combinedKey(ids.flatMap((id) => keys.get(id) ?? [])), plain, place, salt);
 
 /** The checksum tells whether a guess of what was erased is right, so it goes with it. */
 const withoutChecksum = (header: string): string => header.replace(/,"sum":"[\w-]{16}"\}$/, "}");
@@ -182,8 +198,15 @@ export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace,
   return { seq, writeId, base, head, checkpointId, ...(names !== undefined && { names }), header, metadata };
 }
 
+const isAllOfIt = (plain: Buffer): boolean => plain[0] === ALL_OF_IT.charCodeAt(0);
+
 const partsIn = (plain: Buffer): readonly Pick<PersonalPart, "path" | "value">[] =>
-  (JSON.parse(plain.toString("utf8")) as [PersonalPart["path"], unknown][]).map(([path, value]) => ({ path, value }));
+  isAllOfIt(plain)
+    ? [{ path: null, value: plain.toString("utf8", 1) }]
+    : (JSON.parse(plain.toString("utf8")) as [PersonalPart["path"], unknown][]).map(([path, value]) => ({
+        path,
+        value,
+      }));
 
 function openFor(
   ids: readonly string[],
@@ -217,8 +240,8 @@ export function openedRecord(
   if (plain === undefined) throw changed(place, record);
   const own = { ...openedEntry(peeked, place, keys), words: words.toString("utf8") || undefined };
   if (plain[0] === WHOLE) return { ...own, body: plain.subarray(1) };
-  const { text, isWhole } = bodyFrom(plain, keys, at, () => changed(place, record));
-  const opened = { ...own, body: Buffer.from(text, "utf8") };
+  const { body, isWhole } = bodyFrom(plain, keys, at, () => changed(place, record));
+  const opened = { ...own, body };
   return isWhole && own.header !== peeked.content.h ? opened : withChecksum(opened);
 }
 
@@ -227,7 +250,7 @@ function bodyFrom(
   keys: Keys,
   at: Buffer,
   fault: () => StateError,
-): { readonly text: string; readonly isWhole: boolean } {
+): { readonly body: Uint8Array; readonly isWhole: boolean } {
   const indexEnd = 5 + plain.readUInt32BE(1);
   let from = indexEnd;
   let isWhole = true;
@@ -237,9 +260,10 @@ function bodyFrom(
     from += length;
     if (opened === undefined) throw fault();
     if (opened === "gone") isWhole = false;
+    else if (isAllOfIt(opened)) return { body: opened.subarray(1), isWhole };
     else parts.push(...partsIn(opened));
   }
-  return { text: restored(plain.toString("utf8", from), parts), isWhole };
+  return { body: Buffer.from(restored(plain.toString("utf8", from), parts), "utf8"), isWhole };
 }
 
 /** What is left has another checksum than what was there. That it is ours was proven by its boxes. */

@@ -1,11 +1,7 @@
 import { MemoryLog } from "../../src/backends/memory/log.ts";
-import { SqliteLog } from "../../src/backends/sqlite/log.ts";
-import { sqliteLogOptions } from "../../src/backends/sqlite/options.ts";
-import { testTampering } from "./tampering.ts";
+import { openCheckpointer } from "../../src/backends/open.ts";
+import { logOf, testTampering } from "./tampering.ts";
 
-testTampering("memory", async () => ({ log: new MemoryLog(), dispose: async () => undefined }), 128);
+testTampering("memory", async () => ({ log: new MemoryLog(), dispose: async () => undefined }));
 
-testTampering("sqlite", async () => {
-  const log = new SqliteLog(sqliteLogOptions({ path: ":memory:" }));
-  return { log, dispose: () => log.close() };
-});
+testTampering("sqlite", async () => logOf(await openCheckpointer("sqlite::memory:")));

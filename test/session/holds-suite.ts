@@ -118,7 +118,14 @@ export function holds(create: () => Promise<Backends>): void {
     const data = await filled(backends);
     const saver = saverOf(checkpointer);
     await saver.put({ threadId: "case/graph", checkpointId: newCheckpointId(), checkpointData: { a: 1 } });
+    await saver.put({ threadId: "case/graph", checkpointId: newCheckpointId(), checkpointData: { a: 2 } });
+    for (const a of [1, 2]) {
+      await saver.put({ threadId: "zoo/graph", checkpointId: newCheckpointId(), checkpointData: { a } });
+    }
     const hold = await data.placeHold({ threadPrefix: "case/", ...ask });
+    expect((await failureOf(() => saver.prune({ keepLast: 1 }))).code).toBe("HELD");
+    expect((await saver.listCheckpoints({ threadId: "zoo/graph" })).length).toBe(1);
+    expect(await saver.deleteThread("zoo/graph")).toBe(true);
     const [first] = await checkpointer.listCheckpoints("case/1");
     for (const attempt of [
       () => checkpointer.delete("case/1", first?.checkpointId ?? ""),
