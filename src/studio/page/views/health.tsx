@@ -31,7 +31,7 @@ export const HealthView = () => {
                   {answer.flags.map(({ name, value, means }) => (
                     <tr key={name}>
                       <td>
-                        <code>{name}</code>
+                        <code class="wrap">{name}</code>
                       </td>
                       <td>
                         {value ? (
