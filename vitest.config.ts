@@ -1,9 +1,11 @@
 import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
+import { FailuresInShort } from "./test/failures-in-short.ts";
 
 /**
- * What `npm test` leaves to `npm run test:all`: a second client of a server, a second storage behind the service, the
- * stand-in for a store whose log runs on a real server already, the suite of drivers once more through a reader that
- * cannot write, every interleaving of more than two steps, and what waits for seconds at a time.
+ * What `npm test` leaves to `npm run test:all`: the examples, the tests of the equipment of the tests, a second client
+ * of a server, a second layout or storage behind the same code, the stand-in for a store whose log runs on a real
+ * server already, the suite of drivers once more through a reader that cannot write, every interleaving of more than
+ * two steps, and what waits for seconds at a time.
  */
 const MATRIX: readonly string[] = [
   "src/backends/oci/conformance.test.ts",
@@ -11,6 +13,10 @@ const MATRIX: readonly string[] = [
   "src/backends/oci/racing.test.ts",
   "test/object-store-requests.test.ts",
   "src/backends/file/several-steps.test.ts",
+  "src/backends/file/conformance-folding.test.ts",
+  "src/checkpoint/storage-adapter/conformance-without-optional-methods.test.ts",
+  "test/examples.test.ts",
+  "test/services/services.test.ts",
   "src/backends/oracle/conformance-checkpointer.test.ts",
   "src/backends/oracle/conformance-saver.test.ts",
   "src/backends/oracle/conformance-store.test.ts",
@@ -41,8 +47,11 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["test/campaigns/**", ...(mode === "all" ? [] : MATRIX)],
     globalSetup: ["test/services/desk.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    reporters: ["default", new FailuresInShort()],
+    // Patience with a slow, busy machine. They only have to end what hangs: no statement of a test rests on them.
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     // Most tests wait for the disk or for another process: every core may have one.
     maxWorkers: "100%",
   },

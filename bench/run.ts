@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
+import { benchBytes } from "./bytes.ts";
 import { type Measurement, type Plan, STEPS } from "./checkpointers.ts";
 import { benchCommandLine } from "./command-line.ts";
 import { benchErasing } from "./erasing.ts";
@@ -28,6 +29,7 @@ import { benchStudio } from "./studio.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
+import { benchWriters } from "./writers.ts";
 
 interface PartResult {
   readonly verdicts: readonly Verdict[];
@@ -44,6 +46,8 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   overlap: ({ rounds }) => benchSlowStore({ rounds: Math.min(rounds, 3) }),
   postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
   redis: (plan) => benchServer("redis", plan),
+  bytes: () => benchBytes(),
+  writers: ({ rounds, seed }) => benchWriters({ rounds, seed }),
   oracle: () => benchOracle(),
   peers: (plan) =>
     benchPeers({

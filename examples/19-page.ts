@@ -4,6 +4,11 @@
  *
  *   npx tsx examples/19-page.ts            plays a page, and ends
  *   npx tsx examples/19-page.ts serve      a small page on http://127.0.0.1:8080
+ *
+ * Kill the server while the page shows a percentage, and start it again with the
+ * same folder: it goes on with what it left, and the page shows it to its end.
+ *
+ *   npx tsx examples/19-page.ts serve 8080 ./threads 2000
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -13,30 +18,33 @@ import { join } from "node:path";
 import { Agent, fromUIMessage, tool } from "holdfast";
 import { ruleModel } from "holdfast/testing";
 
-const lookUp = tool({
-  name: "look_up",
-  effect: "pure",
-  execute: async (_, { progress }) => {
-    for (const percent of [25, 50, 75]) {
-      progress({ percent });
-      await new Promise((resolve) => setTimeout(resolve, 150));
-    }
-    return "p99 was 2.1 s at 14:02";
-  },
-});
+const lookUp = (pauseMs: number) =>
+  tool({
+    name: "look_up",
+    effect: "pure",
+    execute: async (_, { progress }) => {
+      for (const percent of [25, 50, 75]) {
+        progress({ percent });
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+      return "p99 was 2.1 s at 14:02";
+    },
+  });
 
-function openAgent(folder: string): Agent {
+function openAgent(folder: string, pauseMs = 150): Agent {
   const rule = { when: /./, toolCalls: [{ name: "look_up" }], answer: "Checkout was slow at 14:02." };
-  return new Agent({ model: ruleModel([rule]), tools: [lookUp], checkpointer: `sqlite:${join(folder, "agents.db")}` });
+  const checkpointer = `sqlite:${join(folder, "agents.db")}`;
+  return new Agent({ model: ruleModel([rule]), tools: [lookUp(pauseMs)], checkpointer });
 }
 
 /** A request of the web's own kind in, a Response out: any framework's route looks like this. */
 async function answer(agent: Agent, request: IncomingMessage): Promise<Response> {
-  const [, , , id = "demo"] = (request.url ?? "").split("/");
+  const [, , , id = "demo", what] = (request.url ?? "").split("/");
   if (request.url === "/") {
     const page = await readFile(new URL("./19-page.html", import.meta.url));
     return new Response(page, { headers: { "content-type": "text/html" } });
   }
+  if (what === "messages") return Response.json(await agent.thread(id).uiMessages());
   if (request.method === "GET") return agent.thread(id).toResponse();
   let body = "";
   for await (const piece of request) body += piece;
@@ -102,10 +110,19 @@ async function play(folder: string): Promise<void> {
   two.close();
 }
 
-const folder = await mkdtemp(join(tmpdir(), "holdfast-page-"));
-if (process.argv[2] === "serve") {
-  const { url } = await listen(openAgent(folder), 8080);
+async function serve(port = "8080", folder?: string, pauseMs = "150"): Promise<void> {
+  const agent = openAgent(folder ?? (await mkdtemp(join(tmpdir(), "holdfast-page-"))), Number(pauseMs));
+  const { url } = await listen(agent, Number(port));
   console.log(`open ${url}`);
+  // Turns of a server that was killed are gone on with; pages that ask for them are shown what comes.
+  const { resumed } = await agent.recover({ olderThanMs: 0 });
+  for (const { threadId, stopReason } of resumed) console.log(`went on with ${threadId}: ${stopReason}`);
+}
+
+const [command, ...words] = process.argv.slice(2);
+if (command === "serve") {
+  await serve(...words);
 } else {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-page-"));
   await play(folder).finally(() => rm(folder, { recursive: true }));
 }

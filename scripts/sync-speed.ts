@@ -5,12 +5,14 @@
  */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
+import type { BytesMeasurement } from "../bench/bytes.ts";
 import type { HttpResult } from "../bench/http.ts";
 import { limitsSection } from "../bench/limits.ts";
 import type { ObjectStoreResult } from "../bench/object-store.ts";
 import type { StoreMeasurement } from "../bench/stores.ts";
 import { kilobytes, milliseconds, times } from "../bench/table.ts";
 import type { Verdict } from "../bench/targets.ts";
+import type { WritersMeasurement } from "../bench/writers.ts";
 
 const FILE = new URL("../docs/speed.md", import.meta.url);
 const [START, END] = ["<!-- figures: written by npm run sync -->", "<!-- end of figures -->"];
@@ -137,11 +139,36 @@ function storesTable({ measurements = [] }: Result): string {
   return table([["p50 / p99", "items", "put", "get", "words", ...vectors, "load"], ...rows]);
 }
 
+function writersTable({ measurements = [] }: Result): string {
+  const rows = (measurements as readonly WritersMeasurement[]).map(({ name, savesPerSecond, rawPerSecond, ratio }) => [
+    name,
+    `${savesPerSecond.toFixed(0)}/s`,
+    `${rawPerSecond.toFixed(0)}/s`,
+    times(ratio),
+  ]);
+  return table([["", "saves, 64 threads", "raw", "ratio"], ...rows]);
+}
+
+function bytesTable({ measurements = [] }: Result): string {
+  const rows = (measurements as readonly BytesMeasurement[]).map(({ name, withoutWords, words, parts }) => [
+    name,
+    times(withoutWords),
+    times(words),
+    parts
+      .slice(0, 5)
+      .map((part) => `${part.name} ${kilobytes(part.bytes)}`)
+      .join(", "),
+  ]);
+  return table([["of 400 messages of prose", "without words", "index of words", "the largest parts"], ...rows]);
+}
+
 const PARTS: readonly { readonly file: string; readonly title: string; readonly render: (result: Result) => string }[] =
   [
     { file: "checkpointers", title: "Without a server", render: localTable },
     { file: "postgres", title: "PostgreSQL", render: serverTable },
     { file: "redis", title: "Redis", render: serverTable },
+    { file: "writers", title: "64 threads in one process", render: writersTable },
+    { file: "bytes", title: "What the bytes are", render: bytesTable },
     { file: "peers", title: "Beside what others keep, in one run", render: peersTable },
     { file: "s3", title: "Object storage, over S3's protocol", render: objectStoreTable },
     { file: "http", title: "HTTP, over what is behind it", render: httpTable },

@@ -9,6 +9,7 @@ export type ErrorCode =
   | "PERMISSION_DENIED"
   | "NOT_FOUND"
   | "CONFLICT"
+  | "HELD"
   | "TOO_LARGE"
   | "UNSUPPORTED"
   | "STORAGE_FULL"
@@ -32,6 +33,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, { readonly retryable: boole
   },
   NOT_FOUND: { retryable: false, means: "a thread, checkpoint or store that was named is not there" },
   CONFLICT: { retryable: false, means: "the thread moved on since it was read; load it again, nothing was written" },
+  HELD: { retryable: false, means: "a legal hold keeps it; the message says who placed it, why, and how to lift it" },
   TOO_LARGE: { retryable: false, means: "over a limit of the backend or of the codec; nothing was written" },
   UNSUPPORTED: { retryable: false, means: "this backend cannot do that; the message names the capability" },
   STORAGE_FULL: { retryable: false, means: "no space is left; free some and repeat the call" },
@@ -70,6 +72,13 @@ export interface ErrorContext {
   readonly capability?: string;
   /** On `INTERRUPTED`: the questions that wait. */
   readonly interruptIds?: readonly string[];
+  /** On `HELD`: the holds that keep it. */
+  readonly holds?: readonly {
+    readonly id: string;
+    readonly reason: string;
+    readonly placedBy: string;
+    readonly placedAt: string;
+  }[];
   /** On `RATE_LIMITED`, `UNAVAILABLE` and the like: how long the other side asks to wait. Repeated calls of our own wait so long. */
   readonly retryAfterMs?: number;
   /** After an ambiguous failure of a write: whether it may have been applied. */

@@ -175,17 +175,25 @@ export type { RotationOptions, RotationReport } from "./sealing/rotation.ts";
 export { Sealing, type SealingOptions } from "./sealing/sealing.ts";
 export type { CheckpointOptions, FinishedRun, SessionCheckpoint, SessionTask } from "./session/agent-session.ts";
 export type { EraseOptions } from "./session/erase-options.ts";
+export type { AcceptedGaps } from "./session/erasure-run.ts";
+export type { HoldRequest, LiftRequest, ListedHold } from "./session/hold-books.ts";
 export type { Inventory, InventoryPlace } from "./session/personal-data.ts";
 export {
   type ErasedPlace,
   type ErasureReceipt,
   type ErasureReport,
   faultInReceipts,
+  type HeldBack,
+  type RetentionReceipt,
   type Unreached,
 } from "./session/receipts.ts";
+export type { RetentionEntry, RetentionReport, RetentionTotal } from "./session/retention.ts";
+export type { RetentionOptions, RetentionOutcome } from "./session/retention-options.ts";
+export type { RetentionRule } from "./session/retention-rules.ts";
 export type { UserItem } from "./session/user-store.ts";
 export { AgentState } from "./state/agent-state.ts";
 export type { JsonValue } from "./state/codec.ts";
+export type { HoldNote, LegalHold } from "./state/legal-hold.ts";
 export {
   type AssistantMessage,
   assistantMessage,

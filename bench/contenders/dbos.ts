@@ -1,16 +1,30 @@
 import pg from "pg";
+import { peerPackage } from "../peer-packages.ts";
 import type { WorkloadMessage } from "../workload.ts";
 import type { Contender } from "./contender.ts";
 import { placeName, serverUrl } from "./server-place.ts";
 
-type Dbos = typeof import("@dbos-inc/dbos-sdk").DBOS;
+type Workflow = (name: string) => Promise<number>;
+
+/** The part of DBOS that is used here. */
+interface Dbos {
+  setConfig(config: object): void;
+  launch(): Promise<void>;
+  registerWorkflow(workflow: Workflow, options: { name: string }): Workflow;
+  startWorkflow(
+    workflow: Workflow,
+    options: { workflowID: string },
+  ): (name: string) => Promise<{ getResult(): Promise<number> }>;
+  runStep<T>(step: () => Promise<T>, options: { name: string }): Promise<T>;
+  listWorkflowSteps(name: string): Promise<readonly unknown[] | undefined>;
+}
 
 const SCHEMA = "dbos_bench";
 /** Tells the workflow to end. */
 const END = Symbol("end");
 
 /** One for the process, as the library has it. */
-let launched: Promise<{ readonly dbos: Dbos; readonly talk: (name: string) => Promise<unknown> }> | undefined;
+let launched: Promise<{ readonly dbos: Dbos; readonly talk: Workflow }> | undefined;
 const inboxes = new Map<string, Inbox>();
 
 /**
@@ -48,8 +62,8 @@ export const dbosSteps: Contender = {
   },
 };
 
-async function launch(): Promise<{ readonly dbos: Dbos; readonly talk: (name: string) => Promise<unknown> }> {
-  const { DBOS: dbos } = await import("@dbos-inc/dbos-sdk");
+async function launch(): Promise<{ readonly dbos: Dbos; readonly talk: Workflow }> {
+  const { DBOS: dbos } = await peerPackage<{ DBOS: Dbos }>("@dbos-inc/dbos-sdk");
   const talk = dbos.registerWorkflow(
     async (name: string): Promise<number> => {
       const inbox = inboxes.get(name);
@@ -71,7 +85,7 @@ async function launch(): Promise<{ readonly dbos: Dbos; readonly talk: (name: st
     logLevel: "error",
     enableOTLP: false,
     runAdminServer: false,
-  } as never);
+  });
   await dbos.launch();
   return { dbos, talk };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { peerPackage } from "../peer-packages.ts";
 import { type Contender, type OpenContender, THREAD } from "./contender.ts";
 import { tableBytes } from "./postgres.ts";
 import { placeName, serverUrl } from "./server-place.ts";
@@ -12,6 +13,17 @@ interface MastraStore {
   getMessages(given: { threadId: string; format: "v2"; selectBy: { last: number } }): Promise<readonly unknown[]>;
 }
 
+interface ClosableStore extends MastraStore {
+  close(): Promise<void>;
+}
+
+interface LibSql {
+  createClient(given: { url: string }): {
+    execute(sql: string): Promise<{ rows: readonly Readonly<Record<string, unknown>>[] }>;
+    close(): void;
+  };
+}
+
 const RESOURCE = "user-1";
 
 /** As it is shipped it sets synchronous=NORMAL for itself, where a power cut takes the last messages along; here it syncs as ours does. */
@@ -19,10 +31,10 @@ export const mastraLibSql: Contender = {
   name: "Mastra LibSQLStore, synchronous=FULL",
   durability: "fsync",
   open: async (directory) => {
-    const { LibSQLStore } = await import("@mastra/libsql");
-    const { createClient } = await import("@libsql/client");
+    const { LibSQLStore } = await peerPackage<{ LibSQLStore: new (given: object) => MastraStore }>("@mastra/libsql");
+    const { createClient } = await peerPackage<LibSql>("@libsql/client");
     const client = createClient({ url: `file:${join(directory, "mastra.db")}` });
-    const store = await driven(new LibSQLStore({ client } as never) as unknown as MastraStore, async () => {
+    const store = await driven(new LibSQLStore({ client }), async () => {
       const { rows } = await client.execute("PRAGMA synchronous");
       client.close();
       if (Number(rows[0]?.["synchronous"]) < 2) throw new Error("LibSQLStore did not sync each commit");
@@ -37,9 +49,9 @@ export const mastraPostgres: Contender = {
   durability: "fsync",
   size: tableBytes,
   open: async (directory) => {
-    const { PostgresStore } = await import("@mastra/pg");
+    const { PostgresStore } = await peerPackage<{ PostgresStore: new (given: object) => ClosableStore }>("@mastra/pg");
     const options = { connectionString: serverUrl("postgres"), schemaName: placeName(directory), max: 8 };
-    const store = new PostgresStore(options) as unknown as MastraStore & { close(): Promise<void> };
+    const store = new PostgresStore(options);
     return driven(store, () => store.close());
   },
 };

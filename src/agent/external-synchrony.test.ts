@@ -1,11 +1,11 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { agentOf, eventsOf } from "../../test/agent/agent-of.ts";
 import { gate } from "../../test/agent/gate.ts";
 import { SlowLog } from "../../test/agent/slow-log.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { userMessage } from "../state/message.ts";
+import { type ToolCall, userMessage } from "../state/message.ts";
 import { type ScriptedModel, type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { type ToolEffect, tool } from "./tool.ts";
 
@@ -28,7 +28,7 @@ const working = (effect: ToolEffect, note: (what: string) => void) =>
     },
   });
 
-// What checks arguments is loaded with the first call; a claim that waits for that comes with a later write.
+// What checks arguments is loaded with the first call; a claim that waits long for that comes with a later write.
 beforeAll(async () => {
   const tools = [working("pure", () => undefined)];
   await agentOf({ model: scriptedModel([calls(1), "ready"]), tools }).run("warm up");
@@ -93,6 +93,65 @@ test.each(["atMostOnce", "idempotent"] as const)(
     expect(log.appends, "words, calls and claims, results, answer").toBe(4);
   },
 );
+
+test("11.2: claims come with the model's message also where guards, hooks and questions take a moment before them", async () => {
+  // Here a while never passes, however busy the machine is.
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  try {
+    const store = new MemoryStore();
+    const append = vi.spyOn(store.log, "append");
+    const moments = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const found: string[] = [];
+    const work = tool({
+      name: "work",
+      inputSchema: { type: "object" },
+      needsApproval: async () => {
+        await moments(3);
+        return false;
+      },
+      execute: async () => {
+        found.push(...(await store.statuses()));
+        return "done";
+      },
+    });
+    const hooks = {
+      guardCall: async ({ call }: { call: ToolCall }) => {
+        await moments((call.arguments as { n: number }).n * 4);
+        return undefined;
+      },
+      beforeTool: () => moments(2),
+    };
+    const model = scriptedModel([calls(3), "ready"]);
+    await agentOf({ model, checkpointer: store.open(), tools: [work], hooks }).run("go", { threadId: "t" });
+    expect(found.length).toBe(9);
+    expect(found, "what is durable when a tool begins").not.toContain("intended");
+    const [words, asked] = append.mock.calls.map(([, { record }]) => Buffer.from(record.body).toString());
+    expect(words).not.toContain('"started"');
+    expect(asked?.match(/"started"/g)?.length, "claims in the write that brings the message").toBe(3);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("11.2: a guard that takes long holds up its own call, not the message that asks for it", async () => {
+  const store = new MemoryStore();
+  const shown = gate();
+  const hooks = {
+    guardCall: async () => {
+      await shown.opened;
+      return undefined;
+    },
+  };
+  const model = scriptedModel([calls(1), "ready"]);
+  const tools = [working("atMostOnce", () => undefined)];
+  const run = agentOf({ model, checkpointer: store.open(), tools, hooks }).run("go", { threadId: "t" });
+  for await (const event of run) {
+    if (event.type === "message" && event.message.role === "assistant") shown.open();
+  }
+  expect((await run).text).toBe("ready");
+});
 
 test("11.2: a tool that only reads waits for no save, nor does the model after it", async () => {
   const log = new SlowLog(SAVE_MS);

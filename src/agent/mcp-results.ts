@@ -54,7 +54,9 @@ const bytesOf = (base64: string): Uint8Array => new Uint8Array(Buffer.from(base6
 
 /** JSON-RPC's codes for a connection that closed and for a time-out: the request was sent, and nothing is known of it. */
 const LOST: ReadonlySet<unknown> = new Set([-32000, -32001]);
-const NEVER_SENT = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/;
+const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|NOT_CONNECTED|NOT_INITIALIZED|CAPABILITY_NOT_SUPPORTED)$/;
+/** The second generation of the SDK has words for what is no answer of the protocol's: here the server did not let it in. */
+const TURNED_AWAY: ReadonlySet<unknown> = new Set(["CLIENT_HTTP_AUTHENTICATION", "CLIENT_HTTP_FORBIDDEN"]);
 
 /** What became of a call that was not answered: the server said no, it was never sent, or nobody knows. */
 export function asOutcome(error: unknown): never {
@@ -69,7 +71,7 @@ export function asOutcome(error: unknown): never {
   };
   const isAnswered = typeof code === "number" && !LOST.has(code) && (code < 0 || (code >= 400 && code < 500));
   const isUnsent = message === "Not connected" || NEVER_SENT.test(String(cause?.code ?? code ?? ""));
-  if (isAnswered || isUnsent) throw error;
+  if (isAnswered || isUnsent || TURNED_AWAY.has(code)) throw error;
   throw new OutcomeUnknown(
     `The connection to the tool's server was lost during the call (${reasonOf(error)}); it may have taken effect.`,
   );

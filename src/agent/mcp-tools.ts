@@ -5,22 +5,34 @@ import type { JsonSchema } from "../models/model.ts";
 import { asOutcome, mcpContent } from "./mcp-results.ts";
 import { type Tool, type ToolEffect, tool } from "./tool.ts";
 
+interface McpCall {
+  readonly name: string;
+  readonly arguments: Record<string, unknown>;
+}
+
+interface McpCallOptions {
+  signal?: AbortSignal;
+  timeout?: number;
+  onprogress?: (progress: { progress: number; total?: number | undefined; message?: string | undefined }) => void;
+}
+
 /** The part of a connected MCP client that is used; the clients of both SDK generations have it. */
 export interface McpClient {
   listTools(parameters?: { readonly cursor?: string }): Promise<{
     readonly tools: readonly McpTool[];
     readonly nextCursor?: string | undefined;
   }>;
-  callTool(
-    call: { readonly name: string; readonly arguments: Record<string, unknown> },
-    resultSchema?: undefined,
-    options?: {
-      signal?: AbortSignal;
-      timeout?: number;
-      onprogress?: (progress: { progress: number; total?: number | undefined; message?: string | undefined }) => void;
-    },
-  ): Promise<unknown>;
+  callTool(call: McpCall, resultSchema?: undefined, options?: McpCallOptions): Promise<unknown>;
 }
+
+/** `@modelcontextprotocol/client`, where results have no schema of their own any longer and the options come second. */
+interface SecondGeneration {
+  callTool(call: McpCall, options: McpCallOptions): Promise<unknown>;
+  getNegotiatedProtocolVersion(): unknown;
+}
+
+const isSecondGeneration = (client: object): client is SecondGeneration =>
+  typeof (client as Partial<SecondGeneration>).getNegotiatedProtocolVersion === "function";
 
 export interface McpTool {
   readonly name: string;
@@ -93,7 +105,10 @@ function asTool(
       // Ours ends first, and cancels the call at the server.
       const options = { signal, timeout: timeoutMs + SERVER_GRACE_MS, onprogress: progress };
       const call = { name, arguments: input as Record<string, unknown> };
-      return mcpContent(await client.callTool(call, undefined, options).catch(asOutcome));
+      const answered = isSecondGeneration(client)
+        ? client.callTool(call, options)
+        : client.callTool(call, undefined, options);
+      return mcpContent(await answered.catch(asOutcome));
     },
   });
 }

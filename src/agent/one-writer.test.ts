@@ -249,7 +249,7 @@ test("11.1: a run that saves nothing for a while gives signs of life", async () 
   });
   await work.begun;
   const before = (await leaseIn(store.log))!;
-  await vi.waitFor(async () => expect((await leaseIn(store.log))!.expiresAt).toBeGreaterThan(before.expiresAt + 60));
+  await expect.poll(async () => (await leaseIn(store.log))!.expiresAt).toBeGreaterThan(before.expiresAt + 60);
   work.end();
   expect(await run).toMatchObject({ text: "ready" });
   expect((await store.log.readTail("t"))!.records.length, "its marks replace one another").toBeLessThanOrEqual(6);

@@ -7,7 +7,7 @@ import { toolSpan } from "./gen-ai.ts";
 import { InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
 import { argumentsHash, type LedgerCall } from "./ledger.ts";
-import { prepare } from "./prepare-call.ts";
+import { type Prepared, prepare } from "./prepare-call.ts";
 import type { RunContext } from "./run-context.ts";
 import { childThreadId } from "./sub-agent.ts";
 import type { Tool } from "./tool.ts";
@@ -39,16 +39,12 @@ async function bringToEnd(context: RunContext, ledgerCall: LedgerCall): Promise<
 /** One attempt. Gives the entry from which another one is to be made, if so. */
 async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<ToolExecution | undefined> {
   const { parts, session, emit } = context;
-  const prepared = await prepare(context, ledgerCall);
-  if (prepared === "waiting") return undefined;
-  if ("outcome" in prepared) return end(context, ledgerCall, prepared.outcome);
-  const { tool, input, call } = prepared;
-  if (!(await untilDue(context, tool, ledgerCall.execution))) return undefined;
-  await parts.hooks.beforeTool?.({ call, execution: ledgerCall.execution });
-  const started = await claim(context, { call, execution: ledgerCall.execution }, tool);
-  if (started === "cancelled") return undefined;
-  const begun = { toolCallId: call.id, toolName: call.name };
-  emit({ type: "tool-start", ...begun, arguments: input, attempt: started.attempts ?? 1 });
+  const begun = await beginCall(context, ledgerCall);
+  if (begun === "waiting") return undefined;
+  if ("outcome" in begun) return end(context, ledgerCall, begun.outcome);
+  const { tool, input, call, started } = begun;
+  const named = { toolCallId: call.id, toolName: call.name };
+  emit({ type: "tool-start", ...named, arguments: input, attempt: started.attempts ?? 1 });
   const span = toolSpan(tool, call.id, started.attempts ?? 1);
   const outcome = await parts.telemetry.span(span, async (notes) => {
     const ended = await attempt(context, tool, input, call, started);
@@ -62,7 +58,7 @@ async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<Too
       return end(context, entry, failure(outcome instanceof Later ? NOTHING_KEPT : NOBODY_TO_ASK), tool);
     session.change((state) => outcome.waitingIn(state, started));
     session.saveBeside({ settles: outcome instanceof Later });
-    outcome.announce(begun, emit);
+    outcome.announce(named, emit);
     return undefined;
   }
   const next = retried(tool, started, outcome, parts.now());
@@ -73,12 +69,34 @@ async function tryCall(context: RunContext, ledgerCall: LedgerCall): Promise<Too
   if (tool.effect !== "pure") session.saveBeside();
   emit({
     type: "tool-retry",
-    ...begun,
+    ...named,
     attempt: started.attempts ?? 1,
     retryAt: next.retryAt ?? 0,
     error: wordsOf(outcome),
   });
   return next;
+}
+
+type Begun =
+  | Exclude<Prepared, { readonly tool: Tool }>
+  | (Extract<Prepared, { readonly tool: Tool }> & { readonly started: ToolExecution });
+
+/** Everything before the tool itself is called. Writes that gather wait for it: the claim shall come with the model's message. */
+async function beginCall(context: RunContext, ledgerCall: LedgerCall): Promise<Begun> {
+  const { execution } = ledgerCall;
+  const claimed = context.session.expectSave();
+  try {
+    const prepared = await prepare(context, ledgerCall);
+    if (prepared === "waiting" || "outcome" in prepared) return prepared;
+    const { tool, call } = prepared;
+    if (execution.retryAt !== undefined) claimed();
+    if (!(await untilDue(context, tool, execution))) return "waiting";
+    await context.parts.hooks.beforeTool?.({ call, execution });
+    const started = await claim(context, { call, execution }, tool, claimed);
+    return started === "cancelled" ? "waiting" : { ...prepared, started };
+  } finally {
+    claimed();
+  }
 }
 
 async function end(...closing: Parameters<typeof close>): Promise<undefined> {
@@ -107,6 +125,7 @@ async function claim(
   context: RunContext,
   { call, execution }: LedgerCall,
   tool: Tool,
+  claimed: () => void,
 ): Promise<ToolExecution | "cancelled"> {
   const { session, parts, signal } = context;
   const attempts = (execution.attempts ?? 0) + 1;
@@ -122,7 +141,9 @@ async function claim(
   if (tool.effect === "pure") return started;
   session.change((state) => state.withToolExecution(started));
   try {
-    await session.save({ gathers: true });
+    const saved = session.save({ gathers: true });
+    claimed();
+    await saved;
     session.throwIfFailed();
   } catch (error) {
     // It is not begun: nobody shall think that it may have run.

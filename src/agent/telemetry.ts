@@ -69,12 +69,18 @@ const ERROR_STATUS = 2;
 const INTERNAL = 0;
 const CLIENT = 2;
 
+/** Looked for once: an agent may be made for every request. */
+let api: Promise<OpenTelemetryApi | undefined> | undefined;
+
 /** Spans and metrics through `@opentelemetry/api` when it is installed; nothing when it is not. */
 export async function loadTelemetry(): Promise<Telemetry> {
   // A variable, so that a type check does not need a package that most users do not have.
   const name = "@opentelemetry/api";
+  api ??= import(name).catch(() => undefined) as Promise<OpenTelemetryApi | undefined>;
+  const found = await api;
+  if (found === undefined) return NO_TELEMETRY;
   try {
-    return openTelemetry((await import(name)) as OpenTelemetryApi);
+    return openTelemetry(found);
   } catch {
     return NO_TELEMETRY;
   }

@@ -3,6 +3,7 @@ import { sleep } from "../internal/sleep.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { RunEvent } from "./events.ts";
 import { GatedEvents } from "./gated-events.ts";
+import { Gathering } from "./gathering.ts";
 import type { MeasureSave } from "./save-metrics.ts";
 
 /** Where a session's states go. */
@@ -42,6 +43,7 @@ export class ThreadSession {
   readonly #storage: SessionStorage | undefined;
   readonly #saveRetryMs: number;
   readonly #events: GatedEvents;
+  readonly #gathering = new Gathering();
   readonly #failed = new AbortController();
   readonly #lost = new AbortController();
   #state: AgentState;
@@ -112,11 +114,17 @@ export class ThreadSession {
     if (this.#storage !== undefined) this.#events.owe();
   }
 
+  /** Somebody is about to ask for a save. To be called back when that was done, or will not be. */
+  expectSave(): () => void {
+    return this.#gathering.expect();
+  }
+
   /** Resolves when everything changed before this call is durable. With `gathers`, others who are about to ask for a save share it. */
   save(options: { readonly gathers?: boolean } = {}): Promise<void> {
     if (this.#storage === undefined) return Promise.resolve();
     this.#events.owe();
-    this.#next ??= this.#running.then(options.gathers === true ? turn : undefined).then(() => {
+    const gathered = options.gathers === true ? () => this.#gathering.complete() : undefined;
+    this.#next ??= this.#running.then(gathered).then(() => {
       this.#next = undefined;
       const write = this.#write();
       this.#running = write.catch(() => undefined);
@@ -294,6 +302,3 @@ export class ThreadSession {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-
-/** Whatever happens in the same turn of the event loop, such as the claims of several calls, is saved together. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -11,7 +11,7 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
   if (known?.store !== undefined) return (await known.store.load()).openStoreUrl(url, options);
   const able = Object.values(BACKENDS).filter(({ store }) => store !== undefined);
   const shape = `it should look like ${able.map(({ example }) => example).join(", ")}`;
-  // The URL itself is not repeated: what is not understood may hold a password anywhere.
+  // The URL is not repeated in the error: a malformed URL may hold a password anywhere.
   if (known === undefined) throw new StateError("INVALID_ARGUMENT", `no store knows this URL; ${shape}`);
   throw new StateError("UNSUPPORTED", `${known.title} keeps threads and has no store; ${shape}`);
 }

@@ -11,13 +11,13 @@ export async function openCheckpointer(url: string, options: CheckpointerOptions
   return openUrl(url, options);
 }
 
-/** The backend of a URL's scheme; refused where there is none. Loads nothing. */
+/** The backend of a URL's scheme; refuses an unknown one. Loads nothing. */
 export function backendOf(url: string): BackendEntry {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   const backend = Object.values(BACKENDS).find(({ schemes }) => scheme !== undefined && schemes.includes(scheme));
   if (backend === undefined) {
     const examples = Object.values(BACKENDS).map(({ example }) => example);
-    // The URL itself is not repeated: what is not understood may hold a password anywhere.
+    // The URL is not repeated in the error: a malformed URL may hold a password anywhere.
     throw new StateError("INVALID_ARGUMENT", `no backend knows this URL; it should look like ${examples.join(", ")}`);
   }
   return backend;

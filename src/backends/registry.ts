@@ -7,20 +7,20 @@ import type { ErrorCode } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import type { StoreOptions } from "../store/store-access.ts";
 
-/** What a backend's `checkpointer.ts` offers to those who only have a URL. */
+/** What a backend's `checkpointer.ts` offers for opening a URL. */
 export interface BackendModule {
   /** A checkpointer for a URL with one of the backend's schemes. Opens nothing until it is used. */
   openUrl(url: string, options?: CheckpointerOptions): Checkpointer;
 }
 
-/** A client or options of a backend, met where its checkpointer belongs: the message then says what to write. */
+/** How to recognise a client or options of a backend where a checkpointer is expected: the message then says what to write. */
 export interface BackendHints {
   readonly client?: KnownClient;
-  /** An option that gives away whose it is, and the call that takes it. */
+  /** An option that identifies the backend, and the call that takes it. */
   readonly options?: Readonly<Record<string, string>>;
 }
 
-/** What a backend's `store.ts` offers to those who only have a URL. */
+/** What a backend's `store.ts` offers for opening a URL. */
 export interface StoreModule {
   /** A store for a URL with one of the backend's schemes. Opens nothing until it is used. */
   openStoreUrl(url: string, options?: StoreOptions): Store;
@@ -33,42 +33,42 @@ export interface StoreEntry {
   readonly load: () => Promise<StoreModule>;
 }
 
-/** What a backend's `tables.ts` offers: the tables by themselves, for `holdfast migrate`. */
+/** What a backend's `tables.ts` offers: the tables alone, for `holdfast migrate`. */
 export interface TablesModule {
   openTables(url: string, access: Access): Promise<OpenTables>;
   classify(error: unknown): ErrorCode | undefined;
 }
 
 export interface BackendEntry {
-  /** As people write it. */
+  /** The name that people use. */
   readonly title: string;
-  /** The names at the package's root, as `checkpointer.ts` exports them. What else a backend has is in its subpath. */
+  /** The names at the package's root, as `checkpointer.ts` exports them. Everything else is in the backend's subpath. */
   readonly names: { readonly values: readonly string[]; readonly types: readonly string[] };
   readonly hints?: BackendHints;
   readonly schemes: readonly string[];
   /** An example, for messages and docs. */
   readonly example: string;
   readonly load: () => Promise<BackendModule>;
-  /** Absent where it keeps threads only. */
+  /** Absent if the backend keeps threads only. */
   readonly store?: StoreEntry;
-  /** The names at the package's root, as `saver.ts` exports them, where a saver has tables of its own. */
+  /** The names at the package's root, as `saver.ts` exports them, if a saver has its own tables. */
   readonly saver?: { readonly values: readonly string[]; readonly types: readonly string[] };
-  /** Absent where there is no schema to be brought up to date. */
+  /** Absent if there is no schema to migrate. */
   readonly tables?: () => Promise<TablesModule>;
-  /** Client packages, with the versions that work. */
+  /** Client packages, with the supported versions. */
   readonly peers: Readonly<Record<string, string>>;
-  /** One of the packages will do. */
+  /** One of the packages is enough. */
   readonly eitherPeer?: true;
-  /** Its capabilities are those of the storage that it leads to. */
+  /** Its capabilities are those of the storage behind it. */
   readonly capabilities?: "remote";
-  /** How far a save can be trusted is for the server's settings to say; known after contact. */
+  /** The durability depends on the server's settings; known after contact. */
   readonly durability?: "configured";
 }
 
 /**
- * The only list of backends, one entry each. `npm run sync` writes from it the
- * package's exports and peers, the names at its root (`factories.ts`), the hints
- * of `assertCheckpointer` and the README's table.
+ * The only list of backends, one entry each. `npm run sync` generates from it the
+ * package's exports and peers, the names at its root (`factories.ts`), the hints of
+ * `assertCheckpointer` and the README's table.
  */
 export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
   memory: {
@@ -120,7 +120,7 @@ export const BACKENDS: Readonly<Record<string, BackendEntry>> = {
         what: "a PostgreSQL pool or client",
         instead: "postgresqlCheckpointer({ pool })",
         methods: [["query", "connect", "end"]],
-        // Those of MySQL and Oracle have it.
+        // The pools of MySQL and Oracle have it.
         without: ["getConnection"],
       },
       options: { dsn: "postgresqlCheckpointer({ dsn })", pool: "postgresqlCheckpointer({ pool })" },

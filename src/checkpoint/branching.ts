@@ -9,6 +9,7 @@ import type { CheckpointContext } from "./context.ts";
 import { copyChain } from "./copying-chains.ts";
 import { assertCopyMayStay, erasuresAt, type WrittenFork } from "./erasure-mark.ts";
 import { stateAt } from "./loading.ts";
+import { assertNotMoved } from "./moved-threads.ts";
 import { fits, mayFit, planBase, wordsToAppend } from "./plan-record.ts";
 import { type ForkPoint, openHeader, sealRecord } from "./record.ts";
 import { saveState } from "./saving.ts";
@@ -137,6 +138,8 @@ export async function copyThread(
   const generation = newId();
   const tail = await context.call(place, (log) => log.tail(source));
   if (tail === undefined || tail.entry.head === 0) return false;
+  // Its mark would be copied along, and nothing could be saved in the copy.
+  assertNotMoved(context, source, openHeader(tail.entry).thread);
   const copied = await context.call(place, (log) => log.copy(source, target, generation));
   if (copied === "no source") return false;
   if (copied === "target exists") {

@@ -4,6 +4,7 @@ import { StateError } from "../errors.ts";
 import type { Message } from "../state/message.ts";
 import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
+import { assertNotHeld } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "./plan-record.ts";
 import { openHeader, sealMark, sealRecord } from "./record.ts";
@@ -41,6 +42,7 @@ export async function removeThread(
   place: CallPlace & { readonly threadId: string },
   ifTail?: { readonly generation: string; readonly seq: number },
 ): Promise<"removed" | "absent" | "moved"> {
+  await context.guard(place, () => assertNotHeld(context, place.threadId));
   let mayBe = false;
   const remove = (log: ThreadLog): ReturnType<ThreadLog["remove"]> =>
     log.remove(place.threadId, ifTail).catch((error: unknown) => {
@@ -68,6 +70,7 @@ export async function deleteCheckpoint(
     const tail = await context.call(place, (log) => log.tail(threadId));
     const entry = await context.call(place, (log) => log.entry(threadId, checkpointId));
     if (tail === undefined || entry === undefined) return false;
+    await assertNotHeld(context, threadId);
     if (isGraphs(openHeader(tail.entry).thread)) {
       const { deleteGraphCheckpoint } = await import("./graphs/graph-operations.ts");
       return deleteGraphCheckpoint(context, threadId, checkpointId);

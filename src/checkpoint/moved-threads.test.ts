@@ -36,12 +36,40 @@ describe.each(LOCAL_BACKENDS)("on $name", ({ create }) => {
     await other.save(AgentState.create(), "t");
     await storage.dispose();
   });
-});
 
-test("17.4: a graph's thread is not marked as moved", async () => {
-  const storage = await LOCAL_BACKENDS[0]?.create();
-  const checkpointer = storage?.open() as Checkpointer;
-  await saverOf(checkpointer).put({ threadId: "t", checkpointId: "g1", checkpointData: {}, metadata: {} });
-  const mark = markMoved(context(checkpointer), "t", await tailOf(checkpointer), "elsewhere");
-  await expect(mark).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  test("17.4: a graph's thread that was moved takes no checkpoint and no writes any more, from savers that know it too, and still reads", async () => {
+    const storage = await create();
+    const [writer, other] = [storage.open(), storage.open()];
+    const [saver, warm, cold] = [saverOf(writer), saverOf(other), saverOf(storage.open())];
+    const place = { threadId: "t", checkpointId: "g1" };
+    await saver.put({ ...place, checkpointData: { step: 1 }, metadata: {} });
+    expect((await warm.get({ threadId: "t" }))?.checkpointData).toEqual({ step: 1 });
+    expect(await markMoved(context(writer), "t", await tailOf(writer), "sqlite:new.db")).toBe(true);
+    const moved = { code: "CONFLICT", message: expect.stringContaining("was moved to sqlite:new.db") };
+    const next = { ...place, checkpointId: "g2", parentId: "g1", checkpointData: { step: 2 }, metadata: {} };
+    for (const each of [saver, warm, cold]) {
+      await expect(each.put(next)).rejects.toMatchObject(moved);
+      const writes = [["step", 2]] as const;
+      await expect(each.putWrites({ ...place, taskId: "task", writes })).rejects.toMatchObject(moved);
+      const found = await each.get({ threadId: "t" });
+      expect([found?.checkpointId, found?.checkpointData, found?.pendingWrites]).toEqual(["g1", { step: 1 }, []]);
+    }
+    expect((await other.verify("t"))?.faults).toEqual([]);
+    expect(await warm.deleteThread("t")).toBe(true);
+    await warm.put({ ...place, checkpointData: { step: 1 }, metadata: {} });
+    await storage.dispose();
+  });
+
+  test("17.4: a thread that was moved is forked here, and copied where it is now", async () => {
+    const storage = await create();
+    const writer = storage.open();
+    await writer.save(AgentState.create(), "t", "c1");
+    await markMoved(context(writer), "t", await tailOf(writer), "sqlite:new.db");
+    await expect(writer.copyThread("t", "copy")).rejects.toThrow("was moved to sqlite:new.db");
+    expect(await writer.exists("copy")).toBe(false);
+    await writer.fork("t", "fork");
+    const fork = (await writer.load("fork")) as AgentState;
+    await writer.save(fork.withMessage(userMessage("more")), "fork");
+    await storage.dispose();
+  });
 });

@@ -2,7 +2,6 @@ import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { CheckpointContext } from "./context.ts";
 import { openHeader, sealMark, type ThreadFacts } from "./record.ts";
-import { isGraphs } from "./thread-kind.ts";
 import type { ThreadTail } from "./thread-log.ts";
 
 /** Refuses to write to a thread that lives elsewhere now: two live copies would run the same effects twice. */
@@ -17,8 +16,8 @@ export function assertNotMoved(context: CheckpointContext, threadId: string, thr
 }
 
 /**
- * Marks a thread as moved, from exactly this tail on. Later saves and leases are
- * refused and told where it is. Returns false where somebody wrote meanwhile: what
+ * Marks a thread as moved, from exactly this tail on. Later saves, a graph's
+ * checkpoints and leases are refused and told where it is. Returns false where somebody wrote meanwhile: what
  * was copied is not all of it then.
  */
 export async function markMoved(
@@ -28,11 +27,6 @@ export async function markMoved(
   to: string,
 ): Promise<boolean> {
   const { kind, thread } = openHeader(entry);
-  if (isGraphs(thread)) {
-    throw new StateError("UNSUPPORTED", "a graph's thread cannot be marked as moved yet; stop its writers instead", {
-      threadId,
-    });
-  }
   const parts = { seq: entry.seq + 1, writeId: newId(), base: entry.base, head: entry.head };
   const facts = { ...thread, moved: { to, at: context.now() } };
   const request = {

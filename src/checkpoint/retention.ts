@@ -1,9 +1,12 @@
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
+import { HOLDS } from "../state/legal-hold.ts";
 import type { VacuumOptions, VacuumPlanEntry, VacuumReport } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { appendEdit, type EditPlan, entries, MOST_PLANS, rebuiltOn } from "./editing.ts";
+import { ERASURE_MARK } from "./erasure-mark.ts";
 import { everyThread } from "./finding.ts";
+import { assertNotHeld } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
 import { fits } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
@@ -11,14 +14,14 @@ import { isGraphs } from "./thread-kind.ts";
 import type { LogEntry, ThreadEntry } from "./thread-log.ts";
 
 /** What may go, as of the moment the vacuum began. */
-interface Rule {
+export interface Rule {
   readonly keepLast: number;
   /** Checkpoints from this time on stay. */
   readonly cutoff: number;
   readonly dryRun: boolean;
 }
 
-interface Removed {
+export interface Removed {
   readonly checkpoints: number;
   readonly threads: number;
 }
@@ -69,8 +72,16 @@ const ruleOf = (context: CheckpointContext, { olderThanDays, keepLast = 0 }: Vac
   cutoff: olderThanDays === undefined ? Number.POSITIVE_INFINITY : context.now() - olderThanDays * 86_400_000,
 });
 
+/** What the package itself keeps in threads is no history: it stays until what it is about goes. */
+const isOwnThread = (threadId: string): boolean => threadId === HOLDS || threadId === ERASURE_MARK.threadId;
+
 /** Takes away the thread's oldest checkpoints, or all of them. */
-async function vacuumThread(context: CheckpointContext, { threadId, head }: ThreadEntry, rule: Rule): Promise<Removed> {
+export async function vacuumThread(
+  context: CheckpointContext,
+  { threadId, head }: ThreadEntry,
+  rule: Rule,
+): Promise<Removed> {
+  if (isOwnThread(threadId)) return NOTHING;
   if (isGraphs(openHeader(head).thread)) {
     const { vacuumGraph } = await import("./graphs/graph-operations.ts");
     return vacuumGraph(context, threadId, rule);
@@ -85,12 +96,15 @@ async function vacuumThread(context: CheckpointContext, { threadId, head }: Thre
     const found = await survey(context, threadId, mayGo);
     if (found.oldestKept === undefined) {
       const removed = { checkpoints: found.outdated, threads: found.outdated > 0 ? 1 : 0 };
-      if (found.outdated === 0 || rule.dryRun) return removed;
+      if (found.outdated === 0) return removed;
+      await assertNotHeld(context, threadId);
+      if (rule.dryRun) return removed;
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };
       if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return removed;
       continue;
     }
     const { outdated, plan } = await planCut(context, threadId, { ...found, oldestKept: found.oldestKept }, rule);
+    if (outdated > 0 || plan !== undefined) await assertNotHeld(context, threadId);
     if (rule.dryRun || plan === undefined || (await appendEdit(context, threadId, tail, plan))) {
       return { checkpoints: outdated, threads: 0 };
     }

@@ -1,4 +1,4 @@
-import type { Forgets } from "./erasing.ts";
+import type { Forgets } from "./people-in-thread.ts";
 import type { ThreadTail } from "./thread-log.ts";
 
 /** Whom a thread is about, as of one tail. */

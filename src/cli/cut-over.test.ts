@@ -4,6 +4,7 @@ import { type FilledStore, filledStore } from "../../test/cli/filled-stores.ts";
 import { hashedFiles } from "../../test/read-access/hashed-files.ts";
 import { sqliteCheckpointer } from "../backends/sqlite/index.ts";
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
+import { type CheckpointSaver, saverOf } from "../saver/checkpoint-saver.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { withoutSecrets } from "./store-url.ts";
@@ -46,6 +47,24 @@ test("17.4: after --cut-over the source refuses saves and says where the thread 
   expect(await copy("--cut-over")).toMatchObject({ code: 0, copied: 0, thereAlready: 1 });
   expect(await copy()).toMatchObject({ code: 3, failed: 1 });
   expect((await copy("--cut-over", "--verify", "none")).code).toBe(2);
+});
+
+test("17.4: after --cut-over a graph's thread refuses checkpoints in the source and goes on in the target", async () => {
+  const put = (saver: CheckpointSaver, step: number) =>
+    saver.put({
+      threadId: "graph",
+      checkpointId: `g${step}`,
+      ...(step > 1 && { parentId: `g${step - 1}` }),
+      checkpointData: { channel_values: { step, log: Array.from({ length: step }, (_, at) => `step ${at}`) } },
+    });
+  const [there, here] = [saverOf(source), saverOf(target)];
+  for (const step of [1, 2, 3]) await put(there, step);
+  expect(await copy("--cut-over", "--freeze")).toMatchObject({ code: 0, copied: 2, verified: 2, stderr: "" });
+  const refused = { code: "CONFLICT", message: expect.stringContaining(`was moved to ${to}`) };
+  await expect(put(there, 4)).rejects.toMatchObject(refused);
+  await put(here, 4);
+  expect((await here.get({ threadId: "graph" }))?.checkpointData).toMatchObject({ channel_values: { step: 4 } });
+  expect(await copy("--cut-over")).toMatchObject({ code: 0, copied: 0, thereAlready: 2 });
 });
 
 test("17.4: a thread that somebody holds is neither frozen nor moved, and is reported", async () => {

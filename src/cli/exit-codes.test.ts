@@ -32,6 +32,7 @@ const WANTED: Readonly<Record<ErrorCode, number>> = {
   INVALID_ARGUMENT: 2,
   NOT_FOUND: 4,
   CONFLICT: 5,
+  HELD: 7,
   INTERRUPTED: 5,
   CORRUPT: 6,
   PERMISSION_DENIED: 7,

@@ -80,3 +80,39 @@ test("17.9: erase without a ledger or a key is refused, and a key on the command
   expect([code, stderr.includes(KEY)]).toEqual([2, false]);
   expect((await holdfast(["inventory", `sqlite:${store.directory}/typo.db`, "ann"])).code).toBe(4);
 });
+
+const said = ["--by", "counsel", "--reason", "case 17", "--json"];
+
+test("16.4: a hold is placed, listed and lifted on the command line, and stops erase and delete with the exit code 7", async () => {
+  const placed = await holdfast(["hold", "place", store.url, "--subject", userOf(0), "--also", items, ...said]);
+  const { id } = JSON.parse(placed.stdout);
+  expect(placed.code).toBe(0);
+  const refused = await erase("--yes");
+  expect([refused.code, refused.stderr]).toEqual([7, expect.stringContaining(`hold lift <store> ${id}`)]);
+  expect((await holdfast(["delete", store.url, "shared-0", "--yes"])).code).toBe(7);
+  const listed = await holdfast(["hold", "list", store.url, "--also", items, "-o", "ndjson"]);
+  expect(JSON.parse(listed.stdout)).toMatchObject({ id, placedBy: "counsel", reason: "case 17", missingIn: [] });
+  const lift = ["hold", "lift", store.url, id, "--also", items, ...said];
+  expect((await holdfast([...lift, "--dry-run"])).code).toBe(0);
+  expect((await holdfast(lift)).code).toBe(11);
+  expect((await holdfast([...lift, "--yes"])).code).toBe(0);
+  expect((await holdfast(["hold", "list", store.url, "--exit-code"])).code).toBe(1);
+  expect((await erase("--yes")).code).toBe(0);
+  expect((await holdfast(["hold", "place", store.url, "--subject", "a", "--threads", "b", ...said])).code).toBe(2);
+});
+
+test("16.4: retention shows what goes and why, removes it, and adds a receipt", async () => {
+  const rules = `${store.directory}/rules.json`;
+  await writeFile(rules, JSON.stringify([{ category: "process", threadPrefix: "shared-", keepLast: 1 }]));
+  const before = await hashedFiles(store.directory);
+  const retention = (...more: string[]) =>
+    holdfast(["retention", store.url, "--rules", rules, "--json", ...more], { env });
+  const dry = await retention("--dry-run");
+  expect([dry.code, JSON.parse(dry.stdout).totals]).toEqual([0, [{ rule: 1, checkpoints: 3, threads: 0, items: 0 }]]);
+  expect(await hashedFiles(store.directory)).toEqual(before);
+  const ledger = ["--ledger", `sqlite:${store.directory}/ledger.db`, "--key", "env:ERASURE_KEY"];
+  const done = await retention("--yes", ...ledger);
+  expect([done.code, JSON.parse(done.stdout).receipt]).toMatchObject([0, { kind: "retention", number: 1 }]);
+  expect(JSON.parse((await retention("--dry-run")).stdout).entries).toEqual([]);
+  expect((await holdfast(["retention", store.url])).code).toBe(2);
+});

@@ -3,10 +3,14 @@ import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { UsageError } from "./exit-codes.ts";
 
-/** A state and where it is. */
-export interface FoundState {
+/** A checkpoint that is there, of an agent's or a graph's thread. */
+export interface FoundPlace {
   readonly threadId: string;
   readonly checkpointId: string;
+}
+
+/** A state and where it is. */
+export interface FoundState extends FoundPlace {
   readonly state: AgentState;
 }
 
@@ -52,10 +56,21 @@ export async function stateOf(
   throw (await checkpointer.exists(threadId)) ? missingCheckpoint(threadId, checkpointId) : missingThread(threadId);
 }
 
+export async function placeOf(
+  checkpointer: Checkpointer,
+  threadId: string,
+  ref: string | undefined,
+): Promise<FoundPlace> {
+  const checkpointId = await checkpointIdOf(checkpointer, threadId, ref);
+  const isCounted = ref === undefined || ref.startsWith("@");
+  if (isCounted || (await checkpointer.exists(threadId, checkpointId))) return { threadId, checkpointId };
+  throw (await checkpointer.exists(threadId)) ? missingCheckpoint(threadId, checkpointId) : missingThread(threadId);
+}
+
 /** `thread` or `thread@checkpoint`. A thread whose own id has an @ is found first. */
-export async function placeNamed(checkpointer: Checkpointer, text: string): Promise<FoundState> {
+export async function placeNamed(checkpointer: Checkpointer, text: string): Promise<FoundPlace> {
   const at = text.lastIndexOf("@");
-  if (at < 1 || (await checkpointer.exists(text))) return stateOf(checkpointer, text, undefined);
+  if (at < 1 || (await checkpointer.exists(text))) return placeOf(checkpointer, text, undefined);
   const ref = text.slice(at + 1);
-  return stateOf(checkpointer, text.slice(0, at), /^-?\d{1,4}$/.test(ref) ? `@${ref}` : ref);
+  return placeOf(checkpointer, text.slice(0, at), /^-?\d{1,4}$/.test(ref) ? `@${ref}` : ref);
 }

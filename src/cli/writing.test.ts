@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { holdfast, NOW, type Outcome } from "../../test/cli/fake-world.ts";
 import { type FilledStore, filledStore } from "../../test/cli/filled-stores.ts";
 import { hashedFiles } from "../../test/read-access/hashed-files.ts";
+import { openStore } from "../backends/open-store.ts";
 import { sqliteCheckpointer } from "../backends/sqlite/index.ts";
 import type { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -181,6 +182,29 @@ test("17.1: serve takes the entries that token prints, lets in who has the token
   expect((await holdfast(["threads", url, "--token-file", `${store.directory}/token`, "-o", "id"])).stdout).toBe(
     "trip-1\n",
   );
+  ending.abort(new Ended("SIGINT"));
+  expect((await served)?.code).toBe(0);
+});
+
+test("17.1: serve puts items on HTTP with --items, for tokens that may read them", async () => {
+  const items = await openStore(store.url);
+  await items.put(["users", "ann"], "seat", { text: "window" });
+  await items.close();
+  const { stdout: token, stderr: entry } = await holdfast(["token", "--scopes", "items:read"]);
+  const file = `${store.directory}/tokens.ndjson`;
+  await writeFile(file, entry);
+  const serving = ["serve", store.url, "--items", "env:ITEMS", "--tokens", file];
+  const env = { ITEMS: store.url };
+  const dry = await holdfast([...serving, "--dry-run", "-o", "ndjson"], { env });
+  expect(JSON.parse(dry.stdout)).toEqual({ dryRun: true, tokens: 1, items: true });
+  const ending = new AbortController();
+  const url = await new Promise<string>((resolve) => {
+    const onOutput = (text: string) => resolve(JSON.parse(text).url);
+    served = holdfast([...serving, "--port", "0", "-o", "ndjson"], { env, signal: ending.signal, onOutput });
+  });
+  const asked = { env: { HOLDFAST_TOKEN: token.trim() } };
+  expect(await holdfast(["store", "get", url, "users/ann", "seat", "-o", "id"], asked)).toMatchObject({ code: 0 });
+  expect((await holdfast(["threads", url], asked)).code).toBe(7);
   ending.abort(new Ended("SIGINT"));
   expect((await served)?.code).toBe(0);
 });

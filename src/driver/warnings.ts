@@ -50,7 +50,7 @@ export class Warnings {
   }
 }
 
-/** Damage, another version's format, a size, a busier writer: the storage itself works. */
-const CODES: readonly ErrorCode[] = ["CORRUPT", "INCOMPATIBLE", "TOO_LARGE", "CONFLICT"];
+/** Damage, another version's format, a size, a busier writer, a legal hold: the storage itself works. */
+const CODES: readonly ErrorCode[] = ["CORRUPT", "INCOMPATIBLE", "TOO_LARGE", "CONFLICT", "HELD"];
 
 const isOneThreadsTrouble = (error: unknown): error is StateError => StateError.is(error) && CODES.includes(error.code);

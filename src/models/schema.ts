@@ -181,8 +181,12 @@ function jsonChecker(schema: JsonSchema): ReadySchema["check"] {
   };
 }
 
+let validators: Promise<typeof import("@cfworker/json-schema")> | undefined;
+
 async function openValidator(schema: JsonSchema): Promise<Validator> {
-  const { Validator } = await import("@cfworker/json-schema");
+  // Once for all tools: even a module that is there takes its time to be imported.
+  validators ??= import("@cfworker/json-schema");
+  const { Validator } = await validators;
   // The validator writes notes of its own into the schema it is given.
   return new Validator(structuredClone(schema), "2020-12", false);
 }

@@ -1,9 +1,12 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import { openHeader } from "../checkpoint/record.ts";
 import type { StatePlace } from "../checkpoint/state-places.ts";
+import { isGraphs } from "../checkpoint/thread-kind.ts";
 import { StateError } from "../errors.ts";
 import { diffLists, eachDifference, type ListDiff, type StateDiff } from "../state/state-diff.ts";
 import { Epoch } from "./epoch.ts";
 import { plainReader } from "./foreign-tags.ts";
+import { agentsThread } from "./graph-kind.ts";
 import { placeOf } from "./names.ts";
 import { foundIn, openCheckpoint } from "./reading.ts";
 
@@ -27,6 +30,7 @@ async function dataOf(
   const place = { operation: "diff", threadId, checkpointId: name };
   const chain = await context.call(place, (log) => log.readCheckpoint(threadId, name));
   const last = chain?.records.at(-1);
+  if (last !== undefined && !isGraphs(openHeader(last).thread)) throw agentsThread();
   const at = last && placeOf(last);
   const found = chain && at && foundIn(Epoch.of(chain), at);
   if (found !== undefined) return (await openCheckpoint(threadId, found, { foreign: plainReader })).checkpointData;

@@ -1,4 +1,4 @@
-import type { Forgets } from "../checkpoint/erasing.ts";
+import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import { openRecord } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import type { Found } from "../state/erasing.ts";

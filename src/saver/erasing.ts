@@ -1,9 +1,9 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { appendEdit, editsAt, MOST_PLANS } from "../checkpoint/editing.ts";
-import type { Forgets, FoundInThread } from "../checkpoint/erasing.ts";
 import { wordsInTexts } from "../checkpoint/graph-words.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { decodeMetadata } from "../checkpoint/metadata.ts";
+import type { Forgets, FoundInThread } from "../checkpoint/people-in-thread.ts";
 import { openHeader, openRecord, sealRecord } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import { subjectsIn } from "../state/subjects.ts";

@@ -1,5 +1,6 @@
 import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
+import { assertNotHeld } from "../checkpoint/holds.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { openHeader, type ThreadFacts } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
@@ -60,6 +61,7 @@ async function attempt(context: CheckpointContext, threadId: string, removal: Re
   const all = keptOf(records, generation);
   const going = goingOf(threadId, all, removal);
   if (going.size === 0) return NOTHING;
+  await assertNotHeld(context, threadId);
   const staying = all.filter((kept) => !going.has(kept));
   const removed = { checkpoints: going.size, threads: staying.length === 0 ? 1 : 0 };
   if (removal.dryRun === true) return removed;

@@ -3,6 +3,7 @@ import { MOST_RECORDS } from "../checkpoint/append-rules.ts";
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { leaseConflict, leaseFault } from "../checkpoint/lease-rules.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
+import { assertNotMoved } from "../checkpoint/moved-threads.ts";
 import { openHeader } from "../checkpoint/record.ts";
 import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "../checkpoint/written.ts";
@@ -143,6 +144,7 @@ export class ThreadWriter {
     for (const races = new LostRaces(this.#context, "put", this.#threadId); ; races.lost()) {
       const epoch = this.#epoch ?? (await this.fresh()) ?? new Epoch(newId());
       this.#epoch = epoch;
+      assertNotMoved(this.#context, this.#threadId, epoch.thread);
       const fault = await leaseFault(this.#context, epoch, undefined);
       if (fault !== undefined) throw leaseConflict(this.#context, this.#threadId, fault);
       epoch.begin();

@@ -9,10 +9,18 @@ export interface EraseOptions {
   readonly process?: "erase" | "keep";
   /** Gives a receipt although something could not be reached; the receipt says what. @default false */
   readonly acceptUnreached?: boolean;
+  /** Gives a receipt although legal holds keep a part, and leaves that as it is; the receipt names the holds. @default false */
+  readonly acceptHeld?: boolean;
 }
 
 export function checkedOptions(userId: string, given: EraseOptions | undefined): EraseOptions {
-  const options = optionsOf("eraseUser", given, { dryRun: true, reason: true, process: true, acceptUnreached: true });
+  const options = optionsOf("eraseUser", given, {
+    dryRun: true,
+    reason: true,
+    process: true,
+    acceptUnreached: true,
+    acceptHeld: true,
+  });
   const { reason, process } = options;
   if (process !== undefined && process !== "erase" && process !== "keep") {
     throw invalid('process must be "erase" or "keep"');

@@ -1,8 +1,8 @@
-import type { Forgets } from "../checkpoint/erasing.ts";
+import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { MOST_LOOKS, stillWritten, Tally, unreachable, unreachedIn } from "./erasure-findings.ts";
 import type { ErasureParty } from "./erasure-party.ts";
-import type { ErasedPlace, Unreached } from "./receipts.ts";
+import type { ErasedPlace, HeldBack, Unreached } from "./receipts.ts";
 
 export interface ErasingRule {
   readonly acceptUnreached: boolean;
@@ -10,12 +10,18 @@ export interface ErasingRule {
   readonly scrubsAlways: boolean;
 }
 
+export interface ErasedFrom {
+  readonly place: ErasedPlace;
+  readonly unreached: readonly Unreached[];
+  readonly held: readonly HeldBack[];
+}
+
 /** Looks, erases, and looks again until nothing is found. */
 export async function eraseFrom(
   party: ErasureParty,
   forgets: Forgets,
   { acceptUnreached, scrubsAlways }: ErasingRule,
-): Promise<{ readonly place: ErasedPlace; readonly unreached: readonly Unreached[] }> {
+): Promise<ErasedFrom> {
   const tally = new Tally(party.name);
   let isHeldOff = false;
   try {
@@ -24,10 +30,11 @@ export async function eraseFrom(
       const found = await lookAndErase(party, forgets, warnings, tally);
       if (warnings.count > 0 && !acceptUnreached) throw unreachable(party.name, warnings.list);
       const unreached = [...unreachedIn(warnings.list), ...party.unread()];
+      const held = party.held();
       if (found === 0) {
-        if (look === 1 && !scrubsAlways) return { place: tally.place, unreached };
+        if (look === 1 && !scrubsAlways) return { place: tally.place, unreached, held };
         const { done, remains } = await party.scrub();
-        return { place: { ...tally.place, cleaned: done, remains }, unreached };
+        return { place: { ...tally.place, cleaned: done, remains }, unreached, held };
       }
       if (look === MOST_LOOKS) throw stillWritten(party.name);
       // What a second look finds may be copies of copies, which no look catches up with.

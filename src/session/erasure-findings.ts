@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
+import type { HoldNote } from "../state/legal-hold.ts";
 import type { PersonalPlace } from "./erasure-party.ts";
-import type { ErasedPlace, Unreached } from "./receipts.ts";
+import type { ErasedPlace, HeldBack, Unreached } from "./receipts.ts";
 
 /** Somebody who writes about the person all the time must not keep an erasure from ending. */
 export const MOST_LOOKS = 5;
@@ -26,6 +27,30 @@ export class Tally {
     const { message, field, item, "user data": user, key } = this.#counts;
     const counts = { records: this.records, messages: message, fields: field, items: item + user, keys: key };
     return { backend: this.#backend, ...counts, cleaned: [], remains: [] };
+  }
+}
+
+/** Counts what holds keep in one backend. */
+export class HeldTally {
+  readonly #backend: string;
+  readonly #counts = new Map<string, HeldBack>();
+
+  constructor(backend: string) {
+    this.#backend = backend;
+  }
+
+  clear(): void {
+    this.#counts.clear();
+  }
+
+  add(hold: HoldNote, count: number): void {
+    const { id, reason, placedBy, placedAt } = hold;
+    const before = this.#counts.get(id)?.count ?? 0;
+    this.#counts.set(id, { id, reason, placedBy, placedAt, backend: this.#backend, count: before + count });
+  }
+
+  get list(): readonly HeldBack[] {
+    return [...this.#counts.values()];
   }
 }
 
@@ -63,5 +88,18 @@ export function unfinished(failures: readonly { readonly name: string; readonly 
     {
       cause: first?.error,
     },
+  );
+}
+
+/** An erasure that was begun and met holds on its way. */
+export function heldBack(held: readonly HeldBack[]): StateError {
+  const told = held.map(
+    ({ backend, count, id, placedBy, placedAt, reason }) =>
+      `${backend}: ${count} under hold ${id}, placed by ${placedBy} at ${placedAt}: ${reason}`,
+  );
+  return new StateError(
+    "HELD",
+    `the erasure is not finished, and there is no receipt yet: legal holds keep a part of it. Lift them with liftHold(id, { by, reason }) and call resume(); or resume({ acceptHeld: true }), and the receipt names them. ${told.join("; ")}`,
+    { holds: held.map(({ id, placedBy, placedAt, reason }) => ({ id, placedBy, placedAt, reason })) },
   );
 }

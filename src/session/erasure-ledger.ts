@@ -1,7 +1,7 @@
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import { type ErasureReceipt, hashOfReceipt } from "./receipts.ts";
+import { type ErasureReceipt, hashOfReceipt, type RetentionReceipt } from "./receipts.ts";
 
 /** An erasure that was asked for. It comes before everything else, so that whoever finds it can finish it. */
 export interface Tombstone {
@@ -18,6 +18,7 @@ export interface Tombstone {
 const ROOT = "holdfast:erasures";
 const TOMBSTONES = [ROOT, "tombstones"] as const;
 const RECEIPTS = [ROOT, "receipts"] as const;
+const RETENTIONS = [ROOT, "retention"] as const;
 /** Each lost race is somebody else's entry. */
 const MOST_RACES = 100;
 
@@ -55,6 +56,20 @@ export class ErasureLedger {
       const last = all.at(-1);
       const previous = last === undefined ? null : hashOfReceipt(last);
       return all.find((each) => each.requestId === requestId) ?? make({ number: all.length + 1, previous });
+    });
+  }
+
+  /** What rules of retention took: a chain of its own. */
+  retentions(): Promise<readonly RetentionReceipt[]> {
+    return this.#all<RetentionReceipt>(RETENTIONS);
+  }
+
+  addRetention(
+    make: (place: { readonly number: number; readonly previous: string | null }) => RetentionReceipt,
+  ): Promise<RetentionReceipt> {
+    return this.#append<RetentionReceipt>(RETENTIONS, (all) => {
+      const last = all.at(-1);
+      return make({ number: all.length + 1, previous: last === undefined ? null : hashOfReceipt(last) });
     });
   }
 

@@ -1,7 +1,7 @@
-import type { Forgets } from "../checkpoint/erasing.ts";
+import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import type { ScrubReport } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
-import type { Unreached } from "./receipts.ts";
+import type { HeldBack, Unreached } from "./receipts.ts";
 
 /** Something about a person, and where it is. */
 export interface PersonalPlace {
@@ -43,6 +43,8 @@ export interface ErasureParty {
   find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
   /** What the last `find` did not look into, because nobody can tell whom it is about. */
   unread(): readonly Unreached[];
+  /** What the last `find` left out because a legal hold keeps it. Holds are read for each thread and item, and again before it is erased. */
+  held(): readonly HeldBack[];
   /** Erases what a page of `find` names; says how many records, items or keys that were. It is looked again until nothing is found. */
   erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
   /** Keeps others from making copies of what is there, for a while, or lets them again: for an erasure that copies outrun. */

@@ -20,6 +20,8 @@ export function keyParty(keyring: Keyring, name: string): ErasureParty {
       }
     },
     unread: () => [],
+    // Whoever erases comes here only where no hold keeps what the key opens.
+    held: () => [],
     async erase(places) {
       let destroyed = 0;
       for (const { where } of places) if (await keyring.destroy(where)) destroyed++;

@@ -1,18 +1,22 @@
 import { type BaseCheckpointer, uncheckedHead } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
-import { eraseInThread, type Forgets, findInThreads } from "../checkpoint/erasing.ts";
+import { eraseInThread, findInThreads } from "../checkpoint/erasing.ts";
 import { ERASURE_MARK, NO_COPIES_UNTIL } from "../checkpoint/erasure-mark.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
+import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import { SubjectIndex } from "../checkpoint/subject-index.ts";
 import { NOT_SCRUBBED } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { Sweep } from "../state/erasing.ts";
+import { type ActiveHolds, HOLDS, holdFrom, type LegalHold } from "../state/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
+import { activeHoldsIn, holdOnItem } from "../store/holds.ts";
 import type { StoreItem } from "../store/items.ts";
 import { ownersOf } from "../store/owners.ts";
 import { accessOf } from "../store/store-access.ts";
+import { HeldTally } from "./erasure-findings.ts";
 import type { AppliedMark, ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { USER_ROOT } from "./user-store.ts";
 
@@ -42,13 +46,22 @@ export function threadParty(checkpointer: BaseCheckpointer, name: string): Erasu
     );
   }
   let opaque = 0;
+  const held = new HeldTally(name);
   return {
     name,
     holdsProcess: true,
+    held: () => held.list,
     unread: () => (opaque === 0 ? [] : [{ where: `${name}: ${opaque} threads of graphs`, why: OPAQUE }]),
     async *find(forgets, warnings) {
       opaque = 0;
-      const looking = { forgets, warnings, index: indexOf(checkpointer), onOpaque: () => opaque++ };
+      held.clear();
+      const looking = {
+        forgets,
+        warnings,
+        index: indexOf(checkpointer),
+        onOpaque: () => opaque++,
+        onHeld: (hold: LegalHold, count: number) => held.add(hold, count),
+      };
       for await (const found of findInThreads(context, looking)) {
         yield found.map(({ kind, threadId, checkpointId, path, value }) => ({
           kind,
@@ -97,18 +110,34 @@ async function writeMark(
 
 export function storeParty(store: BaseStore, name: string): ErasureParty {
   const access = accessOf(store);
+  const held = new HeldTally(name);
   return {
     name,
     holdsProcess: false,
     unread: () => [],
+    held: () => held.list,
     async *find(forgets, warnings) {
-      for await (const items of pages(store, warnings)) yield items.flatMap((item) => placesIn(item, forgets));
+      held.clear();
+      for await (const items of pages(store, warnings)) {
+        const found = items.flatMap((item) => {
+          const places = placesIn(item, forgets);
+          return places.length === 0 ? [] : [{ item, places }];
+        });
+        const holds = found.length === 0 ? undefined : await activeHoldsIn(store);
+        yield found.flatMap(({ item, places }) => {
+          const hold = holds && keeperOf(holds, item);
+          if (hold !== undefined) held.add(hold, places.length);
+          return hold === undefined ? places : [];
+        });
+      }
     },
     async erase(places, forgets) {
       let items = 0;
       for (const where of new Set(places.map((place) => place.where))) {
         const [namespace, key] = JSON.parse(where) as [readonly string[], string];
         const item = await store.getItem(namespace, key);
+        // The next look counts it.
+        if (item !== undefined && keeperOf(await activeHoldsIn(store), item) !== undefined) continue;
         if (item !== undefined && (await eraseItem(store, item, forgets))) items++;
       }
       return items;
@@ -125,6 +154,13 @@ export function storeParty(store: BaseStore, name: string): ErasureParty {
       await store.put([MARK_NAMESPACE], "applied", { ...mark }, { index: false });
     },
   };
+}
+
+/** An entry of the list of holds is kept by the hold on its own person alone: another's must not keep it for ever. */
+function keeperOf(holds: ActiveHolds, item: StoreItem): LegalHold | undefined {
+  if (item.namespace[0] !== HOLDS) return holdOnItem(holds, item);
+  const { subject, lifted } = holdFrom(item.value);
+  return lifted === undefined && subject !== undefined ? holds.onPerson(subject) : undefined;
 }
 
 function markIn({ ledger, appliedTo }: Readonly<Record<string, unknown>>): AppliedMark | undefined {

@@ -1,16 +1,28 @@
-import { createHash } from "node:crypto";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import type { Forgets } from "../checkpoint/erasing.ts";
 import { assertUserId } from "../driver/ids.ts";
 import { optionsOf } from "../driver/options.ts";
 import { Warnings } from "../driver/warnings.ts";
+import { ActiveHolds, heldError, type LegalHold } from "../state/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { checkedOptions, type EraseOptions } from "./erase-options.ts";
-import { eraseFrom } from "./erasing-from.ts";
-import { Tally, unfinished, unreachedIn } from "./erasure-findings.ts";
-import { ErasureLedger, type Tombstone } from "./erasure-ledger.ts";
+import { Tally, unreachedIn } from "./erasure-findings.ts";
+import { ErasureLedger } from "./erasure-ledger.ts";
 import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
+import { type AcceptedGaps, ErasureRun, OUTSIDE } from "./erasure-run.ts";
 import { exportLines } from "./exporting.ts";
+import {
+  agreeOnHolds,
+  booksOf,
+  type HoldBook,
+  type HoldRequest,
+  type LiftRequest,
+  type ListedHold,
+  liftHold,
+  listHolds,
+  placeHold,
+  readableBooks,
+  storeBook,
+} from "./hold-books.ts";
 import { storeParty, threadParty } from "./parties.ts";
 import {
   type ErasedPlace,
@@ -18,8 +30,12 @@ import {
   type ErasureReceipt,
   type ErasureReport,
   erasureKeys,
+  type HeldBack,
+  type RetentionReceipt,
   type Unreached,
 } from "./receipts.ts";
+import { type RetentionReport, retain } from "./retention.ts";
+import { type RetentionOptions, type RetentionOutcome, retentionOptions } from "./retention-options.ts";
 
 export interface InventoryPlace {
   readonly backend: string;
@@ -49,31 +65,6 @@ export interface CorePersonalDataOptions {
   readonly key: string | Uint8Array;
   readonly now: () => number;
   readonly open: () => Promise<OpenedBackends>;
-}
-
-/** The clocks of those who wrote may differ from that of whoever erased. */
-const CLOCK_SLACK_MS = 86_400_000;
-
-const OUTSIDE: Unreached = {
-  where: "backups, exports and other copies outside of these backends",
-  why: "they cannot be reached from here; a restored backup is cleaned when it is opened with the same ledger",
-};
-
-/** An erasure without a receipt, and what was done for it so far. */
-interface Pending {
-  readonly tombstone: Tombstone;
-  readonly places: ErasedPlace[];
-  readonly unreached: Unreached[];
-}
-
-interface Work {
-  readonly tombstones: readonly Tombstone[];
-  /** By the request. */
-  readonly receipts: ReadonlyMap<string, ErasureReceipt>;
-  readonly pending: readonly Pending[];
-  readonly acceptUnreached: boolean;
-  /** The one that was asked for just now: nobody has begun it before. */
-  readonly fresh: Tombstone | undefined;
 }
 
 /** Finds, hands out and erases what is about a person; `PersonalData` finds the backends by itself. */
@@ -134,19 +125,92 @@ export class CorePersonalData {
     const { dryRun = false, reason = null, process = "erase" } = options;
     if (dryRun) return this.#wouldErase(userId, process);
     const ledger = new ErasureLedger((await this.#open()).ledger);
+    const hold = new ActiveHolds(await listHolds(await readableBooks(await this.#books()))).onPerson(userId);
+    if (hold !== undefined) throw heldError("what is kept about this person", hold);
     // Before anything else, so that whoever comes after a crash finds what is to be done.
     const subject = this.#keys.tokenFor(userId);
     const tombstone = await ledger.addTombstone({ subject, reason, process, requestedAt: this.#now() });
-    const receipts = await this.#finish(ledger, options.acceptUnreached ?? false, tombstone);
+    const receipts = await (await this.#run()).run(options, tombstone);
     const receipt = receipts.find(({ requestId }) => requestId === tombstone.requestId);
     if (receipt === undefined) throw new TypeError("the erasure that was just finished has no receipt");
     return receipt;
   }
 
   /** Finishes what was interrupted, and erases again what a restored backup brought back. */
-  async resume(given?: Pick<EraseOptions, "acceptUnreached">): Promise<readonly ErasureReceipt[]> {
-    const { acceptUnreached = false } = optionsOf("resume", given, { acceptUnreached: true });
-    return this.#finish(new ErasureLedger((await this.#open()).ledger), acceptUnreached);
+  async resume(given?: AcceptedGaps): Promise<readonly ErasureReceipt[]> {
+    const accepted = optionsOf("resume", given, { acceptUnreached: true, acceptHeld: true });
+    await agreeOnHolds(await readableBooks(await this.#books()));
+    return (await this.#run()).run(accepted);
+  }
+
+  /**
+   * Takes what the rules no longer keep, and returns a receipt; with `dryRun`,
+   * says what would go and why. What is under a legal hold stays and is named.
+   */
+  applyRetention(options: RetentionOptions & { readonly dryRun: true }): Promise<RetentionReport>;
+  applyRetention(options: RetentionOptions): Promise<RetentionOutcome>;
+  async applyRetention(given: RetentionOptions): Promise<RetentionReport | RetentionOutcome> {
+    const { rules, dryRun = false, reason } = retentionOptions(given);
+    const opened = await this.#open();
+    const startedAt = this.#now();
+    const report = await retain(opened, rules, { dryRun, now: startedAt });
+    if (dryRun) return report;
+    const { totals, held, skipped } = report;
+    const [from, to] = [new Date(startedAt).toISOString(), new Date(this.#now()).toISOString()];
+    const facts = {
+      dryRun: false,
+      rules,
+      totals,
+      held,
+      skipped,
+      reason: reason ?? null,
+      startedAt: from,
+      finishedAt: to,
+    };
+    const ledger = new ErasureLedger(opened.ledger);
+    const receipt = await ledger.addRetention((place) =>
+      this.#keys.sign({ format: 1, kind: "retention", ...place, ...facts }),
+    );
+    return { ...report, receipt };
+  }
+
+  /** The receipts of retention, in order: a chain of their own. */
+  async retentionReceipts(): Promise<readonly RetentionReceipt[]> {
+    return new ErasureLedger((await this.#open()).ledger).retentions();
+  }
+
+  /** Keeps what is about a person, or threads, from being erased, deleted or vacuumed, in every backend and in the ledger. */
+  async placeHold(request: HoldRequest): Promise<LegalHold> {
+    return placeHold(await this.#books(), request, this.#now());
+  }
+
+  /** Lets go of what a hold keeps. The hold stays in the list. */
+  async liftHold(id: string, request: LiftRequest): Promise<LegalHold> {
+    return liftHold(await this.#books(), id, request, this.#now());
+  }
+
+  /** Every hold that was ever placed, and where one is missing. */
+  async holds(): Promise<readonly ListedHold[]> {
+    return listHolds(await this.#books());
+  }
+
+  async #run(): Promise<ErasureRun> {
+    const { ledger: ledgerStore } = await this.#open();
+    const [keys, now, ledger] = [this.#keys, this.#now, new ErasureLedger(ledgerStore)];
+    return new ErasureRun({
+      keys,
+      now,
+      ledger,
+      ledgerStore,
+      parties: await this.#parties(),
+      books: await this.#books(),
+    });
+  }
+
+  /** The ledger first: it is what a restored backup is compared with. */
+  async #books(): Promise<readonly HoldBook[]> {
+    const { checkpointers, stores, ledger } = await this.#open();
+    return [storeBook(ledger, "ledger"), ...booksOf({ checkpointers, stores })];
   }
 
   /** In the order in which an erasure comes to them. */
@@ -161,107 +225,15 @@ export class CorePersonalData {
 
   async #wouldErase(userId: string, process: "erase" | "keep"): Promise<ErasureReport> {
     const places: ErasedPlace[] = [];
+    const held: HeldBack[] = [];
     const warnings = new Warnings();
     for (const party of await this.#parties()) {
       if (party.holdsProcess && process === "keep") continue;
       const tally = new Tally(party.name);
       for await (const found of party.find((subject) => subject === userId, warnings)) tally.add(found);
       places.push(tally.place);
+      held.push(...party.held());
     }
-    return { dryRun: true, places, unreached: [...unreachedIn(warnings.list), OUTSIDE] };
-  }
-
-  /** Brings every backend up to the ledger, then writes the receipts that are missing. One backend's failure keeps no other from its turn. */
-  async #finish(
-    ledger: ErasureLedger,
-    acceptUnreached: boolean,
-    fresh?: Tombstone,
-  ): Promise<readonly ErasureReceipt[]> {
-    const tombstones = await ledger.tombstones();
-    const receipts = new Map((await ledger.receipts()).map((receipt) => [receipt.requestId, receipt]));
-    const pending = tombstones
-      .filter(({ requestId }) => !receipts.has(requestId))
-      .map((tombstone) => ({ tombstone, places: [] as ErasedPlace[], unreached: [] as Unreached[] }));
-    const failures: { readonly name: string; readonly error: unknown }[] = [];
-    for (const party of await this.#parties()) {
-      if (party.isLast === true && failures.length > 0) continue;
-      try {
-        await this.#bringUp(party, { tombstones, receipts, pending, acceptUnreached, fresh });
-      } catch (error) {
-        failures.push({ name: party.name, error });
-      }
-    }
-    if (failures.length > 0) throw unfinished(failures);
-    const made: ErasureReceipt[] = [];
-    for (const each of pending) made.push(await this.#write(ledger, each));
-    return made;
-  }
-
-  async #bringUp(party: ErasureParty, work: Work): Promise<void> {
-    const { tombstones, receipts, pending, acceptUnreached, fresh } = work;
-    const mark = await party.mark();
-    const appliedTo = mark?.ledger === this.#ledgerId ? mark.appliedTo : 0;
-    const concerns = ({ process }: Tombstone): boolean => !(party.holdsProcess && process === "keep");
-    // Erased once and not here: the backend was restored from a backup, or is new to this ledger. Data of the same
-    // person that came after the erasure is theirs to keep.
-    const until = new Map<string, number>();
-    for (const tombstone of tombstones) {
-      const receipt = receipts.get(tombstone.requestId);
-      if (receipt === undefined || tombstone.number <= appliedTo || !concerns(tombstone)) continue;
-      until.set(tombstone.subject, Date.parse(receipt.finishedAt) + CLOCK_SLACK_MS);
-    }
-    const rule = { acceptUnreached, scrubsAlways: true };
-    if (until.size > 0) await eraseFrom(party, this.#forgetting(until), rule);
-    for (const { tombstone, places, unreached } of pending) {
-      if (!concerns(tombstone)) continue;
-      const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
-      // Somebody who was erased before may have left traces that could not be removed then.
-      const isFirst = !tombstones.some(
-        ({ subject, number }) => subject === tombstone.subject && number < tombstone.number,
-      );
-      const scrubsAlways = tombstone.requestId !== fresh?.requestId || !isFirst;
-      const erased = await eraseFrom(party, forgets, { acceptUnreached, scrubsAlways });
-      places.push(erased.place);
-      unreached.push(...erased.unreached);
-    }
-    const last = tombstones.at(-1)?.number ?? 0;
-    if (last > appliedTo) await party.setMark({ ledger: this.#ledgerId, appliedTo: last });
-  }
-
-  /** `until`: for the hash of each person, the time from which data is new. */
-  #forgetting(until: ReadonlyMap<string, number>): Forgets {
-    const tokens = new Map<string, number | undefined>();
-    return (subject, writtenAt) => {
-      if (!tokens.has(subject)) {
-        if (tokens.size > 100_000) tokens.clear();
-        tokens.set(subject, until.get(this.#keys.tokenFor(subject)));
-      }
-      return writtenAt <= (tokens.get(subject) ?? Number.NEGATIVE_INFINITY);
-    };
-  }
-
-  #write(ledger: ErasureLedger, { tombstone, places, unreached }: Pending): Promise<ErasureReceipt> {
-    const { requestId, subject, reason, process, requestedAt } = tombstone;
-    return ledger.addReceipt(requestId, ({ number, previous }) =>
-      this.#keys.sign({
-        format: 1,
-        number,
-        requestId,
-        subject,
-        reason,
-        process,
-        requestedAt: new Date(requestedAt).toISOString(),
-        finishedAt: new Date(this.#now()).toISOString(),
-        dryRun: false,
-        places,
-        unreached: [...unreached, OUTSIDE],
-        verified: unreached.length === 0,
-        previous,
-      }),
-    );
-  }
-
-  get #ledgerId(): string {
-    return createHash("sha256").update(this.#keys.publicKey).digest("base64url").slice(0, 16);
+    return { dryRun: true, places, unreached: [...unreachedIn(warnings.list), OUTSIDE], held };
   }
 }

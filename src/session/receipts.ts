@@ -10,6 +10,8 @@ import {
 } from "node:crypto";
 import { invalid } from "../driver/options.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
+import type { HoldNote } from "../state/legal-hold.ts";
+import type { RetentionReport } from "./retention.ts";
 
 /** What was found and erased in one backend. */
 export interface ErasedPlace {
@@ -33,11 +35,19 @@ export interface Unreached {
   readonly why: string;
 }
 
+/** What a legal hold kept from being erased or removed. */
+export interface HeldBack extends HoldNote {
+  /** In which backend, and how many messages, values, items, keys or threads. */
+  readonly backend: string;
+  readonly count: number;
+}
+
 /** What an erasure did, or would do. */
 export interface ErasureReport {
   readonly dryRun: boolean;
   readonly places: readonly ErasedPlace[];
   readonly unreached: readonly Unreached[];
+  readonly held: readonly HeldBack[];
 }
 
 /** Proof of an erasure. It holds nothing that is about the person, and is part of a chain. */
@@ -59,12 +69,31 @@ export interface ErasureReceipt extends ErasureReport {
   readonly signature: string;
 }
 
+/** Proof of what rules of retention took. It names no thread, no item and nobody. */
+export interface RetentionReceipt extends Pick<RetentionReport, "dryRun" | "rules" | "totals" | "held" | "skipped"> {
+  readonly format: 1;
+  readonly kind: "retention";
+  readonly number: number;
+  readonly reason: string | null;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly previous: string | null;
+  readonly signature: string;
+}
+
+/** What any receipt has by which it is proven and chained. */
+export interface ChainedReceipt {
+  readonly number: number;
+  readonly previous: string | null;
+  readonly signature: string;
+}
+
 /** What is derived from the one secret that whoever erases has. */
 export interface ErasureKeys {
   readonly publicKey: string;
   /** The keyed hash that stands for a person. */
   tokenFor(subject: string): string;
-  sign(receipt: Omit<ErasureReceipt, "signature">): ErasureReceipt;
+  sign<Receipt extends object>(receipt: Receipt): Receipt & { readonly signature: string };
 }
 
 const LEAST_KEY_BYTES = 32;
@@ -93,16 +122,16 @@ export function erasureKeys(secret: string | Uint8Array): ErasureKeys {
 
 const signedBytes = (receipt: object): Buffer => Buffer.from(canonicalJson(receipt), "utf8");
 
-export const hashOfReceipt = (receipt: ErasureReceipt): string =>
+export const hashOfReceipt = (receipt: ChainedReceipt): string =>
   createHash("sha256").update(canonicalJson(receipt)).digest("base64url");
 
 /** Says what is wrong with receipts that follow each other; `undefined` when nothing is. */
 export function faultInReceipts(
-  receipts: readonly ErasureReceipt[],
+  receipts: readonly ChainedReceipt[],
   publicKey: string | KeyObject,
 ): string | undefined {
   const key = typeof publicKey === "string" ? createPublicKey(publicKey) : publicKey;
-  let before: ErasureReceipt | undefined;
+  let before: ChainedReceipt | undefined;
   for (const receipt of receipts) {
     const { signature, ...signed } = receipt;
     const which = `receipt ${String(receipt.number)}`;

@@ -19,6 +19,8 @@ export interface SweepRule {
   readonly keepsThreadSubject: boolean;
   /** Calls of erased messages: whatever else is kept of them goes too. */
   readonly calls: ReadonlySet<string>;
+  /** Whether a legal hold keeps what is about this person: what is about others as well stays with it. */
+  readonly keeps?: (subject: string) => boolean;
 }
 
 export type Found = { readonly kind: "message" | "field"; readonly path: string; readonly value: unknown };
@@ -31,6 +33,8 @@ const STRUCTURAL: ReadonlySet<string> = new Set(["kind", "label", "task", "subje
 /** Collects what it removes. Returns the very same value if nothing concerned those people. */
 export class Sweep {
   readonly found: Found[] = [];
+  /** How much a legal hold kept from being removed. */
+  kept = 0;
   readonly #rule: SweepRule;
 
   constructor(rule: SweepRule) {
@@ -74,7 +78,7 @@ export class Sweep {
   /** A value outside a state: only parts that name a subject themselves are removed. */
   value(value: unknown, path: string): unknown {
     if (isAttributed(value)) {
-      if (!subjectsOfValue(value).some(this.#rule.matches)) return value;
+      if (!this.#goes(subjectsOfValue(value))) return value;
       this.found.push({ kind: "field", path, value: value.value });
       return erasedValue;
     }
@@ -91,6 +95,15 @@ export class Sweep {
       return swept === items ? value : new Set(swept);
     }
     return value;
+  }
+
+  /** Whether what is about these people goes. */
+  #goes(subjects: readonly string[]): boolean {
+    const { matches, keeps } = this.#rule;
+    if (!subjects.some(matches)) return false;
+    if (keeps === undefined || !subjects.some(keeps)) return true;
+    this.kept++;
+    return false;
   }
 
   #field(name: string, value: unknown): unknown {
@@ -116,7 +129,7 @@ export class Sweep {
 
   #message(message: Message, path: string): Message {
     const subjects = subjectsOfMessage(message);
-    const isMatched = subjects === undefined ? this.#rule.isThreadMatched : subjects.some(this.#rule.matches);
+    const isMatched = subjects === undefined ? this.#rule.isThreadMatched : this.#goes(subjects);
     if (!isMatched) return this.value(message, path) as Message;
     this.found.push({ kind: "message", path, value: message });
     return placeholderFor(message);

@@ -23,18 +23,23 @@ export function countWords(words: ItemWords): WordCounts {
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.75;
 
-/** Okapi BM25: rarer words count for more, repetitions for less, long texts for less. */
+/** Of how many items so many have the word: rarer words count for more. */
+export const rarity = (items: number, having: number): number => Math.log(1 + (items - having + 0.5) / (having + 0.5));
+
+/** What a word adds to an item's score: repetitions count for less, and so do words of long texts. */
+export function wordScore(weight: number, count: number, length: number, average: number): number {
+  const fullness = SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average);
+  return (weight * count * (SATURATION + 1)) / (count + fullness);
+}
+
+/** Okapi BM25. 0 where an item has no such word. */
 export function bm25Scores(items: readonly WordCounts[], words: readonly string[]): readonly number[] {
   const average = items.reduce((sum, { length }) => sum + length, 0) / Math.max(1, items.length) || 1;
   const weights = words.map((word) => {
     const having = items.reduce((count, { counts }) => count + (counts.has(word) ? 1 : 0), 0);
-    return [word, Math.log(1 + (items.length - having + 0.5) / (having + 0.5))] as const;
+    return [word, rarity(items.length, having)] as const;
   });
-  return items.map(({ counts, length }) => {
-    const fullness = SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / average);
-    return weights.reduce((sum, [word, weight]) => {
-      const count = counts.get(word) ?? 0;
-      return sum + (weight * count * (SATURATION + 1)) / (count + fullness);
-    }, 0);
-  });
+  return items.map(({ counts, length }) =>
+    weights.reduce((sum, [word, weight]) => sum + wordScore(weight, counts.get(word) ?? 0, length, average), 0),
+  );
 }

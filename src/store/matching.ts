@@ -10,26 +10,49 @@ export interface ItemFields {
 }
 
 /** Whether a condition holds for an item: what every driver's own way of filtering must agree with. */
-export function matches(condition: Condition | undefined, fields: ItemFields): boolean {
-  if (condition === undefined) return true;
+export const matches = (condition: Condition | undefined, fields: ItemFields): boolean =>
+  condition === undefined || predicate(condition, fieldReader)(fields);
+
+/** How the fields at one place are read out of rows of any kind. */
+export type FieldReader<Row> = (path: FieldPath) => (row: Row) => JsonValue | undefined;
+
+/** A condition made ready for many rows: what depends on the condition alone is done once. */
+export function predicate<Row>(condition: Condition, reader: FieldReader<Row>): (row: Row) => boolean {
   switch (condition.op) {
-    case "and":
-      return condition.of.every((each) => matches(each, fields));
-    case "or":
-      return condition.of.some((each) => matches(each, fields));
-    case "not":
-      return !matches(condition.of, fields);
-    case "exists":
-      return fieldAt(fields, condition.path) !== undefined;
-    case "in": {
-      const field = fieldAt(fields, condition.path);
-      return condition.operands.some((operand) => safeScalar(operand) === field);
+    case "and": {
+      const parts = condition.of.map((each) => predicate(each, reader));
+      return (row) => parts.every((holds) => holds(row));
     }
+    case "or": {
+      const parts = condition.of.map((each) => predicate(each, reader));
+      return (row) => parts.some((holds) => holds(row));
+    }
+    case "not": {
+      const inner = predicate(condition.of, reader);
+      return (row) => !inner(row);
+    }
+    case "exists": {
+      const field = reader(condition.path);
+      return (row) => field(row) !== undefined;
+    }
+    case "in":
+      return oneOf(condition.operands.map(safeScalar), reader(condition.path));
     default: {
-      const order = orderOf(fieldAt(fields, condition.path), condition.operand);
-      return order !== undefined && HOLDS[condition.op](order);
+      const [field, holds] = [reader(condition.path), HOLDS[condition.op]];
+      const operand = safeScalar(condition.operand) as string | number;
+      return (row) => {
+        const order = orderOf(field(row), operand);
+        return order !== undefined && holds(order);
+      };
     }
   }
+}
+
+function oneOf<Row>(operands: readonly Scalar[], field: (row: Row) => JsonValue | undefined): (row: Row) => boolean {
+  const [only] = operands;
+  if (operands.length === 1) return (row) => field(row) === only;
+  const all = new Set<JsonValue | undefined>(operands);
+  return (row) => all.has(field(row));
 }
 
 const HOLDS: Readonly<Record<"gt" | "gte" | "lt" | "lte", (order: number) => boolean>> = {
@@ -41,18 +64,20 @@ const HOLDS: Readonly<Record<"gt" | "gte" | "lt" | "lte", (order: number) => boo
 
 function orderOf(field: JsonValue | undefined, operand: string | number): number | undefined {
   if (typeof field === "number" && typeof operand === "number") return field - operand;
-  return typeof field === "string" && typeof operand === "string" ? compareText(field, safeText(operand)) : undefined;
+  return typeof field === "string" && typeof operand === "string" ? compareText(field, operand) : undefined;
 }
 
-function fieldAt(fields: ItemFields, { of, names }: FieldPath): JsonValue | undefined {
-  let field: JsonValue | undefined = fields[of];
-  for (const name of names) {
-    if (typeof field !== "object" || field === null || Array.isArray(field)) return undefined;
-    const safe = safeText(name);
-    field = Object.hasOwn(field, safe) ? (field as { readonly [key: string]: JsonValue })[safe] : undefined;
-  }
-  return field;
-}
+export const fieldReader: FieldReader<ItemFields> = ({ of, names }) => {
+  const safe = names.map(safeText);
+  return (fields) => {
+    let field: JsonValue | undefined = fields[of];
+    for (const name of safe) {
+      if (typeof field !== "object" || field === null || Array.isArray(field)) return undefined;
+      field = Object.hasOwn(field, name) ? (field as { readonly [key: string]: JsonValue })[name] : undefined;
+    }
+    return field;
+  };
+};
 
 /** An operand as it stands in projected fields. */
 export const safeScalar = (operand: Scalar): Scalar => (typeof operand === "string" ? safeText(operand) : operand);

@@ -8,6 +8,7 @@ import { openItemPosition, sealPosition } from "./cursors.ts";
 import { Dimension } from "./dimension.ts";
 import { assertEmbedder, type Embedder } from "./embedder.ts";
 import { parseFilter, type StoreFilter } from "./filter.ts";
+import { assertItemNotHeld, assertNamespaceNotHeld } from "./holds.ts";
 import { assertPaths } from "./index-paths.ts";
 import { decodeHit, decodeItem, decodeSome, encodeItem } from "./item-codec.ts";
 import type {
@@ -168,6 +169,7 @@ export class Store extends BaseStore {
     const place = { operation: "clearNamespace" };
     const before = await this.#access.call(place, (driver) => driver.now());
     for (let count = 0; ; ) {
+      await assertNamespaceNotHeld(this, namespace, recursive);
       const limit = PER_CLEARING;
       const some = await this.#access.call(place, (driver) =>
         driver.clear({ namespace, recursive }, { before, limit }),
@@ -277,6 +279,7 @@ export class Store extends BaseStore {
   async #remove(operation: string, id: ItemId, options: WriteOptions): Promise<ChangeResult> {
     const { expectedVersion: expected } = options;
     assertExpectedVersion(expected);
+    await assertItemNotHeld(this, id);
     const change = { kind: "remove", ...id, expected, writeKey: writeKeyOf(id, options) } as const;
     const [result] = await apply(this.#access, operation, [change]);
     if (result === undefined) throw new TypeError("a driver's write() answers with a result for each change");

@@ -26,7 +26,7 @@ import type {
   NamespacesAnswer,
   NeighboursAnswer,
 } from "./items-api.ts";
-import type { DeletePlan, EventLine, HealthAnswer, ProofLine, WrittenAnswer } from "./service-api.ts";
+import type { CaseLine, DeletePlan, EventLine, HealthAnswer, ProofLine, WrittenAnswer } from "./service-api.ts";
 
 /** What each route answers; of streams, one line. */
 export interface Answers {
@@ -55,6 +55,7 @@ export interface Answers {
   readonly neighbours: NeighboursAnswer;
   readonly health: HealthAnswer;
   readonly proofs: ProofLine;
+  readonly cases: CaseLine;
   readonly inventory: InventoryAnswer;
   readonly planErasure: ErasurePlan;
   readonly erase: ErasureAnswer;

@@ -16,7 +16,7 @@ import {
   stateAnswer,
   textAnswer,
 } from "./answers/states.ts";
-import { eventLines, proofLines } from "./answers/streams.ts";
+import { caseLines, eventLines, proofLines } from "./answers/streams.ts";
 import {
   checkpointsAnswer,
   inboxAnswer,
@@ -62,6 +62,7 @@ export const OPERATIONS: {
   neighbours: neighboursAnswer,
   health: healthAnswer,
   proofs: proofLines,
+  cases: caseLines,
   inventory: inventoryAnswer,
   planErasure,
   erase,

@@ -57,6 +57,7 @@ export const ROUTES: Readonly<Record<RouteName, StudioRoute>> = {
   neighbours: read("neighbours", "namespace", "key"),
   health: read("health"),
   proofs: post("proofs", "read"),
+  cases: post("proofs/cases", "write"),
   inventory: post("people/inventory", "read"),
   planErasure: post("people/plan", "delete"),
   erase: post("people/erase", "delete"),

@@ -80,17 +80,21 @@ export async function sendJson(incoming: IncomingMessage, outgoing: ServerRespon
   outgoing.end(body);
 }
 
-/** One JSON object a line, as they come. */
+/** One JSON object a line, as they come. What fails before the first one is told as any failure is. */
 export async function sendLines(
   outgoing: ServerResponse,
   lines: AsyncIterable<object>,
   signal: AbortSignal,
 ): Promise<void> {
+  const iterator = lines[Symbol.asyncIterator]();
+  let next = await iterator.next();
   outgoing.writeHead(200, { ...API_HEADERS, "content-type": "application/x-ndjson" });
-  for await (const line of lines) {
-    if (signal.aborted) break;
-    if (!outgoing.write(`${JSON.stringify(line)}\n`)) await once(outgoing, "drain", { signal }).catch(() => undefined);
+  while (next.done !== true && !signal.aborted) {
+    const isTaken = outgoing.write(`${JSON.stringify(next.value)}\n`);
+    if (!isTaken) await once(outgoing, "drain", { signal }).catch(() => undefined);
+    next = await iterator.next();
   }
+  await iterator.return?.();
   outgoing.end();
 }
 

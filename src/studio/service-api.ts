@@ -30,6 +30,19 @@ export type ProofLine =
     }
   | { readonly type: "end"; readonly threads: number; readonly records: number; readonly findings: number };
 
+/** A line of the stream that the cases of doctor answer with. */
+export type CaseLine =
+  | { readonly type: "progress"; readonly done: number; readonly of: number }
+  | { readonly type: "failed"; readonly area: string; readonly name: string; readonly message: string }
+  | {
+      readonly type: "end";
+      readonly passed: number;
+      readonly failed: number;
+      readonly notApplicable: number;
+      /** Threads of its own that it could not remove. */
+      readonly leftBehind: number;
+    };
+
 /** A line of the stream of a thread's new checkpoints. */
 export type EventLine =
   | { readonly type: "hello" }

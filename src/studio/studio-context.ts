@@ -4,6 +4,7 @@ import { StateError } from "../errors.ts";
 import type { CorePersonalData } from "../session/personal-data.ts";
 import type { Store } from "../store/store.ts";
 import { Plans } from "./plans.ts";
+import type { CaseLine } from "./service-api.ts";
 import { StateCache } from "./state-cache.ts";
 import { ThreadIndex } from "./thread-index.ts";
 
@@ -20,6 +21,8 @@ export interface StudioOptions {
   /** Finds and erases what is about people; erasing needs a ledger too. */
   readonly people?: CorePersonalData;
   readonly canErase: boolean;
+  /** Runs doctor's cases on the store; only of a Studio that may write. */
+  readonly provesCases?: (signal: AbortSignal) => AsyncIterable<CaseLine>;
   readonly cacheBytes: number;
   readonly version: string;
   readonly now: () => number;
@@ -35,6 +38,7 @@ export class StudioContext {
   readonly states: StateCache;
   readonly index: ThreadIndex;
   readonly plans: Plans;
+  readonly #underWay = new Set<Promise<void>>();
   #items: Promise<Store> | undefined;
 
   constructor(options: StudioOptions) {
@@ -69,6 +73,19 @@ export class StudioContext {
     return this.#items;
   }
 
+  /** Something that must come to its end before the store is closed. Returns what says that it did. */
+  begin(): () => void {
+    let end: () => void = () => undefined;
+    const work = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#underWay.add(work);
+    return () => {
+      this.#underWay.delete(work);
+      end();
+    };
+  }
+
   /** After every write: what is shown next is read anew. */
   wrote(line: string): void {
     this.index.expire();
@@ -76,6 +93,7 @@ export class StudioContext {
   }
 
   async close(): Promise<void> {
+    await Promise.all(this.#underWay);
     await this.index.close();
     await (await this.#items?.catch(() => undefined))?.close();
   }

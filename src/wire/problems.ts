@@ -10,6 +10,7 @@ export const STATUS_OF: Readonly<Record<ErrorCode, number>> = {
   PERMISSION_DENIED: 403,
   NOT_FOUND: 404,
   CONFLICT: 409,
+  HELD: 423,
   TOO_LARGE: 413,
   UNSUPPORTED: 501,
   STORAGE_FULL: 507,

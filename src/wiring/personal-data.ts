@@ -9,6 +9,7 @@ import { described } from "../internal/known-options.ts";
 import { Keyring } from "../sealing/keyring.ts";
 import { keyringOf } from "../sealing/sealing.ts";
 import type { ErasureParty } from "../session/erasure-party.ts";
+import type { AcceptedGaps } from "../session/erasure-run.ts";
 import { keyParty } from "../session/key-party.ts";
 import { CorePersonalData, type OpenedBackends } from "../session/personal-data.ts";
 import { BaseStore } from "../store/base-store.ts";
@@ -70,8 +71,8 @@ export class PersonalData extends CorePersonalData {
    * restored backup contains erased data again until then, so open it here and
    * not by itself.
    */
-  async open(): Promise<CleanBackends> {
-    await this.resume();
+  async open(options?: AcceptedGaps): Promise<CleanBackends> {
+    await this.resume(options);
     const { checkpointers, stores } = await this.#opened.get();
     return { checkpointers, stores };
   }

@@ -3,6 +3,11 @@ import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { experimental_createMCPClient as createMCPClient } from "@ai-sdk/mcp";
 import { Experimental_StdioMCPTransport as StdioMCPTransport } from "@ai-sdk/mcp/mcp-stdio";
+import {
+  Client as SecondClient,
+  StreamableHTTPClientTransport as SecondHttpTransport,
+} from "@modelcontextprotocol/client";
+import { StdioClientTransport as SecondStdioTransport } from "@modelcontextprotocol/client/stdio";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -22,13 +27,65 @@ afterAll(async () => {
   for (const end of endings) await end();
 });
 
-async function overStdio(): Promise<Client> {
-  const client = new Client({ name: "test", version: "1" });
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [SERVER, "stdio"], stderr: "ignore" }),
-  );
-  endings.push(() => client.close());
-  return client;
+/** A connected client of either generation of the SDK. */
+interface Connected {
+  readonly client: McpClient;
+  readonly transport: { send(message: unknown, options?: unknown): Promise<void> };
+  /** Ends the server's process. */
+  kill(): void;
+  close(): Promise<void>;
+}
+
+/** How one generation of the SDK is used. */
+interface Generation {
+  readonly name: string;
+  stdio(command: string, args: string[]): Promise<Omit<Connected, "kill"> & { readonly pid: number | null }>;
+  http(url: URL): Promise<Omit<Connected, "kill">>;
+}
+
+const ME = { name: "test", version: "1" };
+
+const GENERATIONS: readonly Generation[] = [
+  {
+    name: "SDK v1",
+    stdio: async (command, args) => {
+      const client = new Client(ME);
+      const transport = new StdioClientTransport({ command, args, stderr: "ignore" });
+      await client.connect(transport);
+      const sends = transport as unknown as Connected["transport"];
+      return { client: client as McpClient, transport: sends, pid: transport.pid, close: () => client.close() };
+    },
+    http: async (url) => {
+      const client = new Client(ME);
+      const transport = new StreamableHTTPClientTransport(url);
+      await client.connect(transport as Parameters<Client["connect"]>[0]);
+      const sends = transport as unknown as Connected["transport"];
+      return { client: client as McpClient, transport: sends, close: () => client.close() };
+    },
+  },
+  {
+    name: "SDK v2",
+    stdio: async (command, args) => {
+      const client = new SecondClient(ME);
+      const transport = new SecondStdioTransport({ command, args, stderr: "ignore" });
+      await client.connect(transport);
+      const sends = transport as unknown as Connected["transport"];
+      return { client: client as McpClient, transport: sends, pid: transport.pid, close: () => client.close() };
+    },
+    http: async (url) => {
+      const client = new SecondClient(ME);
+      const transport = new SecondHttpTransport(url);
+      await client.connect(transport);
+      const sends = transport as unknown as Connected["transport"];
+      return { client: client as McpClient, transport: sends, close: () => client.close() };
+    },
+  },
+];
+
+async function overStdio(generation: Generation): Promise<Connected> {
+  const { pid, ...connected } = await generation.stdio(process.execPath, [SERVER, "stdio"]);
+  endings.push(() => connected.close());
+  return { ...connected, kill: () => void process.kill(pid ?? 0, "SIGKILL") };
 }
 
 const freePort = (): Promise<number> =>
@@ -39,9 +96,9 @@ const freePort = (): Promise<number> =>
     });
   });
 
-async function overHttp(): Promise<{ client: Client; server: ChildProcess }> {
+async function overHttp(generation: Generation): Promise<Connected> {
   const port = await freePort();
-  const server = spawn(process.execPath, [SERVER, "streamableHttp"], {
+  const server: ChildProcess = spawn(process.execPath, [SERVER, "streamableHttp"], {
     env: { ...process.env, PORT: String(port) },
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -49,11 +106,9 @@ async function overHttp(): Promise<{ client: Client; server: ChildProcess }> {
   await new Promise<void>((resolve) =>
     server.stderr?.on("data", (text) => /listening/.test(String(text)) && resolve()),
   );
-  const client = new Client({ name: "test", version: "1" });
-  const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`));
-  await client.connect(transport as Parameters<Client["connect"]>[0]);
-  endings.push(() => client.close().catch(() => undefined));
-  return { client, server };
+  const connected = await generation.http(new URL(`http://127.0.0.1:${port}/mcp`));
+  endings.push(() => connected.close().catch(() => undefined));
+  return { ...connected, kill: () => void server.kill("SIGKILL") };
 }
 
 /** One call of one tool, as an agent makes it. */
@@ -69,10 +124,11 @@ function called(tools: readonly Tool[], name: string, input: object = {}, signal
   return { run, store, result };
 }
 
-describe("19.7: a real MCP server", () => {
+describe.each(GENERATIONS)("19.7: a real MCP server, $name", (generation) => {
+  const over = (way: string): Promise<Connected> => (way === "HTTP" ? overHttp(generation) : overStdio(generation));
+
   test.each(["stdio", "HTTP"])("19.7: over %s: text, pictures, resources and values are kept", async (way) => {
-    const client = way === "stdio" ? await overStdio() : (await overHttp()).client;
-    const tools = await mcpTools(client as McpClient);
+    const tools = await mcpTools((await over(way)).client);
     expect((await called(tools, "get-sum", { a: 2, b: 3 }).result()).content).toContain("5");
     const picture = await called(tools, "get-tiny-image").result();
     const file = (picture.content as readonly { type: string }[]).find(({ type }) => type === "file");
@@ -84,25 +140,24 @@ describe("19.7: a real MCP server", () => {
   });
 
   test("19.7: its progress is shown", async () => {
-    const tools = await mcpTools((await overStdio()) as McpClient);
+    const tools = await mcpTools((await over("stdio")).client);
     const { run } = called(tools, "trigger-long-running-operation", { duration: 0.2, steps: 2 });
     const progress = ofType(await eventsOf(run), "tool-progress").map((event) => event.progress);
     expect(progress).toContainEqual(expect.objectContaining({ progress: 1, total: 2 }));
   });
 
   test("19.7: a call that is cancelled is cancelled at the server", async () => {
-    const client = await overStdio();
+    const { client, transport } = await over("stdio");
     const sent: unknown[] = [];
-    const { transport } = client;
-    const send = transport!.send.bind(transport);
-    transport!.send = (message, options) => {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
       sent.push(message);
       return send(message, options);
     };
     const stop = new AbortController();
-    const tools = await mcpTools(client as McpClient);
-    const { run } = called(tools, "trigger-long-running-operation", { duration: 60, steps: 60 }, stop.signal);
-    for await (const event of run) if (event.type === "tool-progress" || event.type === "tool-start") stop.abort();
+    const tools = await mcpTools(client);
+    const { run } = called(tools, "trigger-long-running-operation", { duration: 60, steps: 600 }, stop.signal);
+    for await (const event of run) if (event.type === "tool-progress") stop.abort();
     expect((await run).stopReason).toBe("cancelled");
     expect(sent).toContainEqual(expect.objectContaining({ method: "notifications/cancelled" }));
   });
@@ -110,16 +165,8 @@ describe("19.7: a real MCP server", () => {
   test.each(["stdio", "HTTP"])(
     "19.7: over %s: a connection that is lost in a call leaves its outcome unknown",
     async (way) => {
-      const { client, kill } = await (async () => {
-        if (way === "HTTP") {
-          const { client: http, server } = await overHttp();
-          return { client: http, kill: () => server.kill("SIGKILL") };
-        }
-        const stdio = await overStdio();
-        const { pid } = stdio.transport as StdioClientTransport;
-        return { client: stdio, kill: () => process.kill(pid!, "SIGKILL") };
-      })();
-      const tools = await mcpTools(client as McpClient, { timeoutMs: 10_000 });
+      const { client, kill } = await over(way);
+      const tools = await mcpTools(client, { timeoutMs: 4_000 });
       const { run, store } = called(tools, "trigger-long-running-operation", { duration: 8, steps: 80 });
       let isKilled = false;
       for await (const event of run) {
@@ -132,14 +179,16 @@ describe("19.7: a real MCP server", () => {
   );
 
   test("19.7: a call that was never sent is a failure and nothing worse", async () => {
-    const client = await overStdio();
-    const tools = await mcpTools(client as McpClient);
-    await client.close();
+    const { client, close } = await over("stdio");
+    const tools = await mcpTools(client);
+    await close();
     const { run, store } = called(tools, "echo", { message: "hi" });
     await run;
     expect(await store.statuses()).toEqual(["failed"]);
   });
+});
 
+describe("19.7: another client of a real MCP server", () => {
   test("19.7: the AI SDK's MCP client gives its tools as a record", async () => {
     const transport = new StdioMCPTransport({ command: process.execPath, args: [SERVER, "stdio"], stderr: "ignore" });
     const client = await createMCPClient({ transport });

@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { createToken, serve } from "../../src/server/index.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { holdfast } from "../cli/fake-world.ts";
 import { sharedOnServer } from "../processes/shared-storage.ts";
+import { s3Url } from "../s3/test-bucket.ts";
 import { describeWithService } from "../services/with-service.ts";
 
 /** Fails unless all that doctor can prove holds there, and one thread is all that is in the store afterwards. */
@@ -29,6 +30,19 @@ for (const name of ["postgres", "redis", "opensearch"] as const) {
     test(`17.5: doctor is green on ${name}`, async () => assertHealthy(sharedOnServer(url).url), MINUTES);
   });
 }
+
+await describeWithService("s3", (server) => {
+  test(
+    "17.5: doctor is green on s3",
+    async () => {
+      const { url, environment } = s3Url(server);
+      for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+      await assertHealthy(url);
+      vi.unstubAllEnvs();
+    },
+    MINUTES,
+  );
+});
 
 test.each(["file", "sqlite"])(
   "17.5: doctor is green on %s",

@@ -7,6 +7,7 @@ import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { growThread } from "../../src/testing/checkpointer-cases/conversations.ts";
 import type { LocalBackend, LocalStorage } from "../local-backends.ts";
 import { Death } from "./dying-log.ts";
+import { everythingIn } from "./everything.ts";
 import { holdfast } from "./fake-world.ts";
 
 export const FROM_AND_TO: readonly [string, string] = ["memory:from", "memory:to"];
@@ -35,25 +36,10 @@ export const altered = (log: ThreadLog, instead: Partial<ThreadLog>): ThreadLog 
     },
   });
 
-/** Everything that can be loaded from a store: each checkpoint of each thread, its time, its metadata and its state. */
+/** Everything that can be loaded from a store, with no fault anywhere. */
 export async function everything(storage: LocalStorage): Promise<unknown> {
-  const checkpointer = storage.open();
-  const found: Record<string, unknown> = {};
-  for (const threadId of [...(await checkpointer.listThreads({ limit: 1000 }))].sort()) {
-    const checkpoints: unknown[] = [];
-    for await (const { seq: _, lease: _lease, ...summary } of checkpointer.history(threadId)) {
-      checkpoints.push({
-        ...summary,
-        state: (await checkpointer.load(threadId, summary.checkpointId))?.toCheckpoint(),
-      });
-    }
-    found[threadId] = {
-      checkpoints,
-      newest: (await checkpointer.load(threadId))?.toCheckpoint(),
-      lineage: await checkpointer.lineage(threadId),
-    };
-    expect((await checkpointer.verify(threadId))?.faults).toEqual([]);
-  }
+  const found = await everythingIn(storage.open());
+  for (const thread of Object.values(found)) expect(thread).toMatchObject({ faults: [] });
   return found;
 }
 

@@ -13,6 +13,8 @@ export interface FakeWorld {
   /** What a person types, or what comes through a pipe. */
   readonly typed?: string;
   readonly signal?: AbortSignal;
+  /** @default a clock that stands still at NOW */
+  readonly now?: () => number;
   /** Called with everything that is written to stdout. */
   readonly onOutput?: (text: string) => void;
 }
@@ -43,7 +45,7 @@ export async function holdfast(argv: readonly string[], fake: FakeWorld = {}): P
       },
       line: async () => typed,
     },
-    now: () => NOW,
+    now: fake.now ?? (() => NOW),
     signal,
   };
   return { code: await runLine(argv, world), ...written };

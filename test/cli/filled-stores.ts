@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
+import { sqliteStore } from "../../src/backends/sqlite/store.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { assistantMessage, userMessage } from "../../src/state/message.ts";
@@ -68,6 +69,31 @@ async function fill(checkpointer: Checkpointer, corpus: Corpus): Promise<readonl
   for (const id of ids)
     await fillThread(checkpointer, id, corpus === "hostile" ? HOSTILE_TEXTS : ["where to?", "home"]);
   return ids;
+}
+
+const ABOUT_ANN = { metadata: { subject: "ann" } };
+
+/** Items, memories and what is known of a person, beside the threads of the same file. */
+export async function fillItems({ directory }: FilledStore, corpus: Corpus): Promise<void> {
+  let now = NOW - 3_600_000;
+  const store = sqliteStore({ path: join(directory, "agents.db"), now: () => (now += 1000) });
+  // The tables are made by the first use.
+  await store.put(["gone"], "gone", {});
+  await store.delete(["gone"], "gone");
+  const texts = {
+    empty: [],
+    one: ["window seat"],
+    many: Array.from({ length: 60 }, (_, at) => `seat ${at}`),
+    hostile: HOSTILE_TEXTS,
+  }[corpus];
+  for (const [at, text] of texts.entries()) {
+    const whose = corpus === "hostile" ? (HOSTILE_IDS[at % HOSTILE_IDS.length] ?? "") : "ann";
+    await store.put(["users", whose], `k${at}`, { text }, ABOUT_ANN);
+    const provenance = { threadId: whose, checkpointId: "c1", message: { index: 0, role: "user" }, quote: text };
+    const memory = { id: `m${at}`, type: "user", text, status: "active", validFrom: NOW - 60_000, pinned: false };
+    await store.put(["memory", "users", whose, "facts"], `m${at}`, { ...memory, provenance });
+  }
+  await store.close();
 }
 
 async function fillThread(checkpointer: Checkpointer, id: string, texts: readonly string[]): Promise<void> {

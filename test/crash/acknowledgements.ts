@@ -12,9 +12,9 @@ export type Acknowledgements =
   | { readonly kind: "at once" | "late" }
   | { readonly kind: "unacknowledged" | "dropped" | "straggling"; readonly write: number };
 
-/** So long does a process live that waits for an answer: its other work gets as far as it can. */
-const LAST_MS = 15;
-const NEVER: Promise<never> = new Promise(() => undefined);
+/** So often is a process found at rest that waits for an answer, before it dies: its other work got as far as it could. */
+const AT_REST = 4;
+const WHILE_MS = 2;
 
 /** Puts these manners around the writes of one process. */
 export function answering(acks: Acknowledgements, fuse: Fuse): <T>(write: () => Promise<T>) => Promise<T> {
@@ -32,13 +32,22 @@ export function answering(acks: Acknowledgements, fuse: Fuse): <T>(write: () => 
     }
     if (writes !== acks.write) return fuse.storing(write);
     if (acks.kind === "unacknowledged") await fuse.storing(write);
-    setTimeout(() => fuse.blow(`write ${acks.kind}`), LAST_MS);
+    void atRest(fuse).then(() => fuse.blow(`write ${acks.kind}`));
     if (acks.kind === "straggling") {
-      await sleep(LAST_MS + 2);
+      await fuse.blown;
+      await sleep(WHILE_MS);
       await write();
     }
-    return NEVER;
+    return fuse.never;
   };
+}
+
+async function atRest(fuse: Fuse): Promise<void> {
+  for (let [moves, found] = [fuse.moves, 0]; found < AT_REST; ) {
+    await sleep(1);
+    found = fuse.moves === moves && !fuse.isStoring ? found + 1 : 0;
+    moves = fuse.moves;
+  }
 }
 
 async function turns(count: number): Promise<void> {

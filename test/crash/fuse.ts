@@ -1,7 +1,7 @@
+import { StateError } from "../../src/errors.ts";
+
 /** A place where a process can be stopped: it passes, or it never comes back. */
 export type AwaitPoint = (name: string) => Promise<void>;
-
-const NEVER: Promise<never> = new Promise(() => undefined);
 
 /**
  * Cuts the power at the n-th await point. From then on nothing of this "process"
@@ -14,24 +14,32 @@ export class Fuse {
   readonly #at: number;
   #isBlown = false;
   #underWay = 0;
+  #moves = 0;
   #onBlown: () => void = () => undefined;
   /** Resolves when the power is gone and the storage is at rest. */
   readonly blown: Promise<void> = new Promise((resolve) => {
     this.#onBlown = resolve;
   });
 
+  #onBuried: (reason: unknown) => void = () => undefined;
+  /** What a process waits for that gets no further. */
+  readonly never: Promise<never> = new Promise((_, reject) => {
+    this.#onBuried = reject;
+  });
+
   /** `Infinity` never blows. */
   constructor(at: number) {
     this.#at = at;
+    this.never.catch(() => undefined);
   }
 
   readonly point: AwaitPoint = async (name) => {
-    if (this.#isBlown) return NEVER;
+    if (this.#isBlown) return this.never;
     this.reached.push(name);
     if (this.reached.length !== this.#at) return;
     this.#isBlown = true;
     this.#rest();
-    return NEVER;
+    return this.never;
   };
 
   /** Cuts the power now, between two points. */
@@ -42,13 +50,33 @@ export class Fuse {
     this.#rest();
   }
 
+  /**
+   * When everything was judged: whoever still waits fails, at every point, and is
+   * forgotten. Thousands of dead processes would fill the memory of this one.
+   */
+  bury(): void {
+    this.#isBlown = true;
+    this.#onBuried(new StateError("CLOSED", "this process is dead"));
+  }
+
+  /** How often something moved: a point was reached, or the storage began or ended something. */
+  get moves(): number {
+    return this.reached.length + this.#moves;
+  }
+
+  get isStoring(): boolean {
+    return this.#underWay > 0;
+  }
+
   /** Work of the storage, which the cut must wait for. */
   async storing<T>(work: () => Promise<T>): Promise<T> {
     this.#underWay++;
+    this.#moves++;
     try {
       return await work();
     } finally {
       this.#underWay--;
+      this.#moves++;
       this.#rest();
     }
   }

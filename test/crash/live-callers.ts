@@ -63,6 +63,7 @@ export async function gather(
     seen[number - 1] = await call(agent, threadId, gathering.callers[number - 1] ?? "resumes", number);
   };
   const first = caller(1);
+  first.catch(() => undefined);
   const others = gathering.callers.slice(1).map((_, index) => caller(index + 2));
   const blown = fuse.blown.then(() => void dead.add("process 1"));
   await Promise.all([Promise.race([first, blown]), ...others]);
@@ -71,6 +72,7 @@ export async function gather(
   const point = async (): Promise<void> => undefined;
   if (dead.size > 0) await call(agentOf(gathering, checkpointer, effects, point), threadId, "resumes", 99);
   judge(gathering, await checkpointer.load(threadId), effects, seen, dead.size > 0);
+  fuse.bury();
 }
 
 /** Many of them, each process with one driver for all. A failure says how to see it again. */

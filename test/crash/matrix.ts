@@ -47,14 +47,16 @@ export async function survive(
   const found: (AgentState | undefined)[] = [];
   const stoppedAt: string[] = [];
   const dead = new Set<string>();
+  const fuses: Fuse[] = [];
   let watched: ReturnType<typeof watchPage> | undefined;
   for (const [index, cut] of [...cuts, Number.POSITIVE_INFINITY].entries()) {
     const fuse = new Fuse(cut);
+    fuses.push(fuse);
     const driver = store.open();
     opened.push(driver);
     const manners = index === 0 || acks.kind === "late" ? acks : AT_ONCE;
     const log = stoppingLog(driver, fuse.point, (work) => fuse.storing(work), answering(manners, fuse));
-    const peek = (id = threadId): Promise<AgentState | undefined> => look(store, opened, id);
+    const peek = (id = threadId): Promise<AgentState | undefined> => store.onlooker.load(id);
     const world = { point: fuse.point, effects, faults, told, peek };
     const life = live(
       {
@@ -68,11 +70,12 @@ export async function survive(
       },
       back,
     );
+    life.catch(() => undefined);
     const end = await Promise.race([life.then(() => "came to its end"), fuse.blown.then(() => "was cut off")]);
     if (end === "came to its end") break;
     dead.add(`process ${index + 1}`);
     stoppedAt.push(fuse.reached.at(-1) ?? "");
-    const left = await look(store, opened, threadId);
+    const left = await afresh(store, opened).load(threadId);
     judgeTold(story, told, left);
     found.push(left);
     if (page && index === 0) {
@@ -81,31 +84,26 @@ export async function survive(
       watched = watchPage(log, threadId);
     }
   }
-  const final = await look(store, opened, threadId);
+  const fresh = afresh(store, opened);
+  const final = await fresh.load(threadId);
   judge({ story, back, effects: effects.all(), faults, found, final });
   judgePage((await watched) ?? [], final);
-  await judgeAcknowledged(store, opened, threadId, acked);
+  await judgeAcknowledged(fresh, threadId, acked);
+  for (const fuse of fuses) fuse.bury();
   for (const log of opened) if (store.directory !== "") await log.close();
   return { stoppedAt };
 }
 
-/** What a process finds that was not there before: nothing that anybody remembers can hide a loss. */
-function look(store: Store, opened: ThreadLog[], threadId: string): Promise<AgentState | undefined> {
+/** What a process has that was not there before: nothing that anybody remembers can hide a loss. */
+function afresh(store: Store, opened: ThreadLog[]): Checkpointer {
   const log = store.open();
   opened.push(log);
-  return new Checkpointer(log).load(threadId);
+  return new Checkpointer(log);
 }
 
-async function judgeAcknowledged(
-  store: Store,
-  opened: ThreadLog[],
-  threadId: string,
-  acked: readonly string[],
-): Promise<void> {
-  const log = store.open();
-  opened.push(log);
+async function judgeAcknowledged(fresh: Checkpointer, threadId: string, acked: readonly string[]): Promise<void> {
   const there = new Set<string>();
-  for await (const { checkpointId } of new Checkpointer(log).history(threadId)) there.add(checkpointId);
+  for await (const { checkpointId } of fresh.history(threadId)) there.add(checkpointId);
   const lost = acked.filter((checkpointId) => !there.has(checkpointId));
   if (lost.length > 0) throw new Error(`${lost.length} checkpoints that were announced are gone`);
 }

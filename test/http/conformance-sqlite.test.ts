@@ -3,7 +3,7 @@ import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
 import { logOn, servedBehindProxy } from "./behind-proxy.ts";
-import { served, sqliteFolder, withTheCasesWords } from "./served.ts";
+import { served, sqliteFolder } from "./served.ts";
 
 const retry = { attempts: 4, baseDelayMs: 1 };
 
@@ -14,7 +14,7 @@ describe("HTTP in front of SQLite", () => {
     afterAll,
     create: async () => {
       const { open, remove } = await sqliteFolder();
-      const there = await served(withTheCasesWords(open()));
+      const there = await served(open());
       const { baseUrl, outage, cleanup } = await servedBehindProxy(there);
       return {
         subject: logOn(there, baseUrl),

@@ -4,7 +4,7 @@ import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
 import { neighboursOf } from "../neighbours-of-a-prefix.ts";
 import { logOn, servedBehindProxy } from "./behind-proxy.ts";
-import { served, sqliteFolder, withTheCasesWords } from "./served.ts";
+import { served, sqliteFolder } from "./served.ts";
 
 /** As long as a name may be, and full of what a careless query takes for a pattern. */
 const tenant = `${"t_".repeat(31)}t`;
@@ -36,7 +36,7 @@ describe("HTTP as one tenant among others", () => {
     afterAll,
     create: async () => {
       const { open, remove } = await sqliteFolder();
-      const inner = withTheCasesWords(open());
+      const inner = open();
       const untouched = await neighboursOf(inner, `${tenant}/`);
       const there = await served(inner, { tenant });
       const { baseUrl, outage, cleanup } = await servedBehindProxy(there);

@@ -9,7 +9,6 @@ import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
-import { wordsOf } from "../../src/testing/thread-log-cases/searching.ts";
 import { SCOPES } from "../../src/wire/protocol.ts";
 
 /** A service on a loopback socket with one token that may do everything; of everybody's threads, or of one tenant's. */
@@ -49,11 +48,4 @@ export async function sqliteFolder(): Promise<{ open: () => SqliteLog; remove: (
     open: () => new SqliteLog(sqliteLogOptions({ path: join(folder, "a.db") })),
     remove: () => rm(folder, { recursive: true }),
   };
-}
-
-/** The cases of a driver store bodies that are no states; the words of those are known to the cases alone. */
-export function withTheCasesWords(log: SqliteLog): ThreadLog {
-  const catchUp = log.catchUp.bind(log);
-  log.catchUp = () => catchUp(wordsOf);
-  return log;
 }

@@ -3,7 +3,7 @@ import { seededRandom } from "../processes/seeded-random.ts";
 import { seed } from "../property-seed.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { SERVER_BACKENDS, wiredStorage } from "./network-backends.ts";
-import { cutLoads, cutSaves } from "./wire-cuts.ts";
+import { cutGroups, cutLoads, cutSaves } from "./wire-cuts.ts";
 
 /** `npm run test:chaos` cuts at every byte. */
 const EVERY = 13;
@@ -16,6 +16,14 @@ for (const backend of SERVER_BACKENDS) {
       expect(report.cuts).toBeGreaterThan(20);
       expect(report.failed).toBeGreaterThan(0);
     }, 120_000);
+
+    if (backend !== "opensearch") {
+      test("20.1: saves of several threads at once are each applied once, at whatever byte of them the connection is cut", async () => {
+        const report = await cutGroups(wiredStorage(url), { ...cuts, every: 701 });
+        expect(report.cuts).toBeGreaterThan(3);
+        expect(report.failed).toBeGreaterThan(0);
+      }, 120_000);
+    }
 
     test("a load gives the state or an error, at whatever byte of it the connection is cut", async () => {
       const report = await cutLoads(wiredStorage(url), cuts);

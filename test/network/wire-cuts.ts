@@ -61,6 +61,36 @@ export async function cutSaves(storage: WiredStorage, cuts: WireCuts): Promise<C
   });
 }
 
+/** Enough that most of them wait for others. */
+const GROUP = 6;
+
+/** As `cutSaves`, with saves of several threads at once, which share their way to the server. Whatever the byte: each is in its thread once. */
+export async function cutGroups(storage: WiredStorage, cuts: WireCuts): Promise<CutReport> {
+  return atEveryByte(storage, cuts, async ({ wired, direct, arm, count }) => {
+    const ids = Array.from({ length: GROUP }, (_, index) => `group ${Math.floor(count / SAVES_PER_THREAD)}.${index}`);
+    const states = await Promise.all(
+      ids.map(async (id) =>
+        ((await direct.load(id)) ?? AgentState.create()).withMessage(userMessage(`${id}: message ${count}`)),
+      ),
+    );
+    const save = (index: number): Promise<unknown> => wired.save(states[index] as AgentState, ids[index] as string);
+    const cut = arm();
+    const failures = await Promise.all(ids.map((_, index) => failureOf(save(index))));
+    let appliedUnseen = false;
+    for (const [index, id] of ids.entries()) {
+      const expected = (states[index] as AgentState).messages.map(textOf);
+      const applied = (await direct.load(id))?.messages.length === expected.length;
+      if (failures[index] === undefined) expect(applied, "a save that returned is in the thread").toBe(true);
+      else await untilDone(() => save(index));
+      appliedUnseen ||= failures[index] !== undefined && applied;
+      expect((await direct.load(id))?.messages.map(textOf)).toEqual(expected);
+      expect(await direct.listCheckpoints(id, { limit: 1000 })).toHaveLength(expected.length);
+    }
+    const failed = failures.some((failure) => failure !== undefined);
+    return { fired: cut.fired, failed, appliedUnseen };
+  });
+}
+
 /** Loads, and cuts the connection after each byte of it: the state, or an error that says to try again; never "absent". */
 export async function cutLoads(storage: WiredStorage, cuts: WireCuts): Promise<CutReport> {
   const state = AgentState.create().withMessage(userMessage("what is there")).withMetadata({ known: true });

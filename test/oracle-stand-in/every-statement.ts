@@ -1,5 +1,6 @@
 import { type AppendShape, appendBlock } from "../../src/backends/oracle/append-block.ts";
 import { oracleDdl } from "../../src/backends/oracle/ddl.ts";
+import { QUERY_COUNTS } from "../../src/backends/oracle/finding.ts";
 import { FACTS_OF_SESSION } from "../../src/backends/oracle/handle.ts";
 import { saverTableNames, type TableNames, tableNames } from "../../src/backends/oracle/layout.ts";
 import { memberCondition } from "../../src/backends/oracle/metadata.ts";
@@ -9,7 +10,9 @@ import { statements } from "../../src/backends/oracle/statements.ts";
 import { writeBlock } from "../../src/backends/oracle/store-block.ts";
 import { type StoreTables, storeTables } from "../../src/backends/oracle/store-layout.ts";
 import * as queries from "../../src/backends/oracle/store-queries.ts";
+import { TEXT_INDEX_OF } from "../../src/backends/oracle/text-index.ts";
 import { INDEX_OF } from "../../src/backends/oracle/vector-index.ts";
+import { wordsStatements } from "../../src/backends/oracle/words-statements.ts";
 import type { Condition } from "../../src/store/conditions.ts";
 
 /** Every text that the backend can send for these tables; of appends, every shape with up to two records of a kind. */
@@ -17,7 +20,7 @@ export function everyStatement(tableName: string): ReadonlySet<string> {
   return new Set([
     ...everyStatementOfLog(tableNames(tableName)),
     ...everyStatementOfLog(saverTableNames(tableName)),
-    ...oracleDdl({ tableName, role: "APP" }),
+    ...oracleDdl({ tableName, role: "APP", textIndex: true }),
     ...oracleDdl({ of: "saver", tableName, role: "APP" }),
     ...oracleDdl({ of: "store", tableName: `${tableName}_STORE`, role: "APP", dimension: 1024, vectorIndex: "hnsw" }),
     ...oracleDdl({ of: "store", tableName: `${tableName}_STORE`, role: "APP", dimension: 3, vectorIndex: "ivf" }),
@@ -27,21 +30,26 @@ export function everyStatement(tableName: string): ReadonlySet<string> {
     MAY_CREATE,
     COLUMNS_OF,
     INDEX_OF,
+    TEXT_INDEX_OF,
   ]);
 }
 
 function everyStatementOfLog(names: TableNames): readonly string[] {
   const sql = statements(names);
+  const words = wordsStatements(names);
   const conditions = ['"text"', "1", "true"].map((value) => memberCondition("t.metadata", "a key", value)?.condition);
   const readings = [
     ...Object.values(sql).filter((each) => typeof each === "object"),
     sql.threads(),
+    words.unindexed,
+    ...QUERY_COUNTS.map((count) => words.search(count)),
     ...conditions.map((condition) => sql.threads(` AND (t.unindexed = 1 OR ${condition})`)),
   ];
   return [
     ...Object.values(sql).filter((each) => typeof each === "string"),
     ...readings.flatMap(({ short, long }) => [short, long]),
     ...everyShape().map((shape) => appendBlock(names, shape)),
+    ...[words.stale, words.lastStale, words.progress, words.index(0), words.index(1), words.index(2)],
     `SELECT part, version FROM ${names.version}`,
   ];
 }

@@ -18,6 +18,7 @@ const BY_STATE: Readonly<Record<string, readonly [number: number, text: string]>
   "42701": [1430, "column being added already exists in table"],
   "42622": [972, "identifier is too long"],
   "22003": [1438, "value larger than specified precision allowed for this column"],
+  OT879: [29879, "cannot create multiple domain indexes on a column list using same indextype"],
   "28P01": [1017, "invalid credential or not authorized; logon denied"],
   "28000": [1017, "invalid credential or not authorized; logon denied"],
 };

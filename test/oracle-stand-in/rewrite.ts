@@ -52,7 +52,9 @@ export function rewriteBlock(name: string, sql: string, binds: readonly Declared
     ...out,
   ].join(", ");
   const returns = out.length === 0 ? " RETURNS void" : "";
-  return `CREATE OR REPLACE FUNCTION pg_temp.${name}(${parameters})${returns} LANGUAGE plpgsql AS $block$ ${declared} $block$`;
+  const seconds = /\bFOR UPDATE WAIT (\d+)/.exec(sql)?.[1];
+  const waits = seconds === undefined ? "" : ` SET lock_timeout = '${seconds}s'`;
+  return `CREATE OR REPLACE FUNCTION pg_temp.${name}(${parameters})${returns} LANGUAGE plpgsql${waits} AS $block$ ${declared} $block$`;
 }
 
 /** Where a bind stands in the list of its kind, from 1. */
@@ -129,6 +131,7 @@ const CODE: readonly (readonly [RegExp, string])[] = [
   [/\bVECTOR_DISTANCE\(([\w.]+), (:\w+), COSINE\)/g, "($1 OPERATOR(public.<=>) $2)"],
   [/\bVECTOR_DIMENSION_COUNT\(/g, "public.vector_dims("],
   [/\bFETCH APPROX FIRST\b/g, "FETCH FIRST"],
+  [/\bCONTAINS\((\w+)\.\w+, (:\w+)\)/g, "oracle_sys.contains($1.tableoid, $1.text_rowid, $2)"],
 ];
 
 const rewriteCode = (code: string): string =>
@@ -140,6 +143,7 @@ const PLSQL: readonly (readonly [RegExp, string])[] = [
   [/\bIF SQL%ROWCOUNT = 0 THEN\b/g, "IF NOT FOUND THEN"],
   [/\b(v_\w+) := SQL%ROWCOUNT;/g, "GET DIAGNOSTICS $1 = ROW_COUNT;"],
   [/\bRAISE_APPLICATION_ERROR\(-20(\d{3}), /g, "RAISE EXCEPTION USING ERRCODE = 'OR$1', MESSAGE = ("],
+  [/\bFOR UPDATE WAIT \d+/g, "FOR UPDATE"],
   [/\bAND ROWNUM <= (\d+) FOR UPDATE/g, "LIMIT $1 FOR UPDATE"],
 ];
 
@@ -150,7 +154,13 @@ const rewritePlsql = (code: string): string =>
 const rewriteStatementForms = (text: string): string =>
   text
     .replace(/\) PCTFREE \d+ INITRANS \d+$/, ")")
+    .replace(
+      /^CREATE INDEX ([\w.]+) ON ([\w.]+) \((\w+)\) INDEXTYPE IS CTXSYS\.CONTEXT(?: PARAMETERS \('([^']*)'\))?$/,
+      (_, name: string, table: string, column: string, parameters = "") =>
+        `SELECT oracle_sys.create_text_index('${table}'::regclass, '${column}', '${name}', '${parameters}')`,
+    )
     .replace(/^CREATE INDEX (?:\w+\.)?(\w+) ON/, "CREATE INDEX $1 ON")
+    .replace(/^(CREATE INDEX \w+ ON [\w.]+) \((CASE [^()]* END)\)$/, "$1 (($2))")
     .replace(
       /^CREATE VECTOR INDEX (?:\w+\.)?(\w+) ON ([\w.]+) \((\w+)\) ORGANIZATION (.*) DISTANCE COSINE .*$/,
       vectorIndex,

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { everyStatement } from "./every-statement.ts";
 import { answersOfH2, canHaveH2 } from "./h2.ts";
 
-/** What H2 has not: blocks, rights, vectors, functions of JSON, the dictionary of a server, its session. */
+/** What H2 lacks: blocks, rights, vectors, functions of JSON, text indexes, indexes of expressions, the dictionary of a server, its session. */
 const BEYOND_H2 =
-  /^(?:DECLARE|BEGIN|GRANT|ALTER)\b|VECTOR|\bembedding\b|JSON_EXISTS|\bnls_|\bsession_privs\b|\ball_(?:tab_columns|indexes)\b/;
+  /^(?:DECLARE|BEGIN|GRANT|ALTER)\b|VECTOR|\bembedding\b|JSON_EXISTS|\bnls_|\bsession_privs\b|\ball_(?:tab_columns|indexes)\b|CTXSYS|\bCONTAINS\(|_BY_WORDS\b/;
 
 /** The same in H2's words: storage, a row generator, the clock in UTC; and any value for a bind. */
 const inH2 = (statement: string): string =>

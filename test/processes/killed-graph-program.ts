@@ -1,35 +1,64 @@
 /**
- * killed-graph-program <backend> <directory> <thread> <steps>
+ * killed-graph-program <url> <steps>
  *
- * Runs a LangGraph graph on a thread, from wherever it stands, until it is done
- * or killed. Two nodes run side by side in every step; a third counts, and says
- * from which number: with sync durability that number is stored by then.
+ * Is told the name of a thread and runs a LangGraph graph on it, from wherever it
+ * stands, until it is done or killed. Two nodes run side by side in every step,
+ * one of them a graph of its own; a third counts, and says from which number:
+ * with sync durability that number is stored by then.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
-import { asDiskBackend, openOnDisk } from "./disk-backends.ts";
+import { FileCheckpointer } from "../../src/backends/file/index.ts";
+import { postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
+import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
+import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { listen, say } from "./speaking.ts";
 
-const [backend, directory = "", thread = "", steps] = process.argv.slice(2);
-const checkpointer = toLangGraphSaver(await openOnDisk(asDiskBackend(backend), directory));
+const [url = "", steps] = process.argv.slice(2);
+
+/** Only these three: all of `openCheckpointer` would be loaded anew by every process that is killed. */
+function open(): Checkpointer {
+  const [scheme, place = ""] = url.split(/:(.*)/s);
+  if (scheme === "file") return new FileCheckpointer({ directory: place });
+  if (scheme === "sqlite") return sqliteCheckpointer({ path: place });
+  const dsn = new URL(url);
+  const tablePrefix = dsn.searchParams.get("tablePrefix") ?? "";
+  dsn.searchParams.delete("tablePrefix");
+  return postgresqlCheckpointer({ dsn: dsn.href, tablePrefix });
+}
 
 const State = Annotation.Root({
   items: Annotation<string[]>({ reducer: (before, more) => before.concat(more), default: () => [] }),
   n: Annotation<number>({ reducer: (_, next) => next, default: () => 0 }),
 });
+const Inner = Annotation.Root({ items: Annotation<string[]>, n: Annotation<number>, thought: Annotation<string> });
 
-const side =
-  (name: string) =>
-  async ({ n }: typeof State.State) => {
-    await pause(Math.random() * 3);
-    say({ ran: `${name} ${n}` });
-    return { items: [`${name} ${n} ${"word ".repeat(40)}`] };
-  };
+const item = (name: string, n: number): string => `${name} ${n} ${"word ".repeat(40)}`;
+const later = (): Promise<void> => pause(Math.random() * 3);
+
+const left = new StateGraph(Inner)
+  .addNode("think", async ({ n }) => {
+    await later();
+    return { thought: `left ${n}` };
+  })
+  .addNode("speak", ({ n, thought }) => {
+    if (thought !== `left ${n}`) throw new Error(`thought of ${thought} in step ${n}`);
+    say({ ran: `left ${n}` });
+    return { items: [item("left", n)] };
+  })
+  .addEdge(START, "think")
+  .addEdge("think", "speak")
+  .addEdge("speak", END)
+  .compile();
 
 const graph = new StateGraph(State)
-  .addNode("left", side("left"))
-  .addNode("right", side("right"))
+  .addNode("left", left)
+  .addNode("right", async ({ n }) => {
+    await later();
+    say({ ran: `right ${n}` });
+    return { items: [item("right", n)] };
+  })
   .addNode("count", ({ n }) => {
     say({ began: n });
     return { n: n + 1 };
@@ -38,14 +67,14 @@ const graph = new StateGraph(State)
   .addEdge(START, "right")
   .addEdge(["left", "right"], "count")
   .addConditionalEdges("count", ({ n }) => (n < Number(steps) ? ["left", "right"] : END))
-  .compile({ checkpointer });
+  .compile({ checkpointer: toLangGraphSaver(open()) });
 
-const config = { configurable: { thread_id: thread }, durability: "sync" as const, recursionLimit: 1000 };
 say("ready");
-await listen();
+const thread = await listen();
+const config = { configurable: { thread_id: thread }, durability: "sync" as const, recursionLimit: 1000 };
 const before = await graph.getState(config);
 say({ found: (before.values as { n?: number }).n ?? 0 });
 const isNew = before.config.configurable?.["checkpoint_id"] === undefined;
 const result = await graph.invoke(isNew ? { items: [] } : null, config);
-say({ items: result.items.map((item) => item.slice(0, item.indexOf(" word"))) });
+say({ items: result.items.map((each) => each.slice(0, each.indexOf(" word"))) });
 process.exit();

@@ -1,8 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { DiskBackend } from "./disk-backends.ts";
 import type { ProgramProcess, Programs } from "./programs.ts";
 import { seededRandom } from "./seeded-random.ts";
 
@@ -31,19 +27,20 @@ type Word = {
  */
 export async function killGraphs(
   programs: Programs,
-  { backend, kills, seed }: { readonly backend: DiskBackend; readonly kills: number; readonly seed: number },
+  { url, kills, seed }: { readonly url: string; readonly kills: number; readonly seed: number },
 ): Promise<KilledGraphReport> {
   const random = seededRandom(seed);
-  const directory = await mkdtemp(join(tmpdir(), `holdfast-graph-${backend}-`));
   const report = { kills: 0, finished: 0, repeated: 0 };
+  const start = (): ProgramProcess => programs.start("killed-graph-program", [url, String(STEPS)]);
   let thread = new ThreadStory();
-  const start = (): ProgramProcess =>
-    programs.start("killed-graph-program", [backend, directory, `thread ${report.finished}`, String(STEPS)]);
+  // The next one loads its modules while this one works.
+  let next = start();
   try {
     while (report.kills < kills) {
-      const process = start();
+      const process = next;
       await process.hasSaid(1);
-      process.tell("go");
+      next = start();
+      process.tell(`thread ${report.finished}`);
       await process.hasSaid(1 + random.below(MOST_WORDS));
       await pause(random.next() * LONGEST_MOMENT_MS);
       process.signal("SIGKILL");
@@ -57,11 +54,11 @@ export async function killGraphs(
       thread = new ThreadStory();
     }
   } catch (error) {
-    throw new Error(`${backend}, seed ${seed}, after kill ${report.kills}: ${String(error)}; kept: ${directory}`, {
-      cause: error,
-    });
+    throw new Error(`seed ${seed}, after kill ${report.kills}: ${String(error)}`, { cause: error });
+  } finally {
+    next.signal("SIGKILL");
+    await next.ended();
   }
-  await rm(directory, { recursive: true });
   return report;
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -27,8 +28,34 @@ export class Programs {
     return new Programs(directory);
   }
 
+  /**
+   * One program with all that it imports in one file, for one whose many modules
+   * cost most of its life. What is compiled for the machine stays outside.
+   */
+  static async bundle(program: string): Promise<Programs> {
+    const directory = await mkdtemp(join(tmpdir(), "holdfast-programs-"));
+    await writeFile(join(directory, "package.json"), '{ "type": "module" }');
+    await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"), "dir");
+    await build({
+      entryPoints: [join(HERE, `${program}.ts`)],
+      outfile: join(directory, "test", "processes", `${program}.js`),
+      bundle: true,
+      minify: true,
+      platform: "node",
+      format: "esm",
+      external: ["better-sqlite3", "pg"],
+      // Packages in the older form ask for Node's own modules with `require`.
+      banner: { js: 'import { createRequire as from } from "node:module"; const require = from(import.meta.url);' },
+    });
+    return new Programs(directory);
+  }
+
   start(program: string, args: readonly string[]): ProgramProcess {
-    return new ProgramProcess(join(this.#directory, "test", "processes", `${program}.js`), args);
+    return new ProgramProcess(this.pathOf(program), args);
+  }
+
+  pathOf(program: string): string {
+    return join(this.#directory, "test", "processes", `${program}.js`);
   }
 
   async dispose(): Promise<void> {

@@ -18,7 +18,7 @@ import {
 
 export const OPENAI_KEY = "sk-fake-0123456789abcdef";
 
-/** Speaks chat completions and responses, streamed, and refuses what the real one refuses, in its words. */
+/** Speaks completions, chat completions and responses, streamed, and refuses what the real one refuses, in its words. */
 export const startFakeOpenAI = (replies: readonly FakeReply[]): Promise<FakeProvider> =>
   startFakeProvider(new OpenAIDialect(), replies);
 
@@ -29,6 +29,7 @@ class OpenAIDialect implements FakeDialect {
     const key = request.headers.authorization?.replace(/^Bearer /, "") ?? "";
     if (key !== OPENAI_KEY)
       return { status: 401, message: `Incorrect API key provided: ${key}.`, code: "invalid_api_key" };
+    if (isCompletions(request)) return undefined;
     const fault = isResponses(request)
       ? faultInOpenAIResponsesBody(request.body as OpenAIResponsesBody, this.#memory)
       : faultInOpenAIChatBody(request.body as OpenAIChatBody);
@@ -36,6 +37,7 @@ class OpenAIDialect implements FakeDialect {
   }
 
   events(answer: FakeAnswer, request: RecordedRequest): readonly object[] {
+    if (isCompletions(request)) return completionEvents(answer);
     if (!isResponses(request)) return chatEvents(answer);
     const { store } = request.body as OpenAIResponsesBody;
     const items = this.#memory.issue(answer, store !== false);
@@ -56,6 +58,8 @@ class OpenAIDialect implements FakeDialect {
 }
 
 const isResponses = ({ path }: RecordedRequest): boolean => path.endsWith("/responses");
+const isCompletions = ({ path }: RecordedRequest): boolean =>
+  path.endsWith("/completions") && !path.endsWith("/chat/completions");
 
 /** Items that were given out: what may be referred to, and what reasoning led to. */
 class ItemMemory implements OpenAIItemMemory {
@@ -161,6 +165,25 @@ function refusalEvents(item: OpenAIInputItem, output_index: number, refusal: str
     ...halves(refusal).map((delta) => ({ type: "response.refusal.delta", ...place, delta })),
     { type: "response.refusal.done", ...place, refusal },
     { type: "response.output_item.done", output_index, item: { ...item, status: "completed", content } },
+  ];
+}
+
+/** The oldest interface: words and why they end. It knows neither calls nor refusals. */
+function completionEvents({ blocks, finish }: FakeAnswer): readonly object[] {
+  const chunk = (text: string, finish_reason: string | null = null): object => ({
+    id: "cmpl-1",
+    object: "text_completion",
+    created: 1,
+    model: "gpt-3.5-turbo-instruct",
+    choices: [{ index: 0, text, logprobs: null, finish_reason }],
+  });
+  const words = blocks.flatMap((block) => (block.type === "text" ? halves(block.text) : []));
+  const usage = { prompt_tokens: 100, completion_tokens: 20, total_tokens: 120 };
+  return [
+    ...words.map((text) => chunk(text)),
+    chunk("", finish === undefined ? "stop" : CHAT_FINISH[finish]),
+    { id: "cmpl-1", object: "text_completion", created: 1, model: "gpt-3.5-turbo-instruct", choices: [], usage },
+    { done: true },
   ];
 }
 

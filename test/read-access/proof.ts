@@ -13,6 +13,8 @@ export interface ObservedStore {
   open(options: CheckpointerOptions): Checkpointer;
   /** All that is stored, and whatever tells of a write, by name. Two of them are compared as they are. */
   contents(): Promise<Readonly<Record<string, string>>>;
+  /** Resolves when an open writer has nothing left to do by itself. Without it, there never is anything. */
+  settled?(): Promise<void>;
   cleanup?(): Promise<void>;
 }
 
@@ -45,6 +47,7 @@ export function testReadAccess({ name, create, missing, connects = true }: ReadA
         // The search above brought the index up to date. What comes now is behind it again.
         await writer.save(AgentState.create().withMessage(userMessage("a zebra")), "later");
         if (writerIs === "closed") await writer.close();
+        else await store.settled?.();
         const before = await store.contents();
         const reader = store.open({ access: "read" });
         for (const [method, call] of Object.entries(readingCalls(reader, filled))) {

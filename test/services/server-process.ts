@@ -37,7 +37,7 @@ export interface ServerCommand {
   readonly stopSignal: "SIGINT" | "SIGTERM";
   /** Resolves once it answers; rejects while it does not. */
   readonly probe: () => Promise<void>;
-  /** How long it may take until then. @default 15000 */
+  /** How long it may take until then. @default 60000 */
   readonly patienceMs?: number;
 }
 
@@ -46,7 +46,7 @@ export interface SystemUser {
   readonly gid: number;
 }
 
-const START_PATIENCE_MS = 15_000;
+const START_PATIENCE_MS = 60_000;
 
 export async function startServer(command: ServerCommand): Promise<TestServer> {
   const server = new ServerProcess(command);

@@ -149,7 +149,7 @@ function goneWithItsOwner(name: ServiceName): void {
       const pid = Number(await readFile(join(folder, "server.pid"), "utf8"));
       expect(isAlive(pid)).toBe(true);
       owner.kill("SIGKILL");
-      await vi.waitUntil(() => !isAlive(pid) && !existsSync(folder), { timeout: 10_000 });
+      await vi.waitUntil(() => !isAlive(pid) && !existsSync(folder), { timeout: 60_000 });
     },
     SLOW_START,
   );

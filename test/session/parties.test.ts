@@ -12,6 +12,7 @@ function keyring(keys: Map<string, { readonly createdAt: number }>, onErase?: ()
     name: "keys",
     holdsProcess: true,
     unread: () => [],
+    held: () => [],
     async *find(forgets) {
       const names = [...keys].filter(([subject, { createdAt }]) => forgets(subject, createdAt));
       yield names.map(([subject]) => ({ kind: "key", where: "a keyring", path: "key", value: subject }));

@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
+import { caseLines } from "../../src/cli/doctor/in-studio.ts";
 import { AgentState, assistantMessage, type Checkpointer, InMemoryStore, userMessage } from "../../src/index.ts";
 import { CorePersonalData } from "../../src/session/personal-data.ts";
 import type { Answers } from "../../src/studio/answer-types.ts";
@@ -47,7 +48,7 @@ async function studioOn(checkpointer: Checkpointer, setup: StudioSetup = {}) {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MOST_ANSWER_BYTES);
     return JSON.parse(text) as Answers[Name];
   };
-  return { ...one, ask };
+  return { ...one, ask, text: async (name: RouteName) => (await get(name, {})).text };
 }
 
 test("18.3: whatever is stored, every answer keeps to 256 kB and every part of it can be reached", async () => {
@@ -202,6 +203,22 @@ test("18.2: a person is found everywhere, erased as planned with a receipt, and 
   expect(notes.join(" ")).not.toContain("ann-77");
   await expect(ask("erase", { body: { planId: plan.planId, typed: "ann-77" } })).rejects.toThrow("CONFLICT");
   expect((await ask("inventory", { body: { userId: "ann-77" } })).total).toBe(0);
+});
+
+test("18.2: the cases of doctor are run on the store line by line and leave nothing behind; without --write they are refused", async () => {
+  const checkpointer = new MemoryCheckpointer();
+  await checkpointer.save(AgentState.create(), "mine");
+  const command = { stores: ["memory:"], open: async () => checkpointer, world: { now: Date.now } };
+  const provesCases = (signal: AbortSignal) => caseLines(command, checkpointer, signal);
+  const { text } = await studioOn(checkpointer, { mayWrite: true, provesCases });
+  const lines = (await text("cases")).trim().split("\n");
+  const last = JSON.parse(lines.at(-1) ?? "") as { passed: number };
+  expect(last).toMatchObject({ type: "end", failed: 0, leftBehind: 0 });
+  expect(last.passed).toBeGreaterThan(80);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ type: "progress", done: 1 });
+  expect([...(await checkpointer.listThreads())]).toEqual(["mine"]);
+  const looking = await studioOn(checkpointer, { provesCases });
+  expect(await looking.text("cases")).toContain("PERMISSION_DENIED");
 });
 
 test("18.2: an edit that cannot be a state, or that would part a call from its result, is refused and makes no thread", async () => {

@@ -72,6 +72,25 @@ test("18.1: with --write it forks, and says so on stderr; it deletes nothing", a
   expect(notes()).toContain('forked "trip-42" as "trip-42-b"');
 });
 
+test("18.2: with --write the proofs try the store itself, and a Studio that is ended meanwhile leaves nothing of them behind", async () => {
+  const { asked, end } = await started("--write");
+  const cases = await asked("proofs/cases", { method: "POST", body: "{}" });
+  expect(cases.status).toBe(200);
+  const reader = cases.body?.getReader();
+  const first = await reader?.read();
+  expect(
+    JSON.parse(
+      Buffer.from(first?.value ?? [])
+        .toString()
+        .split("\n")[0] ?? "",
+    ),
+  ).toMatchObject({ done: 1 });
+  expect(await end()).toBe(0);
+  const checkpointer = sqliteCheckpointer({ path: place.path });
+  expect((await checkpointer.listThreads()).filter((threadId) => threadId.startsWith("doctor-"))).toEqual([]);
+  await checkpointer.close();
+});
+
 test("18.1: what cannot be meant is refused with a word, and a store that is not there is not made", async () => {
   expect((await holdfast(["studio", "memory:", "--allow-delete"])).stderr).toContain(
     "--allow-delete goes with --write",

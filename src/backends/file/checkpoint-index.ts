@@ -3,15 +3,14 @@ import { Recent } from "../../internal/recent.ts";
 import type { NamedPlace, Snapshot } from "./snapshot.ts";
 
 interface KnownNames {
-  /** While it stands, no record was replaced or dropped: what was read once is still so. */
+  /** While this is unchanged, no record was replaced or dropped, so earlier reads are still valid. */
   readonly edition: string;
   readonly byFile: Map<number, readonly NamedPlace[]>;
 }
 
 /**
- * Which record carries which names. The files are the truth; each is asked
- * once, so that looking up a name before every save costs what was added since
- * the last time.
+ * Which record carries which names. The files are the source of truth. Each is read
+ * once, so that looking up a name before every save costs only what was added since.
  */
 export class CheckpointIndex {
   readonly #known = new Recent<KnownNames>(100);

@@ -9,9 +9,9 @@ import { factsFor } from "./facts.ts";
 
 export interface FileCheckpointerOptions extends CheckpointerOptions {
   /**
-   * Where the threads are kept, each in a directory of its own. Made at first
-   * use if it is not there, unless `access` is "read". Any number of processes
-   * may share it; on a network file system, only one that has hard links.
+   * Where the threads are kept, one directory per thread. Created on first use if it
+   * does not exist, unless `access` is "read". Any number of processes may share it.
+   * A network file system must support hard links.
    */
   readonly directory: string;
 }
@@ -21,7 +21,7 @@ export class FileCheckpointer extends Checkpointer {
   constructor(options: FileCheckpointerOptions) {
     assertOptions("FileCheckpointer", options, { directory: "string" });
     assertDirectory(options.directory);
-    // Now and not when the driver is loaded: where the process stands may change.
+    // Resolved now, not when the driver is loaded: the working directory may change.
     const directory = resolve(options.directory);
     const { access = "write" } = options;
     const load = async () => new (await import("./log.ts")).FileLog({ directory, access });

@@ -2,13 +2,13 @@ import { createHash, type Hash } from "node:crypto";
 import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import type { StoredEntry, StoredRecord } from "./record-file.ts";
 
-/** Over everything that listing a history uses, and over whose file it is. */
+/** Covers everything that a listing uses, and the thread that the file belongs to. */
 export function checksumOfEntry({ threadId, generation, log, entry, upTo, removed, editing }: StoredEntry): string {
   const parts = ["holdfast file 1", threadId, generation, log, removed, editing, upTo, ...entryParts(entry)];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
 
-/** Over the whole file, by way of the checksum of its beginning. */
+/** Covers the whole file, through the checksum of its entry. */
 export function checksumOfAll(entryChecksum: unknown, { record, more, edits }: FileContent): string {
   const hash = createHash("sha256").update(JSON.stringify(entryChecksum));
   addBody(hash, record.body);
@@ -31,5 +31,5 @@ function addRecords(hash: Hash, records: readonly LogRecord[]): void {
   for (const record of records) addBody(hash.update(JSON.stringify(entryParts(record))), record.body);
 }
 
-/** The length goes first, so that no byte can move from one body to the next unnoticed. */
+/** The length comes first, so that no byte can move from one body to the next unnoticed. */
 const addBody = (hash: Hash, body: Uint8Array): Hash => hash.update(`${body.byteLength}\n`).update(body);

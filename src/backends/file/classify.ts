@@ -17,7 +17,7 @@ const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   EAGAIN: "UNAVAILABLE",
   EINTR: "UNAVAILABLE",
   ETXTBSY: "UNAVAILABLE",
-  // A network file system whose server went away or came back as another.
+  // A network file system whose server went away or was replaced.
   ESTALE: "UNAVAILABLE",
   ENOTCONN: "UNAVAILABLE",
   EHOSTDOWN: "UNAVAILABLE",
@@ -27,12 +27,12 @@ const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   ENAMETOOLONG: "INVALID_ARGUMENT",
   ELOOP: "INVALID_ARGUMENT",
 
-  // A file where a directory was made, or the other way round.
+  // A file where a directory should be, or the other way round.
   ENOTDIR: "CORRUPT",
   EISDIR: "CORRUPT",
 
-  // Never retried by itself: after a failed sync the kernel may call the lost pages clean, and a second sync would
-  // say yes to bytes that are not on the disk. Somebody has to look at the disk first.
+  // Never retried automatically: after a failed sync the kernel may mark the lost pages as clean, and a second sync would
+  // succeed although the bytes are not on the disk. The disk must be checked first.
   EIO: "UNKNOWN",
 };
 
@@ -41,13 +41,13 @@ export function classify(error: unknown): ErrorCode | undefined {
   return code !== undefined && Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined;
 }
 
-/** The system's name of a failure: "ENOENT". */
+/** The system's error code, such as "ENOENT". */
 export function codeOf(error: unknown): string | undefined {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : undefined;
 }
 
-/** Whether a file or directory was not there. What that means is for the caller to find out. */
+/** Whether a file or directory does not exist. The caller must find out what that means. */
 export const isGone = (error: unknown): boolean => codeOf(error) === "ENOENT";
 
 export function ignoreIfGone(error: unknown): undefined {

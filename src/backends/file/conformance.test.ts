@@ -11,22 +11,16 @@ import { FileLog } from "./log.ts";
 
 const emptyDirectory = (): Promise<string> => mkdtemp(join(tmpdir(), "holdfast-file-"));
 
-// The second keeps nearly every record in the folded part of the history.
-for (const [name, foldEvery] of [
-  ["file", 64],
-  ["file, folding every 2", 2],
-] as const) {
-  testThreadLog({
-    name,
-    test,
-    afterAll,
-    create: async () => {
-      const directory = await emptyDirectory();
-      const open = (): FileLog => new FileLog({ directory, foldEvery });
-      return { subject: open(), reopen: async () => open(), cleanup: () => rm(directory, { recursive: true }) };
-    },
-  });
-}
+testThreadLog({
+  name: "file",
+  test,
+  afterAll,
+  create: async () => {
+    const directory = await emptyDirectory();
+    const open = (): FileLog => new FileLog({ directory });
+    return { subject: open(), reopen: async () => open(), cleanup: () => rm(directory, { recursive: true }) };
+  },
+});
 
 testCheckpointer({
   name: "file",

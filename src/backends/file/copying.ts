@@ -14,8 +14,8 @@ interface Target {
 }
 
 /**
- * Copies all records to a thread of their own, as one segment. They are written
- * anew: each says whose it is, so that one in the wrong place is noticed.
+ * Copies all records into a new thread, as one segment. They are rewritten: each
+ * names its thread, so that a record in the wrong place is noticed.
  */
 export function copyThread(
   root: RootDirectory,

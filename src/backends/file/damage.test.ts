@@ -19,7 +19,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(directory, { recursive: true }));
 });
 
-/** Saves as many checkpoints as there are words. */
+/** Saves one checkpoint for each word. */
 async function saveWords(threadId: string, ...words: string[]): Promise<AgentState> {
   let state = AgentState.create();
   for (const content of words) {
@@ -49,7 +49,7 @@ async function outcomeOf(threadId: string, intact: AgentState): Promise<StateErr
   }
 }
 
-test("a record cut off at any byte is named as damaged, and other threads still load", {
+test("a record cut off at any byte is reported as damaged, and other threads still load", {
   timeout: 60_000,
 }, async () => {
   const intact = await saveWords("damaged", "one", "two");
@@ -64,12 +64,12 @@ test("a record cut off at any byte is named as damaged, and other threads still 
     expect(outcome).toMatchObject({ code: "CORRUPT", context: { location: locationOf(path), threadId: "damaged" } });
     detected++;
   }
-  // Without the newline at its end a file says the same.
+  // The newline at the end carries no information.
   expect(detected).toBe(bytes.length - 1);
   expect(await outcomeOf("sound", other)).toBe("the same");
 });
 
-test("a record with any bit flipped is named as damaged, or says the same", { timeout: 60_000 }, async () => {
+test("a record with any bit flipped is reported as damaged, or reads the same", { timeout: 60_000 }, async () => {
   const intact = await saveWords("damaged", "one");
   const other = await saveWords("sound", "three");
   const path = pathOf("damaged", 1);
@@ -86,7 +86,7 @@ test("a record with any bit flipped is named as damaged, or says the same", { ti
       if (!StateError.is(error)) throw error;
       expect(error).toMatchObject({ code: "CORRUPT", context: { location } });
     }
-    // Reading through the whole stack takes longer: one bit of each byte has to do.
+    // Reading through the whole stack takes longer, so only one bit of each byte is tried.
     if (bit % 8 !== (bit >> 3) % 8) continue;
     writeFileSync(path, flipped);
     const outcome = await outcomeOf("damaged", intact);
@@ -104,7 +104,7 @@ function withBitFlipped(bytes: Buffer, bit: number): Buffer {
   return copy;
 }
 
-test("a file of another thread, or of another position, is named as foreign", async () => {
+test("a file of another thread, or of another position, is reported as foreign", async () => {
   const intact = await saveWords("mine", "one", "two", "three");
   await saveWords("other", "one", "two", "three");
 
@@ -118,8 +118,8 @@ test("a file of another thread, or of another position, is named as foreign", as
   expect(String(await outcomeOf("mine", intact))).toContain("it is record 3");
 });
 
-test("a file of an earlier thread of the same id is named as foreign, even where it would be the newest", async () => {
-  // The name of the write becomes that of the thread's life: only the log tells the two apart.
+test("a file of an earlier thread of the same id is reported as foreign, even if it would be the newest", async () => {
+  // The write id becomes the generation of the thread: only the name of the log tells the two apart.
   const save = (content: string): Promise<string> =>
     checkpointer.save(AgentState.create().withMessage({ role: "user", content }), "t", { writeId: "the same" });
   await save("earlier");
@@ -150,7 +150,7 @@ test("white space is not part of a record: a file that an editor or git reformat
   expect((await checkpointer.listCheckpoints("t")).length).toBe(2);
 });
 
-test("a damaged body does not hinder listing, which does not read it", async () => {
+test("a damaged body does not affect listing, which does not read it", async () => {
   await saveWords("t", "one", "two");
   const path = pathOf("t", 1);
   const text = await readFile(path, "utf8");
@@ -159,7 +159,7 @@ test("a damaged body does not hinder listing, which does not read it", async () 
   await expect(checkpointer.load("t")).rejects.toMatchObject({ code: "CORRUPT" });
 });
 
-test("a damaged thread is put off to the end of the list of threads, where it is named; deleting it helps", async () => {
+test("a damaged thread is reported at the end of the list of threads, by name; deleting it helps", async () => {
   const ids = Array.from({ length: 10 }, (_, index) => `thread ${index}`);
   for (const id of ids) await saveWords(id, "one");
   const damaged = ["thread 0", "thread 7"];

@@ -19,7 +19,7 @@ export function damagedRecord(location: string, why: { format?: unknown; cause?:
   return new StateError("CORRUPT", `${location} is damaged: ${what}. ${WHAT_TO_DO}`, context);
 }
 
-/** A sound file in a place where it does not belong. */
+/** An intact file in the wrong place. */
 export const foreignRecord = (location: string, owner: string): StateError =>
   new StateError("CORRUPT", `${location} does not belong there: it is ${owner}. ${WHAT_TO_DO}`, { location });
 

@@ -7,7 +7,7 @@ import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { FileCheckpointer } from "./index.ts";
 
-/** A disk of 256 KiB. Only root may make one. */
+/** A disk of 256 KiB. Only root can mount one. */
 let disk: string;
 let reason: string | undefined;
 
@@ -25,7 +25,7 @@ afterAll(() => {
   rmSync(disk, { recursive: true });
 });
 
-/** Takes the disk's space up to so many bytes; returns the way to give it back. */
+/** Fills the disk up to so many free bytes; returns how to free them again. */
 function leaveFree(bytes: number): () => void {
   const filler = join(disk, "filler");
   const { bavail, bsize } = statfsSync(disk);
@@ -35,7 +35,7 @@ function leaveFree(bytes: number): () => void {
 
 const message = (content: string): { role: "user"; content: string } => ({ role: "user", content });
 
-test("on a full disk a save fails as STORAGE_FULL or is whole, whatever space was left, and works again with space", async ({
+test("on a full disk a save fails as STORAGE_FULL or succeeds completely, whatever space was left, and works again with space", async ({
   skip,
 }) => {
   if (reason !== undefined) skip(reason);
@@ -70,7 +70,7 @@ test("on a full disk a save fails as STORAGE_FULL or is whole, whatever space wa
   expect(saved).toBeGreaterThan(5);
 });
 
-test("edits on a full disk are made whole or not at all", async ({ skip }) => {
+test("edits on a full disk are made completely or not at all", async ({ skip }) => {
   if (reason !== undefined) skip(reason);
   let [full, done] = [0, 0];
   for (let free = 0; free <= 64 * 1024; free += 4096) {
@@ -117,7 +117,7 @@ test("B11: on a full disk a new process deletes a thread, its only checkpoint, a
   const refused = new FileCheckpointer({ directory }).save(AgentState.create(), "new");
   await expect(refused).rejects.toMatchObject({ code: "STORAGE_FULL" });
 
-  // Each deletion gives space back, which the next must not live on.
+  // Each deletion frees space, which the next one must not rely on.
   const fill = (): void => void leaveFree(0);
   expect(await new FileCheckpointer({ directory }).delete("whole")).toBe(true);
   fill();

@@ -4,13 +4,13 @@ import { StateError } from "../../errors.ts";
 import { codeOf } from "./classify.ts";
 import { newTemporaryName } from "./layout.ts";
 
-/** What a file is to hold: at once, or piece by piece. */
+/** The content of a file: all at once, or piece by piece. */
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
 /**
- * Creates a file and returns when its bytes are on the disk. The name must be
- * one that nobody looks for: until then the file may be there in part. A failed
- * sync is final; the next attempt begins with a new file.
+ * Creates a file and returns when its bytes are on the disk. Until then the file may
+ * be incomplete, so its name must be one that no reader looks for. A failed sync is
+ * final; the next attempt begins with a new file.
  */
 export async function writeNewFile(path: string, content: Content): Promise<void> {
   const file = await open(path, "wx", 0o600);
@@ -23,7 +23,7 @@ export async function writeNewFile(path: string, content: Content): Promise<void
   }
 }
 
-/** A disk that fills up may take fewer bytes than it was given and call that success. */
+/** A disk that fills up may write fewer bytes than it was given and still report success. */
 async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let written = 0; written < bytes.byteLength; ) {
     const { bytesWritten } = await file.write(bytes, written, bytes.byteLength - written);
@@ -32,7 +32,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Makes what was created, renamed or removed in a directory last. Windows has no such call and needs none to answer. */
+/** Makes creations, renames and removals in a directory durable. Windows has no such call. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === "win32") return;
   const directory = await open(path, "r");
@@ -43,12 +43,12 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Puts bytes under a name that must be free: false when it is not. The whole file appears at once; sync the directory next. */
+/** Writes bytes under a name that must be free: false if it is taken. The whole file appears at once; sync the directory next. */
 export async function createAt(path: string, content: Content, staging: string): Promise<boolean> {
   return staged(content, staging, (draft) => linkToFree(draft, path));
 }
 
-/** The same for a symbolic link, which needs no space for bytes. Only where `link` does not follow one: on Linux. */
+/** The same for a symbolic link, which needs no space for data. Only where `link` does not follow symbolic links: on Linux. */
 export async function createMarkAt(path: string, mark: string, staging: string): Promise<boolean> {
   const draft = join(staging, newTemporaryName());
   try {
@@ -69,7 +69,7 @@ async function linkToFree(draft: string, path: string): Promise<boolean> {
   }
 }
 
-/** Puts bytes in place of what is under a name. A reader sees the old file or the new one. */
+/** Replaces the file under a name. A reader sees the old file or the new one. */
 export async function replaceAt(path: string, content: Content, staging: string): Promise<void> {
   await staged(content, staging, (draft) => rename(draft, path));
 }
@@ -80,14 +80,14 @@ async function staged<T>(content: Content, staging: string, move: (draft: string
     await writeNewFile(draft, content);
     return await move(draft);
   } finally {
-    // What cannot be removed now is swept later; it has no name that anybody reads.
+    // A draft that cannot be removed now is swept later; no reader looks for its name.
     await unlink(draft).catch(() => undefined);
   }
 }
 
 const NO_HARD_LINKS: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV"]);
 
-/** What a refused link means. Without it two writers could not be kept apart, so there is no second way. */
+/** What a refused link means. Without links two writers could not be kept apart, so there is no fallback. */
 export function asUnsupported(error: unknown): StateError | undefined {
   const code = codeOf(error);
   if (!NO_HARD_LINKS.has(code)) return undefined;

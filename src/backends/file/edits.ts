@@ -17,16 +17,15 @@ import { changeEdition, renewStaging } from "./staging.ts";
 import { readEntry } from "./stored-record.ts";
 import { untilUndisturbed } from "./undisturbed.ts";
 
-/** The edits of an append, if it makes any. */
+/** The edits of an append, if it has any. */
 export function editsOf({ replace = [], drop = [], dropBelow = 0 }: AppendRequest): RecordEdits | undefined {
   return replace.length + drop.length + dropBelow === 0 ? undefined : { replace, drop, dropBelow };
 }
 
 /**
- * Carries out what the tail's edits say, if it holds any. Everybody may do so,
- * also several at once and after any interruption: each step leads to the same
- * files, and whoever is overtaken has its staging directory taken away and
- * fails as gone.
+ * Carries out the tail's edits, if it has any. Any process may do so, also several
+ * at once and after any interruption: each step leads to the same files. A process
+ * that is overtaken loses its staging directory and fails as "gone".
  */
 export async function finishEdits(root: RootDirectory, place: LogPlace): Promise<void> {
   await changeEdition(place);
@@ -37,7 +36,7 @@ export async function finishEdits(root: RootDirectory, place: LogPlace): Promise
   await new Editing(root, snapshot, pending, pending.edits, staging).carryOut();
 }
 
-/** After a commit. Nothing is left to do where the whole log has been deleted since. */
+/** After a commit. If the whole log has been deleted since, there is nothing left to do. */
 export function finishOwnEdits(root: RootDirectory, place: LogPlace): Promise<void> {
   return untilUndisturbed(async () => {
     if (await isThere(place.path)) await finishEdits(root, place);
@@ -63,7 +62,7 @@ class Editing {
 
   async carryOut(): Promise<void> {
     const { place, listing } = this.#snapshot;
-    // Where the beginning of the history goes, most of it is written anew: then all of it becomes one file.
+    // If the beginning of the history is dropped, most of it is rewritten anyway: then all of it becomes one file.
     if (this.#edits.dropBelow > 0) await this.#join(1, listing.segments);
     else {
       for (const range of listing.segments) await this.#editSegment(range);
@@ -73,18 +72,18 @@ class Editing {
     const dropped = listing.loose.filter((seq) => isDropped(this.#edits, seq)).map((seq) => recordPath(place, seq));
     const covered = (await listLog(place.path)).covered.map((name) => join(place.path, name));
     await inParallel([...dropped, ...covered], (path) => unlink(path).catch(ignoreIfGone));
-    // The tail must not forget its edits before they are on the disk.
+    // The edits must be on the disk before they are removed from the tail.
     await syncDirectory(place.path);
     const tail = renderRecord({ ...this.#tail, edits: undefined });
     await replaceAt(recordPath(place, this.#tail.record.seq), tail, this.#staging);
   }
 
-  /** Whether a record goes, or is replaced, that shares its file with others. */
+  /** Whether the edits drop or replace a record that shares its file with others. */
   async #changesOneOfSeveral(): Promise<boolean> {
     const { place, listing } = this.#snapshot;
     const changed = [...this.#edits.drop, ...this.#replaced.keys()];
     for (const [index, file] of listing.loose.entries()) {
-      // Only up to the tail's own file, which edits do not concern.
+      // Only up to the tail's own file, which edits do not affect.
       const end = listing.loose[index + 1] ?? file;
       const mayBe = end > file + 1 && changed.some((seq) => file <= seq && seq < end);
       if (mayBe && (await readEntry(place, file, this.#tail)).upTo > file) return true;
@@ -92,7 +91,7 @@ class Editing {
     return false;
   }
 
-  /** Puts some segments and all files below the tail's into one segment, edited. It is on the disk before they go. */
+  /** Joins some segments and all files below the tail's into one edited segment. It is on the disk before they are removed. */
   async #join(from: number, segments: readonly Range[]): Promise<void> {
     await this.#writeSegment({ from, to: this.#tail.record.seq - 1 }, this.#allLines(segments));
     await syncDirectory(this.#snapshot.place.path);
@@ -124,7 +123,7 @@ class Editing {
     }
   }
 
-  /** The lines of some rows after the edits. */
+  /** The lines of some rows, with the edits applied. */
   async *#edited(segment: Segment, rows: readonly Row[]): AsyncGenerator<RawLines, void, undefined> {
     let asTheyAre: Row[] = [];
     for (const row of rows.filter(({ seq }) => !isDropped(this.#edits, seq))) {

@@ -5,17 +5,17 @@ export const FACTS: DriverFacts = {
   name: "file",
   offers: [],
   capabilities: {
-    // Windows cannot sync a directory: a new name may be lost with the power there.
+    // Windows cannot sync a directory: a new name may be lost in a power failure.
     durability: process.platform === "win32" ? "os" : "fsync",
     conditionalAppend: true,
     listThreads: true,
-    // Nobody is running when a file should expire. What looks at the clock on its own is `vacuum`.
+    // No process runs when a file should expire. `vacuum` is what checks the clock.
     ttl: false,
     maxRecordBytes: 64 * 1024 * 1024,
     maxChainRecords: 64,
   },
 };
 
-/** A writer makes the directory when it needs it. A reader asks whether it is there, so that `connect()` tells. */
+/** A writer creates the directory when needed. A reader checks whether it exists, so that `connect()` can report it. */
 export const factsFor = (access: Access): DriverFacts =>
   access === "read" ? { ...FACTS, offers: ["connect"] } : FACTS;

@@ -71,7 +71,7 @@ test("a person finds one readable file for each checkpoint, in a directory with 
   expect(second?.split("\n").length).toBeGreaterThan(20);
 });
 
-test.skipIf(process.platform === "win32")("nobody but the owner may read what is stored", async () => {
+test.skipIf(process.platform === "win32")("only the owner may read what is stored", async () => {
   const root = join(directory, "made", "at", "first", "use");
   await new FileCheckpointer({ directory: root }).save(hello, "t");
   for (const name of await readdir(root, { recursive: true })) {
@@ -105,7 +105,7 @@ test("ids that sanitising, case folding or normalising would join have directori
   for (const name of names) expect(name).toMatch(/^[a-z0-9][a-z0-9-]{0,80}$/);
 });
 
-test("bytes come back to the letter, whatever they are", async () => {
+test("any bytes come back exactly", async () => {
   const log = new FileLog({ directory });
   const bodies = [
     '{"a":1}',
@@ -154,7 +154,7 @@ test("a thread that was deleted leaves nothing behind", async () => {
   expect(await readdir(directory)).toEqual([]);
 });
 
-test("what a file browser leaves in a directory is in nobody's way", async () => {
+test("files that a file browser leaves in a directory do no harm", async () => {
   const checkpointer = new FileCheckpointer({ directory });
   await checkpointer.save(hello, "t");
   const thread = join(directory, threadDirectoryName("t"));
@@ -219,7 +219,7 @@ test("a name is looked up in files that were not looked at before, and only in t
   const log = new FileLog({ directory });
   for (const seq of [1, 2, 3]) await log.append("t", requestFor(recordAt(seq)));
   expect(await log.entry("t", "not there")).toBeUndefined();
-  // Nobody may change files by hand; that it goes unnoticed here shows that they are not read again.
+  // Files must not be changed by hand. That the change goes unnoticed shows that they are not read again.
   const files = await filesOf();
   await writeFile(join(directory, files[0] ?? ""), "damaged");
   await log.append("t", requestFor(recordAt(4)));
@@ -228,7 +228,7 @@ test("a name is looked up in files that were not looked at before, and only in t
   await expect(new FileLog({ directory }).entry("t", "not there")).rejects.toMatchObject({ code: "CORRUPT" });
 });
 
-test("a name that another process moved, or took away, is found where it is now", async () => {
+test("a name that another process moved or removed is found where it is now", async () => {
   const [log, other] = [new FileLog({ directory }), new FileLog({ directory })];
   for (const seq of [1, 2, 3]) await log.append("t", requestFor(recordAt(seq)));
   expect(await log.entry("t", "renamed")).toBeUndefined();

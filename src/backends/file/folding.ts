@@ -15,12 +15,18 @@ import { type Snapshot, takeSnapshot, within } from "./snapshot.ts";
 import { renewStaging, takeStaging } from "./staging.ts";
 import { readRecord } from "./stored-record.ts";
 
-/** A history of up to so many bytes is always one file; larger ones are a few, each much smaller than the one before. */
+/** A history of up to this size is always one file. Larger ones are a few files, each much smaller than the one before. */
 const SMALL_BYTES = 256 * 1024;
-/** A segment joins those behind it when it is smaller than this many of them: each byte is copied a few times at most. */
+/**
+ * A segment is joined with the later ones if it is smaller than this many times
+ * their size: each byte is copied only a few times.
+ */
 const JOINED_WHEN_TIMES = 2;
 
-/** Folds the newest records of a log into its history. Changes nothing that can be read. May be stopped anywhere, and done by several at once. */
+/**
+ * Folds the newest records of a log into its history. The content stays the same.
+ * May be interrupted anywhere, and run by several processes at once.
+ */
 export async function fold(root: RootDirectory, place: LogPlace): Promise<void> {
   const staging = await takeStaging(place);
   const snapshot = await takeSnapshot(root, place);
@@ -28,12 +34,12 @@ export async function fold(root: RootDirectory, place: LogPlace): Promise<void> 
   const newest = await looseFiles(place, snapshot.files);
   const newestBytes = newest.reduce((sum, { size }) => sum + size, 0);
   const joined = await segmentsToJoin(place, snapshot.listing.segments, newestBytes);
-  // Whoever asks for one of several records that share a file reads all of it; in a segment it is found alone.
+  // Reading one of several records that share a file reads the whole file. In a segment, it can be read alone.
   const isShared = snapshot.tail.entry.seq > (newest.at(-1)?.seq ?? snapshot.tail.entry.seq);
   const isWorthIt = newest.length + joined.length > 1 || isShared;
   if (isWorthIt) {
     await publish(root, snapshot, { joined, newest, staging }).catch(async (error: unknown) => {
-      // A damaged segment stays as it is, and must not keep the newest records from being folded.
+      // A damaged segment is left alone, and must not keep the newest records from being folded.
       if (!StateError.is(error) || joined.length === 0) throw error;
       await publish(root, snapshot, { joined: [], newest, staging });
     });
@@ -41,7 +47,7 @@ export async function fold(root: RootDirectory, place: LogPlace): Promise<void> 
   if (isWorthIt || snapshot.listing.covered.length > 0) await removeCovered(root, place);
 }
 
-/** The last segments that are not large compared with what comes behind them. */
+/** The last segments that are not large compared with what follows them. */
 async function segmentsToJoin(
   place: LogPlace,
   segments: readonly Range[],
@@ -78,11 +84,11 @@ async function publish(
     }
     yield* looseLines(newest, async (file) => recordsOf(await readRecord(place, file, tail)));
   };
-  // Where somebody else was faster, the same is there already.
+  // If another process was faster, the same segment is there already.
   await createAt(segmentPath(place, range), segmentText({ threadId, generation, log, ...range }, lines()), staging);
 }
 
-/** Removes files inside the range of a segment. The order of the steps is explained in `layout.ts`. */
+/** Removes files inside the range of a segment. `layout.ts` explains the order of the steps. */
 async function removeCovered(root: RootDirectory, place: LogPlace): Promise<void> {
   const { covered } = await listLog(place.path);
   await syncDirectory(place.path);

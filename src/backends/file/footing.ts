@@ -14,25 +14,25 @@ import { findLog } from "./thread-directory.ts";
 import { AGAIN } from "./undisturbed.ts";
 
 /**
- * Where a writer stands: after `staging` was taken, the tail was seen to be
- * `tail`, without unfinished edits. As long as that staging directory stands, a
- * link from it to `tail + 1` succeeds only if there never was such a record.
+ * What a writer knows: after it took `staging`, the tail was `tail`, without
+ * unfinished edits. As long as that staging directory exists, a link from it to
+ * `tail + 1` succeeds only if there never was such a record.
  */
 export interface Footing {
   readonly place: LogPlace;
   readonly generation: string;
   readonly tail: number;
-  /** How far the history was folded then. */
+  /** How far the history was folded at that time. */
   readonly foldedTo: number;
   /** Absolute. */
   readonly staging: string;
 }
 
-/** The position that a writer believes to be the tail. */
+/** The position that a writer takes for the tail. */
 export interface Expected {
   readonly generation: string;
   readonly expected: number;
-  /** Records that it believes to be there, too. */
+  /** Records that it expects to exist. */
   readonly replace?: readonly LogEntry[];
 }
 
@@ -40,7 +40,7 @@ export type Refusal = AppendOutcome & { readonly appended: false };
 
 export const NO_THREAD: Refusal = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
 
-/** Takes a footing at the expected tail, or says why there is none. The order of the steps is what makes it one. */
+/** Takes a footing at the expected tail, or says why that is impossible. The order of the steps matters. */
 export async function findFooting(
   root: RootDirectory,
   threadDirectory: string,
@@ -65,7 +65,7 @@ export async function findFooting(
   return { place, generation, tail: entry.seq, foldedTo: foldedTo(snapshot.listing), staging };
 }
 
-/** Adds a record, and those appended with it, behind the tail. False when somebody else was faster. To be synced by the caller. */
+/** Adds a record, and those appended with it, after the tail. False if another writer was faster. The caller must sync. */
 export function commit(
   { place, generation, staging }: Footing,
   stored: Omit<StoredRecord, "generation" | "log">,
@@ -74,17 +74,17 @@ export function commit(
   return createAt(recordPath(place, stored.record.seq), bytes, staging);
 }
 
-/** What the caller is told when it may not append. */
+/** The caller's answer when it may not append. */
 export async function refusal(snapshot: Snapshot, { generation, expected }: Expected): Promise<Refusal> {
   const { place, tail } = snapshot;
   const occupant = tail.generation === generation ? await snapshot.entry(expected + 1) : undefined;
-  // The caller may find its own earlier attempt here and call it saved, so it has to be on the disk.
+  // The caller may find its own earlier attempt here and report it as saved, so it must be on the disk.
   if (occupant !== undefined) await syncDirectory(place.path);
   if (occupant !== undefined) await syncAbove(place);
   return { appended: false, tail: tail.entry, generation: tail.generation, occupant };
 }
 
-/** Whoever made the thread may have died before the directories above it were synced. Costs little when they are. */
+/** The process that created the thread may have died before it synced the directories above. Costs little if they are synced. */
 async function syncAbove(place: LogPlace): Promise<void> {
   const threadDirectory = dirname(place.path);
   await syncDirectory(threadDirectory);

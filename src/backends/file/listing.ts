@@ -15,13 +15,13 @@ import {
   segmentFileName,
 } from "./layout.ts";
 
-/** What the names in a log say. */
+/** What the file names in a log say. */
 export interface Listing {
-  /** Ascending; each reaches beyond the one before. Two may overlap where two folded at once. */
+  /** Ascending; each reaches beyond the one before. Two may overlap if two processes folded at once. */
   readonly segments: readonly Range[];
-  /** Positions of records with a file of their own that no segment covers, ascending. */
+  /** Positions of record files that no segment covers, ascending. */
   readonly loose: readonly number[];
-  /** Names of files inside the range of a segment: they count for nothing. */
+  /** Names of files inside the range of a segment: they are ignored. */
   readonly covered: readonly string[];
   readonly stagings: readonly string[];
   readonly editions: readonly string[];
@@ -56,7 +56,7 @@ function outermost(ranges: readonly Range[]): readonly Range[] {
 
 const isWithin = (inner: Range, outer: Range): boolean => inner.from >= outer.from && inner.to <= outer.to;
 
-/** The newest position that a listing shows; 0 when it shows no record. */
+/** The newest position that a listing shows; 0 if it shows no record. */
 export const newestIn = ({ segments, loose }: Listing): number => Math.max(loose.at(-1) ?? 0, foldedTo({ segments }));
 
 /** How far the history is folded. */
@@ -64,7 +64,7 @@ export const foldedTo = ({ segments }: Pick<Listing, "segments">): number => seg
 
 const MOST_LOOKS = 100;
 
-/** A listing that shows every record up to its newest; for why it takes more than one look, see the end of `layout.ts`. */
+/** A listing that shows every record up to its newest. The end of `layout.ts` explains why one look is not enough. */
 export async function completeListing(place: LogPlace): Promise<Listing> {
   let before = await listLog(place.path);
   for (let looks = 1; looks < MOST_LOOKS && hasGap(before); looks++) {
@@ -76,14 +76,14 @@ export async function completeListing(place: LogPlace): Promise<Listing> {
   throw new StateError("UNAVAILABLE", `${locationOf(place)} did not hold still in ${MOST_LOOKS} looks at it`);
 }
 
-/** Whether a position is not shown: it was dropped, or the listing missed it. */
+/** Whether a position is missing: it was dropped, or the listing missed it. */
 function hasGap({ segments, loose }: Listing): boolean {
   if (gapIn(segments) !== undefined) return true;
   const [first, last] = [foldedTo({ segments }) + 1, loose.at(-1)];
   return last !== undefined && last - first + 1 > loose.length;
 }
 
-/** Positions that must be in a segment and are in no one's range. */
+/** Positions that must be in a segment but are in no segment's range. */
 function gapIn(segments: readonly Range[]): Range | undefined {
   for (const [index, { from }] of segments.entries()) {
     const covered = segments[index - 1]?.to ?? 0;
@@ -103,7 +103,7 @@ function assertWhole(place: LogPlace, listing: Listing): Listing {
   return listing;
 }
 
-/** Without records that were added after the first look: the one before each of them may be missing. */
+/** Without records that were added after the first look: the record before each of them may be missing. */
 function upTo(newest: number, listing: Listing): Listing {
   return { ...listing, loose: listing.loose.filter((seq) => seq <= newest) };
 }

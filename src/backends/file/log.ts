@@ -29,9 +29,9 @@ import { ThreadWriter } from "./writing.ts";
 
 export interface FileLogOptions {
   readonly directory: string;
-  /** How many of the newest records, at least 1, stand as files of their own before they are folded into the history; 64. */
+  /** How many of the newest records, at least 1, have their own files before they are folded into the history; 64. */
   readonly foldEvery?: number;
-  /** With "read" the directory is not made, and nothing in it is touched. @default "write" */
+  /** With "read" the directory is not created, and nothing in it is changed. @default "write" */
   readonly access?: Access;
 }
 
@@ -41,7 +41,7 @@ const FOLD_EVERY = 64;
 export class FileLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly capabilities: LogCapabilities = FACTS.capabilities;
-  /** With read access. */
+  /** Present only with read access. */
   readonly connect?: () => Promise<void>;
   readonly #root: RootDirectory;
   readonly #writer: ThreadWriter;
@@ -104,7 +104,7 @@ export class FileLog implements ThreadLog {
     threadId: string,
     ifTail?: { readonly generation: string; readonly seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
-    // Not `#openForWriting`: it writes a file to try the directory, and on a full disk deleting is what helps.
+    // Not `#openForWriting`: it tests the directory by writing a file, but deleting must work on a full disk.
     await this.#open();
     return ifTail === undefined ? removeThread(this.#root, threadId) : removeThreadAt(this.#root, threadId, ifTail);
   }
@@ -127,7 +127,7 @@ export class FileLog implements ThreadLog {
     return classify(error);
   }
 
-  /** A file that held what was replaced was removed with that. */
+  /** Files with replaced content were already removed when it was replaced. */
   async scrub(): Promise<ScrubReport> {
     return { done: ["files that held it were removed"], remains: ["free blocks of the disk, unless it is encrypted"] };
   }

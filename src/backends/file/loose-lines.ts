@@ -5,10 +5,10 @@ import { type LogPlace, recordPath } from "./layout.ts";
 import { type RawLines, rawLines } from "./segment-file.ts";
 import { renderLine } from "./segment-line.ts";
 
-/** How much of them is in memory at a time, unless one alone is larger. */
+/** How many bytes are in memory at a time, unless one file alone is larger. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** A file of one record, or of several that were appended together, and how large it is. */
+/** A file of one record, or of several that were appended together, and its size. */
 export interface LooseFile {
   readonly seq: number;
   readonly size: number;
@@ -17,7 +17,7 @@ export interface LooseFile {
 export const looseFiles = (place: LogPlace, seqs: readonly number[]): Promise<readonly LooseFile[]> =>
   inParallel(seqs, async (seq) => ({ seq, size: (await stat(recordPath(place, seq))).size }));
 
-/** The records of such files as lines of a segment, some at a time. */
+/** The records of such files as lines of a segment, in batches. */
 export async function* looseLines(
   files: readonly LooseFile[],
   read: (seq: number) => Promise<readonly LogRecord[]>,

@@ -8,7 +8,7 @@ import { FileLog } from "./log.ts";
 
 const run = promisify(execFile);
 
-/** Adds one to the number that the newest record holds, as often as asked. Every third time it drops the record before. */
+/** Adds one to the number in the newest record, as often as asked. Every third time it also drops the record before. */
 const COUNTER = `
   const [, module, directory, name, times, foldEvery] = process.argv;
   const { FileLog } = await import(module);
@@ -32,7 +32,7 @@ const COUNTER = `
   console.log(JSON.stringify({ conflicts }));
 `;
 
-test("processes that count on one thread at once count exactly, and find conflicts instead of losing counts", {
+test("processes that count on one thread at once reach the exact count: a conflict is reported, and no count is lost", {
   timeout: 120_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-file-"));

@@ -8,8 +8,8 @@ import type { Row } from "./segment-file.ts";
 import { type Snapshot, within } from "./snapshot.ts";
 
 /**
- * Pages of a thread, from the newest record down: first the files of single
- * records, then the history, and no further than needed.
+ * Pages of a thread, from the newest record down: first the files of single records,
+ * then the history. Reads no further than needed.
  */
 
 /** Entries of checkpoints below a position, newest first. */
@@ -53,7 +53,7 @@ function entryAsEdited(snapshot: Snapshot, entry: LogEntry): LogEntry {
   return "body" in edited ? withoutBody(edited) : edited;
 }
 
-/** The newest records below a position, ascending: as many as `readRecords` hands over at once. */
+/** The newest records below a position, ascending, limited as in `readRecords`. */
 export async function recordsBelow(snapshot: Snapshot, before: number, limit: number): Promise<readonly LogRecord[]> {
   const found: LogRecord[] = [];
   let room = MOST_BYTES_READ;
@@ -63,7 +63,7 @@ export async function recordsBelow(snapshot: Snapshot, before: number, limit: nu
   };
   const files = snapshot.files.filter((file) => file < before);
   while (files.length > 0 && found.length < limit && room > 0) {
-    // As many at once as were small enough before.
+    // Reads as many at once as the sizes so far allow.
     const some = files.splice(-Math.min(AT_ONCE, limit - found.length, 1 + found.length));
     const records = (await inParallel(some, (file) => snapshot.recordsIn(file))).flat();
     add(records.filter(({ seq }) => seq < before));
@@ -94,7 +94,7 @@ async function newestRecords(
   return found.map((record) => snapshot.asEdited(record));
 }
 
-/** Backwards, and no further than needed: a history is long, and a page of it short. Ascending. */
+/** Reads backwards, no further than needed: a history is long, a page of it short. Returns ascending rows. */
 function newestRows(
   rows: readonly Row[],
   limit: number,
@@ -111,7 +111,7 @@ function newestRows(
   return found.reverse();
 }
 
-/** Newest first, each with what the one before it does not hold. */
+/** Newest first, each with the part of its range that the one before does not hold. */
 function segmentsBelow({ listing: { segments } }: Snapshot, before: number): readonly { range: Range; part: Range }[] {
   const parts = segments.flatMap((range, index) => {
     const part = within({ from: 1, to: before - 1 }, range, segments[index - 1]);

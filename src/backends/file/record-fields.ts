@@ -3,19 +3,19 @@ import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { damagedRecord } from "./damage.ts";
 
 /**
- * The parts of a record as JSON, the same in a file of its own and in a line of
- * a segment. Header, metadata and body are shown as the JSON they are wherever
- * that gives the same bytes back.
+ * The parts of a record as JSON, the same in a record file and in a line of a
+ * segment. Header, metadata and body are embedded as JSON wherever that preserves
+ * their bytes.
  */
 
 export type Document = Readonly<Record<string, unknown>>;
 
-/** Whether JSON inside a record is shown as such, or kept as a string. */
+/** Whether JSON inside a record is embedded as such, or kept as a string. */
 export interface Style {
   readonly openly: boolean;
 }
 
-/** Larger bodies are for programs to read: they are kept as one line of text. */
+/** Larger bodies are not meant for people: they are kept as one line of text. */
 const LARGEST_OPEN_BODY = 1024 * 1024;
 
 export function entryFields(record: LogRecord, style: Style): Document {
@@ -32,7 +32,7 @@ export function entryFields(record: LogRecord, style: Style): Document {
   };
 }
 
-/** Text that is a JSON object and would be written the same again is shown as that object; other text as a string. */
+/** Text that is a JSON object, and serializes to the same text, is embedded as that object; other text as a string. */
 function shown(text: string, { openly }: Style): unknown {
   const value = openly ? parsedIfExact(text) : undefined;
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : text;
@@ -48,7 +48,7 @@ export function bodyField(body: Uint8Array, { openly }: Style): Document {
   return value === undefined ? { bodyText: text } : { body: value };
 }
 
-/** The value of JSON text, if writing that value gives the text back to the letter. */
+/** The value of JSON text, if it serializes to exactly the same text. */
 function parsedIfExact(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -69,7 +69,7 @@ export function parseObject(bytes: Buffer, location: string): Document {
   return value as Document;
 }
 
-/** Types are not looked at one by one: the checksum that follows proves that these are the values that were written. */
+/** Types are not checked one by one: the checksum that follows proves that these are the values that were written. */
 export function entryFrom({ seq, writeId, base, head, checkpointId, names, metadata, header }: Document): LogEntry {
   const text = metadata === undefined ? undefined : textOf(metadata);
   const further = names !== undefined && { names };

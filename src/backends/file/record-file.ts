@@ -13,10 +13,10 @@ import {
 } from "./record-fields.ts";
 
 /**
- * The text of one record's file: indented JSON with the small parts first.
- * Records that were appended with it, and its edits, travel in the same file.
- * Two checksums over the values, not over the text: one after the small parts,
- * so that listing need not read on, and one over all.
+ * The text of a record file: indented JSON with the small parts first. Records that
+ * were appended with it, and its edits, are in the same file. It has two checksums
+ * over the values, not over the text: one after the small parts, so that a listing
+ * need not read on, and one over everything.
  */
 
 /** What an append does to the records before it. */
@@ -26,7 +26,7 @@ export interface RecordEdits {
   readonly dropBelow: number;
 }
 
-/** To whom a file belongs. One that lies elsewhere was put there by mistake. */
+/** The owner of a file. A file that is found elsewhere was put there by mistake. */
 export interface RecordOwner {
   readonly threadId: string;
   readonly generation: string;
@@ -35,9 +35,9 @@ export interface RecordOwner {
 
 export interface StoredEntry extends RecordOwner {
   readonly entry: LogEntry;
-  /** The last position in the file: that of the entry, or of the last record that was appended with it. */
+  /** The last position in the file: that of the entry, or of the last record appended with it. */
   readonly upTo: number;
-  /** The record ends the thread: there is none any more. */
+  /** The record marks the thread as removed. */
   readonly removed: boolean;
   /** The rest of the file holds edits. */
   readonly editing: boolean;
@@ -45,13 +45,13 @@ export interface StoredEntry extends RecordOwner {
 
 export interface StoredRecord extends RecordOwner {
   readonly record: LogRecord;
-  /** Records behind it that were appended with it. */
+  /** The records that were appended with it. */
   readonly more: readonly LogRecord[];
   readonly removed: boolean;
   readonly edits: RecordEdits | undefined;
 }
 
-/** Everything that a file holds, in the order of the positions. */
+/** Everything that a file holds, in order of position. */
 export const recordsOf = ({ record, more }: Pick<StoredRecord, "record" | "more">): readonly LogRecord[] => [
   record,
   ...more,
@@ -59,12 +59,12 @@ export const recordsOf = ({ record, more }: Pick<StoredRecord, "record" | "more"
 
 const END_OF_ENTRY = '\n  "entryChecksum": "';
 
-/** How much of a file holds the small parts of nearly every record. */
+/** The beginning of a file that holds the small parts of nearly every record. */
 export const ENTRY_BYTES: number = 16 * 1024;
 
 export function renderRecord(stored: StoredRecord): Uint8Array {
   const indented = JSON.stringify(documentOf(stored, { openly: true }), undefined, 2);
-  // Indenting costs the square of the depth, so a small value that is nested deeply would become a large file.
+  // Indentation grows with the square of the depth, so a small but deeply nested value would become a large file.
   const isBloated = indented.length > 64 * 1024 + 8 * sizeOf(stored);
   const text = isBloated ? JSON.stringify(documentOf(stored, { openly: false }), undefined, 2) : indented;
   return Buffer.from(`${text}\n`, "utf8");
@@ -73,7 +73,7 @@ export function renderRecord(stored: StoredRecord): Uint8Array {
 const sizeOf = ({ record, more, edits }: StoredRecord): number =>
   [record, ...more, ...(edits?.replace ?? [])].reduce((bytes, { body }) => bytes + body.byteLength, 0);
 
-/** The records in a whole file, proven to be what was written; `CORRUPT` naming `location` otherwise. */
+/** The records in a whole file, verified; `CORRUPT` naming `location` otherwise. */
 export function parseRecord(bytes: Buffer, location: string): StoredRecord {
   const document = parseObject(bytes, location);
   const { threadId, generation, log, entry, upTo, removed, editing } = openEntry(document, location);
@@ -85,7 +85,7 @@ export function parseRecord(bytes: Buffer, location: string): StoredRecord {
   return { threadId, generation, log, record, more, removed, edits };
 }
 
-/** The small parts, from the beginning of a file; `undefined` when it takes more of the file to tell. */
+/** The small parts, from the beginning of a file; `undefined` if more of the file is needed. */
 export function parseEntry(bytes: Buffer, location: string): StoredEntry | undefined {
   const start = bytes.indexOf(END_OF_ENTRY);
   const end = start === -1 ? -1 : bytes.indexOf('"', start + END_OF_ENTRY.length);
@@ -129,7 +129,7 @@ function openEntry(document: Document, location: string): StoredEntry {
   const { upTo = entry.seq } = document;
   const stored = { threadId: thread, generation, log, entry, upTo, removed, editing } as StoredEntry;
   const proven = document["entryChecksum"] === checksumOfEntry(stored);
-  // Where everything else is proven to be of this format, another number is damage and not a newer version.
+  // If everything else is verified to be of this format, another number is damage and not a newer version.
   if (!proven || format !== FILE_FORMAT) throw damagedRecord(location, { format: proven ? undefined : format });
   return stored;
 }

@@ -12,7 +12,7 @@ import { AGAIN, untilUndisturbed } from "./undisturbed.ts";
 
 type Removal = "removed" | "absent" | "moved";
 
-/** A thread that is there. A removal that was committed and not cleared away is cleared away on this occasion. */
+/** The thread, if it exists. A removal that was committed but not finished is finished here. */
 export async function openThread(root: RootDirectory, threadDirectory: string): Promise<Snapshot | undefined> {
   const place = await findLog(root, threadDirectory);
   if (place === undefined) return undefined;
@@ -22,7 +22,7 @@ export async function openThread(root: RootDirectory, threadDirectory: string): 
   return undefined;
 }
 
-/** Works on a damaged thread too: it is how one gets rid of it. */
+/** Works on a damaged thread too: this is how to get rid of one. */
 export function removeThread(root: RootDirectory, threadId: string): Promise<Removal> {
   return untilUndisturbed(async () => {
     const logs = await logsIn(root, threadDirectoryName(threadId));
@@ -37,9 +37,9 @@ export function removeThread(root: RootDirectory, threadId: string): Promise<Rem
 }
 
 /**
- * Removes a thread if nothing was added to it. A last record is put behind the
- * tail that says so: from then on no append can succeed and nobody sees the
- * thread, whoever clears it away.
+ * Removes a thread if nothing was added to it. A last record after the tail says so:
+ * from then on no append can succeed and no reader sees the thread. Any process may
+ * finish the removal.
  */
 export function removeThreadAt(
   root: RootDirectory,
@@ -56,7 +56,7 @@ export function removeThreadAt(
   });
 }
 
-/** On a full disk the last record is a mark that needs no space; deleting must work there. */
+/** On a full disk the last record is a symbolic link, which needs no space: deleting must work there. */
 async function commitRemoval(footing: Footing, threadId: string, seq: number): Promise<boolean> {
   try {
     return await commit(footing, { threadId, record: lastRecord(seq), more: [], removed: true, edits: undefined });
@@ -78,7 +78,7 @@ const lastRecord = (seq: number): LogRecord => ({
   words: undefined,
 });
 
-/** Whether a conditional removal was committed and not cleared away. A damaged thread is one that is there. */
+/** Whether a conditional removal was committed but not finished. A damaged thread counts as existing. */
 async function isEnded(root: RootDirectory, place: LogPlace): Promise<boolean> {
   try {
     return (await takeSnapshot(root, place)).tail.removed;

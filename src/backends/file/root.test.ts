@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 const hello = AgentState.create().withMessage({ role: "user", content: "Hello" });
 
-test("what a crash left is never read; it is swept when it is older than an hour and not before", async () => {
+test("what a crash left is never read; it is swept once it is older than an hour, and not before", async () => {
   await new FileCheckpointer({ directory }).save(hello, "t");
   const thread = join(directory, threadDirectoryName("t"));
   const [log = ""] = await readdir(thread);
@@ -57,7 +57,7 @@ const areThere = (paths: readonly string[]): Promise<readonly boolean[]> =>
     ),
   );
 
-test("a directory that is gone is an outage and not an empty store, and is not made anew", async () => {
+test("a directory that is gone is an outage and not an empty store, and is not created again", async () => {
   const root = join(directory, "threads");
   const checkpointer = new FileCheckpointer({ directory: root, retry: { attempts: 1 } });
   await checkpointer.save(hello, "t");
@@ -86,7 +86,7 @@ test("a directory that is a file, or lies below one, is refused by name", async 
   }
 });
 
-test("where nothing may be written, saving is PERMISSION_DENIED and loading works", async ({ skip }) => {
+test("in a directory that cannot be written, saving is PERMISSION_DENIED and loading works", async ({ skip }) => {
   await new FileCheckpointer({ directory }).save(hello, "t");
   try {
     execFileSync("mount", ["--bind", directory, directory], { stdio: "pipe" });

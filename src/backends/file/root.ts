@@ -8,34 +8,34 @@ import { asUnsupported, syncDirectory, writeNewFile } from "./durable-write.ts";
 import { isLeftoverName, newTemporaryName, newTrashName } from "./layout.ts";
 import { SegmentIndexes } from "./segment-indexes.ts";
 
-/** A live writer may own anything younger. */
+/** Anything younger may belong to a live writer. */
 export const LEFTOVER_AGE_MS: number = 60 * 60 * 1000;
 
 /** The directory that holds all threads. */
 export class RootDirectory {
   readonly path: string;
-  /** What was read of the threads in it. */
+  /** The segment indexes that were read. */
   readonly indexes: SegmentIndexes = new SegmentIndexes();
   readonly #ready: OpenOnce<void>;
   readonly #writable: OpenOnce<void> = new OpenOnce(() => this.#probe());
 
   constructor(directory: string, access: Access = "write") {
-    // Now and not later: where the process stands may change.
+    // Resolved now, not later: the working directory may change.
     this.path = resolve(directory);
     this.#ready = new OpenOnce(() => (access === "read" ? this.#look() : this.#open()));
   }
 
-  /** To be awaited before anything is read. A writer makes the directory the first time, and clears what crashes left behind. */
+  /** To be awaited before any read. A writer creates the directory the first time, and cleans up after crashes. */
   ready(): Promise<void> {
     return this.#ready.get();
   }
 
-  /** To be awaited before anything is written: says what is wrong with the directory before a thread is touched. */
+  /** To be awaited before any write: reports problems with the directory before a thread is touched. */
   writable(): Promise<void> {
     return this.#writable.get();
   }
 
-  /** A thread that is not found is absent only if the place where it would be is there. */
+  /** A missing thread is absent only if the root directory exists. */
   async assertThere(): Promise<void> {
     try {
       await stat(this.path);
@@ -45,7 +45,7 @@ export class RootDirectory {
     }
   }
 
-  /** The names in it. */
+  /** The names in the directory. */
   async list(): Promise<readonly string[]> {
     try {
       return await readdir(this.path);
@@ -59,7 +59,7 @@ export class RootDirectory {
     return join(this.path, newTemporaryName());
   }
 
-  /** Takes something away at once, whatever its size; `undefined` when it is not there. `erase` the result. */
+  /** Moves something away at once, whatever its size; `undefined` if it does not exist. `erase` the result. */
   async moveToTrash(path: string): Promise<string | undefined> {
     const trash = join(this.path, newTrashName());
     try {
@@ -71,7 +71,7 @@ export class RootDirectory {
     }
   }
 
-  /** For read access: whether the directory is there. Nothing is made or cleared. */
+  /** For read access: checks that the directory exists. Creates and cleans up nothing. */
   async #look(): Promise<void> {
     const found = await stat(this.path).catch((cause: unknown) => {
       if (codeOf(cause) === "ENOTDIR") throw this.#isFile(cause);
@@ -84,12 +84,12 @@ export class RootDirectory {
   async #open(): Promise<void> {
     const created = await this.#make();
     await this.#syncParents(created);
-    // Not being able to tidy up is no reason not to read.
+    // A failed cleanup must not prevent reading.
     await this.#sweep().catch(() => undefined);
   }
 
   async #syncParents(created: string | undefined): Promise<void> {
-    // Another process may have made it just now. Its parent may be one that cannot be read.
+    // Another process may have just created it. Its parent may not be readable.
     if (created === undefined) return void (await syncDirectory(dirname(this.path)).catch(() => undefined));
     for (let parent = dirname(this.path); ; parent = dirname(parent)) {
       await syncDirectory(parent);
@@ -97,7 +97,7 @@ export class RootDirectory {
     }
   }
 
-  /** The topmost directory that was made, if any. */
+  /** The topmost directory that was created, if any. */
   async #make(): Promise<string | undefined> {
     try {
       return await mkdir(this.path, { recursive: true, mode: 0o700 });
@@ -131,9 +131,9 @@ export class RootDirectory {
   async #sweep(): Promise<void> {
     for (const name of await this.list()) {
       const path = join(this.path, name);
-      // One that somebody else removes at this moment must not keep the others.
+      // One that another process removes at this moment must not stop the sweep.
       if (!isLeftoverName(name) || !(await isOld(path).catch(() => false))) continue;
-      // By way of the trash: whoever still works on it must lose all of it at once, not file by file.
+      // Through the trash: a process that still works on it must lose all of it at once, not file by file.
       const trash = await this.moveToTrash(path);
       if (trash !== undefined) await rm(trash, { recursive: true, force: true });
     }
@@ -145,7 +145,7 @@ export class RootDirectory {
   }
 }
 
-/** Says where the bytes of something deleted still are when they cannot be removed. */
+/** If the bytes of something deleted cannot be removed, the error says where they are. */
 export async function erase(trash: string): Promise<void> {
   try {
     await rm(trash, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
@@ -155,7 +155,7 @@ export async function erase(trash: string): Promise<void> {
   }
 }
 
-/** A thread being copied is a directory in a directory: either may have been touched last. */
+/** A thread being copied is a directory in a directory: check the time of both. */
 async function isOld(path: string): Promise<boolean> {
   const inside = await readdir(path).catch(() => []);
   const all = await Promise.all([path, ...inside.map((name) => join(path, name))].map((one) => lstat(one)));

@@ -26,7 +26,7 @@ const damagedWith = async (act: () => Promise<unknown>): Promise<StateError | "t
   }
 };
 
-test("a segment that is cut off, or has any bit flipped, is named as damaged or says the same", {
+test("a segment that is cut off, or has any bit flipped, is reported as damaged, or reads the same", {
   timeout: 60_000,
 }, async () => {
   const log = thread.open();
@@ -53,7 +53,7 @@ test("a segment that is cut off, or has any bit flipped, is named as damaged or 
   for (let length = 0; length < bytes.length; length++) {
     if (await provesDamage(bytes.subarray(0, length))) detected++;
   }
-  // Without the newline at its end a file says the same.
+  // The newline at the end carries no information.
   expect(detected).toBe(bytes.length - 1);
   const harmless: number[] = [];
   for (let place = 0; place < bytes.length; place++) {
@@ -61,7 +61,7 @@ test("a segment that is cut off, or has any bit flipped, is named as damaged or 
     changed[place]! ^= 1 << (place % 8);
     if (!(await provesDamage(changed))) harmless.push(place);
   }
-  // What stands between two lines is never read, and the index can be told from the records.
+  // The bytes between two lines are never read, and the index can be rebuilt from the records.
   const inRecords = harmless.filter((place) => place < bytes.indexOf('],"index"'));
   for (const place of inRecords) expect(String.fromCharCode(bytes[place]!)).toMatch(/[\s,]/);
 });
@@ -91,7 +91,7 @@ test("a segment that an editor or git reformatted still loads, and can be added 
   }
 });
 
-test("a segment of another thread, of an earlier one, of another range or of a newer version is named", async () => {
+test("a segment of another thread, of an earlier one, of another range or of a newer version is reported as such", async () => {
   for (const id of ["t", "other"]) {
     const log = thread.open();
     for (const seq of [1, 2]) await log.append(id, requestFor(recordAt(seq)));
@@ -115,7 +115,7 @@ test("a segment of another thread, of an earlier one, of another range or of a n
   await expect(thread.open().readTail("t")).rejects.toThrow(/earlier thread of the same id/);
 });
 
-test("a store that git brought back, without the empty directories, is read and written", async () => {
+test("a store that git restored, without its empty directories, can be read and written", async () => {
   const log = thread.open();
   await thread.fill(log, 3);
   for (const name of readdirSync(thread.path()).filter((one) => one.startsWith("."))) {
@@ -128,7 +128,7 @@ test("a store that git brought back, without the empty directories, is read and 
   expect(seqsOf(await thread.open().list("t", { limit: 10 }))).toEqual([4, 3, 1]);
 });
 
-test("a history that cannot be folded is kept as it is, and goes on", async () => {
+test("a history that cannot be folded is left unchanged, and appends go on", async () => {
   const log = thread.open(4);
   await thread.fill(log, 3);
   await writeFile(join(thread.path(), "0000000002.json"), "damaged");
@@ -141,7 +141,7 @@ test("a history that cannot be folded is kept as it is, and goes on", async () =
   expect((await thread.open().readTail("t"))?.tail.seq).toBe(9);
 });
 
-test("a damaged segment is kept as it is, and the newest records are folded behind it", async () => {
+test("a damaged segment is left unchanged, and the newest records are folded after it", async () => {
   const again = thread.open(4);
   await thread.fill(again, 5);
   await writeFile(thread.segment(), "damaged");

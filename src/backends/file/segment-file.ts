@@ -26,7 +26,7 @@ export interface Row extends LineSize {
   readonly seq: number;
   readonly checkpointId: string | undefined;
   readonly names?: readonly string[];
-  /** Where its line begins. */
+  /** The offset of its line. */
   readonly offset: number;
 }
 
@@ -34,12 +34,12 @@ export type RowWithoutPlace = Omit<Row, "offset">;
 
 export interface SegmentHead extends RecordOwner, Range {}
 
-/** The first line and the rows, proven to be what was written. */
+/** The first line and the rows, verified. */
 export interface SegmentIndex {
   readonly head: SegmentHead;
   /** Ascending. */
   readonly rows: readonly Row[];
-  /** Of the index: a segment that was written anew under the same name has another. */
+  /** The checksum of the index: a segment that was rewritten under the same name has another one. */
   readonly checksum: string;
 }
 
@@ -55,19 +55,19 @@ const renderHead = ({ threadId, generation, log, from, to }: SegmentHead): strin
   return `${JSON.stringify(head).slice(0, -1)},"records":[\n`;
 };
 
-/** Lines that follow each other, with what stands between them. */
+/** Adjacent lines, with their separators. */
 export interface RawLines {
   readonly rows: readonly RowWithoutPlace[];
   readonly text: Buffer;
 }
 
-/** Lines that are not in any segment yet. */
+/** Lines that are not in a segment yet. */
 export const rawLines = (lines: readonly Line[]): RawLines => ({
   rows: lines,
   text: Buffer.concat(lines.flatMap(({ text }, index) => (index === 0 ? [text] : [Buffer.from(SEPARATOR), text]))),
 });
 
-/** A whole segment, piece by piece. The same lines make the same bytes, whoever writes them. */
+/** A whole segment, piece by piece. The same lines always make the same bytes. */
 export async function* segmentText(
   head: SegmentHead,
   parts: AsyncIterable<RawLines>,
@@ -112,12 +112,12 @@ const checksumOf = (head: string, index: string | Buffer): string =>
 
 export interface LastLine {
   readonly checksum: string;
-  /** Where the index begins and ends. */
+  /** The offsets where the index begins and ends. */
   readonly indexAt: number;
   readonly indexEnd: number;
 }
 
-/** Where the index is, from the end of a file of `size` bytes; `undefined` when that is not how it was written. */
+/** The place of the index, read from the end of a file of `size` bytes; `undefined` if the last line is malformed. */
 export function parseLastLine(end: Buffer, size: number): LastLine | undefined {
   const text = end.toString("latin1");
   const [line, checksum, indexAt] = LAST_LINE.exec(text) ?? [];
@@ -128,7 +128,7 @@ export function parseLastLine(end: Buffer, size: number): LastLine | undefined {
 
 type IndexLine = readonly [number, number, number, (string | null)?, (readonly string[])?];
 
-/** The rows of the index, and how long the first line must be for them; `undefined` when it is no index. */
+/** The rows of the index, and the length that the first line must have; `undefined` if it is not an index. */
 export function parseRows(
   text: Buffer,
   indexAt: number,
@@ -147,12 +147,12 @@ export function parseRows(
     });
     return { rows, headBytes };
   } catch {
-    // Not proven yet: any value may be where a number should be.
+    // Not verified yet: there may be any value in place of a number.
     return undefined;
   }
 }
 
-/** `undefined` when the first line and the index do not belong together as they are. */
+/** `undefined` if the first line and the index do not match. */
 export function parseHead(
   head: Buffer,
   index: Buffer,
@@ -169,7 +169,7 @@ export function parseHead(
 const headFrom = ({ thread, generation, log, from, to }: Document): SegmentHead =>
   ({ threadId: thread, generation, log, from, to }) as SegmentHead;
 
-/** The text as it was written, of one whose white space an editor or git changed. `CORRUPT` where anything else was. */
+/** The original text of a file whose white space was changed by an editor or git. `CORRUPT` if anything else changed. */
 export function restoredText(bytes: Buffer, location: string): Buffer {
   const document = parseObject(bytes, location);
   const { records, format } = document;
@@ -179,7 +179,7 @@ export function restoredText(bytes: Buffer, location: string): Buffer {
   const body = Buffer.concat([Buffer.from(start, "utf8"), rawLines(lines).text]);
   const end = renderEnd(start, lines, body.byteLength);
   const isProven = document["checksum"] === LAST_LINE.exec(end)?.[1];
-  // Where everything else is proven to be of this format, another number is damage and not a newer version.
+  // If everything else is verified to be of this format, another number is damage and not a newer version.
   if (!isProven || format !== FILE_FORMAT) throw damagedRecord(location, { format: isProven ? undefined : format });
   return Buffer.concat([body, Buffer.from(end, "utf8")]);
 }

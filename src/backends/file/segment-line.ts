@@ -13,7 +13,7 @@ import { bodyField, type Document, entryFields, entryFrom, recordFrom } from "./
  * Lines are copied to other segments as they are.
  */
 
-/** Where a line is cut: its entry is the first `entryBytes` of it. */
+/** Where a line is split: its entry is the first `entryBytes`. */
 export interface LineSize {
   readonly entryBytes: number;
   readonly bytes: number;
@@ -26,7 +26,7 @@ export interface Line extends LineSize {
   readonly text: Buffer;
 }
 
-/** Hexadecimal digits: half of SHA-256, which is more than accidents need. */
+/** In hexadecimal digits: half of SHA-256, which is more than enough against accidents. */
 const CHECKSUM = 32;
 const BEFORE_ENTRY_CHECKSUM = ',"entryChecksum":"';
 const BEFORE_CHECKSUM = ',"checksum":"';
@@ -51,7 +51,7 @@ export function renderLine(record: LogRecord): Line {
   return { seq, ...named, entryBytes: entry.byteLength, bytes: text.byteLength, text };
 }
 
-/** The same line from values that were read as JSON: what an editor did to its white space is undone. */
+/** The same line from parsed JSON values: undoes white space changes of an editor. */
 export function restoredLine(value: Readonly<Record<string, unknown>>): Omit<Line, "checkpointId" | "names" | "seq"> {
   const { entryChecksum, body, bodyText, bodyBase64, checksum, ...entry } = value;
   const end = { entryChecksum, body, bodyText, bodyBase64, checksum };
@@ -60,7 +60,7 @@ export function restoredLine(value: Readonly<Record<string, unknown>>): Omit<Lin
   return { entryBytes: Buffer.byteLength(beginning, "utf8"), bytes: text.byteLength, text };
 }
 
-/** How many bytes of a line it takes to read its entry. */
+/** How many bytes of a line are needed to read its entry. */
 export const bytesToReadEntry = ({ entryBytes }: LineSize): number => entryBytes + BETWEEN;
 
 /** What is known of a line before it is read. */
@@ -69,7 +69,7 @@ export interface KnownLine extends LineSize {
   readonly location: string;
 }
 
-/** The entry at the beginning of `text`, proven to be what was written. */
+/** The entry at the beginning of `text`, verified. */
 export function entryIn(text: Buffer, { seq, entryBytes, location }: KnownLine): LogEntry {
   const checksum = checksumOf(text.subarray(0, entryBytes));
   const found = text.toString("latin1", entryBytes, entryBytes + BETWEEN);
@@ -79,9 +79,12 @@ export function entryIn(text: Buffer, { seq, entryBytes, location }: KnownLine):
   return entry;
 }
 
-/** A header that is the last part, and is shown as JSON, is cut out as it is: histories are long, and it is most of an entry. */
+/**
+ * A header that comes last and is embedded as JSON is cut out without parsing:
+ * histories are long, and it is most of an entry.
+ */
 function parseEntryText(text: string): LogEntry {
-  // Only numbers, strings and a list of strings come before it, and no quotation mark stands bare in a string.
+  // Only numbers, strings and a list of strings come before it, and strings contain no unescaped quotation mark.
   const at = text.indexOf(BEFORE_OPEN_HEADER);
   if (at === -1 || text.includes(BEFORE_METADATA, at)) return entryFrom(JSON.parse(`${text}}`) as Document);
   const header = text.slice(at + BEFORE_OPEN_HEADER.length - 1);
@@ -93,7 +96,7 @@ function parseEntryText(text: string): LogEntry {
 const BEFORE_OPEN_HEADER = ',"header":{';
 const BEFORE_METADATA = ',"metadata":';
 
-/** The record of a whole line, proven to be what was written. */
+/** The record of a whole line, verified. */
 export function recordIn(text: Buffer, line: KnownLine): LogRecord {
   const entry = entryIn(text, line);
   const start = line.entryBytes + BETWEEN;

@@ -19,12 +19,12 @@ import {
 import type { SegmentIndexes } from "./segment-indexes.ts";
 import { bytesToReadEntry, entryIn, type KnownLine, recordIn } from "./segment-line.ts";
 
-/** How much is read at a time; one record may be larger. */
+/** How many bytes are read at a time; one record may be larger. */
 const CHUNK_BYTES = 4 * 1024 * 1024;
-/** Bodies between two entries that are read over rather than jumped over. */
+/** Gaps between two entries up to this size are read rather than skipped. */
 const JUMP_BYTES = 32 * 1024;
 
-/** The bytes of a segment: a file that is open, or text that had to be restored. */
+/** The bytes of a segment: an open file, or text that had to be restored. */
 interface Source {
   readonly size: number;
   read(position: number, length: number): Promise<Buffer>;
@@ -36,7 +36,7 @@ interface OpenOptions {
   readonly indexes: SegmentIndexes;
 }
 
-/** A segment that is open. Its name may be taken away meanwhile, or given to another; this one stays as it is. */
+/** An open segment. Its name may be removed or reused meanwhile; this one does not change. */
 export class Segment {
   readonly index: SegmentIndex;
   readonly #source: Source;
@@ -48,7 +48,7 @@ export class Segment {
     this.#location = location;
   }
 
-  /** To be closed. `owner` is what is known of the thread already. */
+  /** The caller must close it. `owner` is what is already known of the thread. */
   static async open(place: LogPlace, range: Range, { owner, indexes }: OpenOptions): Promise<Segment> {
     const location = locationOf(place, range);
     const path = segmentPath(place, range);
@@ -67,7 +67,7 @@ export class Segment {
     }
   }
 
-  /** Opens it for as long as `use` takes. */
+  /** Opens it while `use` runs. */
   static async use<T>(
     place: LogPlace,
     range: Range,
@@ -133,7 +133,7 @@ export class Segment {
     return found.flat();
   }
 
-  /** The records of some rows, some at a time. */
+  /** The records of some rows, in batches. */
   async *records(rows: readonly Row[]): AsyncGenerator<readonly LogRecord[], void, undefined> {
     for (const { rows: some, start, end } of spansOf(rows, wholeLine, JUMP_BYTES)) {
       const text = await this.#source.read(start, end - start);
@@ -141,11 +141,11 @@ export class Segment {
     }
   }
 
-  /** The lines of some rows as they are, some at a time, with what stands between them and with nothing of other rows. */
+  /** The lines of some rows, unchanged and in batches, with their separators and nothing of other rows. */
   async *lines(rows: readonly Row[]): AsyncGenerator<RawLines, void, undefined> {
     for (const { rows: some, start, end } of spansOf(rows, wholeLine, SEPARATOR.length)) {
       const text = await this.#source.read(start, end - start);
-      // One byte less would move every line behind it.
+      // One byte less would shift every line after it.
       if (text.byteLength !== end - start) throw damagedRecord(this.#location);
       yield { rows: some, text };
     }
@@ -155,7 +155,7 @@ export class Segment {
     return { seq, entryBytes, bytes, location: this.#location };
   }
 
-  /** A sound segment may still be one that was copied or renamed to where it is. */
+  /** An intact segment may have been copied or renamed to the wrong place. */
   #assertBelongs(place: LogPlace, range: Range, owner: RecordOwner | undefined): void {
     const { threadId, generation, log, from, to } = this.index.head;
     const isOfThread =
@@ -176,7 +176,7 @@ async function readIndex(source: Source, last: LastLine, location: string): Prom
   return head && { head, rows: parsed.rows, checksum: last.checksum };
 }
 
-/** The first place in `rows` whose position is at least `seq`. */
+/** The index of the first row whose position is at least `seq`. */
 function firstFrom(rows: readonly Row[], seq: number): number {
   let [low, high] = [0, rows.length];
   while (low < high) {
@@ -195,7 +195,7 @@ interface Span {
 
 const wholeLine = ({ bytes }: Row): number => bytes;
 
-/** What is read at once, up to a chunk. `wanted` says how much of each line, `most` how far apart two may lie. */
+/** What is read at once, up to a chunk. `wanted` is how much of each line, `most` the largest gap between two. */
 function spansOf(rows: readonly Row[], wanted: (row: Row) => number, most: number): readonly Span[] {
   const spans: Span[] = [];
   for (const row of rows) {

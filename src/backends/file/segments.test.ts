@@ -12,7 +12,7 @@ import { segmentFileName } from "./layout.ts";
 import { rawLines, segmentText } from "./segment-file.ts";
 import { renderLine } from "./segment-line.ts";
 
-/** How many files were opened to be read, and how many bytes were read of them. */
+/** How many files were opened for reading, and how many bytes were read. */
 const reads = vi.hoisted(() => ({ files: 0, bytes: 0 }));
 vi.mock("./read-file.ts", async (original) => {
   const real = await original<typeof import("./read-file.ts")>();
@@ -96,7 +96,7 @@ test("a long history is a few files, and adding to it rewrites no large one", as
   expect(seqsOf(await thread.open().list("t", { limit: 1000 }))).toHaveLength(200);
 });
 
-/** A thread of 20,000 checkpoints as folding leaves it, made in a moment. */
+/** A thread of 20,000 checkpoints as folding leaves it, made quickly. */
 async function longThread(count: number): Promise<void> {
   const log = thread.open();
   await thread.fill(log, 1);
@@ -169,7 +169,7 @@ test("what was deleted, replaced or vacuumed is gone from every file of the dire
   expect(seqsOf(await log.list("t", { limit: 100 }))).toEqual([12, 11, 10, 9]);
 });
 
-/** How many files hold the text. */
+/** How many files contain the text. */
 async function bytesWith(text: string): Promise<number> {
   const names = await readdir(directory, { recursive: true });
   return names.filter((name) => {
@@ -178,7 +178,7 @@ async function bytesWith(text: string): Promise<number> {
   }).length;
 }
 
-test("what a killed folder left twice counts once, and goes with the next edit", async () => {
+test("records that a killed folding left twice count once, and the copies go with the next edit", async () => {
   const log = thread.open();
   await thread.fill(log, 3);
   const loose = await readFile(join(thread.path(), "0000000002.json"));

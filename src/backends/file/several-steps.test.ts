@@ -26,7 +26,7 @@ vi.mock("node:fs/promises", async (original) => {
 vi.mock("./read-file.ts", async (original) => {
   const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
   const { closeFile, ...others } = await original<typeof import("./read-file.ts")>();
-  // Also here the system closes the files of a process that is killed.
+  // The system closes the files of a process that is killed, and so does this.
   return { ...stepwiseModule(others), closeFile };
 });
 
@@ -37,7 +37,7 @@ const several = (seq: number, writeId: string, fields: Partial<AppendRequest> = 
   const last = recordAt(seq + 2, { writeId: `${writeId}-last`, names: ["latest"] });
   return append(seq, writeId, { more: [...recordsFrom(seq + 1, `${writeId}-second`), last], ...fields });
 };
-/** Four records as well, three of which are in one file. */
+/** Also four records, three of them in one file. */
 const threeTogether = inTurn(
   append(1, "write-1"),
   append(2, "write-2", { more: recordsFrom(3, "write-3", "write-4") }),

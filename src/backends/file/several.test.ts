@@ -19,7 +19,7 @@ beforeEach(async () => {
 const three = (seq: number): AppendRequest =>
   requestFor(recordAt(seq), { more: [recordAt(seq + 1), recordAt(seq + 2, { names: ["latest", "writes"] })] });
 
-/** Every way to ask for what the thread holds. */
+/** Every kind of read of a thread. */
 const questions = (log: ThreadLog): readonly (() => Promise<unknown>)[] => [
   () => log.readTail("t"),
   () => log.tail("t"),
@@ -50,7 +50,7 @@ test("E2: several records are one file that a person can read, and one line each
   expect(await Promise.all(questions(thread.open()).map((ask) => ask()))).toEqual(before);
 });
 
-test("E2: a file of several records that is cut or changed at any byte is named as damaged, and no part of it is taken for the whole", {
+test("E2: a file of several records that is cut or changed at any byte is reported as damaged, and a part of it is never taken for the whole", {
   timeout: 120_000,
 }, async () => {
   const log = thread.open();
@@ -88,7 +88,7 @@ test("E1: names are found in a history that an editor reformatted, and one that 
   writeFileSync(thread.segment(), JSON.stringify(JSON.parse(text), undefined, 2));
   expect((await thread.open().entry("t", "writes"))?.seq).toBe(3);
   expect(await thread.open().entry("t", "mark")).toMatchObject({ seq: 4, names: ["mark"] });
-  // The index says nothing that the lines do not: it is made again from them.
+  // The index holds nothing that the lines do not: it is rebuilt from them.
   writeFileSync(thread.segment(), text.replace(/writes(?!.*writes)/s, "taken"));
   expect((await thread.open().entry("t", "writes"))?.seq).toBe(3);
   expect(await thread.open().entry("t", "taken")).toBeUndefined();
@@ -103,7 +103,7 @@ test("what is newer than a known place, and the newest records, are read without
   await thread.fill(log, 64, { body: Buffer.alloc(8192, "x") });
   await log.append("t", three(65));
   await log.append("t", requestFor(recordAt(68)));
-  // Whoever opens it finds it damaged.
+  // Reading it would report damage.
   writeFileSync(thread.segment(), "gone");
   const reader = thread.open();
   const seqs = async (seq: number): Promise<number[]> =>

@@ -18,9 +18,9 @@ import { findLog } from "./thread-directory.ts";
 import { AGAIN, untilUndisturbed } from "./undisturbed.ts";
 
 /**
- * Reads a thread as of one moment; `undefined` when it is not there. `read` may
- * be called more than once: what it found is thrown away if records were
- * replaced or dropped while it was at it.
+ * Reads a thread at one moment; `undefined` if it does not exist. `read` may be
+ * called more than once: its result is discarded if records were replaced or dropped
+ * meanwhile.
  */
 export function readThread<T>(
   root: RootDirectory,
@@ -36,7 +36,7 @@ export function readThread<T>(
       const found = await read(snapshot);
       return (await snapshot.stillHolds()) ? found : AGAIN;
     } catch (error) {
-      // What looks torn may be a log that was edited under the reader's eyes.
+      // Apparent damage may be a log that was edited during the read.
       if (StateError.is(error) && !(await snapshot.stillHolds())) return AGAIN;
       throw error;
     }
@@ -58,7 +58,7 @@ export async function takeSnapshot({ indexes }: RootDirectory, place: LogPlace):
   return new Snapshot(place, { listing, tail, newestEntries, pending: whole?.edits && whole, indexes });
 }
 
-/** Nothing is folded that ends the thread or has unfinished edits. */
+/** Neither a record that removes the thread nor one with unfinished edits is folded. */
 async function foldedTail(place: LogPlace, { segments }: Listing, indexes: SegmentIndexes): Promise<StoredEntry> {
   const range = segments.at(-1) ?? { from: 1, to: 0 };
   return Segment.use(place, range, { indexes }, async (segment) => {
@@ -93,28 +93,28 @@ const removedTail = ({ log }: LogPlace, seq: number): StoredEntry => {
 interface Sight {
   readonly listing: Listing;
   readonly tail: StoredEntry;
-  /** The entries of the newest file; none where everything is folded. */
+  /** The entries of the newest file; empty if everything is folded. */
   readonly newestEntries: readonly LogEntry[];
   readonly pending: StoredRecord | undefined;
   readonly indexes: SegmentIndexes;
 }
 
-/** Where a record stands, and under which names it is found. */
+/** The position of a record, and the names under which it is found. */
 export type NamedPlace = Pick<LogEntry, "seq" | "checkpointId" | "names">;
 
 /**
- * A log at one tail, seen through the edits that the tail may carry. Reading a
- * file that was folded or dropped since then fails as gone. Newest files are
- * read first, because they are the next to be folded.
+ * A log at one tail, with the tail's edits applied. Reading a file that was folded
+ * or dropped since then fails as "gone". The newest files are read first, because
+ * they are the next to be folded.
  */
 export class Snapshot {
   readonly place: LogPlace;
   /** Its entry is that of the newest record. */
   readonly tail: StoredEntry;
-  /** The newest file with edits that were perhaps not carried out to the end. */
+  /** The newest file, with edits that may be unfinished. */
   readonly pending: StoredRecord | undefined;
   readonly listing: Listing;
-  /** The files of records that are not folded, by their first positions, ascending; without those of which nothing counts. */
+  /** The files of records that are not folded, by their first positions, ascending; without those that are dropped completely. */
   readonly files: readonly number[];
   readonly #newestEntries: readonly LogEntry[];
   readonly #replaced: ReadonlyMap<number, LogRecord>;
@@ -141,17 +141,17 @@ export class Snapshot {
     return edits === undefined || !isDropped(edits, seq);
   }
 
-  /** What stands at a position after the tail's edits. */
+  /** What is at a position after the tail's edits. */
   asEdited<Place extends { readonly seq: number }>(found: Place): Place | LogRecord {
     return this.#replaced.get(found.seq) ?? found;
   }
 
-  /** Whether the record at a place counts and is found under the name. */
+  /** Whether the record at a place exists and is found under the name. */
   isNamed(found: NamedPlace, name: string): boolean {
     return this.counts(found.seq) && namesOf(this.asEdited(found) as LogEntry).includes(name);
   }
 
-  /** The entry of the head checkpoint, if there is any. */
+  /** The entry of the head checkpoint, if there is one. */
   async head(): Promise<LogEntry | undefined> {
     const { head } = this.tail.entry;
     if (head === 0) return undefined;
@@ -160,7 +160,7 @@ export class Snapshot {
     return entry;
   }
 
-  /** `undefined` when there is no record at that position. */
+  /** `undefined` if there is no record at that position. */
   async entry(seq: number): Promise<LogEntry | undefined> {
     if (seq === this.tail.entry.seq) return this.tail.entry;
     if (!this.counts(seq)) return undefined;
@@ -174,19 +174,19 @@ export class Snapshot {
     });
   }
 
-  /** A file may hold the records behind its own. */
+  /** A file may also hold later records. */
   async #looseEntry(seq: number): Promise<LogEntry | undefined> {
     const file = this.files.findLast((first) => first <= seq);
     return file === undefined ? undefined : (await this.entriesAsWritten(file)).find((entry) => entry.seq === seq);
   }
 
-  /** The entries of a file, whatever the tail's edits say of them. */
+  /** The entries of a file, without the tail's edits. */
   async entriesAsWritten(file: number): Promise<readonly LogEntry[]> {
     if (file === this.#newestEntries[0]?.seq) return this.#newestEntries;
     return readEntries(this.place, file, this.tail);
   }
 
-  /** The records of a file that count. */
+  /** The records of a file that still exist. */
   async recordsIn(file: number): Promise<readonly LogRecord[]> {
     const records = recordsOf(await readRecord(this.place, file, this.tail));
     return records.filter(({ seq }) => this.counts(seq)).map((record) => this.asEdited(record));
@@ -199,7 +199,10 @@ export class Snapshot {
     return found;
   }
 
-  /** The same, some at a time. Every file is open before the first is read: however long that takes, folding does not disturb it. */
+  /**
+   * The same, in batches. Every file is opened before the first is read, so that
+   * folding does not disturb it, however long it takes.
+   */
   async *eachRecord(wanted: Range): AsyncGenerator<readonly LogRecord[], void, undefined> {
     const loose = (await inParallel(this.#filesWith(wanted), (file) => this.recordsIn(file))).flat();
     const opened: { readonly segment: Segment; readonly part: Range }[] = [];
@@ -218,7 +221,7 @@ export class Snapshot {
     yield loose.filter(({ seq }) => isIn(wanted, seq));
   }
 
-  /** Files that may hold something of a range: each may reach to where the next begins. */
+  /** Files that may hold part of a range: each may reach up to where the next begins. */
   #filesWith({ from, to }: Range): readonly number[] {
     const end = this.tail.entry.seq + 1;
     return this.files.filter((file, index) => file <= to && (this.files[index + 1] ?? end) > from);
@@ -235,7 +238,7 @@ export class Snapshot {
     return undefined;
   }
 
-  /** Whether no record was replaced or dropped since the listing: then all that was read belongs together. */
+  /** Whether no record was replaced or dropped since the listing: then everything that was read belongs together. */
   async stillHolds(): Promise<boolean> {
     const [edition] = this.listing.editions;
     if (edition !== undefined) return isThere(join(this.place.path, edition));
@@ -253,7 +256,7 @@ export class Snapshot {
 
 const isIn = ({ from, to }: Range, seq: number): boolean => from <= seq && seq <= to;
 
-/** The part of a segment's range that is wanted and that the segment before does not hold. */
+/** The part of a segment's range that is wanted and that the previous segment does not hold. */
 export function within(wanted: Range, { from, to }: Range, before: Range | undefined): Range | undefined {
   const part = { from: Math.max(wanted.from, from, (before?.to ?? 0) + 1), to: Math.min(wanted.to, to) };
   return part.from <= part.to ? part : undefined;
@@ -262,7 +265,7 @@ export function within(wanted: Range, { from, to }: Range, before: Range | undef
 export const isDropped = ({ drop, dropBelow }: RecordEdits, seq: number): boolean =>
   seq < dropBelow || drop.includes(seq);
 
-/** Whether nothing is left of the positions from one to before another. */
+/** Whether all positions from one up to another (exclusive) are dropped. */
 export function isAllDropped({ drop, dropBelow }: RecordEdits, from: number, end: number): boolean {
   const first = Math.max(from, dropBelow);
   return drop.filter((seq) => first <= seq && seq < end).length >= end - first;

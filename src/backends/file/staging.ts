@@ -5,7 +5,7 @@ import { isLeftoverName, type LogPlace, newEditionName, newStagingName } from ".
 import { listLog } from "./listing.ts";
 import { erase, LEFTOVER_AGE_MS, type RootDirectory } from "./root.ts";
 
-/** The log's staging directory, absolute; a new one if there is none. To be taken *before* the tail is looked at. */
+/** The log's staging directory, absolute; created if needed. To be taken *before* reading the tail. */
 export async function takeStaging(place: LogPlace): Promise<string> {
   const [name] = (await listLog(place.path)).stagings;
   if (name === undefined) return newStaging(place);
@@ -21,9 +21,9 @@ async function newStaging(place: LogPlace): Promise<string> {
 }
 
 /**
- * A new staging directory; from here on no writer that looked at the log before
- * can change it. One stands all the time: it tells who lists the log that
- * nothing was removed meanwhile.
+ * A new staging directory. From here on no writer that read the log before can
+ * change it. There is always one: it tells a process that lists the log that nothing
+ * was removed meanwhile.
  */
 export async function renewStaging(root: RootDirectory, place: LogPlace): Promise<string> {
   const { stagings } = await listLog(place.path);
@@ -35,14 +35,14 @@ export async function renewStaging(root: RootDirectory, place: LogPlace): Promis
   return staging;
 }
 
-/** From here on whoever read anything before knows that it may be of another edition. One stands all the time. */
+/** From here on, every process that read something before can tell that it may be of an older edition. There is always one. */
 export async function changeEdition(place: LogPlace): Promise<void> {
   const { editions } = await listLog(place.path);
   await mkdir(join(place.path, newEditionName()), { mode: 0o700 });
   for (const name of editions) await rmdir(join(place.path, name)).catch(ignoreIfGone);
 }
 
-/** Removes what killed writers left. One that is only slow finds its file gone and begins again. */
+/** Removes what killed writers left. A writer that is only slow finds its file gone and starts over. */
 async function sweep(staging: string): Promise<void> {
   for (const name of (await readdir(staging)).filter(isLeftoverName)) {
     const path = join(staging, name);

@@ -33,12 +33,12 @@ vi.mock("node:fs/promises", async (original) => {
 vi.mock("./read-file.ts", async (original) => {
   const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
   const { closeFile, ...others } = await original<typeof import("./read-file.ts")>();
-  // Also here the system closes the files of a process that is killed.
+  // The system closes the files of a process that is killed, and so does this.
   return { ...stepwiseModule(others), closeFile };
 });
 
 const REPLACING = { replace: [recordAt(2, { writeId: "two" }), recordAt(3, { writeId: "three" })] };
-/** Like the last, where no byte can be written. */
+/** Like the last one, on a disk where no byte can be written. */
 const removeAtFourOnFullDisk: Act = (log) => {
   const outer = actors.getStore();
   const before = async (call: string, path?: unknown): Promise<void> => {
@@ -147,7 +147,7 @@ testTwoAtOnce({
   "reading, a removal and a new thread": [(log) => log.readTail("t"), inTurn(remove, recreate)],
 });
 
-test("a listing that shows a name made while it ran, but not the one made before, misleads nobody", async () => {
+test("a listing that shows a name made while it ran, but not the one made before, does no harm", async () => {
   const log = new FileLog({ directory: await newDirectory() });
   await fourRecords(log);
   let isFirst = true;

@@ -13,7 +13,7 @@ import {
   type StoredRecord,
 } from "./record-file.ts";
 
-/** `owner` is what is known of the thread already: a record that says otherwise is not one of its. */
+/** `owner` is what is already known of the thread: a record that says otherwise does not belong to it. */
 export async function readRecord(place: LogPlace, seq: number, owner?: RecordOwner): Promise<StoredRecord> {
   const location = locationOf(place, seq);
   const stored = parseRecord(await readWholeFile(recordPath(place, seq)), location);
@@ -21,7 +21,7 @@ export async function readRecord(place: LogPlace, seq: number, owner?: RecordOwn
   return stored;
 }
 
-/** Reads only the beginning of the file where that is enough. */
+/** Reads only the beginning of the file if that is enough. */
 export async function readEntry(place: LogPlace, seq: number, owner?: RecordOwner): Promise<StoredEntry> {
   const location = locationOf(place, seq);
   const stored = parseEntry(await readBeginning(recordPath(place, seq), ENTRY_BYTES), location);
@@ -34,13 +34,13 @@ export async function readEntry(place: LogPlace, seq: number, owner?: RecordOwne
   return stored;
 }
 
-/** The entries of all records in a file. Most hold one. */
+/** The entries of all records in a file. Most files hold one. */
 export async function readEntries(place: LogPlace, seq: number, owner?: RecordOwner): Promise<readonly LogEntry[]> {
   const { entry, upTo } = await readEntry(place, seq, owner);
   return upTo === seq ? [entry] : recordsOf(await readRecord(place, seq, owner)).map(withoutBody);
 }
 
-/** A sound file may still be one that was copied or renamed here. */
+/** An intact file may have been copied or renamed to the wrong place. */
 function assertBelongs(
   place: LogPlace,
   seq: number,

@@ -6,14 +6,14 @@ import { syncDirectory } from "./durable-write.ts";
 import { isLogName, type LogPlace, newEditionName, newLogName, newStagingName } from "./layout.ts";
 import { erase, type RootDirectory } from "./root.ts";
 
-/** The log of a thread; `undefined` when the thread is not there. */
+/** The log of a thread; `undefined` if the thread does not exist. */
 export async function findLog(root: RootDirectory, threadDirectory: string): Promise<LogPlace | undefined> {
   const logs = await logsIn(root, threadDirectory);
   if (logs.length > 1) throw brokenLog(threadDirectory, "holds two logs");
   return logs[0];
 }
 
-/** More than one only where somebody put it there by hand. */
+/** More than one only if somebody put it there by hand. */
 export async function logsIn(root: RootDirectory, threadDirectory: string): Promise<readonly LogPlace[]> {
   const path = join(root.path, threadDirectory);
   const names = await readdir(path).catch(async (error: unknown) => {
@@ -25,13 +25,13 @@ export async function logsIn(root: RootDirectory, threadDirectory: string): Prom
 }
 
 export interface NewLog extends LogPlace {
-  /** Absolute; was there before anybody could see the log. */
+  /** Absolute; it existed before the log became visible. */
   readonly staging: string;
 }
 
 /**
- * Makes a thread appear whole, or not at all: `undefined` when there is one by
- * then, or when `fill` says that what it wrote must not appear after all.
+ * Makes a thread appear completely or not at all: `undefined` if it exists by then,
+ * or if `fill` decides that it must not appear.
  */
 export async function publishThread(
   root: RootDirectory,
@@ -42,7 +42,7 @@ export async function publishThread(
   const target = join(root.path, threadDirectory);
   try {
     const path = join(draft, log);
-    // One by one: made in one go, a root that has vanished would come back empty.
+    // One by one: a recursive mkdir would recreate a root that has vanished, empty.
     for (const directory of [draft, path, join(path, staging), join(path, newEditionName())]) {
       await mkdir(directory, { mode: 0o700 });
     }
@@ -60,7 +60,7 @@ export async function publishThread(
   return { threadDirectory, log, path: join(target, log), staging: join(target, log, staging) };
 }
 
-/** A directory can be renamed to a name that is free or that of an empty directory, and to no other. */
+/** A directory can only be renamed to a free name or to that of an empty directory. */
 async function renameToFree(draft: string, target: string): Promise<boolean> {
   try {
     await rename(draft, target);
@@ -75,7 +75,7 @@ const TAKEN: ReadonlySet<string | undefined> = new Set(
   process.platform === "win32" ? ["EEXIST", "ENOTEMPTY", "EPERM", "EACCES"] : ["EEXIST", "ENOTEMPTY"],
 );
 
-/** Removes a thread's directory that holds no log. What a file browser left in it goes too; anything else is not ours to remove. */
+/** Removes a thread's directory that holds no log, and what a file browser left in it. Other files are not ours to remove. */
 async function clearAway(path: string, threadDirectory: string): Promise<void> {
   const names = await readdir(path).catch(ignoreIfGone);
   for (const name of names ?? []) {
@@ -83,19 +83,19 @@ async function clearAway(path: string, threadDirectory: string): Promise<void> {
     if (!LITTER.has(name)) throw brokenLog(threadDirectory, `holds no log but ${JSON.stringify(name)}`);
     await unlink(join(path, name)).catch(ignoreIfGone);
   }
-  // Refused when a thread moved in meanwhile, as it should be.
+  // Refused if a thread was created there meanwhile, as it should be.
   await rmdir(path).catch(() => undefined);
 }
 
 const LITTER: ReadonlySet<string> = new Set([".DS_Store", "Thumbs.db", "desktop.ini"]);
 
-/** Takes a log away, and the thread with it; false when somebody else did. Safe to repeat: a log's name never comes back. */
+/** Removes a log, and the thread with it; false if another process did. Safe to repeat: the name of a log is never reused. */
 export async function retireLog(root: RootDirectory, place: LogPlace): Promise<boolean> {
   const directory = join(root.path, place.threadDirectory);
   const trash = await root.moveToTrash(place.path);
   if (trash === undefined) return false;
   await syncDirectory(directory).catch(ignoreIfGone);
-  // The thread is gone already; only its empty directory would stay.
+  // The thread is gone already; only its empty directory would be left.
   await clearAway(directory, place.threadDirectory).catch(() => undefined);
   await syncDirectory(root.path);
   await erase(trash);

@@ -47,7 +47,7 @@ test("a walk lists the directory once, however many pages it has", async () => {
   expect(listings).toBe(1);
 });
 
-test("every thread that is there all the time is met once, while others come and go and others walk", async () => {
+test("every thread that exists throughout is listed once, while others come and go and other walks run", async () => {
   const log = new FileLog({ directory });
   let made = 0;
   const met = await walk(
@@ -65,7 +65,7 @@ test("every thread that is there all the time is met once, while others come and
   expect(met).toEqual(expect.arrayContaining(stayed));
 });
 
-test("a cursor is good in another process, and one that was made up is refused", async () => {
+test("a cursor works in another process, and an invented one is refused", async () => {
   expect(await walk(() => new FileLog({ directory }))).toEqual([...IDS].sort());
   for (const cursor of ["", "~", "nonsense", "../..", "0123456789abcdef!../../etc"]) {
     const listing = new FileLog({ directory }).listThreads({ prefix: "", limit: 1, cursor });

@@ -13,33 +13,32 @@ interface WalkOptions {
 
 /** How far a walk has come: the last directory, and those that could not be read on the way. */
 interface Progress {
-  /** The listing that the walk goes by. */
+  /** The listing that the walk uses. */
   readonly listing: string;
   readonly after: string;
   readonly damaged: readonly string[];
 }
 
-/** Sorts behind the name of every thread's directory. */
+/** Sorts after the name of every thread's directory. */
 const END = "~";
 
 interface NamesOfThreads {
   readonly id: string;
-  /** In order. */
+  /** Sorted. */
   readonly names: readonly string[];
 }
 
 /**
- * Walks through the threads in the order of their directories' names. One that
- * is damaged must neither be passed over in silence nor stand in the way of the
- * others for ever: it is put off to the end of the walk, where the error names
- * it after everything that could be read was given.
+ * Walks through the threads in order of their directory names. A damaged thread must
+ * neither be skipped silently nor block the others: it is postponed to the end of
+ * the walk, where the error names it after everything readable was returned.
  */
 export class ThreadWalk {
   readonly #root: RootDirectory;
   /**
-   * Made when a walk began, and kept for its other pages: listing and sorting a
-   * directory of 100,000 threads takes longer than reading a page of them. A
-   * cursor names the listing it belongs to; without it, a new one is made.
+   * Made when a walk begins, and kept for its later pages: listing and sorting a
+   * directory of 100,000 threads takes longer than reading a page of them. A cursor
+   * names its listing; if that is gone, a new one is made.
    */
   #latest: NamesOfThreads | undefined;
 
@@ -93,7 +92,7 @@ export class ThreadWalk {
   }
 }
 
-/** The first place of a name that does not sort before `least`. */
+/** The index of the first name that does not sort before `least`. */
 function firstFrom(names: readonly string[], least: string): number {
   let [low, high] = [0, names.length];
   while (low < high) {
@@ -128,7 +127,7 @@ const readHead = (root: RootDirectory, name: string, prefix: string): Promise<Th
     return head && { threadId, head };
   });
 
-/** Throws for the first that is still damaged. Those repaired meanwhile are given like any other. */
+/** Throws for the first thread that is still damaged. Threads that were repaired meanwhile are returned like any other. */
 async function rereadDamaged(
   root: RootDirectory,
   progress: Progress,

@@ -13,15 +13,15 @@ import type { RootDirectory } from "./root.ts";
 import { publishThread } from "./thread-directory.ts";
 import { AGAIN, untilUndisturbed } from "./undisturbed.ts";
 
-/** So that closing takes no longer the more threads there were. */
+/** Limits the time that closing takes, however many threads were written. */
 const MOST_FOLDED_AT_THE_END = 32;
 
 export class ThreadWriter {
   readonly #root: RootDirectory;
-  /** Where this process appended last: its next append to the same thread needs no look at the log. */
+  /** Where this process appended last: its next append to the same thread need not read the log. */
   readonly #footings = new Recent<Footing>(1000);
   readonly #foldEvery: number;
-  /** The logs that were appended to, to be folded at the end. */
+  /** The logs that were appended to, to be folded on close. */
   readonly #written = new Recent<LogPlace>(MOST_FOLDED_AT_THE_END);
 
   constructor(root: RootDirectory, foldEvery: number) {
@@ -35,7 +35,7 @@ export class ThreadWriter {
     );
   }
 
-  /** The first record comes into being together with the thread. */
+  /** The first record is created together with the thread. */
   async #begin(threadId: string, request: AppendRequest): Promise<AppendOutcome | typeof AGAIN> {
     const { generation, record, more = [] } = request;
     const threadDirectory = threadDirectoryName(threadId);
@@ -69,7 +69,7 @@ export class ThreadWriter {
     try {
       await syncDirectory(footing.place.path);
     } catch (error) {
-      // The thread was deleted in this very moment, and the new record with it.
+      // The thread was deleted at this very moment, and the new record with it.
       if (isGone(error)) return AGAIN;
       throw error;
     }
@@ -80,32 +80,32 @@ export class ThreadWriter {
     return { appended: true };
   }
 
-  /** Folds the logs that were written to last, so that each is left as one file or a few. */
+  /** Folds the most recently written logs, so that each becomes one file or a few. */
   async foldAll(): Promise<void> {
     await inParallel(this.#written.values(), (place) => this.#fold(place));
   }
 
-  /** Whoever adds a record that makes the newest too many folds them. `before` was the tail. */
+  /** The append that exceeds the limit of unfolded records folds them. `before` was the tail. */
   async #foldNowAndThen({ place, tail, foldedTo }: Footing, before: number): Promise<void> {
     this.#written.set(place.path, place);
     const [now, then] = [tail, before].map((seq) => Math.floor((seq - foldedTo) / this.#foldEvery));
     if (now === then) return;
-    // Its staging directory is about to go.
+    // Its staging directory is about to be removed.
     this.#footings.delete(place.threadDirectory);
     await this.#fold(place);
   }
 
-  /** What was appended is on the disk already. If it cannot be folded now, it is the next time. */
+  /** The records are on the disk already. If they cannot be folded now, the next fold does it. */
   async #fold(place: LogPlace): Promise<void> {
     await fold(this.#root, place).catch(() => undefined);
   }
 
   async #footingFor(threadDirectory: string, request: Expected): Promise<Footing | Refusal | typeof AGAIN> {
     const known = this.#footings.get(threadDirectory);
-    // Used once: if it no longer carries, looking at the log says why.
+    // Used once: if it is no longer valid, reading the log says why.
     this.#footings.delete(threadDirectory);
     const isKnown = known?.generation === request.generation && known.tail === request.expected;
-    // Whether what is to be replaced is there takes a look at the log.
+    // Whether the records to be replaced exist can only be seen in the log.
     if (isKnown && (request.replace ?? []).length === 0) return known;
     return findFooting(this.#root, threadDirectory, request);
   }

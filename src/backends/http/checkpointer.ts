@@ -8,7 +8,7 @@ import { readServiceUrl } from "./service-url.ts";
 
 export interface HTTPCheckpointerOptions extends CheckpointerOptions, HTTPConnectionOptions {}
 
-/** Threads that another machine keeps: a holdfast service, whatever storage it stands in front of. */
+/** Threads on another machine: a holdfast service, whatever its storage. */
 export class HTTPCheckpointer extends Checkpointer {
   constructor(options: HTTPCheckpointerOptions) {
     assertOptions("HTTPCheckpointer", options, CONNECTION_OPTIONS);

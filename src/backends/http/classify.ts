@@ -2,13 +2,13 @@ import type { ErrorCode } from "../../errors.ts";
 import { NETWORK_CODES } from "../../internal/network-codes.ts";
 import { MalformedMessage } from "../../wire/fields.ts";
 
-/** A body that was cut is a line that went dead. */
+/** A truncated body means a broken connection. */
 const BY_CODE: Readonly<Record<string, ErrorCode>> = {
   ...NETWORK_CODES,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "UNAVAILABLE",
 };
 
-/** fetch hides the reason in `cause`, and where several addresses were tried, in `errors` below it. */
+/** fetch hides the reason in `cause`, and in `errors` below it if several addresses were tried. */
 export function classify(error: unknown, depth = 0): ErrorCode | undefined {
   if (typeof error !== "object" || error === null || depth > 4) return undefined;
   if (error instanceof MalformedMessage) return "UNAVAILABLE";
@@ -21,6 +21,6 @@ export function classify(error: unknown, depth = 0): ErrorCode | undefined {
   const inner = [cause, ...(Array.isArray(errors) ? errors : [])].map((part) => classify(part, depth + 1));
   const found = inner.find((part) => part !== undefined);
   if (found !== undefined) return found;
-  // A body that ended too early, where undici gives no code.
+  // A truncated body, for which undici gives no code.
   return error instanceof TypeError && message === "terminated" ? "UNAVAILABLE" : undefined;
 }

@@ -1,19 +1,19 @@
 import { StateError } from "../../errors.ts";
 import type { Connection } from "./requests.ts";
 
-/** Where a service is and how it is asked. */
+/** The address of a service and how to call it. */
 export interface HTTPConnectionOptions {
-  /** Where the service is: `"https://state.example.com"`, with the path it is mounted at if any. */
+  /** The URL of the service: `"https://state.example.com"`, with the path that it is mounted at, if any. */
   readonly baseUrl: string;
-  /** The bearer token that the service's operator gave you. */
+  /** The bearer token that you got from the service's operator. */
   readonly token?: string;
   /** The deadline of one request, from the first byte sent to the last received. @default 30000 */
   readonly timeoutMs?: number;
-  /** Sent with every request, for something that stands in between. */
+  /** Sent with every request, for a proxy in between. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Lets the token go over `http://` to another machine, where everybody on the way can read it. @default false */
+  /** Allows sending the token over `http://` to another machine, where everybody on the way can read it. @default false */
   readonly allowPlainHttp?: boolean;
-  /** The largest answer that is taken, counted while it arrives. @default 256 MiB */
+  /** The largest accepted answer, counted while it arrives. @default 256 MiB */
   readonly maxAnswerBytes?: number;
   /** Another way to send: a client certificate, a proxy. @default the platform's `fetch` */
   readonly fetch?: typeof globalThis.fetch;
@@ -31,12 +31,12 @@ export const CONNECTION_OPTIONS: Readonly<
   fetch: "function",
 };
 
-/** More than any state can be with all that it builds on, and less than memory. */
+/** More than any state with all that it builds on, and less than the memory. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 const isLoopback = (hostname: string): boolean => /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 
-/** What every request needs, out of the options; refuses what cannot be right. Opens nothing. */
+/** What every request needs, from the options; refuses invalid ones. Opens nothing. */
 export function connectionOf(options: HTTPConnectionOptions): Connection {
   const { baseUrl, token, timeoutMs = 30_000, headers = {}, maxAnswerBytes = MAX_ANSWER_BYTES } = options;
   if (typeof baseUrl !== "string" || !URL.canParse(baseUrl)) throw invalidUrl();
@@ -62,7 +62,7 @@ export function connectionOf(options: HTTPConnectionOptions): Connection {
       "over http:// to another machine anybody on the way can read the token; use https://, or say allowPlainHttp: true where the network itself is private",
     );
   }
-  // On the same machine, packing and unpacking answers costs more than moving them.
+  // On the same machine, compressing answers costs more than sending them.
   const packing = isLoopback(url.hostname) ? { "accept-encoding": "identity" } : {};
   return {
     baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`,
@@ -74,6 +74,6 @@ export function connectionOf(options: HTTPConnectionOptions): Connection {
   };
 }
 
-/** The URL itself is not repeated: what is not understood may hold a password anywhere. */
+/** The URL is not repeated in the error: a malformed URL may hold a password anywhere. */
 export const invalidUrl = (): StateError =>
   new StateError("INVALID_ARGUMENT", 'baseUrl must look like "https://state.example.com" or "http://127.0.0.1:8420"');

@@ -2,9 +2,9 @@ import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
 
 export const FACTS: DriverFacts = {
   name: "http",
-  // What the storage behind the service offers is known after contact.
+  // What the service's storage offers is known after contact.
   offers: ["connect", "subscribe", "now"],
-  /** The least that is sure of a service that was not asked yet. */
+  /** The least that any service has, before it was asked. */
   capabilities: {
     durability: "memory",
     conditionalAppend: false,

@@ -34,13 +34,13 @@ import { FACTS } from "./facts.ts";
 import { ask, type Connection, fieldsOf, type Question, type ServiceAnswer } from "./requests.ts";
 import { watchRemote } from "./watching.ts";
 
-/** The log of a service: every operation is one request. It can do what the storage behind the service can do. */
+/** The log of a service: every operation is one request. It offers what the service's storage offers. */
 export class HttpLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
-  /** There when the service's storage has an index; the service brings that up to date itself. */
+  /** Present if the service's storage has an index; the service keeps that up to date itself. */
   search?: NonNullable<ThreadLog["search"]>;
-  /** Nothing to do here. It says that the index is made from stored bodies, so that no append carries words. */
+  /** Does nothing here. Its presence says that the index is made from stored bodies, so that no append carries words. */
   catchUp?: NonNullable<ThreadLog["catchUp"]>;
   queryMetadata?: NonNullable<ThreadLog["queryMetadata"]>;
   readonly #connection: Connection;
@@ -50,7 +50,7 @@ export class HttpLog implements ThreadLog {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.secrets = connection.token === undefined ? [] : [connection.token];
-    // Every request that is under way listens to it, and any number of them may be.
+    // Every request in progress listens to it, and there may be any number of them.
     setMaxListeners(0, this.#closing.signal);
   }
 
@@ -122,7 +122,7 @@ export class HttpLog implements ThreadLog {
 
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
     const { prefix, cursor, limit } = options;
-    // No id begins with half a character, and a URL cannot hold one.
+    // No id begins with half a surrogate pair, and a URL cannot hold one.
     if (!prefix.isWellFormed()) return { items: [], cursor: undefined };
     const query = { prefix: prefix === "" ? undefined : prefix, cursor, limit };
     return readPage(fieldsOf(await this.#ask("listThreads", { query })));
@@ -139,7 +139,7 @@ export class HttpLog implements ThreadLog {
     return fieldsOf(await this.#ask("now")).number("now");
   }
 
-  /** The protocol has no such call: what the service's storage keeps is for those to clean who run it. */
+  /** The protocol has no such call: scrubbing the service's storage is up to its operator. */
   async scrub(): Promise<ScrubReport> {
     const where = "traces in the files of the storage behind the service";
     return {
@@ -178,7 +178,7 @@ export class HttpLog implements ThreadLog {
   }
 }
 
-/** A frame, or the explicit word that there is nothing. */
+/** A frame, or the explicit answer that there is nothing. */
 function chainIn(answer: ServiceAnswer): LogChain | undefined {
   if (answer.isFrame) return decodeChain(answer.bytes);
   if (fieldsOf(answer).flag("found")) throw new StateError("UNAVAILABLE", "the answer holds no records");

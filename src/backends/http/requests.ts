@@ -8,7 +8,7 @@ import { type Operation, type PathIds, pathOf, ROUTES } from "../../wire/routes.
 import { classify } from "./classify.ts";
 
 export interface Connection {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly token: string | undefined;
   readonly timeoutMs: number;
@@ -21,7 +21,7 @@ export interface Question {
   readonly ids?: PathIds;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object travels as JSON. */
+  /** An object is sent as JSON. */
   readonly body?: Uint8Array | object;
 }
 
@@ -32,7 +32,10 @@ export interface ServiceAnswer {
   readonly bytes: Buffer;
 }
 
-/** Asks, and waits for the whole answer, both within the deadline. Everything that is not an answer of the service throws. */
+/**
+ * Sends a request and reads the whole answer, both within the deadline. Throws for
+ * everything that is not the service's answer.
+ */
 export async function ask(
   connection: Connection,
   operation: Operation,
@@ -58,10 +61,10 @@ export async function ask(
   }
 }
 
-/** What says that something went wrong is short; a page of somebody else is not read to its end. */
+/** A problem report is short. A longer page of another server is not read to its end. */
 const MAX_PROBLEM_BYTES = 64 * 1024;
 
-/** The whole body, or `undefined` where it is longer: then no more than the limit was ever held. */
+/** The whole body, or `undefined` if it is longer; never holds more than the limit in memory. */
 async function readUpTo(limit: number, { body }: Response): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -73,7 +76,7 @@ async function readUpTo(limit: number, { body }: Response): Promise<Buffer | und
   return Buffer.concat(chunks);
 }
 
-/** fetch says "fetch failed"; what did is further inside, the deeper the more exactly. */
+/** fetch says "fetch failed"; the reason is in a nested cause, and the deepest is the most precise. */
 function reasonIn(error: unknown, timeoutMs: number): string {
   if (error instanceof DOMException && error.name === "TimeoutError") {
     return `no whole answer within ${timeoutMs} ms; the option timeoutMs sets the deadline`;
@@ -86,7 +89,7 @@ function reasonIn(error: unknown, timeoutMs: number): string {
   return `the service cannot be reached: ${reason}`;
 }
 
-/** The response to a request, as soon as its headers are there. */
+/** The response to a request, as soon as its headers have arrived. */
 export function send(
   { baseUrl, token, headers, fetch }: Connection,
   operation: Operation,
@@ -106,18 +109,18 @@ export function send(
       ...own,
     },
     ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
-    // A redirect would carry the token, and a write, to wherever it points.
+    // Following a redirect would send the token, and a write, wherever it points.
     redirect: "manual",
     signal,
   });
 }
 
-/** Whether it is one of the answers that the route table lists, and says that it comes from the service. */
+/** Whether the answer is listed in the route table and carries the service's mark. */
 const isAnswer = (response: Response, operation: Operation): boolean =>
   response.headers.get(PROTOCOL_HEADER) === PROTOCOL_VERSION &&
   ROUTES[operation].answers.some(({ status, type }) => status === response.status && type === typeOf(response));
 
-/** Throws unless this is one of the answers that the route table lists, from the service itself. */
+/** Throws unless the answer is listed in the route table and comes from the service itself. */
 export function assertOurs(response: Response, operation: Operation, bytes: Uint8Array): void {
   if (isAnswer(response, operation)) return;
   const version = response.headers.get(PROTOCOL_HEADER);
@@ -132,7 +135,7 @@ export function assertOurs(response: Response, operation: Operation, bytes: Uint
   throw problemIn(bytes, wait) ?? foreign(response.status, wait);
 }
 
-/** How long the other side asks to wait, in seconds or as a date, which is compared with the other side's own clock. */
+/** The server's Retry-After, in seconds or as a date, which is compared with the server's own clock. */
 function waitOf(headers: Headers): { readonly retryAfterMs?: number } {
   const asked = headers.get("retry-after") ?? "";
   const date = Date.parse(asked) - Date.parse(headers.get("date") ?? "");
@@ -148,7 +151,7 @@ function problemIn(bytes: Uint8Array, wait: ErrorContext): StateError | undefine
   }
 }
 
-/** Something else answered: a proxy, a login page, another service. What it says is not repeated. */
+/** Another server answered: a proxy, a login page, another service. Its text is not repeated. */
 function foreign(status: number, wait: ErrorContext): StateError {
   const hint = status === 401 || status === 403 ? "check the token" : "check baseUrl and what stands in between";
   return new StateError(

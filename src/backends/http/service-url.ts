@@ -2,14 +2,14 @@ import { StateError } from "../../errors.ts";
 import { type HTTPConnectionOptions, invalidUrl } from "./connect.ts";
 
 /**
- * What a URL says of a service: `https://state.example.com`, or with its token
- * `https://:<token>@state.example.com`. No error shows anything of it: a token
- * may have been put anywhere.
+ * Parses a service's URL: `https://state.example.com`, or with its token
+ * `https://:<token>@state.example.com`. No error shows any part of it, because a
+ * token may have been put anywhere.
  */
 export function readServiceUrl(url: string): HTTPConnectionOptions {
   if (!URL.canParse(url)) throw misread();
   const { origin, pathname, username, password, hash, searchParams } = new URL(url);
-  // What a raw slash, question mark or hash cut off a token would go out as a part of the path.
+  // A raw slash, question mark or hash would cut a token, and send the rest of it as part of the path.
   if (hash !== "" || pathname.includes("@")) throw misread();
   for (const [name, value] of searchParams) {
     if (name === "allowPlainHttp" && value === "true") continue;

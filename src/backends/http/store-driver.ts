@@ -30,8 +30,8 @@ import { ask, type Connection, fieldsOf } from "./requests.ts";
 import { STORE_FACTS } from "./store-facts.ts";
 
 /**
- * The items of a service: every operation is one request, or a few where the
- * answer would be large. What it can is what the store behind the service can.
+ * The items of a service: every operation is one request, or a few if the answer
+ * would be large. It offers what the service's store offers.
  */
 export class HttpStoreDriver implements FullStoreDriver {
   readonly name: string = STORE_FACTS.name;
@@ -44,7 +44,7 @@ export class HttpStoreDriver implements FullStoreDriver {
   constructor(connection: Connection) {
     this.#connection = connection;
     this.secrets = connection.token === undefined ? [] : [connection.token];
-    // Every request that is under way listens to it, and any number of them may be.
+    // Every request in progress listens to it, and there may be any number of them.
     setMaxListeners(0, this.#closing.signal);
   }
 
@@ -137,7 +137,10 @@ export class HttpStoreDriver implements FullStoreDriver {
     this.#closing.abort();
   }
 
-  /** Hits that would have made the answer too large come by name. One that is gone meanwhile is left out. */
+  /**
+   * Hits that would have made the answer too large are listed by name, and fetched
+   * here. An item that is gone meanwhile is left out.
+   */
   async #ranked(answer: Fields): Promise<readonly RankedItem[]> {
     const { hits, rest } = readRanked(answer);
     const items = await this.read(rest.map(({ id }) => id));

@@ -3,7 +3,7 @@ import type { StoreDriverFacts } from "../../store/deferred-driver.ts";
 export const STORE_FACTS: StoreDriverFacts = {
   name: "http",
   connects: true,
-  /** The least that is sure of a service that was not asked yet. */
+  /** The least that any service has, before it was asked. */
   capabilities: {
     durability: "memory",
     transactions: false,

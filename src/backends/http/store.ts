@@ -8,7 +8,7 @@ import { STORE_FACTS } from "./store-facts.ts";
 
 export interface HTTPStoreOptions extends StoreOptions, HTTPConnectionOptions {}
 
-/** Items that another machine keeps: a holdfast service, whatever store it stands in front of. Embeddings are made here. */
+/** Items on another machine: a holdfast service, whatever its store. Embeddings are made in this process. */
 export class HTTPStore extends Store {
   constructor(options: HTTPStoreOptions) {
     assertStoreOptions("HTTPStore", options, CONNECTION_OPTIONS);

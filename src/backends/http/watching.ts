@@ -3,19 +3,19 @@ import { sleep } from "../../internal/sleep.ts";
 import { HEARTBEAT_MS } from "../../wire/protocol.ts";
 import { assertOurs, type Connection, send } from "./requests.ts";
 
-/** So much silence means that the line is dead: the service says something every few seconds. */
+/** After this much silence the connection is dead: the service sends a heartbeat every few seconds. */
 const SILENCE_MS = HEARTBEAT_MS * 3;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [100, 5_000];
-/** What a service that asks for a pause may ask for. */
+/** The longest pause that a service may ask for. */
 const LONGEST_WAIT_MS = 60_000;
-/** No line of the service is as long. */
+/** No line of the service is this long. */
 const LONGEST_LINE = 4096;
 
 /**
  * Calls `onChange` for every event of a thread until the signal aborts, and
- * connects again as often as it takes. It also calls when the line broke:
- * something may have happened meanwhile, and whoever watches then asks for
- * himself and meets a failure as an error.
+ * reconnects as often as needed. It also calls `onChange` when the connection broke,
+ * because an event may have been missed: the watcher then reads the thread, and sees
+ * a failure as an error.
  */
 export async function watchRemote(
   connection: Connection,
@@ -30,7 +30,7 @@ export async function watchRemote(
         onChange();
       });
     } catch (error) {
-      // The failure itself is met by the next question that the watcher asks.
+      // The watcher's next read reports the failure itself.
       const asked = StateError.is(error) ? error.context.retryAfterMs : undefined;
       pause = Math.max(pause, Math.min(asked ?? 0, LONGEST_WAIT_MS));
     }

@@ -7,7 +7,7 @@ import { FACTS } from "./facts.ts";
 
 export type MemoryCheckpointerOptions = CheckpointerOptions;
 
-/** Keeps threads in this process and nowhere else: for tests and for trying things out. */
+/** Keeps threads in this process only: for tests and experiments. */
 export class MemoryCheckpointer extends Checkpointer {
   constructor(options: MemoryCheckpointerOptions = {}) {
     assertOptions("MemoryCheckpointer", options, {});

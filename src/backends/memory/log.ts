@@ -19,15 +19,14 @@ import { FACTS } from "./facts.ts";
 
 interface Thread {
   readonly generation: string;
-  /** Ascending by position; never empty. Grows in place; whoever hands it out copies it. */
+  /** Ascending by position; never empty. Grows in place, so it is copied before it is returned. */
   readonly records: LogRecord[];
   expiresAt: number;
 }
 
 /**
- * Threads in a Map. The reference driver: every duty of the contract in its
- * simplest form. Each method does its whole work without waiting in between,
- * which is what makes it atomic.
+ * Threads in a Map. The reference driver: every duty of the contract in its simplest
+ * form. Each method does all its work synchronously, which makes it atomic.
  */
 export class MemoryLog implements ThreadLog {
   readonly name: string = FACTS.name;
@@ -168,7 +167,7 @@ export class MemoryLog implements ThreadLog {
     if (this.#closed) throw new StateError("CLOSED", "the store was closed, and what it held is gone");
   }
 
-  /** An expired thread goes when somebody asks for it: nobody can see that it was still there. */
+  /** An expired thread is removed when it is next asked for; until then it is invisible. */
   #thread(threadId: string): Thread | undefined {
     this.#assertOpen();
     const thread = this.#threads.get(threadId);
@@ -188,7 +187,7 @@ export class MemoryLog implements ThreadLog {
   }
 }
 
-/** The same list where nothing is edited: an append must not cost what the thread holds. */
+/** Returns the same list if nothing is edited: the cost of an append must not grow with the thread. */
 function edited(records: LogRecord[], { replace = [], drop = [], dropBelow = 0 }: AppendRequest): LogRecord[] {
   if (replace.length === 0 && drop.length === 0 && dropBelow === 0) return records;
   const replacements = new Map(replace.map((record) => [record.seq, copyOf(record)]));
@@ -205,5 +204,5 @@ const chainOf = (thread: Thread, from: number, target: LogRecord): LogChain => (
   records: thread.records.filter((record) => record.seq >= from && record.seq <= target.seq).map(copyOf),
 });
 
-/** Nobody outside may hold bytes that are inside. */
+/** Callers must not hold bytes that are stored here. */
 const copyOf = (record: LogRecord): LogRecord => ({ ...record, body: new Uint8Array(record.body) });

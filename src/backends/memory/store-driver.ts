@@ -1,8 +1,8 @@
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/codec.ts";
-import { bm25Scores, countWords, type WordCounts } from "../../store/bm25.ts";
-import { type ItemFields, matches } from "../../store/matching.ts";
+import { countWords, type WordCounts } from "../../store/bm25.ts";
+import { fieldReader, type ItemFields, predicate } from "../../store/matching.ts";
 import { compareText, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import {
   type Change,
@@ -20,6 +20,7 @@ import {
 } from "../../store/store-driver.ts";
 import { TopHits } from "../../store/top-hits.ts";
 import { cosine, norm } from "../../store/vectors.ts";
+import { WordIndex } from "../../store/word-index.ts";
 import { STORE_FACTS } from "./store-facts.ts";
 
 interface Entry {
@@ -30,23 +31,30 @@ interface Entry {
   readonly norm: number;
 }
 
-/** How many writes are made before those that nobody can repeat any more are forgotten. */
+/** Where an entry lies while it is replaced by newer ones. */
+interface Slot {
+  readonly id: string;
+  entry: Entry;
+}
+
+/** How many writes are made between two sweeps of write ids that are too old to be retried. */
 const WRITES_PER_SWEEP = 1000;
 
 /**
  * Items in Maps. The reference driver: every duty of the contract in its simplest
- * form. Each method does its whole work without waiting in between, which is
- * what makes it atomic. What is stored is text, so nobody holds a part of it.
+ * form. Each method does all its work synchronously, which makes it atomic. Values
+ * are stored as text, so callers share no objects with the store.
  */
 export class MemoryStoreDriver implements StoreDriver {
   readonly name: string = STORE_FACTS.name;
   readonly capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Slot>();
   readonly #writes = new Map<string, { readonly result: ChangeResult; readonly at: number }>();
   readonly #now: () => number;
-  /** The ids of all entries, in order. */
-  readonly #sorted: string[] = [];
-  /** The highest version that was taken out: a new item starts above it. */
+  /** All entries, in the order of their ids. */
+  readonly #sorted: Slot[] = [];
+  readonly #words = new WordIndex<Slot>();
+  /** The highest version that was removed: a new item starts above it. */
   #floor = 0;
   #closed = false;
 
@@ -110,15 +118,10 @@ export class MemoryStoreDriver implements StoreDriver {
   }
 
   async searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
-    const entries = [...this.#inside(scope)].filter((entry) => entry.words !== undefined);
-    const scores = bm25Scores(
-      entries.flatMap((entry) => entry.words ?? []),
-      words,
-    );
+    const isInside = this.#within(scope);
     const best = new TopHits<StoredItem>(limit);
-    for (const [index, { item }] of entries.entries()) {
-      const score = scores[index] ?? 0;
-      if (score > 0) best.add(item, score);
+    for (const [slot, score] of this.#words.scores(words)) {
+      if (score > best.least && isInside(slot)) best.add(slot.entry.item, score);
     }
     return best.list();
   }
@@ -166,21 +169,33 @@ export class MemoryStoreDriver implements StoreDriver {
     const { namespace, key, value, metadata, vector, words, ttlMs } = change;
     const id = encodeId(change);
     const before = this.#live(id)?.item;
-    if (before === undefined) {
-      this.#take(id);
-      this.#sorted.splice(firstFrom(this.#sorted, id), 0, id);
-    }
+    if (before === undefined) this.#take(id);
     const expiresAt = ttlMs === "keep" ? before?.expiresAt : ttlMs === undefined ? undefined : now + ttlMs;
     const version = (before?.version ?? this.#floor) + 1;
     const stamp = { version, createdAt: before?.createdAt ?? now, updatedAt: now, expiresAt };
-    this.#entries.set(id, {
+    const entry: Entry = {
       item: { namespace: Object.freeze([...namespace]), key, value, metadata, ...stamp },
       fields: { value: parsed(change.fields.value), metadata: parsed(change.fields.metadata) },
       words: words && countWords(words),
       vector: vector?.slice(),
       norm: vector === undefined ? 0 : norm(vector),
-    });
+    };
+    this.#words.add(this.#place(id, entry), entry.words);
     return { ...stamp, repeated: false };
+  }
+
+  /** In place of the entry that was there before. */
+  #place(id: string, entry: Entry): Slot {
+    const known = this.#entries.get(id);
+    if (known !== undefined) {
+      this.#words.delete(known, known.entry.words);
+      known.entry = entry;
+      return known;
+    }
+    const slot = { id, entry };
+    this.#entries.set(id, slot);
+    this.#sorted.splice(firstFrom(this.#sorted, id), 0, slot);
+    return slot;
   }
 
   #remove(id: ItemId, now: number): ChangeResult {
@@ -191,34 +206,44 @@ export class MemoryStoreDriver implements StoreDriver {
     return { version, createdAt, updatedAt: now, expiresAt, repeated: false };
   }
 
-  /** Takes an item out, if it is there, past its end or not. */
+  /** Removes an item if it exists, expired or not. */
   #take(id: string): void {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return;
+    const slot = this.#entries.get(id);
+    if (slot === undefined) return;
     this.#entries.delete(id);
     this.#sorted.splice(firstFrom(this.#sorted, id), 1);
-    this.#floor = Math.max(this.#floor, entry.item.version);
+    this.#words.delete(slot, slot.entry.words);
+    this.#floor = Math.max(this.#floor, slot.entry.item.version);
   }
 
   #live(id: string): Entry | undefined {
-    const entry = this.#entries.get(id);
-    return entry !== undefined && (entry.item.expiresAt ?? Number.POSITIVE_INFINITY) > this.#now() ? entry : undefined;
+    const entry = this.#entries.get(id)?.entry;
+    return entry !== undefined && isLive(entry, this.#now()) ? entry : undefined;
   }
 
   /** The entries of a scope, in order, behind an id. */
-  *#inside({ namespace, recursive, condition }: Scope, after?: string): Generator<Entry> {
-    this.#assertOpen();
-    const ids = this.#sorted;
-    const [from, before] = rangeBelow(namespace);
-    const start = after === undefined ? from : after;
-    for (let index = firstFrom(ids, start); index < ids.length; index++) {
-      const id = ids[index] ?? "";
-      if (before !== undefined && compareText(id, before) >= 0) return;
-      if (id === after) continue;
-      const entry = this.#live(id);
-      if (entry === undefined || (!recursive && entry.item.namespace.length !== namespace.length)) continue;
-      if (matches(condition, entry.fields)) yield entry;
+  *#inside(scope: Scope, after?: string): Generator<Entry> {
+    const isInside = this.#within(scope);
+    const [from, before] = rangeBelow(scope.namespace);
+    const slots = this.#sorted;
+    const end = before === undefined ? slots.length : firstFrom(slots, before);
+    for (let index = firstFrom(slots, after ?? from); index < end; index++) {
+      const slot = slots[index] as Slot;
+      if (slot.id !== after && isInside(slot)) yield slot.entry;
     }
+  }
+
+  /** Whether a slot is in a scope now. */
+  #within({ namespace, recursive, condition }: Scope): (slot: Slot) => boolean {
+    this.#assertOpen();
+    const below = encodeNamespace(namespace);
+    const holds = condition === undefined ? undefined : predicate(condition, fieldReader);
+    const now = this.#now();
+    return ({ id, entry }) =>
+      id.startsWith(below) &&
+      isLive(entry, now) &&
+      (recursive || entry.item.namespace.length === namespace.length) &&
+      (holds === undefined || holds(entry.fields));
   }
 
   #sweep(now: number): void {
@@ -226,9 +251,7 @@ export class MemoryStoreDriver implements StoreDriver {
       if (at + WRITES_REMEMBERED_MS >= now) break;
       this.#writes.delete(key);
     }
-    for (const [id, { item }] of this.#entries) {
-      if ((item.expiresAt ?? Number.POSITIVE_INFINITY) <= now) this.#take(id);
-    }
+    for (const [id, { entry }] of this.#entries) if (!isLive(entry, now)) this.#take(id);
   }
 
   #assertOpen(): void {
@@ -236,15 +259,17 @@ export class MemoryStoreDriver implements StoreDriver {
   }
 }
 
+const isLive = ({ item }: Entry, now: number): boolean => item.expiresAt === undefined || item.expiresAt > now;
+
 const parsed = (text: string): JsonValue => JSON.parse(text) as JsonValue;
 
-/** The index of the first id that is not before `from`. */
-function firstFrom(ids: readonly string[], from: string): number {
+/** The index of the first one whose id is not before `from`. */
+function firstFrom(slots: readonly Slot[], from: string): number {
   let low = 0;
-  let high = ids.length;
+  let high = slots.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (compareText(ids[middle] ?? "", from) < 0) low = middle + 1;
+    if (compareText((slots[middle] as Slot).id, from) < 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -6,11 +6,11 @@ import { assertStoreOptions } from "../../store/store-options.ts";
 import { STORE_FACTS } from "./store-facts.ts";
 
 export interface InMemoryStoreOptions extends StoreOptions {
-  /** The clock that stamps items and ends them. @default Date.now */
+  /** The clock for timestamps and expiry. @default Date.now */
   readonly now?: () => number;
 }
 
-/** Keeps items in this process and nowhere else: for tests and for trying things out. */
+/** Keeps items in this process only: for tests and experiments. */
 export class InMemoryStore extends Store {
   constructor(options: InMemoryStoreOptions = {}) {
     assertStoreOptions("InMemoryStore", options, { now: "function" });

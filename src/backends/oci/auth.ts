@@ -3,9 +3,9 @@ import { reasonOf } from "../../internal/reason-of.ts";
 import type { CommonModule, OciConnection } from "./connect.ts";
 
 /**
- * Who the requests are signed by: a user's key from the config file, a session
- * token that `oci session authenticate` put there, the machine, the function or
- * container; or a provider of the SDK of your own.
+ * Who signs the requests: a user's key from the config file, a session token from
+ * `oci session authenticate`, an instance, a function or container; or your own
+ * provider of the SDK.
  */
 export type OciAuth = (typeof AUTH_KINDS)[number] | OciAuthenticationProvider;
 

@@ -9,15 +9,15 @@ import type { OciTransport } from "./transport.ts";
 
 export interface BucketPlace {
   readonly bucketName: string;
-  /** The tenancy's Object Storage namespace; asked for where it is not given. */
+  /** The tenancy's Object Storage namespace; looked up if not given. */
   readonly namespace: string | undefined;
-  /** Where the bucket is made if it is not there. Without it, it is not made. */
+  /** The compartment in which a missing bucket is created. Without it, the bucket is not created. */
   readonly compartmentId: string | undefined;
-  /** With "read" it is not made either. @default "write" */
+  /** With "read" the bucket is never created. @default "write" */
   readonly access?: Access;
 }
 
-/** One bucket, in the few operations that are needed. Only a missing object is an answer; all else that fails is thrown. */
+/** One bucket, with the few operations that are needed. Only a missing object is an answer; all other failures are thrown. */
 export class OciBucket implements ObjectBucket {
   readonly #client: ObjectStorageClientShape;
   readonly #transport: OciTransport;
@@ -42,7 +42,7 @@ export class OciBucket implements ObjectBucket {
     }
   }
 
-  /** The new ETag; `undefined` when the condition is not so. */
+  /** The new ETag; `undefined` if the condition did not hold. */
   async put(objectName: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
     const contentMD5 = createHash("md5").update(bytes).digest("base64");
     const body = { putObjectBody: bytes, contentLength: bytes.byteLength, contentMD5 };
@@ -53,7 +53,7 @@ export class OciBucket implements ObjectBucket {
         etagOf((await this.#client.putObject({ ...place, ...request })).eTag),
       );
     } catch (error) {
-      // With `If-Match`, an object that is not there is as good as another one.
+      // With `If-Match`, a missing object also fails the condition.
       if (isRefused(error) || ("ifMatch" in condition && isObjectAbsent(error))) return undefined;
       throw error;
     }
@@ -82,7 +82,7 @@ export class OciBucket implements ObjectBucket {
     return isAmbiguous(error);
   }
 
-  /** Page by page to the end, in the order of the names' bytes. */
+  /** All pages, in byte order of the names. */
   async *list(options: ListOptions): AsyncGenerator<readonly string[], void, undefined> {
     const { startAfter, ...always } = options;
     let from: object = startAfter === undefined ? {} : { startAfter };

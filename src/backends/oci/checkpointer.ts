@@ -14,19 +14,19 @@ import type { OciLog, OciLogOptions } from "./log.ts";
 
 export interface OCIBucketOptions extends CheckpointerOptions, OciConnection {
   readonly bucketName: string;
-  /** The tenancy's Object Storage namespace. Asked for at first use where it is not given. */
+  /** The tenancy's Object Storage namespace. Looked up on first use if not given. */
   readonly namespace?: string;
-  /** Where the bucket is made if it is not there. Without it, a missing bucket is an error. */
+  /** The compartment in which a missing bucket is created. Without it, a missing bucket is an error. */
   readonly compartmentId?: string;
-  /** What the names of all objects begin with. @default "holdfast/" */
+  /** The prefix of all object names. @default "holdfast/" */
   readonly prefix?: string;
-  /** An `ObjectStorageClient` of your own, instead of `region`, `endpoint` and `auth`. It stays yours: `close()` leaves it open. */
+  /** Your own `ObjectStorageClient`, instead of `region`, `endpoint` and `auth`. It stays yours: `close()` leaves it open. */
   readonly client?: ObjectStorageClientShape;
-  /** How long one request may take, its answer included. @default 30000 */
+  /** The time limit of one request, including its answer. @default 30000 */
   readonly requestTimeoutMs?: number;
 }
 
-/** Keeps threads in a bucket of OCI Object Storage. `npm install oci-objectstorage oci-common` */
+/** Keeps threads in a bucket of OCI Object Storage. Needs `npm install oci-objectstorage oci-common`. */
 export class OCIBucketBackend extends Checkpointer {
   readonly #log: DeferredLog<OciLog>;
 
@@ -41,9 +41,9 @@ export class OCIBucketBackend extends Checkpointer {
   }
 
   /**
-   * Deletes objects that belong to no thread: what processes left that died in
-   * the middle of a change, and what a lifecycle rule left of threads it ended.
-   * Safe at any time; lists the whole prefix.
+   * Deletes objects that belong to no thread: left by processes that died in the
+   * middle of a change, or by a lifecycle rule that expired a thread. Safe at any
+   * time; lists the whole prefix.
    */
   async removeLeftovers(): Promise<void> {
     contextOf(this)?.assertMayWrite("removeLeftovers");
@@ -73,7 +73,7 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
   return new OCIBucketBackend({ ...options, ...rest, ...place, ...(auth !== undefined && { auth: authKind(auth) }) });
 }
 
-/** For a text that is no URL: it names no bucket. */
+/** For a text that is not a URL: it names no bucket. */
 const NO_URL = { host: "", pathname: "", searchParams: new URLSearchParams() };
 
 function logOptions(options: OCIBucketOptions): OciLogOptions {
@@ -107,7 +107,7 @@ function logOptions(options: OCIBucketOptions): OciLogOptions {
   };
 }
 
-/** It may be a word or an object. */
+/** `auth` may be a word or an object. */
 function withoutAuth(options: OCIBucketOptions): object {
   if (typeof options !== "object" || options === null) return options;
   const { auth: _, ...rest } = options;

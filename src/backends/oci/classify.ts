@@ -4,9 +4,9 @@ import { reasonOf } from "../../internal/reason-of.ts";
 /** A request that was answered with an error, or not at all. */
 export class OciFailure extends Error {
   override readonly name = "OciFailure";
-  /** Missing where there was no answer. */
+  /** Absent if there was no answer. */
   readonly status: number | undefined;
-  /** The service's own word, like `ObjectNotFound`; or the network's, like `ECONNREFUSED`. */
+  /** The service's error code, like `ObjectNotFound`, or the network's, like `ECONNREFUSED`. */
   readonly code: string;
 
   constructor(message: string, status: number | undefined, code: string, cause: unknown) {
@@ -16,7 +16,7 @@ export class OciFailure extends Error {
   }
 }
 
-/** What the SDK or `fetch` threw, in one form. Errors of our own stay what they are. */
+/** Errors of the SDK or `fetch`, in one form. Our own errors are returned unchanged. */
 export function asFailure(error: unknown): unknown {
   if (StateError.is(error) || error instanceof OciFailure) return error;
   const { statusCode, serviceCode, opcRequestId } = (error ?? {}) as Readonly<Record<string, unknown>>;
@@ -30,7 +30,7 @@ export function asFailure(error: unknown): unknown {
   return new OciFailure(`the connection failed: ${code}`, undefined, code, error);
 }
 
-/** `fetch` says "fetch failed" or "terminated", and why in the cause. */
+/** `fetch` says "fetch failed" or "terminated"; the reason is in the cause. */
 function networkCode(error: unknown): string | undefined {
   for (let at = error, depth = 0; depth < 4 && typeof at === "object" && at !== null; depth++) {
     const { code, cause, errors } = at as { code?: unknown; cause?: unknown; errors?: unknown };
@@ -46,10 +46,10 @@ export const isObjectAbsent = (error: unknown): boolean =>
 export const isBucketAbsent = (error: unknown): boolean =>
   error instanceof OciFailure && error.status === 404 && error.code === "BucketNotFound";
 
-/** A condition that the request carried is not so. */
+/** A condition of the request did not hold. */
 export const isRefused = (error: unknown): boolean => error instanceof OciFailure && error.status === 412;
 
-/** Whether a write that failed like this may have taken place all the same. */
+/** Whether a write that failed like this may have been made. */
 export function isAmbiguous(error: unknown): boolean {
   if (StateError.is(error, "TIMEOUT")) return true;
   return error instanceof OciFailure && (error.status === undefined || error.status === 409 || error.status >= 500);
@@ -59,7 +59,8 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   400: "INVALID_ARGUMENT",
   401: "PERMISSION_DENIED",
   403: "PERMISSION_DENIED",
-  // `NotAuthorizedOrNotFound`, and whatever else is not a missing object: a lost permission must not look like a lost thread.
+  // `NotAuthorizedOrNotFound`, and every other 404 that is not a missing object: a lost permission must not look like a lost
+  // thread.
   404: "PERMISSION_DENIED",
   408: "TIMEOUT",
   409: "UNAVAILABLE",

@@ -21,9 +21,9 @@ export interface ObjectListing {
 }
 
 export interface OciConnection {
-  /** Where the requests go, like `eu-frankfurt-1`. What the credentials say where it is not given. */
+  /** The region of the requests, like `eu-frankfurt-1`. @default that of the credentials */
   readonly region?: string;
-  /** A whole address instead, for a private endpoint. */
+  /** A full address instead, for a private endpoint. */
   readonly endpoint?: string;
   readonly auth?: OciAuth;
   /** The OCI config file. @default "~/.oci/config" */
@@ -34,12 +34,12 @@ export interface OciConnection {
 
 export const SDK_VERSIONS = ">=2.90 <3";
 
-/** The SDK's own client with the SDK's own signer, over a transport that keeps deadlines and is silent. */
+/** The SDK's own client with the SDK's own signer, over a transport that keeps deadlines and prints nothing. */
 export async function createClient(
   connection: OciConnection,
   transport: OciTransport,
 ): Promise<ObjectStorageClientShape> {
-  // Variables, so that a type check does not need packages that most users do not have.
+  // Variables, so that type checking does not require the optional packages.
   const [objectStorage, common] = ["oci-objectstorage", "oci-common"];
   const load =
     (name: string): (() => Promise<unknown>) =>
@@ -51,7 +51,7 @@ export async function createClient(
   transport.signer = signerOf(shared, provider);
   const client = new sdk.ObjectStorageClient(
     { authenticationDetailsProvider: provider, httpClient: transport },
-    // Its circuit breaker would go on refusing requests after the storage is back.
+    // Its circuit breaker would go on refusing requests after the service is back.
     { circuitBreaker: { noCircuit: true, circuit: null } },
   );
   if (connection.region !== undefined) client.regionId = connection.region;

@@ -52,7 +52,7 @@ describe("deleting", () => {
     expect(await subject.listCheckpoints("t", { limit: 100 })).toHaveLength(19);
   });
 
-  test("of several that remove one thread at once, one says that it did", async () => {
+  test("when several processes remove one thread at once, one reports that it did", async () => {
     const log = await filledLog(place, "t", 20);
     const other = new OciLog(logOptions(place));
     const outcomes = await Promise.all([log, log, other, other].map((remover) => remover.remove("t")));
@@ -69,7 +69,7 @@ describe("deleting", () => {
     expect(names()).toEqual([]);
   });
 
-  test("what a process left that died in the middle goes with removeLeftovers, and nothing else does", async () => {
+  test("removeLeftovers removes what a process left that died midway, and nothing else", async () => {
     await filledLog(place, "kept", 40);
     const log = await filledLog(place, "ended", 40);
     const before = new Map(standIn.objects());

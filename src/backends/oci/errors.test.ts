@@ -90,7 +90,7 @@ describe("errors", () => {
     }
   });
 
-  test("a server that does not answer is TIMEOUT after the time that was given", async () => {
+  test("a server that does not answer is TIMEOUT after the given time", async () => {
     const subject = open({ ...ONCE, requestTimeoutMs: 50 });
     standIn.faultAt = () => ({ when: "before", answer: "silence" });
     expect(await failureOf(() => subject.load("t"))).toMatchObject({
@@ -109,7 +109,7 @@ describe("errors", () => {
     });
   });
 
-  test("nothing is written to the console, also where the service refuses", async () => {
+  test("nothing is written to the console, also when the service refuses", async () => {
     const spies = (["warn", "error", "log"] as const).map((method) => vi.spyOn(console, method));
     const [one, other] = [open(), open()];
     await one.load("absent");
@@ -121,7 +121,7 @@ describe("errors", () => {
     }
   });
 
-  test("an object that was changed is CORRUPT and named; one of a newer version INCOMPATIBLE", async () => {
+  test("a changed object is CORRUPT and named; one of a newer version is INCOMPATIBLE", async () => {
     const subject = open();
     await subject.save(saying("hello"), "t");
     const [name = ""] = names();
@@ -146,7 +146,7 @@ describe("errors", () => {
     expect(names()).toEqual([]);
   });
 
-  test("a page that is missing is CORRUPT and named, and not a shorter history", async () => {
+  test("a missing page is CORRUPT and named, never a shorter history", async () => {
     const log = await filledLog(place, "t", 40);
     const page = names().find((name) => name.endsWith("0000000001.page"))!;
     standIn.objects().delete(page);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FAULTS, FaultSweep, nameOf, SCENARIOS } from "../../../test/oci-stand-in/fault-sweep.ts";
 
-/** One without effect and one with it; `npm run test:chaos` takes all kinds. */
+/** One fault without effect and one with it; `npm run test:chaos` runs all kinds. */
 const SOME = FAULTS.filter((fault) => ["503 before the effect", "500 after the effect"].includes(nameOf(fault)));
 
 let sweep: FaultSweep;

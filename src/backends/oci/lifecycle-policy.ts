@@ -15,10 +15,10 @@ export interface OciLifecyclePolicy {
 }
 
 /**
- * A rule that ends threads nobody saved for so many days. It names the threads'
- * documents alone, which every save writes anew: a rule over all objects would
- * take old pages from under threads that are in use. What lies in the folders of
- * ended threads goes with the next `removeLeftovers`.
+ * A rule that expires threads that were not saved for so many days. It matches only
+ * the threads' documents, which every save rewrites: a rule over all objects would
+ * delete old pages of threads that are in use. The other objects of expired threads
+ * are deleted by the next `removeLeftovers`.
  */
 export function ociLifecyclePolicy(options: {
   readonly deleteAfterIdleDays: number;

@@ -8,12 +8,12 @@ import { OciTransport } from "./transport.ts";
 export interface OciLogOptions extends BucketPlace {
   readonly prefix: string;
   readonly connection: OciConnection;
-  /** Handed in; stays open. */
+  /** The client that was handed in; it stays open. */
   readonly client: ObjectStorageClientShape | undefined;
   readonly requestTimeoutMs: number;
 }
 
-/** The log for object stores, on a bucket of OCI Object Storage. */
+/** The object-store log, on a bucket of OCI Object Storage. */
 export class OciLog extends BucketLog {
   constructor(options: OciLogOptions) {
     const { client: given, connection, requestTimeoutMs, prefix } = options;

@@ -28,7 +28,7 @@ const saying = (text: string): AgentState => AgentState.create().withMessage(use
 const names = (): readonly string[] => [...standIn.objects().keys()].sort();
 
 describe("the bucket", () => {
-  test("is made in the compartment that is given, when it is first needed", async () => {
+  test("is created in the given compartment on first use", async () => {
     const subject = open({ bucketName: "fresh", compartmentId: standIn.compartmentId });
     expect(await subject.load("t")).toBeUndefined();
     expect(standIn.hasBucket("fresh")).toBe(true);
@@ -36,7 +36,7 @@ describe("the bucket", () => {
     expect(standIn.objects("fresh").size).toBe(1);
   });
 
-  test("is not made without a compartment: the error says what to do", async () => {
+  test("is not created without a compartment: the error says what to do", async () => {
     const failure = await failureOf(() => open({ bucketName: "fresh" }).load("t"));
     expect(failure).toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(failure.message).toMatch(
@@ -45,7 +45,7 @@ describe("the bucket", () => {
     expect(standIn.hasBucket("fresh")).toBe(false);
   });
 
-  test("its namespace is asked for once where it is not given", async () => {
+  test("its namespace is looked up once if it is not given", async () => {
     const { namespace: _, ...rest } = place;
     const subject = new OCIBucketBackend(rest);
     await subject.save(saying("hello"), "t");
@@ -74,7 +74,7 @@ describe("who signs", () => {
     expect(names()).toEqual(["prod/threads/t"]);
   });
 
-  test("a client of one's own, which stays open", async () => {
+  test("a client that was handed in, which stays open", async () => {
     const { tenancy, user, fingerprint, privateKey } = standIn.user;
     const authenticationDetailsProvider = new common.SimpleAuthenticationDetailsProvider(
       tenancy,
@@ -99,7 +99,7 @@ describe("who signs", () => {
     client.close();
   });
 
-  test("a config file that is not there is PERMISSION_DENIED and says which kind was tried", async () => {
+  test("a missing config file is PERMISSION_DENIED and says which kind was tried", async () => {
     const failure = await failureOf(() =>
       open({ ...ONCE, auth: "config-file", configFile: join(directory, "none") }).load("t"),
     );
@@ -115,7 +115,7 @@ describe("who signs", () => {
     expect(inspect(failure, { depth: 10 })).not.toMatch("c2VjcmV0");
   });
 
-  test("a function without a resource principal is told so", async () => {
+  test("a missing resource principal is reported as such", async () => {
     expect(await failureOf(() => open({ ...ONCE, auth: "resource-principal" }).load("t"))).toMatchObject({
       code: "PERMISSION_DENIED",
     });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => standIn.close());
 
-test("six writers of one thread in one process, each with a client of its own, lose nothing", async () => {
+test("six writers of one thread in one process, each with its own client, lose nothing", async () => {
   const place = placeOn(standIn);
   const writers = Array.from({ length: 6 }, () => new OCIBucketBackend(place));
   const conflicts = await Promise.all(
@@ -50,7 +50,7 @@ test("six writers of one thread in one process, each with a client of its own, l
   expect(await writers[1]?.listCheckpoints("t", { limit: 100 })).toHaveLength(48);
 }, 120_000);
 
-test("copies, deletions and new threads that meet at one name leave a whole thread or none, and nothing else", async () => {
+test("copies, deletions and new threads that meet at one name leave a complete thread or no thread, and nothing else", async () => {
   const place = placeOn(standIn);
   const source = new OCIBucketBackend(place);
   let state = AgentState.create();
@@ -109,7 +109,7 @@ test("of two appends at one place, one is made, though both push a page out befo
   for (const { writeId, body } of chain?.records ?? [])
     expect(Buffer.from(body)).toEqual(Buffer.alloc(20_000, writeId));
   const objects = [...standIn.objects().keys()].filter((name) => name.startsWith(place.prefix));
-  // The document, two pages, and the bodies: nothing of those who lost.
+  // The document, two pages, and the bodies: nothing is left of the losers.
   expect(objects).toHaveLength(1 + 2 + 34);
 }, 120_000);
 

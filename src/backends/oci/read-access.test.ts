@@ -8,7 +8,7 @@ import { hashOf } from "../../../test/read-access/hashed-files.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
 import { OCIBucketBackend } from "./index.ts";
 
-/** Every object with its bytes and its ETag, and the buckets that are there. */
+/** Every object with its bytes and its ETag, and all buckets. */
 function contentsOf(standIn: OciStandIn): Record<string, string> {
   const objects = [...standIn.objects()].map(([name, { bytes, etag }]) => [name, `${hashOf(bytes)} ${etag}`] as const);
   const buckets = ["threads", "other"].filter((name) => standIn.hasBucket(name));
@@ -29,7 +29,7 @@ async function observed(bucketName: string): Promise<ObservedStore> {
 testReadAccess({
   name: "OCI Object Storage",
   create: () => observed("threads"),
-  // The compartment is named, so that somebody who may write would have made the bucket.
+  // The compartment is named, so that a writer would have created the bucket.
   missing: () => observed("other"),
   connects: false,
 });

@@ -11,7 +11,7 @@ beforeAll(async () => {
   standIn = await OciStandIn.start();
 });
 afterAll(() => standIn.close());
-/** What a piece of work asks of the storage. */
+/** The requests that some work makes. */
 async function requestsOf(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = standIn.requests.length;
   await work();
@@ -46,7 +46,7 @@ test("a save is one PUT, and every sixteenth two, until pages are merged", async
   expect(counts).toEqual({ "put object": 33 + 2 });
 });
 
-test("a save after a load in another process is one PUT behind one GET", async () => {
+test("a save after a load in another process is one GET and one PUT", async () => {
   await grow("t", 5);
   const other = another();
   const state = (await other.load("t")) as AgentState;
@@ -56,13 +56,13 @@ test("a save after a load in another process is one PUT behind one GET", async (
   });
 });
 
-test("what a save sends does not grow with the thread; merging now and then is all that is sent beside it", async () => {
+test("what a save sends does not grow with the thread; only the occasional merge is sent besides", async () => {
   const first = standIn.requests.length;
   await grow("t", 200);
   const sent = standIn.requests.slice(first).filter(({ kind }) => kind === "put object");
   const documents = sent.filter(({ name }) => name.includes("/threads/")).map(({ bytes }) => bytes);
   expect(documents).toHaveLength(200);
-  // At the same place between two pages: save 24 and save 184.
+  // At the same distance from the last page: save 24 and save 184.
   expect(documents[183]).toBeLessThan(1.2 * (documents[23] ?? 0));
 });
 
@@ -109,7 +109,7 @@ test("a history of 160 is read with at most five GETs", async () => {
   expect(counts["get object"]).toBeLessThanOrEqual(5);
 });
 
-test("a fork of a short thread is one GET and one PUT, a copy looks whether there is a checkpoint and whether calls are open in it; both look whether somebody was erased meanwhile", async () => {
+test("a fork of a short thread is one GET and one PUT, a copy also checks for a checkpoint and its open calls; both check for erasures meanwhile", async () => {
   await grow("t", 10);
   expect(await requestsOf(() => subject.copyThread("t", "copy"))).toEqual({ "get object": 5, "put object": 1 });
   expect(await requestsOf(() => subject.fork("t", "fork"))).toEqual({ "get object": 3, "put object": 1 });

@@ -3,7 +3,7 @@ import { StateError } from "../../errors.ts";
 import { untilAborted } from "../../internal/until-aborted.ts";
 import { asFailure, OciFailure } from "./classify.ts";
 
-/** What the SDK asks of a way to send requests: its `HttpClient`. */
+/** The interface of the SDK for sending requests: its `HttpClient`. */
 export interface HttpClientShape {
   send(request: HttpRequestShape, forceExcludeBody?: boolean): Promise<Response>;
 }
@@ -25,12 +25,12 @@ interface RequestUnderWay {
 }
 
 /**
- * Sends the SDK's requests. Its own client has no deadlines, prints a warning
- * for every answer that is not a success (a thread that is not there yet is
- * one), and takes a list of all positions of a body to see whether it is empty.
+ * Sends the SDK's requests. The SDK's own client has no deadlines, prints a warning
+ * for every unsuccessful answer (also for a thread that does not exist yet), and
+ * lists all keys of a body to see whether it is empty.
  */
 export class OciTransport implements HttpClientShape {
-  /** The SDK's, once it was loaded. */
+  /** The SDK's signer, once it is loaded. */
   signer: SignerShape | undefined;
   readonly #timeoutMs: number;
   readonly #underWay = new AsyncLocalStorage<RequestUnderWay>();
@@ -52,16 +52,16 @@ export class OciTransport implements HttpClientShape {
       if (REDIRECTS.has(response.status)) throw redirected(response);
       return response;
     } catch (error) {
-      // The SDK keeps nothing but the message of what is thrown here.
+      // The SDK keeps only the message of what is thrown here.
       if (underWay !== undefined) underWay.failure = error;
       throw error;
     }
   }
 
   /**
-   * Makes one request and gives up at the deadline, reading the answer included.
-   * `call` hands the configuration to the SDK: what it would repeat is repeated
-   * above, where it is known whether that is safe.
+   * Makes one request and gives up at the deadline, which includes reading the
+   * answer. `call` passes the configuration to the SDK: retries are made by our own
+   * code, which knows whether they are safe.
    */
   async request<T>(call: (retryConfiguration: object) => Promise<T>): Promise<T> {
     const deadline = new AbortController();
@@ -81,11 +81,11 @@ export class OciTransport implements HttpClientShape {
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The service has none. Followed, it would carry records and a signature to wherever it points. */
+/** The service sends no redirects. Following one would send records and a signature wherever it points. */
 const redirected = ({ status }: Response): StateError =>
   new StateError("UNAVAILABLE", `the answer is a redirect (HTTP ${status}), which is not followed; check the endpoint`);
 
-/** Ends the SDK's loop at the one place where it does so without writing to the console. */
+/** Ends the SDK's retry loop at the one place where it does so without writing to the console. */
 const withoutRetries = (underWay: RequestUnderWay): object => ({
   retryCondition: (failure: unknown): boolean => {
     underWay.failure = failure;
@@ -93,7 +93,7 @@ const withoutRetries = (underWay: RequestUnderWay): object => ({
   },
   terminationStrategy: {
     shouldTerminate: (): boolean => {
-      // A client that was handed in has a transport of its own, and the SDK does not say what it threw.
+      // A client that was handed in has its own transport, and the SDK does not say what it threw.
       throw underWay.failure ?? new OciFailure("the connection failed", undefined, "unknown", undefined);
     },
   },

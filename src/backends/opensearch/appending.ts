@@ -28,7 +28,7 @@ export class Appending {
     this.#request = request;
   }
 
-  /** Whether it was seen to take checkpoints out and to bring none. */
+  /** Whether it removes checkpoints and adds none. */
   get isDeletion(): boolean {
     return this.#takesOut;
   }
@@ -37,7 +37,7 @@ export class Appending {
     return untilSteady(() => (this.#request.expected === 0 ? this.#begin() : this.#extend()));
   }
 
-  /** Most often nothing is there: the document is created unseen, and looked at only where that is refused. */
+  /** Usually no document exists: it is created without reading first, and read only if that is refused. */
   async #begin(): Attempt {
     const fresh = this.#first([]);
     const created = await this.#requests.write(commitHead(fresh, undefined));
@@ -87,7 +87,7 @@ export class Appending {
       return OVERTAKEN;
     }
     if (pushing?.failure === undefined) return this.#committed(next, commit.revision);
-    // The head alone was written, and the record before it is nowhere else: back to what was.
+    // Only the head was written, and the previous record is nowhere else: restore the previous head.
     await this.#requests.write(commitHead(thread, commit.revision));
     throw pushing.failure;
   }
@@ -114,7 +114,7 @@ export class Appending {
     return { ...thread, floor, tail, headEntry, edits, leftovers: [] };
   }
 
-  /** The entry of what is the head checkpoint with this append. */
+  /** The entry of the head checkpoint after this append. */
   async #headEntry(footing: Footing): Promise<LogEntry | undefined | typeof OVERTAKEN> {
     const { replace = [] } = this.#request;
     const { tail, headEntry } = footing.thread;
@@ -127,7 +127,7 @@ export class Appending {
     return read === OVERTAKEN ? OVERTAKEN : read.map(entryOf)[0];
   }
 
-  /** False where the thread moved meanwhile. A replacement must not bring back what was taken out. */
+  /** False if the thread changed meanwhile. A replacement must not bring back a removed record. */
   async #canReplace(footing: Footing): Promise<boolean> {
     const seqs = (this.#request.replace ?? []).map(({ seq }) => seq);
     if (seqs.length === 0) return true;
@@ -142,7 +142,7 @@ export class Appending {
   async #committed(thread: Thread, revision: Revision): Promise<AppendOutcome> {
     let finished = isFinished(thread);
     if (!finished) {
-      // The append is made, whatever becomes of this; the next one does it otherwise.
+      // The append is made, even if this fails; the next append then retries it.
       finished = await finish(this.#requests, thread).then(
         () => true,
         () => false,
@@ -152,7 +152,7 @@ export class Appending {
     return { appended: true };
   }
 
-  /** The thread was removed while its newest record was put into a document of its own: that must not stay behind. */
+  /** The thread was removed while its newest record was moved into its own document: that document must be deleted. */
   async #takeBack({ life, tail }: Thread): Promise<void> {
     const found = await findThread(this.#requests, this.#name, "entries");
     if (found?.thread?.life === life) return;
@@ -170,13 +170,13 @@ export class Appending {
   }
 }
 
-/** The records that an append brings: what becomes the tail, and what comes before it. */
+/** The records of an append: the new tail, and those before it. */
 function arriving(request: AppendRequest): { readonly tail: LogRecord; readonly before: readonly LogRecord[] } {
   const records = recordsIn(request);
   return { tail: records.at(-1) ?? request.record, before: records.slice(0, -1) };
 }
 
-/** A lease takes out the one before it, at the tail, which is no checkpoint: that is not a deletion. */
+/** A lease removes the previous lease, which is at the tail and not a checkpoint: that is not a deletion. */
 const takesOut = (request: AppendRequest, { floor, tail }: Thread): boolean => {
   const { replace = [], drop = [], dropBelow = 0 } = request;
   if (recordsIn(request).some(({ checkpointId }) => checkpointId !== undefined)) return false;

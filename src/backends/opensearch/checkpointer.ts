@@ -10,23 +10,29 @@ import { FACTS } from "./facts.ts";
 import type { OpenSearchLogOptions } from "./log.ts";
 
 export interface OpensearchCheckpointerOptions extends CheckpointerOptions, OpensearchConnectionOptions {
-  /** What `opensearchConnection()` returned, instead of `hosts` or a `client`: others may hold it too. */
+  /** The result of `opensearchConnection()`, instead of `hosts` or a `client`. It may be shared. */
   readonly connection?: OpensearchConnection;
-  /** An index or an alias. Where there is none, the index `<indexName>-1` is made, with this alias. @default "holdfast" */
+  /** An index or an alias. If it does not exist, the index `<indexName>-1` is created with this alias. @default "holdfast" */
   readonly indexName?: string;
-  /** Several programs may share an index, which is kinder to a cluster than many small ones: each sees its own threads. @default "" */
+  /**
+   * Several programs may share an index, which is easier on a cluster than many
+   * small ones: each sees its own threads. @default ""
+   */
   readonly namespace?: string;
-  /** Whether the index may be made. False for a deployment that makes it itself. @default true */
+  /** Whether the index may be created. False if a deployment creates it. @default true */
   readonly createIndex?: boolean;
-  /** For an index that is made. @default 1 */
+  /** For an index that is created. @default 1 */
   readonly shards?: number;
-  /** For an index that is made. @default 1 */
+  /** For an index that is created. @default 1 */
   readonly replicas?: number;
-  /** How many copies of a shard must be up before a write: 2 or more, or "all", makes it `replicated`. @default as the index says */
+  /**
+   * How many copies of a shard must be active before a write: 2 or more, or "all",
+   * makes it `replicated`. @default the index's setting
+   */
   readonly waitForActiveShards?: number | "all";
 }
 
-/** Keeps threads in OpenSearch 2.7 or later. `npm install @opensearch-project/opensearch`. */
+/** Keeps threads in OpenSearch 2.7 or later. Needs `npm install @opensearch-project/opensearch`. */
 export function opensearchCheckpointer(options: OpensearchCheckpointerOptions = {}): Checkpointer {
   assertOptions("opensearchCheckpointer", options, {
     ...connectionOptions(options),
@@ -46,7 +52,7 @@ export function opensearchCheckpointer(options: OpensearchCheckpointerOptions = 
 
 const TAKER = { factory: "opensearchCheckpointer", opener: "opensearchConnection" };
 
-/** Everything a log needs, with the defaults filled in. */
+/** All options of a log, with the defaults filled in. */
 export function opensearchLogOptions(given: OpensearchCheckpointerOptions): OpenSearchLogOptions {
   const { indexName = "holdfast", createIndex = true, shards = 1, replicas = 1 } = given;
   const { namespace = "", waitForActiveShards } = given;

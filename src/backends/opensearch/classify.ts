@@ -1,19 +1,19 @@
 import type { ErrorCode } from "../../errors.ts";
 
-/** The client's own classes. */
+/** The client's own error classes. */
 const BY_CLASS: Readonly<Record<string, ErrorCode>> = {
   TimeoutError: "TIMEOUT",
   ConnectionError: "UNAVAILABLE",
   NoLivingConnectionsError: "UNAVAILABLE",
   RequestAbortedError: "UNAVAILABLE",
-  // An answer that was cut, or that something else than OpenSearch gave.
+  // A truncated answer, or one that did not come from OpenSearch.
   DeserializationError: "UNAVAILABLE",
   ConfigurationError: "INVALID_ARGUMENT",
 };
 
-/** What the server calls it, where its status says less. */
+/** The server's error type, where the status says less. */
 const BY_TYPE: Readonly<Record<string, ErrorCode>> = {
-  // Made on first use: where it is missing later, somebody took it away, and threads with it. Never "no state".
+  // The index is created on first use. If it is missing later, it was deleted, and its threads with it: never "no state".
   index_not_found_exception: "UNAVAILABLE",
   security_exception: "PERMISSION_DENIED",
   circuit_breaking_exception: "RATE_LIMITED",
@@ -33,10 +33,10 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   507: "STORAGE_FULL",
 };
 
-/** Past the flood-stage watermark an index only takes deletions; the status of that was 403 and is 429. */
+/** Past the flood-stage watermark an index takes only deletions. The status was 403 in older versions and is 429 now. */
 const FULL = /read-only-allow-delete|flood-stage|no space left on device/i;
 
-/** A failure that came inside an answer, such as that of one item of a bulk request. */
+/** A failure inside an answer, such as that of one item of a bulk request. */
 export class ServerFailure extends Error {
   override readonly name = "ServerFailure";
   readonly statusCode: number;
@@ -66,7 +66,7 @@ export function statusOf(error: unknown): number | undefined {
   return typeof statusCode === "number" ? statusCode : undefined;
 }
 
-/** The server's name for its error, or nothing. */
+/** The server's error type, or "". */
 export function typeOf(error: unknown): string {
   const { body } = (error ?? {}) as { body?: { error?: { type?: unknown } } };
   const type = typeof body === "object" ? body?.error?.type : undefined;

@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 240_000 });
 await describeWithService("opensearch", (url) => {
   const index = ownIndex(url);
   afterAll(index.remove);
-  /** Somebody who looks does not refresh, so whoever wrote does it here. */
+  /** A reader does not refresh, so the writer does it here. */
   const refresh = (): Promise<unknown> => fetch(`${httpUrl(url)}/${index.name}/_refresh`, { method: "POST" });
 
   testThreadLog({

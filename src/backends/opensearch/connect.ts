@@ -12,12 +12,12 @@ export interface OpenSearchClient {
   close(): Promise<unknown>;
 }
 
-/** The client adds to it what it makes of it, so each is used once. */
+/** The client adds properties to it, so each is used once. */
 export interface OpenSearchRequest {
   method: string;
   path: string;
   querystring?: Record<string, string>;
-  /** Serialised: the client sends a text as it is. */
+  /** Serialised: the client sends a string unchanged. */
   body?: string;
   bulkBody?: string;
 }
@@ -33,17 +33,18 @@ export type OpenSearchTls = Readonly<Record<string, unknown>>;
 export interface OpensearchConnectionOptions {
   /** `https://host:9200`, one or several nodes of one cluster. Without a scheme, https. @default "https://localhost:9200" */
   readonly hosts?: string | readonly string[];
-  /** A `Client` of `@opensearch-project/opensearch` of your own instead. It stays yours: `close()` leaves it open. */
+  /** Your own `Client` of `@opensearch-project/opensearch` instead. It stays yours: `close()` leaves it open. */
   readonly client?: OpenSearchClient;
-  /** A user's name and password, or a token. */
+  /** A user name and password, or a token. */
   readonly auth?: OpenSearchAuth;
   /** As `tls.connect()` takes them, for a CA of your own or a client certificate. */
   readonly tls?: OpenSearchTls;
   /** How long to wait for an answer. @default 30000 */
   readonly requestTimeoutMs?: number;
   /**
-   * `"read"` makes no index and refreshes none: listings, queries and searches show
-   * what the server has refreshed by itself, as a rule once a second. @default "write"
+   * `"read"` neither creates nor refreshes an index: listings, queries and searches
+   * show what the server has refreshed by itself, by default once a second. @default
+   * "write"
    */
   readonly access?: Access;
 }
@@ -66,11 +67,11 @@ interface OpenSearchPlace {
   readonly requestTimeoutMs: number;
 }
 
-/** One client for everything that is kept in one cluster. It is made at the first use, and closed with the last who holds it. */
+/** One client for everything that is kept in one cluster. Opened on first use; closed when its last holder closes. */
 export class OpensearchConnection extends SharedConnection<OpenSearchClient> {
   readonly requestTimeoutMs: number;
   readonly access: Access;
-  /** Where it cannot be printed. */
+  /** Private, so that printing the connection does not show it. */
   readonly #auth: OpenSearchAuth | undefined;
 
   constructor(
@@ -87,22 +88,23 @@ export class OpensearchConnection extends SharedConnection<OpenSearchClient> {
     this.#auth = "client" in source ? undefined : source.auth;
   }
 
-  /** Texts that no error may show. */
+  /** Texts that must appear in no error. */
   get secrets(): readonly string[] {
     return secretsOf(this.#auth);
   }
 }
 
 /**
- * A client that several share, such as `opensearchCheckpointer({ connection })`.
- * Each is closed by itself, and the last one closes the client.
+ * A client that several facets share, such as `opensearchCheckpointer({ connection
+ * })`. Each facet is closed separately, and the last one to close also closes the
+ * client.
  */
 export function opensearchConnection(options: OpensearchConnectionOptions = {}): OpensearchConnection {
   assertOptions("opensearchConnection", options, connectionOptions(options), {});
   return connectionOf("opensearchConnection", options);
 }
 
-/** `taker` is who was given the options. */
+/** `taker` names the function that was given the options. */
 export function connectionOf(taker: string, given: OpensearchConnectionOptions): OpensearchConnection {
   const { hosts, client, auth, tls, requestTimeoutMs = 30_000, access = "write" } = given;
   assertAccess(access);
@@ -128,7 +130,7 @@ interface ClientModule {
 }
 
 async function openClient({ nodes, auth, tls, requestTimeoutMs }: OpenSearchPlace): Promise<OpenSearchClient> {
-  // A variable, so that a type check does not need a package that not every user has.
+  // A variable, so that type checking does not require the optional package.
   const name = "@opensearch-project/opensearch";
   const { Client } = await importPeer(name, "^3", () => import(name) as Promise<ClientModule>);
   return new Client({
@@ -138,7 +140,7 @@ async function openClient({ nodes, auth, tls, requestTimeoutMs }: OpenSearchPlac
     ...(tls !== undefined && { ssl: tls }),
     requestTimeout: requestTimeoutMs,
     maxRetries: 0,
-    // A node that failed is tried again when its time has come, without asking it for its health first.
+    // A failed node is retried after a while, without a health check first.
     resurrectStrategy: "optimistic",
   });
 }
@@ -151,11 +153,11 @@ function secretsOf(auth: OpenSearchAuth | undefined): readonly string[] {
   return [...new Set([password, encodeURIComponent(password), basic])].filter((secret) => secret !== "");
 }
 
-/** A host as it was given: its address, and the credentials that were in it. */
+/** The address of a host as it was given, and the credentials in it. */
 function parseHost(host: string): { readonly node: string; readonly auth: OpenSearchAuth | undefined } {
   const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(host) ? host : `https://${host}`;
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
-    // The text itself is not repeated: what is not understood may hold a password anywhere.
+    // The text is not repeated in the error: a malformed host may hold a password anywhere.
     throw new StateError("INVALID_ARGUMENT", "a host must look like https://localhost:9200");
   }
   const url = new URL(address);

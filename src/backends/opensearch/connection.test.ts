@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-/** A second facet, as small as one can be: what the cluster is called. */
+/** A second facet, as small as possible: the name of the cluster. */
 class ClusterName {
   readonly #client: Lease<OpenSearchClient>;
 
@@ -50,7 +50,7 @@ await describeWithService("opensearch", (url) => {
   }
 
   describe("10.2: a log and a second facet over one connection", () => {
-    test("use one client: calls one after another go over one socket, whoever makes them", async () => {
+    test("use one client: consecutive calls of either facet use one socket", async () => {
       const { proxy, checkpointer, cluster } = await both();
       for (let round = 0; round < 3; round++) {
         await checkpointer.save(said("hello"), `t${round}`);
@@ -61,7 +61,7 @@ await describeWithService("opensearch", (url) => {
       await proxy.close();
     });
 
-    test.for(["first", "last"])("the log is closed %s: the other is not concerned", async (which) => {
+    test.for(["first", "last"])("the log is closed %s: the other goes on working", async (which) => {
       const { proxy, checkpointer, cluster } = await both();
       await checkpointer.save(said("hello"), "t1");
       await cluster.get();
@@ -112,14 +112,14 @@ await describeWithService("opensearch", (url) => {
     });
   });
 
-  test("10.2: a connection shows no password to whoever prints it", () => {
+  test("10.2: a connection shows no password when printed", () => {
     const connection = opensearchConnection({ hosts: "https://me:s3cret-word@search.example" });
     expect(connection.secrets).toContain("s3cret-word");
     const printed = inspect(connection, { depth: 10, showHidden: true }) + JSON.stringify(connection);
     expect(printed).not.toContain("s3cret-word");
   });
 
-  test("10.2: options that belong to the connection are refused beside one, and so is what is no connection", () => {
+  test("10.2: options that belong to the connection are refused beside one, and so is a value that is not a connection", () => {
     const connection = opensearchConnection();
     const make = (options: object) => () => opensearchCheckpointer({ connection, ...options });
     expect(make({ hosts: "https://a" })).toThrow(/hosts is the connection's own; give it to opensearchConnection/);

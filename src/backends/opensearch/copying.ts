@@ -7,13 +7,13 @@ import type { BulkItem, Requests } from "./requests.ts";
 
 type CopyOutcome = "copied" | "no source" | "target exists";
 
-/** The edits of the source are carried out in the copy. */
+/** The edits of the source are already applied in the copy. */
 const UNCHANGED = { edits: undefined, leftovers: [] } as const;
 
 /**
- * Copies a thread. The copy is announced in the target's document before any
- * other is written, so that those of a copy that never finished are found; it
- * becomes the thread by one more write of that document.
+ * Copies a thread. The copy is announced in the target's document before any other
+ * document is written, so that the documents of an unfinished copy can be found. One
+ * more write of that document turns the copy into the thread.
  */
 export function copyThread(
   requests: Requests,
@@ -33,7 +33,7 @@ export function copyThread(
       await withdraw(requests, copy);
       return answer === "swept" ? OVERTAKEN : answer;
     } catch (error) {
-      // The copy is what failed, and that is what is told.
+      // The error of the copy is what matters, not this one.
       await withdraw(requests, copy).catch(() => undefined);
       throw error;
     }
@@ -53,7 +53,7 @@ async function announce(requests: Requests, copy: Thread): Promise<CopyOutcome |
 
 const leftoverOf = ({ life, floor, tail }: Thread): Leftover => ({ life, from: floor, to: tail.seq, copying: true });
 
-/** Whether all were there, as of the source's tail. */
+/** Whether all records existed, as of the source's tail. */
 async function copyRecords(requests: Requests, source: Located, copy: Thread): Promise<boolean> {
   const { floor, tail } = source.thread;
   const reader = new ThreadReader(requests, source);
@@ -71,7 +71,7 @@ async function copyRecords(requests: Requests, source: Located, copy: Thread): P
 
 const RECORDS_AT_ONCE = 500;
 
-/** If it is still announced: then nobody has cleared it away, and no thread has come. */
+/** Only if the copy is still announced: then it was not cleaned up, and no thread was created in its place. */
 async function becomeThread(requests: Requests, copy: Thread): Promise<CopyOutcome | "ours" | "swept"> {
   const isOurs = ({ life }: Leftover): boolean => life === copy.life;
   return untilSteady(async () => {
@@ -84,15 +84,15 @@ async function becomeThread(requests: Requests, copy: Thread): Promise<CopyOutco
     if (!found.leftovers.some((leftover) => isOurs(leftover) && leftover.copying)) return "swept";
     const thread = { ...copy, leftovers: found.leftovers.filter((leftover) => !isOurs(leftover)) };
     if ((await requests.write(commitHead(thread, found.revision))) === undefined) return OVERTAKEN;
-    // The copy is made, whatever becomes of this; the next append does it otherwise.
+    // The copy is made, even if this fails; the next append then retries it.
     if (!isFinished(thread)) await finish(requests, thread).catch(() => undefined);
     return "ours";
   });
 }
 
 /**
- * Takes the announcement back before the documents: a write that was sent and
- * not answered may still make them a thread, and does no longer after that.
+ * Removes the announcement before the documents: a write that was sent but not
+ * answered may still turn them into a thread, and no longer can after that.
  */
 async function withdraw(requests: Requests, copy: Thread): Promise<void> {
   const isOurs = ({ life }: Leftover): boolean => life === copy.life;
@@ -106,7 +106,7 @@ async function withdraw(requests: Requests, copy: Thread): Promise<void> {
 
 const given = (leftover: Leftover): Leftover => ({ ...leftover, copying: false });
 
-/** Changes what the target's document tells to clear away, where there is no thread; "ours" where the copy is the thread. */
+/** Changes the cleanup list in the target's document, if there is no thread; "ours" if the copy has become the thread. */
 function change(
   requests: Requests,
   copy: Thread,

@@ -30,7 +30,7 @@ await describeWithService("opensearch", (url) => {
     }
   }
 
-  /** What somebody else's hand did to the document of the thread in the middle. */
+  /** Changes the document of the middle thread, as if by another program. */
   async function change(fields: string): Promise<void> {
     const { key } = threadName(namespace, "damaged");
     const response = await fetch(`${httpUrl(url)}/${index.name}/_update/${key}?refresh=true`, {
@@ -47,7 +47,7 @@ await describeWithService("opensearch", (url) => {
     ["whose metadata is no JSON", '{"log":{"headEntry":{"metadata":"{"}}}'],
     ["without its record", '{"record":null}'],
   ])("B3: a thread %s", (_, fields) => {
-    test("is nobody else's trouble in a list, a query or a search", async () => {
+    test("does not affect other threads in a list, a query or a search", async () => {
       await fill();
       await change(fields);
       const others = ["a", "z"];
@@ -79,7 +79,7 @@ await describeWithService("opensearch", (url) => {
     expect(met).toEqual(["a", "damaged", "z"]);
   });
 
-  test("a damaged thread is CORRUPT for whoever loads it, and never no thread", async () => {
+  test("a damaged thread is CORRUPT when loaded, and never 'no thread'", async () => {
     await fill();
     await change('{"log":null}');
     await expect(checkpointer.load("damaged")).rejects.toMatchObject({ code: "CORRUPT" });

@@ -7,34 +7,35 @@ import { tagsOf } from "./metadata.ts";
 import { storedWords } from "./words.ts";
 
 /**
- * What an append did besides bringing the tail; `replace` and `drop` are at or above the floor. Records that it brought
- * before the tail are in `replace` too: they come to their documents in the same way.
+ * What an append did besides adding the tail; `replace` and `drop` are at or above
+ * the floor. Records that it added before the tail are in `replace` too: their
+ * documents are written in the same way.
  */
 export interface Edits {
-  /** Records from here up to the floor are to be deleted. */
+  /** Records from here up to the floor must be deleted. */
   readonly from: number;
   readonly replace: readonly LogRecord[];
   readonly drop: readonly number[];
 }
 
-/** Documents of a life that has no head, or does not have one yet. */
+/** Documents of a log that has no head, or no head yet. */
 export interface Leftover {
   readonly life: string;
   readonly from: number;
   readonly to: number;
-  /** A copy that is under way, or was cut off. */
+  /** A copy that is in progress, or was interrupted. */
   readonly copying: boolean;
 }
 
-/** One life of a thread. */
+/** One log of a thread. A thread that is deleted and created again gets a new one. */
 export interface Place extends ThreadName {
   readonly life: string;
 }
 
-/** A thread, as its head document tells it. */
+/** A thread, as described by its head document. */
 export interface Thread extends Place {
   readonly generation: string;
-  /** There is no record below. */
+  /** There is no record below this position. */
   readonly floor: number;
   readonly tail: LogRecord;
   readonly headEntry: LogEntry | undefined;
@@ -69,7 +70,7 @@ export const STUB: Json = { kind: "stub" };
 
 export const goneSource = (leftovers: readonly Leftover[]): Json => ({ kind: "gone", log: { leftovers } });
 
-/** What a search finds a record by. One without words is not found. */
+/** The fields that a search uses. A record without words is not found. */
 const searchable = ({ namespace, threadId, life }: Place, record: LogRecord): Json => ({
   namespace,
   thread: threadId,
@@ -90,7 +91,7 @@ const storedEntry = ({ seq, writeId, base, head, checkpointId, names, header, me
   metadata,
 });
 
-/** Text stays text, which is smaller and can be read by people; anything else is base64. */
+/** Text is kept as text, which is smaller and readable; anything else is base64. */
 function stored(record: LogRecord): Json {
   const bytes = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength);
   const body = isUtf8(bytes) ? { text: bytes.toString("utf8") } : { bytes: bytes.toString("base64") };
@@ -99,7 +100,7 @@ function stored(record: LogRecord): Json {
 
 const storedWithWords = (record: LogRecord): Json => ({ ...stored(record), words: storedWords(record.words) });
 
-/** What a reader of entries leaves out of its request. */
+/** The fields that a reader of entries excludes. */
 export const WITHOUT_BODIES: readonly string[] = [
   ...["record.text", "record.bytes", "words"],
   ...["log.edits.replace.text", "log.edits.replace.bytes", "log.edits.replace.words"],
@@ -146,7 +147,7 @@ export const toEntry = (record: Json): LogEntry => ({
   metadata: optional(record, "metadata"),
 });
 
-/** The entry alone, for an answer that must not hold what the entry does not promise. */
+/** Only the fields of an entry, for an answer that must not hold more. */
 export const entryOf = (record: LogEntry): LogEntry => toEntry(storedEntry(record));
 
 function object(value: unknown): Json {

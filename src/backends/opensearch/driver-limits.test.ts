@@ -6,7 +6,7 @@ import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import { OpenSearchLog } from "./log.ts";
 import { storedWords } from "./words.ts";
 
-test("B3: the words of a record have a bound, and each word has one", () => {
+test("B3: the words of a record are limited, and so is each word", () => {
   expect(storedWords("x".repeat(8_000_000))).toBe("x".repeat(200));
   expect(storedWords(`short ${"\u{1f511}".repeat(4_000_000)} behind`)).toBe(`short ${"\u{1f511}".repeat(100)} behind`);
   const many = storedWords("abcdefg ".repeat(2_000_000).trim());
@@ -30,7 +30,7 @@ await describeWithService("opensearch", (url) => {
   test("B3: 8 MB of word characters, in one word or in many, are saved and found by what comes first", async () => {
     const enormous: Readonly<Record<string, string>> = {
       one: `alpha ${"x".repeat(8_000_000)}`,
-      // The keys of a text have at most 32,766 bytes; each of these characters has three.
+      // An indexed term has at most 32,766 bytes; each of these characters has three.
       wide: `alpha ${"ﷺ".repeat(2_700_000)}`,
       many: `alpha ${Array.from({ length: 1_000_000 }, (_, at) => `w${at}`).join(" ")}`,
     };

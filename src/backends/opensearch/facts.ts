@@ -4,13 +4,13 @@ export const FACTS: DriverFacts = {
   name: "opensearch",
   offers: ["connect", "search", "queryMetadata"],
   capabilities: {
-    // Whatever its settings, the server outlives this process. More is known once it was asked.
+    // Whatever its settings, the server outlives this process. The first contact may tell more.
     durability: "os",
     conditionalAppend: true,
     listThreads: true,
-    // Nothing here removes a thread when its time has come.
+    // Nothing removes a thread when it expires.
     ttl: false,
-    // One request holds two records, and as text they may be twice as long; a server takes 100 MB.
+    // One request holds two records, and as text they may be twice as long; a server accepts 100 MB.
     maxRecordBytes: 16 * 1024 * 1024,
     maxChainRecords: 128,
   },

@@ -20,7 +20,10 @@ interface Answer {
   readonly body: string | object;
 }
 
-/** What a server, or a proxy in front of it, may answer to everything; without a security plugin the real one says none of this. */
+/**
+ * Answers that a server, or a proxy in front of it, may give to every request.
+ * Without a security plugin the real server gives none of them.
+ */
 async function answering(answer: (request: { url: string; authorization: string }) => Answer): Promise<string> {
   const server: Server = createServer((request, response) => {
     const { status, body } = answer({
@@ -84,11 +87,11 @@ const ANSWERS: readonly [what: string, answer: Answer, code: ErrorCode][] = [
   ["200 of something else's JSON", { status: 200, body: { ok: true } }, "UNAVAILABLE"],
 ];
 
-describe("an answer that is no answer is never no thread", () => {
+describe("a failed answer is never 'no thread'", () => {
   const index = { "holdfast-1": { ...opensearchIndex(), aliases: { holdfast: {} } } };
 
   test.each(ANSWERS)("%s", async (_, answer, code) => {
-    // The index is as it should be: only what comes after that fails.
+    // The index is as it should be: only later requests fail.
     const hosts = await answering(({ url }) => (/^\/holdfast\/?$/.test(url) ? { status: 200, body: index } : answer));
     const checkpointer = on(hosts);
     const calls = {
@@ -122,7 +125,7 @@ describe("one item of a bulk request that fails", () => {
   });
 });
 
-describe("the way there", () => {
+describe("the connection", () => {
   test("a server that is not there is UNAVAILABLE", async () => {
     await expect(on("http://127.0.0.1:1").load("t")).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: true });
   });

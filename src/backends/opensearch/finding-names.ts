@@ -4,17 +4,16 @@ import { entryOf } from "./documents.ts";
 import { type Located, OVERTAKEN, ThreadReader } from "./reading.ts";
 import type { Requests } from "./requests.ts";
 
-/** More than a reader should have to look at one by one: then the index is brought up to date instead. */
+/** More records than a reader should check one by one: then the index is refreshed instead. */
 const MAX_UNSEEN = 500;
 
 /** How many positions the index is asked for at once, newest first. */
 const CANDIDATES = 20;
 
 /**
- * The entry of the newest record with a name. The index is asked as it is. It
- * knows the records up to some position; those above it are looked at
- * themselves, so that no refresh is needed. What the index knows may be
- * outdated: the document has the last word.
+ * The entry of the newest record with a name. The index is queried without a
+ * refresh. It knows the records up to some position, and newer ones are read
+ * directly. An index result may be stale, so the document itself decides.
  */
 export async function findNamed(
   requests: Requests,
@@ -48,15 +47,15 @@ export async function findNamed(
 }
 
 interface IndexKnowledge {
-  /** Every record up to here is in the index, as it was at some time. */
+  /** Every record up to here is in the index, in its current or an older version. */
   readonly newest: number;
   readonly candidates: readonly number[];
 }
 
 /**
- * The head document tells of the tail before the records that came with it have
- * documents, so how far the index has come is seen from documents of records,
- * which are written in the order of their positions.
+ * The head document shows the new tail before the records that were appended with it
+ * have documents. So the progress of the index is read from documents of records,
+ * which are written in order of position.
  */
 async function askIndex(
   requests: Requests,

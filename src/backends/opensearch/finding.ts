@@ -6,10 +6,10 @@ import { hasMember, tagOf } from "./metadata.ts";
 import type { Hit, Json, Requests } from "./requests.ts";
 import { wordQuery } from "./words.ts";
 
-/** As many as one search answers. */
+/** The most hits of one search. */
 const PAGE = 1000;
 
-/** A longer prefix makes a query that the server refuses to build: what it finds is looked through once more. */
+/** The server refuses a query with a longer prefix, so longer ones are checked again in this process. */
 const MAX_PREFIX_CHARACTERS = 300;
 
 interface Within {
@@ -29,9 +29,8 @@ export interface ThreadQuery extends Within {
 }
 
 /**
- * Threads in the order of their ids. The id of the last one leads to the next
- * page: it never changes, so a walk needs no snapshot on the server, which
- * would have to be kept open and given back.
+ * Threads in order of their ids. The id of the last one leads to the next page. It
+ * never changes, so a walk needs no snapshot on the server.
  */
 export async function findThreads(requests: Requests, query: ThreadQuery): Promise<LogPage<ThreadEntry>> {
   const { cursor, member } = query;
@@ -61,7 +60,7 @@ export async function findThreads(requests: Requests, query: ThreadQuery): Promi
   return { items, cursor: hits.length > limit ? String(page.at(-1)?.sort[0]) : undefined };
 }
 
-/** One thread's damage is not another's: what cannot be understood is passed over, and whoever loads it is told. */
+/** One thread's damage must not affect others: an unreadable document is skipped, and loading it reports the damage. */
 function readable<Item, Result>(items: readonly Item[], read: (item: Item) => readonly Result[]): readonly Result[] {
   return items.flatMap((item) => {
     try {
@@ -72,7 +71,7 @@ function readable<Item, Result>(items: readonly Item[], read: (item: Item) => re
   });
 }
 
-/** Shown with its name, so that the caller can say that it is damaged. */
+/** Listed with its id, so that the caller can report it as damaged. */
 const UNREADABLE: LogEntry = {
   seq: 1,
   writeId: "",
@@ -95,7 +94,7 @@ function toThreadEntry({ source }: Hit): ThreadEntry {
   }
 }
 
-/** A search that finds nothing, or cannot be carried out, was perhaps made in an index that is no longer ours. */
+/** A search that finds nothing or fails may have run on an index that is no longer ours. */
 async function searchOurs(requests: Requests, body: Json): Promise<readonly Hit[]> {
   const hits = await requests.search(body).catch(async (error: unknown) => {
     if (statusOf(error) === 400) await assertStillOurs(requests);
@@ -105,7 +104,7 @@ async function searchOurs(requests: Requests, body: Json): Promise<readonly Hit[
   return hits;
 }
 
-/** The best first. Documents that are about to be deleted are found too: the threads' own documents tell. */
+/** Best first. Documents that are about to be deleted are found too: the threads' own documents decide. */
 export async function searchRecords(
   requests: Requests,
   words: readonly string[],
@@ -156,7 +155,7 @@ function isLive({ id, source }: Hit, threads: ReadonlyMap<string, Thread>): bool
   return seq >= floor && !edits?.drop.includes(seq) && isReplaced !== true;
 }
 
-/** Whether the document of a replaced record is the new one already. */
+/** Whether the document of a replaced record is already the new one. */
 const isSame = (one: LogEntry, other: LogEntry): boolean =>
   JSON.stringify(entryOf(one)) === JSON.stringify(entryOf(other));
 

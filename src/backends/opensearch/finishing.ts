@@ -2,10 +2,10 @@ import type { Leftover, Thread } from "./documents.ts";
 import { deleteGone, deleteRecord, putRecord, putStub } from "./items.ts";
 import type { BulkItem, Requests, Revision } from "./requests.ts";
 
-/** Whether a head document tells of nothing that may be left to carry out. */
+/** Whether a head document lists nothing that may be left to do. */
 export const isFinished = ({ edits, leftovers }: Thread): boolean => edits === undefined && leftovers.length === 0;
 
-/** Carries out what a head document tells. Everybody may, several at once, and again: each step leads to the same documents. */
+/** Does what a head document lists. Any process may do so, several at once, and again: each step leads to the same documents. */
 export async function finish(requests: Requests, thread: Thread): Promise<void> {
   const { key, edits, floor, tail, life, leftovers } = thread;
   if (edits !== undefined) {
@@ -22,7 +22,7 @@ export async function clearAway(requests: Requests, key: string, leftovers: read
   for (const leftover of leftovers) await requests.bulkAll(deletions(key, leftover));
 }
 
-/** Deletes what is left of threads that were removed, and then the document that says so. */
+/** Deletes what is left of removed threads, and then the document that lists it. */
 export async function finishRemoval(
   requests: Requests,
   key: string,
@@ -30,7 +30,7 @@ export async function finishRemoval(
   revision: Revision,
 ): Promise<void> {
   await clearAway(requests, key, leftovers);
-  // Refused where a thread has been made in its place: its document has taken the leftovers over.
+  // Refused if a thread has been created in its place: its document has taken over the list.
   await requests.write(deleteGone(key, revision));
 }
 

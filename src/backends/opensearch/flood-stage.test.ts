@@ -77,7 +77,7 @@ await describeWithService("opensearch", (url) => {
 
   test("B9: at flood stage whatever brings something in is STORAGE_FULL, and the block stays", async () => {
     const state = await thread("t", 2);
-    // The next lease takes the mark of this one out, which is not a deletion.
+    // The next lease removes the mark of this one, which is not a deletion.
     await checkpointer.withLease("t", async () => undefined);
     await block(true);
     const writes: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -93,7 +93,7 @@ await describeWithService("opensearch", (url) => {
     expect((await checkpointer.load("t"))?.messages).toHaveLength(2);
   });
 
-  test("B9: where the block may not be lifted, a deletion is STORAGE_FULL after a few attempts", async () => {
+  test("B9: if the block may not be lifted, a deletion is STORAGE_FULL after a few attempts", async () => {
     await thread("t", 1);
     await block(true);
     const real = new Client({ node: httpUrl(url) }) as unknown as OpenSearchClient;

@@ -2,18 +2,18 @@ import { classify } from "./classify.ts";
 import type { Requests } from "./requests.ts";
 
 /**
- * Past the flood-stage watermark OpenSearch puts a block on an index. It is
- * called read_only_allow_delete and means the deletion of the index: documents
- * cannot be deleted either, though that is what frees space. So a deletion that
- * is refused takes the block away and puts it back when it is done. Should
- * that fail, the server does it: it looks at its disks every half minute.
+ * Past the flood-stage watermark OpenSearch blocks an index. The block is called
+ * read_only_allow_delete, but it only allows deleting the index: documents cannot be
+ * deleted either, though that is what frees space. So a refused deletion lifts the
+ * block and restores it afterwards. If that fails, the server restores it itself: it
+ * checks its disks every half minute.
  */
 export class FloodStage {
-  /** How many deletions of this process need the block to be away. */
+  /** How many deletions of this process need the block lifted. */
   #deleting = 0;
   #wasLifted = false;
 
-  /** `isDeletion` is asked when the block has refused it. */
+  /** `isDeletion` is called if the block has refused the write. */
   async despite<Result>(
     requests: Requests,
     deletion: () => Promise<Result>,
@@ -23,7 +23,7 @@ export class FloodStage {
       try {
         return await (attempt === 1 ? deletion() : this.#withoutBlock(requests, deletion));
       } catch (error) {
-        // Another process may have put it back in the middle of ours.
+        // Another process may have restored the block meanwhile.
         if (!isBlocked(error) || !isDeletion() || attempt === ATTEMPTS) throw error;
       }
     }
@@ -32,7 +32,7 @@ export class FloodStage {
   async #withoutBlock<Result>(requests: Requests, deletion: () => Promise<Result>): Promise<Result> {
     this.#deleting++;
     try {
-      // Where that is not permitted, the deletion fails again and says why.
+      // If that is not permitted, the deletion fails again and says why.
       await this.#lift(requests).catch(() => undefined);
       return await deletion();
     } finally {
@@ -44,7 +44,7 @@ export class FloodStage {
     }
   }
 
-  /** Only a block that is still there is put back later: the server may have found space meanwhile. */
+  /** Only a block that is still there is restored later: the server may have found space meanwhile. */
   async #lift(requests: Requests): Promise<void> {
     if (!(await requests.hasFloodBlock())) return;
     await requests.setFloodBlock(false);

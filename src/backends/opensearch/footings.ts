@@ -1,25 +1,25 @@
 import type { Thread } from "./documents.ts";
 import type { Revision } from "./requests.ts";
 
-/** A head document that this process read or wrote: the next append to the thread can start from it without reading. */
+/** A head document that this process read or wrote: the next append to the thread can start from it without a read. */
 export interface Footing {
   readonly thread: Thread;
   readonly revision: Revision;
-  /** Whether all that the document tells is known to be carried out. */
+  /** Whether everything that the document lists is known to be done. */
   readonly finished: boolean;
 }
 
-/** Records of this size in all are kept in memory. */
+/** The total size of the records that are kept in memory. */
 const CAPACITY_BYTES = 16 * 1024 * 1024;
-/** What a footing takes beside the record. */
+/** The size of a footing besides its record. */
 const OVERHEAD_BYTES = 2048;
 
-/** The latest footings. Forgetting one costs a read and nothing else. */
+/** A cache of the latest footings. A miss costs one read. */
 export class Footings {
   readonly #footings = new Map<string, Footing>();
   #bytes = 0;
 
-  /** Used once: if it no longer carries, reading tells why. */
+  /** Used once: if it is stale, the next read tells why. */
   take(threadId: string): Footing | undefined {
     const footing = this.#footings.get(threadId);
     if (footing === undefined) return undefined;

@@ -2,7 +2,7 @@ import { StateError } from "../../errors.ts";
 import { INDEX_MARK } from "./layout.ts";
 import type { Json, Requests } from "./requests.ts";
 
-/** What is wrong with an index that does not carry our mark, or not the one that is known here. */
+/** What is wrong with an index that lacks our mark, or has one of an unknown version. */
 export function faultOfMark(description: unknown): string | undefined {
   const { mappings } = (description ?? {}) as { mappings?: Json };
   const { holdfast } = (mappings?.["_meta"] ?? {}) as { holdfast?: { part?: unknown; version?: unknown } };
@@ -13,9 +13,9 @@ export function faultOfMark(description: unknown): string | undefined {
 }
 
 /**
- * Asked before "there is no thread" is believed. An index that was deleted may
- * have been made anew by whatever wrote to its name next: it has no mapping and
- * no thread, and says of every thread that it is not there.
+ * Checked before "there is no thread" is believed. If the index was deleted, another
+ * write to its name may have recreated it: without a mapping and without threads, it
+ * would report every thread as absent.
  */
 export async function assertStillOurs(requests: Requests): Promise<void> {
   const { index } = requests;

@@ -39,7 +39,7 @@ await describeWithService("opensearch", (url) => {
     return checkpointer;
   }
 
-  /** A thread in an index that is there under its own name, or behind an alias. */
+  /** A thread in an index that is used by its own name, or through an alias. */
   async function saved(how: string): Promise<{ readonly checkpointer: Checkpointer; readonly state: AgentState }> {
     if (how === "an index") await send("PUT", indexName, opensearchIndex({ replicas: 0 }));
     const checkpointer = open();
@@ -61,7 +61,7 @@ await describeWithService("opensearch", (url) => {
   });
 
   describe.each(["an index", "an alias"])("B9: %s that is deleted beneath", (how) => {
-    test("is UNAVAILABLE for every call, and no write makes it anew", async () => {
+    test("is UNAVAILABLE for every call, and no write recreates it", async () => {
       const { checkpointer, state } = await saved(how);
       await send("DELETE", how === "an index" ? indexName : `${indexName}-1`);
       const all = { ...calls(checkpointer, state), create: () => checkpointer.save(said("new"), "u") };
@@ -79,7 +79,7 @@ await describeWithService("opensearch", (url) => {
         await send("PUT", indexName, { settings: { number_of_replicas: 0 } });
         if (contents !== "empty") await send("PUT", `${indexName}/_doc/1?refresh=true`, { thread: "t", listed: true });
         for (const [name, call] of Object.entries(calls(checkpointer, state))) {
-          // A write insists on the alias that it knows.
+          // A write requires the alias that it knows.
           const code = how === "an alias" && name === "save" ? "UNAVAILABLE" : "INCOMPATIBLE";
           await expect(call(), name).rejects.toMatchObject({ code });
         }
@@ -88,7 +88,7 @@ await describeWithService("opensearch", (url) => {
     );
   });
 
-  test("a write to an index that is no alias leaves nothing but its own documents behind", async () => {
+  test("a write to an index without an alias leaves only its own documents behind", async () => {
     const { checkpointer, state } = await saved("an index");
     await checkpointer.save(state.withMessage(userMessage("again")), "t");
     await send("POST", `${indexName}/_refresh`);

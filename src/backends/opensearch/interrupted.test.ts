@@ -69,7 +69,7 @@ await describeWithService("opensearch", (url) => {
     return new OpenSearchLog(opensearchLogOptions({ ...rest, client: using }));
   };
 
-  /** Lets `act` die at its first request, its second, and so on, until it gets through. */
+  /** Lets `act` die at its first request, its second, and so on, until it succeeds. */
   async function atEveryRequest(
     moment: Moment,
     act: (log: ThreadLog) => Promise<unknown>,
@@ -135,7 +135,7 @@ await describeWithService("opensearch", (url) => {
       expect(deaths).toBeGreaterThanOrEqual(2);
     });
 
-    test("has removed the thread, or left it whole", { timeout: 120_000 }, async () => {
+    test("has removed the thread, or left it intact", { timeout: 120_000 }, async () => {
       const deaths = await atEveryRequest(moment, (log) => log.remove("t"), {
         before: (log) => grow(log, "t", 5, "first"),
         after: async (log) => {
@@ -147,7 +147,7 @@ await describeWithService("opensearch", (url) => {
       expect(deaths).toBeGreaterThanOrEqual(4);
     });
 
-    test("has copied the thread, or made none; and what it left is cleared away", { timeout: 120_000 }, async () => {
+    test("has copied the thread or created none, and what it left is cleaned up", { timeout: 120_000 }, async () => {
       const deaths = await atEveryRequest(moment, (log) => log.copy("t", "u", "second"), {
         before: (log) => grow(log, "t", 5, "first"),
         after: async (log) => {
@@ -164,7 +164,7 @@ await describeWithService("opensearch", (url) => {
     });
   });
 
-  test("a removal that was cut off is finished by whoever connects next", async () => {
+  test("an interrupted removal is finished by the next process that connects", async () => {
     const namespace = index.namespace();
     await grow(open(namespace), "t", 5, "first");
     const mortal = dyingClient(client, 5, "before");
@@ -193,7 +193,7 @@ await describeWithService("opensearch", (url) => {
     const replaced = recordAt(3, { header: "anew" });
     await writer.append("t", { generation: "first", expected: 3, record: recordAt(4), replace: [replaced] });
     await writer.append("t", { generation: "first", expected: 4, record: recordAt(5), drop: [4] });
-    // It still takes record 3 for the newest, and would put it into a document of its own.
+    // It still takes record 3 for the newest, and would move it into its own document.
     const refused = await late.append("t", { generation: "first", expected: 3, record: recordAt(4) });
     expect(refused).toMatchObject({ appended: false, tail: { seq: 5 }, occupant: undefined });
     const headers = (await writer.readTail("t"))?.records.map(({ header }) => header);
@@ -215,13 +215,13 @@ await describeWithService("opensearch", (url) => {
     expect(await index.documents()).toBe(0);
   });
 
-  test("an append whose older record the server refuses to take puts the head back, and nothing is lost", async () => {
+  test("an append whose older record the server refuses restores the head, and nothing is lost", async () => {
     const namespace = index.namespace();
     await grow(open(namespace), "t", 3, "first");
     let isRefused = true;
     const request: OpenSearchClient["transport"]["request"] = (what, options) => {
       const lines = what.bulkBody?.split("\n") ?? [];
-      // The mapping is strict: one more field, and the server refuses this item alone.
+      // The mapping is strict: with one more field, the server refuses this item alone.
       if (lines.length === 5 && isRefused) lines[1] = lines[1]!.replace("{", '{"strange":1,');
       return client.transport.request({ ...what, ...(lines.length > 0 && { bulkBody: lines.join("\n") }) }, options);
     };

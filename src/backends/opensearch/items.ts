@@ -3,7 +3,7 @@ import { goneSource, headSource, type Leftover, type Place, recordSource, STUB, 
 import { recordId } from "./layout.ts";
 import type { BulkItem, Revision } from "./requests.ts";
 
-/** Commits. Without a revision, where there is no document yet. */
+/** The write that commits. Without a revision, there must be no document yet. */
 export const commitHead = (thread: Thread, over: Revision | undefined): BulkItem => ({
   action: conditional(thread.key, over),
   source: headSource(thread),
@@ -21,7 +21,7 @@ export const deleteGone = (key: string, { seqNo, term }: Revision): BulkItem => 
 const conditional = (_id: string, over: Revision | undefined): BulkItem["action"] =>
   over === undefined ? { create: { _id } } : { index: { _id, if_seq_no: over.seqNo, if_primary_term: over.term } };
 
-/** Writes a record as of the append at `version`; refused where a later one has been there. */
+/** Writes a record as of the append at `version`; refused if a later append has written it. */
 export const putRecord = (place: Place, record: LogRecord, version: number): BulkItem => ({
   action: versioned(place, record.seq, version),
   source: recordSource(place, record),

@@ -1,63 +1,64 @@
 import { createHash, randomBytes } from "node:crypto";
 
 /**
- * How threads lie in an index.
+ * How threads are stored in an index.
  *
  *   alias <indexName>  →  index <indexName>-1
  *
  *   _id                     document
- *   <thread>                { kind: "head", thread: "user-42", … }     one for each thread: its newest record, whole,
- *                                                                      and what listing and metadata queries look at
- *   <thread>.<life>.41      { kind: "record", thread: "user-42", … }   one for each older record
- *   <thread>.<life>.40      { kind: "stub" }                           the place of one that was taken out
- *   <thread>                { kind: "gone", … }                        no thread: what is still to be cleared away
+ *   <thread>                { kind: "head", thread: "user-42", … }     one per thread: its newest record, complete,
+ *                                                                      and the fields for listing and metadata queries
+ *   <thread>.<life>.41      { kind: "record", thread: "user-42", … }   one per older record
+ *   <thread>.<life>.40      { kind: "stub" }                           the place of a removed record
+ *   <thread>                { kind: "gone", … }                        no thread: what is left to clean up
  *
  * `<thread>` is a hash of the namespace and the id, because an _id has at most
- * 512 bytes and a thread id may have more. `<life>` is random and never used again: whatever is
- * late finds no reader. All documents of a thread are routed by `<thread>`, so
- * that they lie in one shard.
+ * 512 bytes and a thread id may have more. `<life>` is random and never reused, so
+ * that a late write is never read. All documents of a thread are routed by
+ * `<thread>`, so that they are in one shard.
  *
- * OpenSearch has no transactions. Four rules make them out of what it has:
+ * OpenSearch has no transactions. Four rules replace them:
  *
  * 1. Every change of a thread is one conditional write of its head document
  *    (`if_seq_no`, `if_primary_term`, or `op_type=create`): appends, removals and
- *    copies alike. That write commits; everything else prepares it or clears up.
- * 2. An append puts the record that was the newest into a document of its own
- *    and the new one into the head. Both travel in one bulk request to one shard,
- *    which carries it out in order, in one translog and with one sync. What the
- *    first item writes has been accepted in the head document before, field by
- *    field, so it is hardly ever refused alone (where it is, the head is put
- *    back); and it is the same whoever writes it.
- * 3. Edits travel in the head document that commits them, and so do records that come together with the newest. They are carried out
- *    afterwards, and again if that was interrupted, before the next append
- *    replaces the head; readers see through them. Documents of records carry the
- *    position of the append that wrote them as their (external) version: an older
- *    write never replaces a newer one, however late it arrives, and a reader
- *    knows a document that is newer than the head it read. A stub keeps the place
- *    of a dropped record for the same reason. Below the floor nothing is read.
- * 4. A removed thread first becomes a "gone" document that names what is left to
- *    delete, without the thread's id; it goes last. A copy announces itself in
- *    the same way. Whoever comes upon one after a crash finishes it.
+ *    copies alike. That write commits; everything else prepares it or cleans up.
+ * 2. An append moves the record that was the newest into its own document and
+ *    puts the new one into the head. Both are in one bulk request to one shard,
+ *    which carries it out in order, in one translog and with one sync. The server
+ *    has accepted the first item's content before, field by field, in the head
+ *    document, so it is hardly ever refused alone. (If it is, the head is
+ *    restored.) Its content is the same for every writer.
+ * 3. Edits are stored in the head document that commits them, and so are records
+ *    that are appended together with the newest. They are carried out afterwards,
+ *    and again if that was interrupted, before the next append replaces the head;
+ *    readers apply them. Documents of records carry the position of the append
+ *    that wrote them as their (external) version: a stale write never replaces a
+ *    newer one, however late it arrives, and a reader recognises a document that
+ *    is newer than the head it read. A stub keeps the place of a dropped record
+ *    for the same reason. Nothing is read below the floor.
+ * 4. A removed thread first becomes a "gone" document that lists what is left to
+ *    delete, without the thread's id; it is deleted last. A copy announces itself
+ *    in the same way. After a crash, the next process that finds one finishes it.
  *
- * Reading is by _id, which is up to date without a refresh. Only what must be
- * found by its contents is searched for, after a refresh.
+ * Documents are read by _id, which needs no refresh. Only queries by content use
+ * search, after a refresh.
  */
 
 /**
- * Written into the mapping: which part of holdfast lies in the index, and in
- * which version. Older versions load for ever; a newer one is refused.
+ * Written into the mapping: which part of holdfast the index holds, and in which
+ * version. Older versions can always be loaded; a newer one is refused.
  */
 export const INDEX_MARK: { readonly part: string; readonly version: number } = { part: "checkpoints", version: 1 };
 
-/** What a thread is called, by people and here. */
+/** A thread's id and the key that is derived from it. */
 export interface ThreadName {
   readonly namespace: string;
   readonly threadId: string;
-  /** The document of the thread, and the routing of all that belongs to it. */
+  /** The _id of the thread's document, and the routing of everything that belongs to it. */
   readonly key: string;
 }
 
-/** No id holds U+0000, so no two pairs are one text. */
+/** No id contains U+0000, so two different pairs never make the same text. */
 export const threadName = (namespace: string, threadId: string): ThreadName => ({
   namespace,
   threadId,
@@ -73,7 +74,7 @@ export interface IndexShape {
   readonly replicas: number;
 }
 
-/** Settings and mapping of the index, as the create-index and index-template APIs take them. */
+/** Settings and mapping of the index, for the create-index and index-template APIs. */
 export const indexBody = ({ shards, replicas }: IndexShape): object => ({
   settings: {
     index: {
@@ -90,15 +91,15 @@ export const indexBody = ({ shards, replicas }: IndexShape): object => ({
       namespace: { type: "keyword" },
       thread: { type: "keyword" },
       life: { type: "keyword" },
-      // Of the record that is in the document.
+      // Of the record in the document.
       seq: { type: "long" },
       names: { type: "keyword" },
-      // Words come normalised; a space is all there is between them.
+      // Words are already normalised, and separated by single spaces.
       words: { type: "text", analyzer: "whitespace", index_options: "freqs" },
       // Of the head checkpoint: whether there is one, and a hash for each member of its metadata.
       listed: { type: "boolean" },
       tags: { type: "keyword", doc_values: false },
-      // Kept as they are and not looked into: content must not become fields.
+      // Stored but not indexed: content must not become fields.
       record: { type: "object", enabled: false },
       log: { type: "object", enabled: false },
     },

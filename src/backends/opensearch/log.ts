@@ -37,13 +37,13 @@ export interface OpenSearchLogOptions extends IndexOptions {
   readonly namespace: string;
 }
 
-/** What no request reaches. */
+/** What no request can erase. */
 const KEPT: readonly string[] = [
   "documents that were replaced, as long as the index retains them for recoveries (index.soft_deletes.retention_lease.period)",
   "the transaction log until it is trimmed, replicas of shards, and snapshots",
 ];
 
-/** Threads in OpenSearch. layout.ts says how they lie there, and why that is safe. */
+/** Threads in OpenSearch. layout.ts explains how they are stored, and why that is safe. */
 export class OpenSearchLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
@@ -180,7 +180,7 @@ export class OpenSearchLog implements ThreadLog {
     try {
       await requests.expunge();
     } catch (error) {
-      // It works on after the client's patience is over, and a user may lack the right to ask for it.
+      // The server goes on working after the client's timeout, and the user may lack the permission.
       const code = classify(error);
       if (code !== "TIMEOUT" && code !== "PERMISSION_DENIED") throw error;
       return {
@@ -199,7 +199,7 @@ export class OpenSearchLog implements ThreadLog {
     return this.#requests.release();
   }
 
-  /** `undefined` where there is no thread; again where it changed meanwhile. */
+  /** `undefined` if there is no thread; repeated if it changed meanwhile. */
   async #reading<Answer>(
     threadId: string,
     what: "whole" | "entries",
@@ -226,12 +226,12 @@ export class OpenSearchLog implements ThreadLog {
     const facts = await prepareIndex(new Requests(client, settings, false), this.#options, access);
     this.#capabilities = { ...this.#capabilities, durability: facts.durability };
     const requests = new Requests(client, settings, facts.isAlias);
-    // Nobody's call fails because of what somebody else did not finish.
+    // An unfinished removal must not make an unrelated call fail.
     if (access === "write") await finishRemovals(requests).catch(() => undefined);
     return requests;
   }
 }
 
 const ENTRIES_AT_ONCE = 500;
-/** Some positions hold no checkpoint: a few more than were asked for save a second round. */
+/** Some positions hold no checkpoint: reading a few more than asked for saves a second request. */
 const SPARE = 8;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What the thread of a metadata query is found by: one for each member, type included. Collisions are sorted out by `hasMember`. */
+/** The terms of a metadata query: one for each member, its type included. `hasMember` rules out hash collisions. */
 export function tagsOf(metadata: string | undefined): readonly string[] {
   if (metadata === undefined) return [];
   const members: unknown = JSON.parse(metadata);
@@ -15,7 +15,7 @@ export const tagOf = (key: string, valueJson: string): string =>
     .subarray(0, 16)
     .toString("base64url");
 
-/** Whether the object in `text` has `key` with that very JSON value. */
+/** Whether the object in `text` has `key` with exactly that JSON value. */
 export function hasMember(text: string | undefined, key: string, valueJson: string): boolean {
   if (text === undefined) return false;
   const metadata: unknown = JSON.parse(text);

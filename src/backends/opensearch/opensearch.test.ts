@@ -24,7 +24,7 @@ function open(options: OpensearchCheckpointerOptions): Checkpointer {
   return checkpointer;
 }
 
-/** A client that tells what it was asked. */
+/** A client that records its requests. */
 function recording(client: OpenSearchClient): { readonly client: OpenSearchClient; readonly asked: string[] } {
   const asked: string[] = [];
   const request: OpenSearchClient["transport"]["request"] = (what, options) => {
@@ -34,7 +34,7 @@ function recording(client: OpenSearchClient): { readonly client: OpenSearchClien
   return { asked, client: { transport: { request }, close: () => client.close() } };
 }
 
-describe("what can be said to it", () => {
+describe("options", () => {
   test("a URL names the host, the index and what is ours; opensearch:// is https", () => {
     expect(optionsOfUrl("opensearch://a:9200/agents?namespace=bot&replicas=2&waitForActiveShards=all")).toEqual({
       hosts: "https://a:9200/",
@@ -90,7 +90,7 @@ await describeWithService("opensearch", (url) => {
   const place = (): OpensearchCheckpointerOptions => optionsOfUrl(index.namespace());
 
   describe("cost", () => {
-    test("a save is one request, a load two, or one where nothing is new; they do not refresh the index", async () => {
+    test("a save is one request, a load two, or one if nothing is new; they do not refresh the index", async () => {
       const { hosts: _, ...rest } = place();
       const { client: recorder, asked } = recording(client);
       const checkpointer = open({ ...rest, client: recorder });
@@ -117,7 +117,7 @@ await describeWithService("opensearch", (url) => {
   });
 
   describe("the index", () => {
-    test("is made on first use behind an alias, with a mapping that takes nothing else", async () => {
+    test("is created on first use behind an alias, with a mapping that takes nothing else", async () => {
       const indexName = freshName();
       await open({ hosts: node, indexName, shards: 2, replicas: 0 }).save(said("hello"), "t");
       const [[name, there] = []] = Object.entries((await (await fetch(`${node}/${indexName}`)).json()) as object);
@@ -129,7 +129,7 @@ await describeWithService("opensearch", (url) => {
       });
     });
 
-    test("may be made by somebody else, and need not be an alias", async () => {
+    test("may be created by a deployment, and need not be an alias", async () => {
       const indexName = freshName();
       const options = { hosts: node, indexName, createIndex: false };
       await expect(open(options).load("t")).rejects.toMatchObject({
@@ -155,7 +155,7 @@ await describeWithService("opensearch", (url) => {
       await expect(failure).rejects.toMatchObject({ code: "INCOMPATIBLE", message: expect.stringMatching(message) });
     });
 
-    test("that is taken away while it is used is an error, never no thread, and is not made anew without its mapping", async () => {
+    test("that is deleted while in use is an error, never 'no thread', and is not recreated without its mapping", async () => {
       const indexName = freshName();
       const checkpointer = open({ hosts: node, indexName, replicas: 0 });
       const state = said("hello");
@@ -174,7 +174,7 @@ await describeWithService("opensearch", (url) => {
       expect((await fetch(`${node}/${indexName}`)).status).toBe(404);
     });
 
-    test("tells how durable a save is: synced or not, and on several nodes only where that is waited for", async () => {
+    test("tells how durable a save is: synced or not, and on several nodes only if the write waits for them", async () => {
       const durabilityOf = async (body: object, waitFor?: number): Promise<string> => {
         const indexName = freshName();
         await put(indexName, { ...opensearchIndex({ replicas: 1 }), ...body });
@@ -203,7 +203,7 @@ await describeWithService("opensearch", (url) => {
   });
 
   describe("search", () => {
-    test("ranks what says it more, in fewer words, first; a whole word above a longer one that begins with it", async () => {
+    test("ranks more occurrences in fewer words first, and a whole word above a longer one that begins with it", async () => {
       const checkpointer = open(place());
       await checkpointer.save(said("deploy"), "exact");
       await checkpointer.save(said("deployment"), "longer");

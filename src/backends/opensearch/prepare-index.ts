@@ -12,13 +12,13 @@ export interface IndexOptions extends IndexShape {
   readonly waitForActiveShards: string | undefined;
 }
 
-/** What is behind the name. */
+/** What the name stands for. */
 export interface IndexFacts {
   readonly isAlias: boolean;
   readonly durability: Durability;
 }
 
-/** Makes the index where there is none, unless the access is for reading; and looks whether what is there is ours. */
+/** Creates the index if it does not exist, unless access is "read"; and checks that it is ours. */
 export async function prepareIndex(requests: Requests, options: IndexOptions, access: Access): Promise<IndexFacts> {
   const there = await describe(requests, options.index);
   if (there !== undefined) return factsOf(there, options);
@@ -44,10 +44,10 @@ async function describe(requests: Requests, index: string): Promise<Json | undef
 async function create(requests: Requests, { index, ...shape }: IndexOptions): Promise<void> {
   try {
     const body = JSON.stringify({ ...indexBody(shape), aliases: { [index]: {} } });
-    // One active copy is enough to begin with: a replica may never come where there is one node.
+    // One active copy is enough to begin with: with a single node, a replica would never become active.
     await requests.send({ method: "PUT", path: `/${encodeURIComponent(`${index}-1`)}`, body });
   } catch (error) {
-    // Somebody else was faster.
+    // Another process was faster.
     if (typeOf(error) !== "resource_already_exists_exception") throw error;
   }
 }
@@ -70,5 +70,5 @@ function factsOf(answer: Json, { index, waitForActiveShards }: IndexOptions): In
   return { isAlias: name !== index, durability: !isSynced ? "os" : isReplicated ? "replicated" : "fsync" };
 }
 
-/** Replicas alone prove nothing: where none is up, a write is answered without them. */
+/** Replicas alone prove nothing: if they are down, a write is answered without them. */
 const isSeveral = (waitFor: string | undefined): boolean => waitFor === "all" || Number(waitFor) > 1;

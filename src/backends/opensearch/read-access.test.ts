@@ -28,7 +28,7 @@ await describeWithService("opensearch", (url) => {
     return (await response.json()) as Readonly<Record<string, unknown>>;
   };
 
-  /** The test is the one who refreshes: somebody who looks does not. */
+  /** The test refreshes, because a reader does not. */
   const refresh = () => ask(`/${index.name}/_refresh`, "POST");
 
   interface Found {
@@ -39,7 +39,7 @@ await describeWithService("opensearch", (url) => {
     readonly _source: object;
   }
 
-  /** Every document with its number and version, and the settings and mappings of every index that has our name. */
+  /** Every document with its number and version, and the settings and mappings of every index with our name. */
   async function contents(): Promise<Record<string, string>> {
     await refresh();
     const query = { size: 10_000, seq_no_primary_term: true, version: true, query: { match_all: {} } };
@@ -99,7 +99,7 @@ await describeWithService("opensearch", (url) => {
     expect([...new Set(asked)].sort()).toEqual(["GET", "GET _doc", "POST _mget", "POST _search"]);
   });
 
-  test("10.4: a checkpoint that no search shows yet is found by somebody who only looks", async () => {
+  test("10.4: a checkpoint that no search shows yet is found with read access", async () => {
     const where = optionsOfUrl(index.namespace());
     const writer = opensearchCheckpointer(where);
     await writer.save(conversation(1), "other");
@@ -119,7 +119,7 @@ await describeWithService("opensearch", (url) => {
     await writer.close();
   });
 
-  test("10.4: an index that is not holdfast's is INCOMPATIBLE for somebody who looks, too", async () => {
+  test("10.4: an index that is not holdfast's is INCOMPATIBLE with read access too", async () => {
     const indexName = `test-${randomBytes(6).toString("hex")}`;
     await ask(`/${indexName}`, "PUT", {});
     const reader = opensearchCheckpointer({ ...optionsOfUrl(index.namespace()), indexName, access: "read" });

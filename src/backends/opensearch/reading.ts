@@ -7,13 +7,13 @@ import { assertStillOurs } from "./index-mark.ts";
 import { recordId, type ThreadName } from "./layout.ts";
 import type { Document, Requests, Revision } from "./requests.ts";
 
-/** A thread, as one version of its document tells it. */
+/** A thread, as one version of its document describes it. */
 export interface Located {
   readonly thread: Thread;
   readonly revision: Revision;
 }
 
-/** What the document of a thread says, and which version of it said so. */
+/** The content of a thread's document, and the version that was read. */
 export type Found =
   | Located
   | { readonly thread: undefined; readonly revision: Revision; readonly leftovers: readonly Leftover[] };
@@ -21,7 +21,7 @@ export type Found =
 /** The thread changed while it was read. */
 export const OVERTAKEN: unique symbol = Symbol("overtaken");
 
-/** Tries again until nothing came in between. Each time round somebody else got through, so this ends. */
+/** Retries until nothing changed in between. Each retry means that another writer got through, and the number is bounded. */
 export async function untilSteady<Result>(attempt: () => Promise<Result | typeof OVERTAKEN>): Promise<Result> {
   for (let round = 0; round < ROUNDS; round++) {
     const result = await attempt();
@@ -66,7 +66,7 @@ export class ThreadReader {
     return this.#at(this.#positions(from, to), []);
   }
 
-  /** As many of the newest up to `to` as are asked for and as `readRecords` hands over at once, in ascending order. */
+  /** The newest records up to `to`, limited by count and as in `readRecords`, in ascending order. */
   async newest(to: number, limit: number): Promise<readonly LogRecord[] | typeof OVERTAKEN> {
     const { floor, tail } = this.#thread;
     let found: readonly LogRecord[] = [];
@@ -87,7 +87,7 @@ export class ThreadReader {
     return this.#at(this.#positions(from, to), WITHOUT_BODIES);
   }
 
-  /** Those of the positions at which there is a record, without bodies. */
+  /** The entries that exist at these positions, without bodies. */
   async entriesAt(seqs: readonly number[]): Promise<readonly LogEntry[] | typeof OVERTAKEN> {
     return this.#at(this.#present(seqs), WITHOUT_BODIES);
   }
@@ -117,14 +117,14 @@ export class ThreadReader {
     return seqs.flatMap((seq) => known.get(seq) ?? recordIn(read.get(seq)));
   }
 
-  /** A record that is missing has been deleted since; or it is missing, and whoever puts the records together says so. */
+  /** A missing record was deleted meanwhile, or is lost; the caller that assembles the records reports a lost one. */
   async #hasMoved(): Promise<boolean> {
     const now = await findThread(this.#requests, this.#thread, "entries");
     return now?.revision.seqNo !== this.#revision.seqNo || now.revision.term !== this.#revision.term;
   }
 }
 
-/** How many records more fit, as large as the largest so far: one to begin with, since nothing tells its size. */
+/** How many more records fit, if they are as large as the largest so far: one to begin with, because its size is unknown. */
 function roomAfter(found: readonly LogRecord[]): number {
   if (found.length === 0) return 1;
   const sizes = found.map(({ body }) => body.byteLength);

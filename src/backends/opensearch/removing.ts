@@ -31,10 +31,10 @@ export function removeThread(
   });
 }
 
-/** Removals that were cut off, by whomever. A copy that may be under way is left alone. */
+/** Finishes interrupted removals of any process. A copy that may be in progress is left alone. */
 export async function finishRemovals(requests: Requests): Promise<void> {
   const gone = await requests.search({ query: { term: { kind: "gone" } }, size: 100 });
-  // One that cannot be finished keeps nobody from the others.
+  // One that cannot be finished must not block the others.
   for (const { id } of gone) await finishRemovalAt(requests, id).catch(() => undefined);
 }
 

@@ -5,7 +5,7 @@ import type { OpenSearchClient, OpenSearchRequest } from "./connect.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Which version of a document somebody read or wrote: a conditional write names it. */
+/** The version of a document that was read or written: a conditional write names it. */
 export interface Revision {
   readonly seqNo: number;
   readonly term: number;
@@ -14,7 +14,7 @@ export interface Revision {
 export interface Document {
   readonly source: Json;
   readonly revision: Revision;
-  /** Of records: the position of the append that wrote it. */
+  /** Of a record: the position of the append that wrote it. */
   readonly version: number;
 }
 
@@ -34,7 +34,7 @@ export interface BulkItem {
 export interface BulkAnswer {
   readonly status: number;
   readonly revision: Revision;
-  /** Where it failed for another reason than its condition. */
+  /** Present if it failed for another reason than its condition. */
   readonly failure: ServerFailure | undefined;
 }
 
@@ -46,13 +46,13 @@ export interface RequestSettings {
   readonly access?: Access;
 }
 
-/** A copy that has not heard of the latest write, or of having been cut off, must not answer. */
+/** A replica that has not received the latest write, or does not know that it was cut off, must not answer. */
 const PRIMARY = { preference: "_primary" };
 
 /**
- * The few calls that are made of OpenSearch. Never repeated by the client: the
- * checkpointer does that, and knows which write was whose. An answer is taken
- * for "not there" only where the server says exactly that of a document.
+ * The few calls that are made to OpenSearch. The client never retries: the
+ * checkpointer does, because it knows which write was whose. "Not there" is believed
+ * only if the server says exactly that of a document.
  */
 export class Requests {
   readonly #client: OpenSearchClient;
@@ -78,7 +78,7 @@ export class Requests {
       if (typeof body === "object" && body !== null) return body as Json;
     } catch (error) {
       const status = statusOf(error);
-      // The client has no words for an answer that is not OpenSearch's own.
+      // The client has no message for an answer that is not OpenSearch's own.
       if (status !== undefined && typeOf(error) === "" && isRefusal(error)) {
         throw new ServerFailure(status, { type: "response", reason: `HTTP status ${status}` });
       }
@@ -138,12 +138,12 @@ export class Requests {
         );
   }
 
-  /** Carried out in order within one shard. The caller looks at what failed. */
+  /** Carried out in order within one shard. The caller must check for failed items. */
   async bulk(items: readonly BulkItem[]): Promise<readonly BulkAnswer[]> {
     return this.#bulk(items.map(textOf));
   }
 
-  /** Any number of items, in as many requests as their size takes: a request has a limit, and the server's memory too. */
+  /** Any number of items, in as many requests as their size requires: a request is limited, and so is the server's memory. */
   async bulkAll(items: Iterable<BulkItem>): Promise<void> {
     let portion: string[] = [];
     let size = 0;
@@ -161,7 +161,7 @@ export class Requests {
 
   async #bulk(items: readonly string[]): Promise<readonly BulkAnswer[]> {
     const { waitForActiveShards } = this.#settings;
-    // A name that leads nowhere would make an index without a mapping. Where the name is an alias, writes insist on it.
+    // A write to a missing name would create an index without a mapping. If the name is an alias, writes require it to be one.
     const guard = this.#isAlias ? [] : [NO_NEW_INDEX];
     const answer = await this.send({
       method: "POST",
@@ -177,7 +177,7 @@ export class Requests {
     return answers.slice(0, items.length).map(toBulkAnswer);
   }
 
-  /** One conditional write of one document, or `undefined` where the condition does not hold. */
+  /** One conditional write of one document; `undefined` if the condition does not hold. */
   async write(item: BulkItem): Promise<Revision | undefined> {
     const answers = await this.bulk([item]);
     throwFailures(answers);
@@ -189,12 +189,12 @@ export class Requests {
     return (await this.searchWithFigures(body)).hits;
   }
 
-  /** With a routing, in the one shard that it leads to. */
+  /** With a routing, only in that shard. */
   async searchWithFigures(body: Json, routing?: string): Promise<{ hits: readonly Hit[]; aggregations: Json }> {
     const answer = await this.send({
       method: "POST",
       path: `${this.#path}/_search`,
-      // A shard that does not answer must not look like one that holds nothing.
+      // A shard that does not answer must not look like an empty one.
       querystring: { ...PRIMARY, allow_partial_search_results: "false", ...(routing !== undefined && { routing }) },
       body: JSON.stringify({ track_total_hits: false, ...body }),
     });
@@ -203,7 +203,7 @@ export class Requests {
     return { hits: hits.map(toHit), aggregations: (answer["aggregations"] ?? {}) as Json };
   }
 
-  /** Whether the server has put the block of a full disk on the index. */
+  /** Whether the server has blocked the index because of a full disk. */
   async hasFloodBlock(): Promise<boolean> {
     const querystring = { filter_path: "*.settings.index.blocks" };
     const [description] = Object.values(await this.send({ method: "GET", path: this.#path, querystring }));
@@ -211,13 +211,13 @@ export class Requests {
     return String(settings?.index?.blocks?.["read_only_allow_delete"]) === "true";
   }
 
-  /** Puts the block of a full disk on the index, or takes it away. */
+  /** Sets or lifts the block of a full disk. */
   async setFloodBlock(isBlocked: boolean): Promise<void> {
     const body = JSON.stringify({ "index.blocks.read_only_allow_delete": isBlocked ? true : null });
     await this.send({ method: "PUT", path: `${this.#path}/_settings`, body });
   }
 
-  /** Writes every shard anew without the documents that were replaced or deleted. Waits as long as that takes. */
+  /** Rewrites every shard without replaced and deleted documents. Waits as long as that takes. */
   async expunge(): Promise<void> {
     const path = `${this.#path}/_forcemerge`;
     const answer = await this.send({ method: "POST", path, querystring: { max_num_segments: "1", flush: "true" } });
@@ -225,7 +225,10 @@ export class Requests {
     if (failed !== 0) throw incomplete();
   }
 
-  /** Lets searches see what was written until now. It makes the server write segments, so read access waits for the server's own. */
+  /**
+   * Lets searches see what was written until now. That makes the server write
+   * segments, so with read access we wait for its own refresh.
+   */
   async refresh(): Promise<void> {
     if (this.#settings.access === "read") return;
     const answer = await this.send({ method: "POST", path: `${this.#path}/_refresh` });
@@ -242,9 +245,9 @@ const textOf = ({ action, source }: BulkItem): string =>
   `${JSON.stringify(action)}\n${source === undefined ? "" : `${JSON.stringify(source)}\n`}`;
 
 /**
- * Keeps a bulk request from making an index: one item that insists on an alias
- * is enough for that. Where the name is an index, this item is refused and the
- * others are carried out; our mapping would refuse it too.
+ * Keeps a bulk request from creating an index: one item that requires an alias is
+ * enough for that. If the name is an index, this item is refused and the others are
+ * carried out; our mapping would refuse it too.
  */
 const NO_NEW_INDEX = textOf({ action: { create: { _id: "guard", require_alias: true } }, source: { guard: true } });
 

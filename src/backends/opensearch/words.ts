@@ -1,10 +1,10 @@
-/** The analyzer cuts what is longer than 255 into several words; a longer word is found by its beginning. */
+/** The analyzer splits words longer than 255 characters; a longer word is indexed by its beginning. */
 const MAX_WORD_CHARACTERS = 200;
 
-/** All words of a record together. A record may have 16 MiB, and a request that holds two of them 100 MB. */
+/** The limit for all words of a record. A record may have 16 MiB, and a request that holds two of them 100 MB. */
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** How often a word is there counts for the order of the hits, so it stays as often as it was. What is over the bound cannot be searched for. */
+/** Repeated words are kept, because their number counts for the ranking. Words beyond the limit cannot be found. */
 export function storedWords(words: string | undefined): string | undefined {
   if (words === undefined || words === "") return undefined;
   const kept: string[] = [];
@@ -18,13 +18,13 @@ export function storedWords(words: string | undefined): string | undefined {
   return kept.join(" ");
 }
 
-/** All of the words, each whole or as the beginning of one; a whole one is worth more. */
+/** Matches all of the words, each as a whole word or as the beginning of one; a whole one ranks higher. */
 export const wordQuery = (words: readonly string[]): readonly object[] =>
   words.map(shortened).map((value) => ({
     bool: { should: [{ term: { words: { value } } }, { prefix: { words: { value } } }], minimum_should_match: 1 },
   }));
 
-/** Never in the middle of a character. */
+/** Never cuts a character in half. */
 function shortened(word: string): string {
   if (word.length <= MAX_WORD_CHARACTERS) return word;
   return word.slice(0, MAX_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");

@@ -2,49 +2,53 @@ import type { TableNames } from "./layout.ts";
 import { forgetRecord, keepGraph, SAVER_VARIABLES } from "./saver-block.ts";
 import { ALIVE, NOW } from "./sql-clock.ts";
 
-/** Everything that one block of an append does; the same shape is the same text, which the server parses once. */
+/** Everything that one block of an append does. The same shape gives the same text, which the server parses once. */
 export interface AppendShape {
-  /** How many records are put in the place of others, and how many are new. */
+  /** How many records replace others, and how many are new. */
   readonly replaced: number;
   readonly added: number;
-  /** Whether records are taken out. */
+  /** Whether records are removed. */
   readonly drops: boolean;
   /** Whether any record has names beside its checkpoint id. */
   readonly named: boolean;
-  /** Whether the head is among these records: then its summary comes with them, else it is copied where the head is another. */
+  /** Whether the head is among these records: then its summary comes with them, else it is copied from the head's row. */
   readonly ownHead: boolean;
-  /** Only records of an append that an earlier block of the same transaction began. */
+  /** Only further records of an append that an earlier block of the same transaction began. */
   readonly continues: boolean;
 }
 
-/** What the block says when there is nothing to replace. The server undoes all of it. */
+/** The error number of the block if there is nothing to replace. The server rolls back all of it. */
 export const NOTHING_TO_REPLACE = 20_001;
 
 /**
- * An append as one anonymous block: one call, atomic by itself, and nothing but
- * plain rights on the tables. The row of the thread is written first: whoever
- * holds it has the thread for itself until the commit, which the client asks for
- * with the call. Values go through variables: a bind inside a statement has the
- * type the client gave it, and one over 4000 bytes that is not assigned to a LOB
- * at once is ORA-01461.
+ * An append as one anonymous block: one call, atomic by itself, and it needs only
+ * plain privileges on the tables. The thread's row is written first: the transaction
+ * that holds it has the thread to itself until the commit, which the client requests
+ * with the same call. Values go through variables: inside a statement a bind has the
+ * type that the client gave it, and one over 4000 bytes that is not assigned to a
+ * LOB directly is ORA-01461.
  */
 export function appendBlock(names: TableNames, shape: AppendShape): string {
-  const begin = shape.continues ? [] : [claim(names, shape), ...(shape.drops ? [drop(names)] : [])];
+  const edits = [...(shape.drops ? [drop(names)] : []), ...(isEdit(shape) ? [edit(names)] : [])];
+  const begin = shape.continues ? [] : [claim(names, shape), ...edits];
   const places = Array.from({ length: shape.replaced + shape.added }, (_, place) => place + 1);
   const writes = places.map((place) =>
     place <= shape.replaced ? replace(names, place, shape.named) : add(names, place, shape.named),
   );
   return `DECLARE
   v_thread VARCHAR2(1088 BYTE) := :b_thread;
-${shape.continues ? "" : CLAIM_VARIABLES(shape)}${places.length === 0 ? "" : RECORD_VARIABLES}${places.length === 0 || names.saver === undefined ? "" : SAVER_VARIABLES}BEGIN
+${shape.continues ? "" : claimVariables(shape, isEdit(shape))}${places.length === 0 ? "" : RECORD_VARIABLES}${places.length === 0 || names.saver === undefined ? "" : SAVER_VARIABLES}BEGIN
 ${[...(shape.continues ? [] : ["  :b_appended := 0;"]), ...begin, ...writes].join("\n")}
 ${shape.continues ? "" : "  :b_appended := 1;\n"}END;`;
 }
 
-const CLAIM_VARIABLES = ({
-  drops,
-  ownHead,
-}: AppendShape): string => `  v_generation VARCHAR2(1024 BYTE) := :b_generation;
+/** Replacements come first, so the first block of an append has some if the append has any. */
+const isEdit = ({ drops, replaced }: AppendShape): boolean => drops || replaced > 0;
+
+const claimVariables = (
+  { drops, ownHead }: AppendShape,
+  edits: boolean,
+): string => `  v_generation VARCHAR2(1024 BYTE) := :b_generation;
   v_expected NUMBER := :b_expected;
   v_tail NUMBER := :b_tail;
   v_thread_head NUMBER := :b_head;
@@ -53,7 +57,7 @@ const CLAIM_VARIABLES = ({
   v_summary VARCHAR2(4000 BYTE)${ownHead ? " := :b_summary" : ""};
   v_head_metadata CLOB${ownHead ? " := :b_metadata" : ""};
   v_head_unindexed NUMBER${ownHead ? " := :b_unindexed" : ""};
-${ownHead ? "" : "  v_old_head NUMBER;\n  v_short_metadata VARCHAR2(4000 BYTE);\n"}${drops ? "  v_below NUMBER := :b_below;\n  v_dropped CLOB := :b_dropped;\n" : ""}`;
+${ownHead ? "" : "  v_old_head NUMBER;\n  v_short_metadata VARCHAR2(4000 BYTE);\n"}${drops ? "  v_below NUMBER := :b_below;\n  v_dropped CLOB := :b_dropped;\n" : ""}${edits ? "  v_words_to NUMBER := :b_words_to;\n" : ""}`;
 
 const RECORD_VARIABLES = `  v_seq NUMBER;
   v_base NUMBER;
@@ -73,13 +77,13 @@ const RECORD_VARIABLES = `  v_seq NUMBER;
   v_long_body BLOB;
 `;
 
-/** The columns of a record behind its key. */
+/** The columns of a record after its key. */
 const COLUMNS = [
   ...["base", "head", "write_id", "checkpoint_id", "names", "header", "metadata", "unindexed", "body", "lengthy"],
   ...["body_bytes", "long_names", "long_header", "long_metadata", "long_body"],
 ];
 
-/** Of the row that an append builds on. */
+/** Matches the row that an append builds on. */
 const UNCHANGED = `thread_id = v_thread AND generation = v_generation AND tail = v_expected
       AND ${ALIVE}`;
 
@@ -135,8 +139,14 @@ const claimBehindHead = (threads: string, records: string): string => `    BEGIN
       WHERE thread_id = v_thread;
     END IF;`;
 
-const drop = ({ records, names, saver }: TableNames): string =>
-  [records, names, ...(saver === undefined ? [] : [saver.checkpoints, saver.writes])]
+/** The words of replaced records go at once, and those after them; the next search indexes them again. */
+const edit = ({ threads, words }: TableNames): string => `  UPDATE ${threads}
+  SET edits = edits + 1, words_to = LEAST(words_to, COALESCE(v_words_to, words_to))
+  WHERE thread_id = v_thread;
+  DELETE FROM ${words} WHERE thread_id = v_thread AND seq > v_words_to;`;
+
+const drop = ({ records, names, words, saver }: TableNames): string =>
+  [records, names, words, ...(saver === undefined ? [] : [saver.checkpoints, saver.writes])]
     .map(
       (table) => `  DELETE FROM ${table} WHERE thread_id = v_thread
     AND (seq < v_below OR seq IN (SELECT d.seq FROM JSON_TABLE(v_dropped, '$[*]' COLUMNS (seq NUMBER PATH '$')) d));`,

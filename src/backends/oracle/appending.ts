@@ -12,10 +12,10 @@ export interface AppendStep {
   readonly binds: Binds;
 }
 
-/** How many records one block writes: nearly every append is one call, and no block grows without bound. */
+/** How many records one block writes: nearly every append is one call, and the size of a block is limited. */
 const MOST_IN_BLOCK = 32;
 
-/** The blocks of an append, which are one transaction. The first refuses or begins it. */
+/** The blocks of an append, which are one transaction. The first one refuses or begins it. */
 export function appendSteps(names: TableNames, threadId: string, request: AppendRequest): readonly AppendStep[] {
   const { replace = [], drop = [], dropBelow } = request;
   const added = recordsIn(request);
@@ -39,7 +39,9 @@ function claimBinds(
   last: LogRecord,
   head?: LogRecord,
 ): Binds {
-  const { drop = [], dropBelow } = edits;
+  const { drop = [], dropBelow, replace = [] } = edits;
+  const isEdit = drop.length > 0 || dropBelow !== undefined || replace.length > 0;
+  const firstReplaced = replace.reduce((least, { seq }) => Math.min(least, seq), Number.POSITIVE_INFINITY);
   const drops = { b_below: number(dropBelow), b_dropped: text(drop.length === 0 ? null : JSON.stringify(drop)) };
   return {
     b_generation: text(generation),
@@ -50,6 +52,7 @@ function claimBinds(
     b_appended: OUT_NUMBER,
     ...(head && headBinds(head)),
     ...((drop.length > 0 || dropBelow !== undefined) && drops),
+    ...(isEdit && { b_words_to: number(replace.length === 0 ? null : firstReplaced - 1) }),
   };
 }
 
@@ -64,7 +67,7 @@ const shapeOf = ({ replaced, added }: Chunk): Pick<AppendShape, "replaced" | "ad
   named: [...replaced, ...added].some(({ names }) => names !== undefined),
 });
 
-/** Replacements first, so that an append that replaces nothing ends before anything else is sent. */
+/** Replacements first, so that an append with nothing to replace fails before anything else is sent. */
 function chunks(replaced: readonly LogRecord[], added: readonly LogRecord[]): readonly Chunk[] {
   const all = [...replaced, ...added];
   const count = Math.max(Math.ceil(all.length / MOST_IN_BLOCK), 1);

@@ -9,7 +9,7 @@ import type { Row } from "./rows.ts";
 export interface Bounds {
   /** How long to wait for a connection. */
   readonly connectTimeoutMs: number;
-  /** After which the server is asked to give a statement up. */
+  /** After this time the server is asked to abort a statement. */
   readonly statementTimeoutMs: number;
 }
 
@@ -27,19 +27,19 @@ export interface Answer {
   readonly out: Readonly<Record<string, number | null>>;
 }
 
-/** A session that is ours for a while. */
+/** A session borrowed from the pool. */
 export interface Asking {
   readonly serverVersion: number;
-  /** One statement; with `commit`, all that this session did is committed with it, in the same round trip. */
+  /** Runs one statement; with `commit`, everything this session did is committed in the same round trip. */
   ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer>;
 }
 
-/** The client's own "too late" is worth waiting for: it has asked the server to stop by then. */
+/** How much longer to wait for the client's own timeout error: by then it has asked the server to stop. */
 const GRACE_MS = 1_000;
-/** More rows than nearly every answer has: they then come with it, and not in a round trip of their own. */
+/** More rows than nearly every result has: they then come with the first answer, without a further round trip. */
 const ROWS_AT_ONCE = 1_000;
 
-/** After a failure the session goes too, and the server undoes what it was in the middle of. */
+/** A session on which something failed is discarded, so the server rolls back its transaction. */
 export async function onSession<T>(source: SessionSource, work: (asking: Asking) => Promise<T>): Promise<T> {
   const session = await borrow(source);
   const { callTimeout = 0 } = session;
@@ -62,25 +62,25 @@ export async function onSession<T>(source: SessionSource, work: (asking: Asking)
           await bounded(session.execute(statement, clientBinds(source.oracledb, binds), options(source, commit))),
         ),
     });
-    // What was done is done, whatever becomes of the session.
+    // The work is done, even if returning the session fails.
     await bounded(giveBack(session, callTimeout)).catch(() => undefined);
     if (isSilent) source.abandon(session);
     return result;
   } catch (error) {
-    // A session that says nothing is not waited for.
+    // A session that does not answer is not waited for.
     if (isSilent) source.abandon(session);
     void session.close({ drop: true }).catch(() => undefined);
     throw error;
   }
 }
 
-/** A session of somebody else's pool goes back as it came; what was not committed on it is undone. */
+/** A session of a handed-in pool is returned as it came; uncommitted work is rolled back. */
 async function giveBack(session: OracleSession, callTimeout: number): Promise<void> {
   session.callTimeout = callTimeout;
   await session.close();
 }
 
-/** Every option that the program could have set for all of its own calls. */
+/** Sets every option that the program may have changed globally for its own calls. */
 function options({ oracledb }: SessionSource, commit: boolean): object {
   const types = fetchTypes(oracledb);
   return {
@@ -94,7 +94,7 @@ function options({ oracledb }: SessionSource, commit: boolean): object {
   };
 }
 
-/** LOBs come with their rows. A converter of our own keeps the client from parsing JSON. */
+/** LOBs are fetched with their rows. Our own converter keeps the client from parsing JSON. */
 function fetchTypes(oracledb: OracleModule): ReadonlyMap<unknown, object> {
   const { DB_TYPE_CLOB, DB_TYPE_BLOB, DB_TYPE_VARCHAR, DB_TYPE_RAW, DB_TYPE_NUMBER } = oracledb;
   const converter = (value: unknown): unknown => value;
@@ -112,12 +112,12 @@ const answerOf = ({ rows, outBinds }: { rows?: unknown[] | undefined; outBinds?:
   out: (outBinds ?? {}) as Answer["out"],
 });
 
-/** A pool may let us wait for a connection for long; nobody here does. */
+/** A pool may have a long limit for the wait. We always have our own. */
 async function borrow({ pool, bounds: { connectTimeoutMs } }: SessionSource): Promise<OracleSession> {
   const connecting = pool.getConnection();
   try {
     return await within(connecting, connectTimeoutMs + GRACE_MS, connectTimeoutMs, () => {
-      // One that comes after all goes back to those who wait for it.
+      // A session that arrives after the timeout goes back to the pool.
       void connecting.then((session) => session.close()).catch(() => undefined);
     });
   } catch (error) {

@@ -1,13 +1,13 @@
 /**
- * What travels beside a statement, by name. The type is always said: a bare
- * NULL would be sent as text, and text where bytes or a number belong is refused.
+ * The values of a statement, by name. The type is always given: a bare NULL would be
+ * sent as text, and text in place of bytes or a number is refused.
  */
 export type Bind =
   | { readonly text: string | null }
   | { readonly number: number | null }
   | { readonly bytes: Uint8Array | null }
   | { readonly vector: Float32Array | null }
-  /** A number that the block gives back. */
+  /** A number that the block returns. */
   | { readonly out: "number" };
 
 export type Binds = Readonly<Record<string, Bind>>;
@@ -18,7 +18,7 @@ export const bytes = (value: Uint8Array | null | undefined): Bind => ({ bytes: v
 export const vector = (value: Float32Array | null | undefined): Bind => ({ vector: value ?? null });
 export const OUT_NUMBER: Bind = { out: "number" };
 
-/** A block takes so many bytes as they are. What is longer travels as a temporary LOB. */
+/** A block takes up to this many bytes inline. Longer values travel as a temporary LOB. */
 const MOST_BLOCK_BYTES = 32_767;
 
 /** The types of `oracledb` that are used here. */
@@ -29,11 +29,11 @@ export interface OracleTypes {
   readonly DB_TYPE_RAW: unknown;
   readonly DB_TYPE_CLOB: unknown;
   readonly DB_TYPE_BLOB: unknown;
-  /** From 6.5 on. */
+  /** Since 6.5. */
   readonly DB_TYPE_VECTOR?: unknown;
 }
 
-/** As the client wants them. Never a bare `Uint8Array`, which it takes for a vector. */
+/** In the client's form. Never a bare `Uint8Array`, which it takes for a vector. */
 export function clientBinds(types: OracleTypes, binds: Binds): Record<string, object> {
   return Object.fromEntries(Object.entries(binds).map(([name, bind]) => [name, clientBind(types, bind)]));
 }

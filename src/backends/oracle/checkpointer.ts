@@ -10,18 +10,30 @@ import { tableNames } from "./layout.ts";
 import type { OracleLogOptions } from "./log.ts";
 
 export interface OracleCheckpointerOptions extends CheckpointerOptions, OracleConnectionOptions {
-  /** What `oracleConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
+  /** The result of `oracleConnection()`, instead of a `dsn` or a `pool`. It may be shared. */
   readonly connection?: OracleConnection;
-  /** The table with a row for each thread, with or without `OWNER.`; others begin with its name. Made on first use, unless `access` is "read". @default "HOLDFAST" */
+  /**
+   * The table with one row per thread, with or without `OWNER.`; the other tables'
+   * names begin with it. Created on first use, unless `access` is "read". @default
+   * "HOLDFAST"
+   */
   readonly tableName?: string;
+  /**
+   * Creates an Oracle Text index of the words that were said, so that `search` uses
+   * it. Searches then index what was saved since; saves do not wait for that. An
+   * existing index is used without this option. @default false: without an index,
+   * `search` scans the threads
+   */
+  readonly textIndex?: boolean;
 }
 
-/** Keeps threads in Oracle Database 12.2 or later: 19c, 23ai, 26ai. `npm install oracledb`. */
+/** Keeps threads in Oracle Database 12.2 or later: 19c, 23ai, 26ai. Needs `npm install oracledb`. */
 export function oracleCheckpointer(options: OracleCheckpointerOptions): Checkpointer {
   assertOptions("oracleCheckpointer", options, {
     ...connectionKinds(options),
     connection: "object",
     tableName: "string",
+    textIndex: "boolean",
   });
   const checked = oracleLogOptions(options);
   const load = async () => new (await import("./log.ts")).OracleLog(checked);
@@ -31,18 +43,19 @@ export function oracleCheckpointer(options: OracleCheckpointerOptions): Checkpoi
 
 const TAKER = { factory: "oracleCheckpointer", opener: "oracleConnection" };
 
-/** Everything a log needs, with the defaults filled in. */
+/** All options of a log, with the defaults filled in. */
 export function oracleLogOptions(given: OracleCheckpointerOptions): OracleLogOptions {
-  const { tableName = DEFAULT_TABLE_NAME } = given;
+  const { tableName = DEFAULT_TABLE_NAME, textIndex = false } = given;
   const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, OracleConnection, connectionKinds(given), own);
-  return { connection, names: tableNames(tableName) };
+  return { connection, names: tableNames(tableName), textIndex };
 }
 
 /**
- * `oracle://user:password@host:1521/service`, or `oracle://user:password@alias?wallet=/path`;
- * `tableName=`, `walletPassword=` and `protocol=tcps` where they are needed. What
- * is not in the URL comes from ORACLE_USER, ORACLE_PASSWORD and ORACLE_WALLET_PASSWORD.
+ * `oracle://user:password@host:1521/service`, or
+ * `oracle://user:password@alias?wallet=/path`; with `tableName=`, `walletPassword=`
+ * and `protocol=tcps` if needed. What the URL lacks is taken from ORACLE_USER,
+ * ORACLE_PASSWORD and ORACLE_WALLET_PASSWORD.
  */
 export const openUrl = (url: string, options: CheckpointerOptions = {}): Checkpointer =>
   oracleCheckpointer({ ...options, ...optionsOfUrl(url) });

@@ -1,14 +1,14 @@
 import type { TableNames } from "./layout.ts";
 
 /**
- * Version 1 of the part `checkpoints`. Frozen text: it is not edited, and calls
- * nothing that may change. What comes after it is a version of its own. Every
+ * Version 1 of the part `checkpoints`. This text is frozen: it is never edited, and
+ * it uses nothing that may change. Any later change is a version of its own. Every
  * statement may run twice: see prepare-tables.ts.
  *
- * INITRANS and PCTFREE leave room for several writers in one block of threads:
- * without it, two of them may be taken for a deadlock.
+ * INITRANS and PCTFREE leave room for several writers in one data block of threads:
+ * without it, the server may report two of them as a deadlock.
  */
-export const checkpointsV1 = ({ threads, records, names }: TableNames): readonly string[] => [
+export const checkpointsV1 = ({ threads, records, names, words }: TableNames): readonly string[] => [
   `CREATE TABLE ${threads} (
   thread_id VARCHAR2(1088 BYTE) NOT NULL PRIMARY KEY,
   generation VARCHAR2(1024 BYTE) NOT NULL,
@@ -19,9 +19,12 @@ export const checkpointsV1 = ({ threads, records, names }: TableNames): readonly
   metadata CLOB CHECK (metadata IS JSON),
   unindexed NUMBER(1),
   updated_at TIMESTAMP(3) WITH TIME ZONE DEFAULT SYSTIMESTAMP NOT NULL,
-  expires_at TIMESTAMP(3)
+  expires_at TIMESTAMP(3),
+  words_to NUMBER(16) DEFAULT 0 NOT NULL,
+  edits NUMBER(16) DEFAULT 0 NOT NULL
 ) PCTFREE 20 INITRANS 8`,
   `CREATE INDEX ${threads}_BY_EXPIRY ON ${threads} (expires_at)`,
+  `CREATE INDEX ${threads}_BY_WORDS ON ${threads} (CASE WHEN words_to < tail THEN thread_id END)`,
   `CREATE TABLE ${records} (
   thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
   seq NUMBER(16) NOT NULL,
@@ -48,21 +51,34 @@ export const checkpointsV1 = ({ threads, records, names }: TableNames): readonly
   seq NUMBER(16) NOT NULL,
   PRIMARY KEY (thread_id, name, seq)
 )`,
+  `CREATE TABLE ${words} (
+  thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+  seq NUMBER(16) NOT NULL,
+  word_count NUMBER(16) NOT NULL,
+  words CLOB NOT NULL,
+  PRIMARY KEY (thread_id, seq)
+)`,
 ];
 
-/** The columns of each table, for telling it from a table of the same name that somebody else made. */
-export const columnsV1 = ({ threads, records, names }: TableNames): Readonly<Record<string, readonly string[]>> => ({
+/** The columns of each table, to tell it from a table of the same name that another program made. */
+export const columnsV1 = ({
+  threads,
+  records,
+  names,
+  words,
+}: TableNames): Readonly<Record<string, readonly string[]>> => ({
   [threads]: [
     ...["THREAD_ID", "GENERATION", "TAIL", "HEAD", "CHECKPOINT_ID", "SUMMARY", "METADATA", "UNINDEXED"],
-    ...["UPDATED_AT", "EXPIRES_AT"],
+    ...["UPDATED_AT", "EXPIRES_AT", "WORDS_TO", "EDITS"],
   ],
   [records]: [
     ...["THREAD_ID", "SEQ", "BASE", "HEAD", "WRITE_ID", "CHECKPOINT_ID", "NAMES", "HEADER", "METADATA", "UNINDEXED"],
     ...["BODY", "LENGTHY", "BODY_BYTES", "LONG_NAMES", "LONG_HEADER", "LONG_METADATA", "LONG_BODY"],
   ],
   [names]: ["THREAD_ID", "NAME", "SEQ"],
+  [words]: ["THREAD_ID", "SEQ", "WORD_COUNT", "WORDS"],
 });
 
-/** What a user that only works with the tables is granted, and no more. */
-export const grantsV1 = ({ threads, records, names }: TableNames, role: string): readonly string[] =>
-  [threads, records, names].map((table) => `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`);
+/** The grants of a user that only works with the tables: what it needs, and nothing more. */
+export const grantsV1 = ({ threads, records, names, words }: TableNames, role: string): readonly string[] =>
+  [threads, records, names, words].map((table) => `GRANT SELECT, INSERT, UPDATE, DELETE ON ${table} TO ${role}`);

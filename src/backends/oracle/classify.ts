@@ -4,7 +4,7 @@ import { NETWORK_CODES } from "../../internal/network-codes.ts";
 /** Error numbers of the server: https://docs.oracle.com/en/error-help/db/ */
 const BY_ORA: Readonly<Record<string, readonly number[]>> = {
   CONFLICT: [1],
-  // Two transactions got in each other's way, or the server was not ready: nothing of it was written.
+  // Two transactions conflicted, or the server was not ready: nothing was written.
   UNAVAILABLE: [
     ...[60, 1555, 3150, 4020, 4030, 4031, 4061, 4065, 4068, 8103, 8177, 12801, 12838, 22924, 51815],
     ...[28, 600, 603, 1012, 1033, 1034, 1089, 1090, 1092, 1109, 2396, 3113, 3114, 3135, 16000],
@@ -42,7 +42,7 @@ const byNumber = (codes: Readonly<Record<string, readonly number[]>>): ReadonlyM
 const ORA = byNumber(BY_ORA);
 const NJS = byNumber(BY_NJS);
 
-/** Errors that say where something went wrong; what went wrong stands behind them in the message. */
+/** Errors that only say where something failed; the actual error follows in the message. */
 const WRAPPERS: ReadonlySet<number> = new Set([604, 4088, 6512, 6550, 12801]);
 
 export function classify(error: unknown): ErrorCode | undefined {
@@ -50,14 +50,14 @@ export function classify(error: unknown): ErrorCode | undefined {
   if (typeof code === "string" && Object.hasOwn(NETWORK_CODES, code))
     return NETWORK_CODES[code as keyof typeof NETWORK_CODES];
   const client = numberAfter(code, "NJS");
-  // A server that refused a connection says why, and the client only that it did.
+  // If the server refused a connection, its error says why; the client's only says that it did.
   if (client !== undefined && client !== 511) return NJS.get(client);
   const numbers = oraNumbers(error);
   const cause = numbers.find((each) => !WRAPPERS.has(each) && ORA.has(each)) ?? numbers.find((each) => ORA.has(each));
   return cause === undefined ? NJS.get(client ?? 0) : ORA.get(cause);
 }
 
-/** The first is the error's own. */
+/** The first number is the error's own. */
 export function oraNumbers(error: unknown): readonly number[] {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const own = numberAfter(code, "ORA");
@@ -65,7 +65,7 @@ export function oraNumbers(error: unknown): readonly number[] {
   return own === undefined ? inside : [own, ...inside];
 }
 
-/** Whether the error is, or was caused by, one with this number of the server's. */
+/** Whether the error is, or was caused by, one of these server errors. */
 export const isOra = (error: unknown, ...wanted: readonly number[]): boolean =>
   oraNumbers(error).some((each) => wanted.includes(each));
 

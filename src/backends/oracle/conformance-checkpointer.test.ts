@@ -5,7 +5,7 @@ import { testCheckpointer } from "../../testing/test-checkpointer.ts";
 import { oracleCheckpointer } from "./index.ts";
 
 await describeWithOracle(({ overLine }) => {
-  // No clock: what has expired is for the server's to say, and that cannot be moved.
+  // No clock: the server's clock decides about expiry, and a test cannot move it.
   testCheckpointer({
     name: "oracle",
     test,

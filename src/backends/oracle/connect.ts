@@ -23,7 +23,10 @@ export interface OracleResult {
   readonly outBinds?: unknown;
 }
 
-/** A password, or what gives the one that holds now: it is asked at the first contact, and again when the server refuses the last. */
+/**
+ * A password, or a function that returns the current one: called on first contact,
+ * and again when the server refuses the last one.
+ */
 export type OraclePassword = string | (() => string | Promise<string>);
 
 export interface OracleConnectionOptions {
@@ -33,11 +36,11 @@ export interface OracleConnectionOptions {
   readonly password?: OraclePassword;
   /** The directory of an unpacked wallet: `tnsnames.ora`, and `ewallet.pem` for mutual TLS. `~` is the home directory. */
   readonly walletLocation?: string;
-  /** Of the wallet, and not of the user. */
+  /** The password of the wallet, not of the user. */
   readonly walletPassword?: string;
-  /** An `oracledb` pool of your own instead. It stays yours: `close()` leaves it open. */
+  /** Your own `oracledb` pool instead. It stays yours: `close()` leaves it open. */
   readonly pool?: OraclePool;
-  /** How many connections a `dsn` may hold at once. @default 10 */
+  /** The most connections that a pool made from a `dsn` opens. @default 10 */
   readonly maxConnections?: number;
   /** How long to wait for a connection. @default 20000 */
   readonly connectTimeoutMs?: number;
@@ -59,7 +62,7 @@ const KINDS = {
   access: "string",
 } as const;
 
-/** The options of a connection, each with its kind; a password that is a function is looked at by itself. */
+/** The options of a connection, each with its kind; a password function is checked separately. */
 export const connectionKinds = (options: {
   readonly password?: unknown;
 }): typeof KINDS & { readonly password: "string" | "function" } => ({
@@ -84,13 +87,13 @@ export interface ConnectionSettings {
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
   readonly access: Access;
-  /** Passwords that a function gave: no error shows one. */
+  /** Passwords that a function returned: they must appear in no error. */
   readonly given: Set<string>;
 }
 
-/** One pool for everything that is kept in one database. It is opened at the first use, and closed with the last who holds it. */
+/** One pool for everything that is kept in one database. Opened on first use; closed when its last holder closes. */
 export class OracleConnection extends SharedConnection<OracleHandle> {
-  /** Where it cannot be printed: it holds the password. */
+  /** Private, so that printing the connection shows no password. */
   readonly #settings: ConnectionSettings;
 
   constructor(settings: ConnectionSettings) {
@@ -105,7 +108,7 @@ export class OracleConnection extends SharedConnection<OracleHandle> {
     return this.#settings.access;
   }
 
-  /** Texts that no error may show, as far as they are known by now. */
+  /** Texts that must appear in no error, as far as they are known so far. */
   get secrets(): readonly string[] {
     const { source, given } = this.#settings;
     if (!("address" in source)) return [];
@@ -116,15 +119,15 @@ export class OracleConnection extends SharedConnection<OracleHandle> {
 }
 
 /**
- * A pool that several share, such as `oracleCheckpointer({ connection })`.
- * Each is closed by itself, and the last one closes the pool.
+ * A pool that several facets share, such as `oracleCheckpointer({ connection })`.
+ * Each facet is closed separately, and the last one to close also closes the pool.
  */
 export function oracleConnection(options: OracleConnectionOptions): OracleConnection {
   assertOptions("oracleConnection", options, connectionKinds(options), {});
   return connectionOf("oracleConnection", options);
 }
 
-/** `taker` is who was given the options. */
+/** `taker` names the function that was given the options. */
 export function connectionOf(taker: string, given: OracleConnectionOptions): OracleConnection {
   const { maxConnections = 10, connectTimeoutMs = 20_000, statementTimeoutMs = 30_000, access = "write" } = given;
   assertAccess(access);

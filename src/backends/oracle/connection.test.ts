@@ -25,7 +25,7 @@ const refusedAtOnce = (options: object): unknown => {
   return undefined;
 };
 
-describe("what is given wrongly is refused at once, and nothing of it is shown", () => {
+describe("wrong options are refused at once, and no error shows them", () => {
   test.each([
     ["scott/t1ger@db.example.com:1521/service"],
     ["oracle://scott:t1ger@db.example.com:1521/service"],
@@ -54,7 +54,7 @@ describe("what is given wrongly is refused at once, and nothing of it is shown",
   });
 });
 
-test("a page of threads that does not ascend by its bytes is an error, and no walk that leaves threads out", async () => {
+test("a page of threads that is not in byte order is an error, so that no walk skips threads", async () => {
   const row = (id: string) => ({ THREAD_ID: id, SEQ: 1, BASE: 1, HEAD: 1, CHECKPOINT_ID: "c", LENGTHY: 0 });
   const asGermans = async () => ["a", "Ä", "b"].map(row);
   const walk = () => listThreads(asGermans, statements(tableNames("T")), { prefix: "", limit: 10 });
@@ -78,7 +78,7 @@ test("a URL names a service or an alias, and its credentials are decoded", () =>
   expect(() => partsOf("oracle://app@mydb_low?walet=/w")).toThrow(/unknown parameter "walet"/);
 });
 
-test("an alias without its tnsnames.ora, or that it has not, is refused with what to do", async () => {
+test("an alias without a tnsnames.ora, or missing from it, is refused with what to do", async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-wallet-"));
   const attempt = (walletLocation: string) =>
     failureOf(() => oracleCheckpointer({ dsn: "mydb_low", user: "app", password: "s3cret", walletLocation }).load("t"));
@@ -94,7 +94,7 @@ test("an alias without its tnsnames.ora, or that it has not, is refused with wha
   await rm(directory, { recursive: true });
 });
 
-test("a port where nobody listens is UNAVAILABLE, by the real client over a real socket", async () => {
+test("a port without a listener is UNAVAILABLE, by the real client over a real socket", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const { port } = server.address() as { port: number };
@@ -157,7 +157,7 @@ await describeWithStandIn((place) => {
     await sql(`DROP SCHEMA ${user} CASCADE`);
   });
 
-  test("a pool of the program's own is used as it is and stays open; one that sorts as a language does is refused", async () => {
+  test("a pool that was handed in is used unchanged and stays open; one with a linguistic sort order is refused", async () => {
     const options = { connectString: dsn, user: place.user, password: place.password, poolMin: 0, poolMax: 2 };
     const binary = await oracledb.createPool({
       ...options,
@@ -178,7 +178,7 @@ await describeWithStandIn((place) => {
     await german.close(0);
   });
 
-  test("settings that the program made for all of its own calls change nothing here", async () => {
+  test("global settings of the program change nothing here", async () => {
     const before = { maxRows: oracledb.maxRows, outFormat: oracledb.outFormat, fetchAsString: oracledb.fetchAsString };
     Object.assign(oracledb, { maxRows: 1, outFormat: oracledb.OUT_FORMAT_ARRAY, fetchAsString: [oracledb.NUMBER] });
     try {
@@ -191,14 +191,14 @@ await describeWithStandIn((place) => {
     }
   });
 
-  test("a database of another character set is refused: two ids could meet in it", async () => {
+  test("a database with another character set is refused: two ids could become equal in it", async () => {
     const { user, password } = await place.addUser();
     await sql(`ALTER ROLE ${user} SET standin.charset = 'WE8MSWIN1252'`);
     const failure = await failureOf(() => oracleCheckpointer({ dsn, user, password }).load("t"));
     expect(failure).toMatchObject({ code: "INCOMPATIBLE", message: expect.stringContaining("AL32UTF8") });
   });
 
-  test("one connection serves several, and is closed with the last of them", async () => {
+  test("one connection serves several facets, and is closed with the last of them", async () => {
     const connection = oracleConnection({ dsn, user: place.user, password: place.password });
     const one = oracleCheckpointer({ connection, tableName: place.tableName() });
     const other = oracleCheckpointer({ connection, tableName: place.tableName() });

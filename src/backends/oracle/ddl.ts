@@ -5,25 +5,28 @@ import { assertRole } from "./names.ts";
 import { type Deployment, ddl, logDeployment, storeDeployment } from "./parts.ts";
 import { DEFAULT_STORE_TABLE } from "./store-facts.ts";
 import { checkedDimension, storeTables } from "./store-layout.ts";
+import { textIndexSql } from "./text-index.ts";
 import { type VectorIndex, vectorIndexSql } from "./vector-index.ts";
 
 export interface OracleDdlOptions {
-  /** Whose tables: those of `oracleCheckpointer`, `OracleCheckpointSaver` or `OracleStore`. @default "checkpointer" */
+  /** Which tables: those of `oracleCheckpointer`, `OracleCheckpointSaver` or `OracleStore`. @default "checkpointer" */
   readonly of?: "checkpointer" | "saver" | "store";
-  /** As it is given there: `AGENTS` or `OWNER.AGENTS`. @default "HOLDFAST", and "HOLDFAST_STORE" of a store */
+  /** The same as there: `AGENTS` or `OWNER.AGENTS`. @default "HOLDFAST", and "HOLDFAST_STORE" for a store */
   readonly tableName?: string;
-  /** Of a store, as it is given there. */
+  /** For a checkpointer, the same as there. */
+  readonly textIndex?: boolean;
+  /** For a store, the same as there. */
   readonly dimension?: number;
   readonly vectorIndex?: "hnsw" | "ivf";
-  /** The user or role that the application connects as: it is granted what it needs, and no more. */
+  /** The user or role that the application connects as. It is granted what it needs, and nothing more. */
   readonly role?: string;
-  /** The versions of the tables that are there, as the table `<tableName>_SCHEMA` has them. @default there are no tables */
+  /** The versions of the existing tables, as the table `<tableName>_SCHEMA` lists them. @default there are no tables */
   readonly from?: Readonly<Record<string, number>>;
 }
 
 /**
- * The statements that create the tables, or upgrade those that are there:
- * exactly what is executed on first use. The owner runs them, and commits.
+ * The statements that create the tables, or upgrade existing ones: exactly what is
+ * executed on first use. The owner runs them, and commits.
  */
 export function oracleDdl(options: OracleDdlOptions = {}): readonly string[] {
   const { of = "checkpointer", role, from, vectorIndex } = options;
@@ -31,7 +34,13 @@ export function oracleDdl(options: OracleDdlOptions = {}): readonly string[] {
   if (of !== "store" && (vectorIndex !== undefined || options.dimension !== undefined)) {
     throw invalid('oracleDdl(): dimension and vectorIndex are those of a store: of: "store"');
   }
+  if (of !== "checkpointer" && options.textIndex === true) {
+    throw invalid("oracleDdl(): textIndex is that of a checkpointer");
+  }
   const statements = ddl(deploymentOf(options), { role, from });
+  if (options.textIndex === true) {
+    return [...statements, textIndexSql(tableNames(options.tableName ?? DEFAULT_TABLE_NAME))];
+  }
   if (vectorIndex === undefined) return statements;
   return [...statements, vectorIndexSql(storeTables(options.tableName ?? DEFAULT_STORE_TABLE), indexKind(options))];
 }

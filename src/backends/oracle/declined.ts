@@ -1,19 +1,19 @@
 import { StateError } from "../../errors.ts";
 
-/** Failures that came before the statement was sent. */
+/** Errors that were raised before the statement was sent. */
 const unsent = new WeakSet<object>();
 
-/** Remembers that nothing was sent when this was thrown. */
+/** Records that nothing had been sent when this error was raised. */
 export function neverSent(error: unknown): unknown {
   if (typeof error === "object" && error !== null) unsent.add(error);
   return error;
 }
 
 /**
- * Whether a failed write was surely not made. A block that ended with an error of
- * the server's is undone as a whole, and its commit is never reached. An error
- * that ends the session is one of the client's (NJS-500) by the time it is here,
- * and may have come after the commit.
+ * Whether a failed write was certainly not made. A block that failed with a server
+ * error is rolled back as a whole and never reaches its commit. An error that ends
+ * the session arrives as one of the client's (NJS-500), and may have come after the
+ * commit.
  */
 export function isDeclined(error: unknown): boolean {
   if (typeof error === "object" && error !== null && unsent.has(error)) return true;

@@ -12,7 +12,7 @@ const said = (text: string): AgentState => AgentState.create().withMessage(userM
 await describeWithStandIn((place) => {
   const { dsn, user: owner, password: ownersPassword, sql } = place;
 
-  /** Runs statements as the owner of the tables would, in SQL*Plus or in a deployment. */
+  /** Runs statements as the owner of the tables, as in SQL*Plus or in a deployment. */
   async function runAsOwner(statements: readonly string[]): Promise<void> {
     const lease = oracleConnection({ dsn, user: owner, password: ownersPassword }).lease(async (handle) => handle);
     const handle = await lease.get();
@@ -23,7 +23,7 @@ await describeWithStandIn((place) => {
   const asOwner = (tableName: string): Checkpointer =>
     oracleCheckpointer({ dsn, user: owner, password: ownersPassword, tableName });
 
-  test("a user with nothing but SELECT, INSERT, UPDATE and DELETE on tables that their owner made can do everything", async () => {
+  test("a user with only SELECT, INSERT, UPDATE and DELETE on the owner's tables can do everything", async () => {
     const { user, password } = await place.addUser();
     const tableName = `${owner}.AGENTS`;
     await runAsOwner(oracleDdl({ tableName, role: user }));
@@ -54,7 +54,7 @@ await describeWithStandIn((place) => {
     expect(failure).toMatchObject({ code: "PERMISSION_DENIED", message: expect.stringContaining("oracleDdl(") });
   });
 
-  test("a table of that name that somebody else made is refused by its columns, and left as it is", async () => {
+  test("another program's table of that name is recognised by its columns, refused, and not changed", async () => {
     await sql(`CREATE TABLE ${owner}.locus_checkpoints (thread_id text, data text)`);
     await sql(`ALTER TABLE ${owner}.locus_checkpoints OWNER TO ${owner}`);
     const failure = await failureOf(() => asOwner("locus_checkpoints").save(said("x"), "t"));
@@ -64,11 +64,11 @@ await describeWithStandIn((place) => {
     });
     const rows = await sql(`SELECT count(*) AS n FROM ${owner}.locus_checkpoints`);
     expect(Number(rows[0]?.["n"])).toBe(0);
-    // The next attempt says the same: no version was written.
+    // The next attempt fails in the same way: no version was written.
     expect(await failureOf(() => asOwner("locus_checkpoints").load("t"))).toMatchObject({ code: "INCOMPATIBLE" });
   });
 
-  test("many that create the tables at once all get them", async () => {
+  test("many processes that create the tables at once all succeed", async () => {
     const tableName = place.tableName();
     const all = Array.from({ length: 6 }, () => asOwner(tableName));
     await Promise.all(all.map((checkpointer, index) => checkpointer.save(said("x"), `t${index}`)));
@@ -78,7 +78,7 @@ await describeWithStandIn((place) => {
     expect(rows).toEqual([{ part: "checkpoints", version: 1 }]);
   });
 
-  test("what a process that died in the middle has created is completed by the next", async () => {
+  test("tables that a process left incomplete are completed by the next", async () => {
     const tableName = place.tableName();
     await runAsOwner(oracleDdl({ tableName }).slice(0, 4));
     await using checkpointer = asOwner(tableName);
@@ -93,7 +93,7 @@ await describeWithStandIn((place) => {
     expect(await failureOf(() => asOwner(tableName).load("t"))).toMatchObject({ code: "INCOMPATIBLE" });
   });
 
-  test("one row a thread shows a person the newest checkpoint and its metadata", async () => {
+  test("the row of a thread shows the newest checkpoint and its metadata in SQL", async () => {
     const tableName = place.tableName();
     await using checkpointer = asOwner(tableName);
     const state = said("x");
@@ -117,6 +117,7 @@ await describeWithStandIn((place) => {
       "GRANT SELECT, INSERT, UPDATE, DELETE ON A TO APP",
       "GRANT SELECT, INSERT, UPDATE, DELETE ON A_RECORDS TO APP",
       "GRANT SELECT, INSERT, UPDATE, DELETE ON A_NAMES TO APP",
+      "GRANT SELECT, INSERT, UPDATE, DELETE ON A_WORDS TO APP",
     ]);
     expect(() => oracleDdl({ role: "a; DROP TABLE B" })).toThrow(/role must be/);
   });

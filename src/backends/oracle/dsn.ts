@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { invalid } from "../../driver/options.ts";
 import { assertAddress, assertParameters } from "../../driver/url.ts";
 
-/** How a `dsn` looks. The one that was given is never shown: what is not understood may hold a password anywhere. */
+/** The forms of a `dsn`. The given one is never shown: a malformed DSN may hold a password anywhere. */
 const FORMS =
   "dsn must be an alias of tnsnames.ora (mydb_low), host:1521/service, tcps://host:1522/service or (DESCRIPTION=…)";
 
-/** Refuses what the client would repeat in its error, password and all. */
+/** Refuses what the client would repeat in its error, password included. */
 export function assertDsn(dsn: string): void {
   if (/^\s*\(/.test(dsn)) {
     if (/\bpassword\b/i.test(dsn)) throw invalid(`${FORMS}; user and password are options of their own`);
@@ -20,12 +20,12 @@ export function assertDsn(dsn: string): void {
   throw invalid(`${FORMS}; user and password are options of their own`);
 }
 
-/** `~` is the home directory of whoever runs this: the client does not know that. */
+/** `~` is the home directory. The client does not expand it. */
 export const expanded = (path: string): string => (/^~(?=\/|$)/.test(path) ? join(homedir(), path.slice(1)) : path);
 
 const PARAMETERS = ["wallet", "walletPassword", "tableName", "protocol"];
 
-/** What a URL says; names of options. */
+/** The contents of a URL, by option names. */
 export interface UrlParts {
   readonly dsn: string;
   readonly user?: string;
@@ -59,7 +59,7 @@ export function partsOf(url: string): UrlParts {
   };
 }
 
-/** The same as options. What is not in the URL comes from ORACLE_USER, ORACLE_PASSWORD and ORACLE_WALLET_PASSWORD. */
+/** The same as options. What the URL lacks is taken from ORACLE_USER, ORACLE_PASSWORD and ORACLE_WALLET_PASSWORD. */
 export function optionsOfUrl(url: string): Omit<UrlParts, "password"> & { readonly password: string | (() => string) } {
   const { env } = process;
   const { user = env["ORACLE_USER"], walletPassword = env["ORACLE_WALLET_PASSWORD"], ...parts } = partsOf(url);

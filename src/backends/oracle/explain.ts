@@ -6,11 +6,11 @@ interface Hint {
   readonly ora?: readonly number[];
   readonly code: ErrorCode;
   readonly what: string;
-  /** The client's message repeats what it was given: a connect string, a path. */
+  /** The client's message repeats its input: a connect string, a path. */
   readonly hidden?: true;
 }
 
-/** Mistakes in how the database was named, and limits of it, which are reported in words of the client's or the server's own. */
+/** Configuration mistakes and limits that the client or the server reports in words that do not help. */
 const HINTS: readonly Hint[] = [
   {
     njs: ["NJS-516", "NJS-520"],
@@ -66,7 +66,7 @@ const HINTS: readonly Hint[] = [
   },
 ];
 
-/** The same error; or one that says what to do, where that is known. */
+/** The same error, or one that says what to do where that is known. */
 export function explained(error: unknown): unknown {
   if (StateError.is(error)) return error;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };

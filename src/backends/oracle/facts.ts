@@ -6,7 +6,7 @@ export const FACTS: DriverFacts = {
   name: "oracle",
   offers: ["connect", "queryMetadata", "now", "declined"],
   capabilities: {
-    // A commit waits for the redo log; what stands by elsewhere cannot be seen from a session.
+    // A commit waits for the redo log. A standby cannot be seen from a session.
     durability: "fsync",
     conditionalAppend: true,
     listThreads: true,

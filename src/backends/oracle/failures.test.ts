@@ -13,7 +13,7 @@ import { OracleCheckpointSaver, OracleStore, oracleCheckpointer } from "./index.
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const isAppend = ({ sql = "" }: MessageSeen): boolean => /:b_appended/.test(sql);
 
-/** The first message that fits, and no other. */
+/** Fails the first message that matches, and no other. */
 function once(kind: "before" | "after" | "silence" | number, fits: (seen: MessageSeen) => boolean): void {
   let isDone = false;
   setFaults((seen) => {
@@ -23,7 +23,7 @@ function once(kind: "before" | "after" | "silence" | number, fits: (seen: Messag
   });
 }
 
-describe("what went wrong is told by the number of the server or of the client", () => {
+describe("errors are classified by the number of the server or of the client", () => {
   test.each([
     ["ORA-00001", "CONFLICT"],
     ["ORA-00054", "TIMEOUT"],
@@ -51,7 +51,7 @@ describe("what went wrong is told by the number of the server or of the client",
     expect(classify(Object.assign(new Error(`${code}: …`), { code }))).toBe(expected);
   });
 
-  test("what stands behind a wrapper counts, and a refused connection is told by its cause", () => {
+  test("the error inside a wrapper counts, and a refused connection is classified by its cause", () => {
     const wrapped = new Error("ORA-06550: line 1, column 7:\nPLS-00201: …\nORA-00942: table or view does not exist");
     expect(classify(Object.assign(wrapped, { code: "ORA-06550" }))).toBe("PERMISSION_DENIED");
     const refused = new Error("NJS-511: connection to listener was refused. Cause: ORA-12516");
@@ -59,7 +59,7 @@ describe("what went wrong is told by the number of the server or of the client",
     expect(classify(new Error("something else"))).toBeUndefined();
   });
 
-  test("an error of the server's proves that nothing was written; a line that was lost proves nothing", () => {
+  test("a server error proves that nothing was written; a lost connection proves nothing", () => {
     expect(isDeclined(Object.assign(new Error("x"), { code: "ORA-00060" }))).toBe(true);
     expect(isDeclined(Object.assign(new Error("x"), { code: "NJS-500" }))).toBe(false);
     expect(isDeclined(Object.assign(new Error("x"), { code: "NJS-123" }))).toBe(false);
@@ -110,7 +110,7 @@ await describeWithStandIn((place, url) => {
     },
   );
 
-  test.each([60, 8177, 54, 4068, 12838])("ORA-%i, where nothing was written, is tried again", async (number) => {
+  test.each([60, 8177, 54, 4068, 12838])("ORA-%i, where nothing was written, is retried", async (number) => {
     await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName: place.tableName() });
     await checkpointer.connect();
     once(number, isAppend);
@@ -132,7 +132,7 @@ await describeWithStandIn((place, url) => {
     expect(await checkpointer.exists("t")).toBe(false);
   });
 
-  test("sessions that the server drains are replaced by the pool, and no call fails", async () => {
+  test("drained sessions are replaced by the pool, and no call fails", async () => {
     await using checkpointer = oracleCheckpointer({
       dsn,
       user,
@@ -145,7 +145,7 @@ await describeWithStandIn((place, url) => {
     expect((await checkpointer.load("t"))?.messages).toHaveLength(1);
   });
 
-  test("a line that is cut during any message of a large save leaves all of it or nothing", async () => {
+  test("a connection that is cut during any message of a large save leaves all of it or nothing", async () => {
     const tableName = place.tableName();
     for (let at = 0; at < 5; at++) {
       await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName, retry: { attempts: 1 } });
@@ -159,7 +159,7 @@ await describeWithStandIn((place, url) => {
     }
   });
 
-  test("a row that somebody keeps locked is TIMEOUT, nothing is written, and the next save works", async () => {
+  test("a row that stays locked is TIMEOUT, nothing is written, and the next save works", async () => {
     const tableName = place.tableName();
     const options = { dsn, user, password, tableName, statementTimeoutMs: 300, retry: { attempts: 1 } };
     await using checkpointer = oracleCheckpointer(options);
@@ -176,7 +176,7 @@ await describeWithStandIn((place, url) => {
     expect(await checkpointer.listCheckpoints("t")).toHaveLength(2);
   });
 
-  test("a connection that falls silent is given up with its pool: the next call has another one", async () => {
+  test("a connection that falls silent is abandoned with its pool: the next call uses a new one", async () => {
     const options = { dsn, user, password, tableName: place.tableName(), statementTimeoutMs: 200, maxConnections: 1 };
     await using checkpointer = oracleCheckpointer({ ...options, retry: { attempts: 1 } });
     await checkpointer.save(said("one"), "t");
@@ -185,14 +185,14 @@ await describeWithStandIn((place, url) => {
     expect((await checkpointer.load("t"))?.messages).toHaveLength(1);
   });
 
-  test("a session that ended in the pool is found out and replaced", async () => {
+  test("a session that ended in the pool is noticed and replaced", async () => {
     await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName: place.tableName() });
     await checkpointer.save(said("one"), "t");
     await sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", [user]);
     expect((await checkpointer.load("t"))?.messages).toHaveLength(1);
   });
 
-  test("a state of ten megabytes comes back as it was, and so do ids of four-byte characters", {
+  test("a state of ten megabytes comes back unchanged, and so do ids of four-byte characters", {
     timeout: 120_000,
   }, async () => {
     await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName: place.tableName() });

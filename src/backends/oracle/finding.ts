@@ -1,12 +1,16 @@
-import type { LogPage, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { type Binds, number, text } from "./binds.ts";
+import { isOra } from "./classify.ts";
+import { filledUp } from "./filled-up.ts";
 import { hasMember, memberCondition } from "./metadata.ts";
-import { type Row, toThreadEntry } from "./rows.ts";
+import { type Row, toEntry, toThreadEntry } from "./rows.ts";
 import type { Reading, Statements } from "./statements.ts";
+import { textQueries } from "./text-words.ts";
+import type { WordsStatements } from "./words-statements.ts";
 
-/** Runs a query for entries, with whatever is long in them. */
+/** Runs a query for entries, including their long values. */
 export type ReadEntries = (reading: Reading, binds: Binds) => Promise<readonly Row[]>;
 
 const NOTHING: LogPage<ThreadEntry> = { items: [], cursor: undefined };
@@ -20,7 +24,7 @@ export async function listThreads(
   return pageOf(inOrder(await read(sql.threads(), page(prefix, cursor, limit + 1))), limit);
 }
 
-/** SQL narrows to threads that may have the member; the exact comparison is done on the text, where no value is coerced. */
+/** SQL narrows down to threads that may match. The exact comparison is made here on the JSON text, where no value is coerced. */
 export async function queryMetadata(
   read: ReadEntries,
   sql: Statements,
@@ -42,13 +46,49 @@ export async function queryMetadata(
   }
 }
 
-/** U+0000, which ends a text for some. */
+/** How many queries one search has. Shorter lists are padded, so that there are few different texts. */
+export const QUERY_COUNTS: readonly number[] = [1, 4, 20];
+
+/** The fewer other words a record has, the better the hit. */
+export async function search(
+  read: ReadEntries,
+  sql: WordsStatements,
+  words: readonly string[],
+  { limit, prefix = "" }: { limit: number; prefix?: string },
+): Promise<readonly SearchHit[]> {
+  if (isInNoId(prefix)) return [];
+  const queries = filledUp(textQueries(words), QUERY_COUNTS);
+  const binds = Object.fromEntries(queries.map((query, at) => [`b_query_${at + 1}`, text(query)]));
+  const rows = await read(sql.search(queries.length), { ...page(prefix, "", limit), ...binds }).catch(textFailure);
+  return rows.map((row) => ({
+    ...{ threadId: toThreadEntry(row).threadId, entry: toEntry(row) },
+    score: 1 / Math.sqrt(Math.max(Number(row["WORD_COUNT"]), 1)),
+  }));
+}
+
+/** Oracle Text reports its errors as ORA-20000; what happened is in the message. */
+function textFailure(error: unknown): never {
+  const { message = "" } = (error ?? {}) as { message?: string };
+  if (isOra(error, 29861) || (isOra(error, 20000) && message.includes("DRG-10599"))) {
+    const what = "the text index that was there at first contact is gone or unusable";
+    throw new StateError("INCOMPATIBLE", `${what}: create it again, or connect again, and threads are scanned`, {
+      cause: error,
+    });
+  }
+  if (isOra(error, 20000) && message.includes("DRG-51030")) {
+    const what = "too many words begin like the words of this query: search for longer beginnings";
+    throw new StateError("INVALID_ARGUMENT", `${what}, or raise WILDCARD_MAXTERMS of the text index`, { cause: error });
+  }
+  throw error;
+}
+
+/** U+0000, which some clients take for the end of a string. */
 const isInNoId = (prefix: string): boolean => prefix.includes("\0");
 
-/** As long as an id can be, of the character that comes last. */
+/** The last character, repeated to the greatest length of an id. */
 const LAST = "\u{10ffff}".repeat(Math.ceil((MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES) / 4));
 
-/** The first and the last id with this prefix and after the cursor, in the order of their bytes. Ids hold no control characters. */
+/** The first and the last id with this prefix and after the cursor, in byte order. Ids hold no control characters. */
 function page(prefix: string, cursor: string, most: number): Binds {
   const after = cursor === "" ? "" : `${cursor}\u0001`;
   const first = isBefore(prefix, after) ? after : prefix;
@@ -59,7 +99,7 @@ function page(prefix: string, cursor: string, most: number): Binds {
   };
 }
 
-/** A session that sorts as a language does would leave threads out of a walk: the next page begins behind the last id. */
+/** A session with a linguistic sort order would skip threads in a walk, because the next page begins after the last id. */
 function inOrder(rows: readonly Row[]): readonly ThreadEntry[] {
   const found = rows.map(toThreadEntry);
   const isSorted = found.every(({ threadId }, index) => isBefore(found[index - 1]?.threadId ?? "", threadId));

@@ -10,7 +10,7 @@ import type { Deployment } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 import { text } from "./rows.ts";
 
-/** The first with identifiers of 128 bytes and with all that is used of JSON. */
+/** The first version with identifiers of 128 bytes and the JSON functions that are used. */
 const OLDEST_VERSION = 12_02_00_00_00;
 const FIRST_WITH_VECTORS = 23_04_00_00_00;
 
@@ -18,7 +18,7 @@ export const FACTS_OF_SESSION = `SELECT parameter, value FROM nls_database_param
 UNION ALL
 SELECT parameter, value FROM nls_session_parameters WHERE parameter IN ('NLS_COMP', 'NLS_SORT')`;
 
-/** A pool whose server answered: what every facet works with. */
+/** A pool whose server has answered. Every facet works with it. */
 export class OracleHandle {
   readonly #source: SessionSource;
   readonly #isOurs: boolean;
@@ -32,7 +32,7 @@ export class OracleHandle {
     this.#access = access;
   }
 
-  /** The first contact: finds out whether this database can keep ids apart. */
+  /** The first contact: checks that this database can keep ids apart. */
   static async open(settings: ConnectionSettings): Promise<OracleHandle> {
     const oracledb = await loadOracledb();
     const source = sourceOf(oracledb, settings);
@@ -46,17 +46,17 @@ export class OracleHandle {
     }
   }
 
-  /** One statement, on any session of the pool. */
+  /** Runs one statement on any session of the pool. */
   ask(statement: string, binds?: Binds, commit = false): Promise<Answer> {
     return onSession(this.#source, (asking) => asking.ask(statement, binds, commit));
   }
 
-  /** Several statements on one session. What is not committed with the last of them is undone. */
+  /** Runs several statements on one session. What is not committed with the last one is rolled back. */
   onSession<T>(work: (asking: Asking) => Promise<T>): Promise<T> {
     return onSession(this.#source, work);
   }
 
-  /** Creates the tables, or brings older ones up to date: once, for all who work with them here. */
+  /** Creates the tables, or migrates older ones: once per connection, for all facets that use them. */
   prepare(deployment: Deployment): Promise<void> {
     const key = [deployment.version, ...deployment.parts.map(({ name }) => name)].join(" ");
     const preparing = this.#prepared.get(key) ?? new OpenOnce(() => prepareTables(this, deployment, this.#access));
@@ -64,7 +64,7 @@ export class OracleHandle {
     return preparing.get();
   }
 
-  /** Vectors are a type of the server's and of the client's. */
+  /** Vectors need support of the server and of the client. */
   assertVectors(): void {
     const what = "a dimension needs vectors, which Oracle Database 23ai and oracledb 6.5 or later have";
     const isKnown = this.#source.oracledb.DB_TYPE_VECTOR !== undefined && this.#serverVersion >= FIRST_WITH_VECTORS;
@@ -84,14 +84,14 @@ function sourceOf(oracledb: OracleModule, settings: ConnectionSettings): Session
   return { oracledb, pool, bounds, abandon: (session) => pool.abandon(session) };
 }
 
-/** Answers with the version of the server. */
+/** Returns the version of the server. */
 async function assertUsable(asking: Asking): Promise<number> {
   if (asking.serverVersion < OLDEST_VERSION) {
     throw new StateError("INCOMPATIBLE", "Oracle Database 12.2 or later is needed");
   }
   const { rows } = await asking.ask(FACTS_OF_SESSION);
   const facts = Object.fromEntries(rows.map((row) => [text(row, "PARAMETER") ?? "", text(row, "VALUE") ?? ""]));
-  // In another one, characters of an id are replaced on their way in, and two ids could meet.
+  // With another character set, characters of an id are replaced on the way in, and two ids could become equal.
   if (facts["NLS_CHARACTERSET"] !== "AL32UTF8") {
     const found = facts["NLS_CHARACTERSET"] ?? "unknown";
     throw new StateError("INCOMPATIBLE", `the character set of the database must be AL32UTF8; it is ${found}`);

@@ -3,18 +3,20 @@ import { assertTableName } from "./names.ts";
 /**
  * Of the tableName HOLDFAST; all names unquoted. `''` is NULL here, so every text that may be empty may be NULL.
  *
- * HOLDFAST            one row a thread: the only row two writers meet on, and what a person finds with SQL
+ * HOLDFAST            one row per thread: the only row that writers compete for, and the one that SQL users read
  *   thread_id         VARCHAR2, bytes            PRIMARY KEY
  *   generation        VARCHAR2
  *   tail, head        NUMBER                     positions of the newest record and of the checkpoint that stands for the thread
  *   checkpoint_id     VARCHAR2                   of the head
  *   summary           VARCHAR2                   its header, which is JSON; NULL where that is long
  *   metadata          CLOB IS JSON               its metadata; NULL where there is none
- *   unindexed         NUMBER                     1: it has some that JSON functions may not understand, and no metadata here
+ *   unindexed         NUMBER                     1: its metadata is not stored here, because JSON functions may not understand it
  *   updated_at        TIMESTAMP WITH TIME ZONE
- *   expires_at        TIMESTAMP, UTC             NULL: never. Past it, the thread is not there for anybody
+ *   expires_at        TIMESTAMP, UTC             NULL: never. Past it, the thread is invisible
+ *   words_to          NUMBER                     up to which position the words are indexed: saves do not wait for that
+ *   edits             NUMBER                     how often records were replaced or dropped
  *
- * HOLDFAST_RECORDS    one row a record; goes with its thread
+ * HOLDFAST_RECORDS    one row per record; deleted with its thread
  *   thread_id, seq                               PRIMARY KEY
  *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, unindexed
  *   names, header, metadata   VARCHAR2           exactly as they were given, names as a JSON list; NULL where they are long
@@ -23,19 +25,25 @@ import { assertTableName } from "./names.ts";
  *   body_bytes        NUMBER
  *   long_names, long_header, long_metadata CLOB, long_body BLOB
  *
- * HOLDFAST_NAMES      every name of a record, its checkpoint id included; goes with its thread
+ * HOLDFAST_NAMES      every name of a record, its checkpoint id included; deleted with its thread
  *   thread_id, name, seq                         PRIMARY KEY
  *
- * A saver of the tableName LOCUS keeps its log in LOCUS_LOG, LOCUS_LOG_RECORDS and so on, so that no checkpointer's
- * table has the name of one of its own, and beside it, for whoever reads with SQL:
+ * HOLDFAST_WORDS      the words of a record, for an Oracle Text index on `words`. Used only if the schema has one; deleted with
+ *                     its thread. There is no row above `words_to`
+ *   thread_id, seq                               PRIMARY KEY
+ *   word_count        NUMBER
+ *   words             CLOB                       as tokens: text-words.ts
  *
- * LOCUS_CHECKPOINTS   one row a checkpoint; goes with its thread
+ * A saver of the tableName LOCUS keeps its log in LOCUS_LOG, LOCUS_LOG_RECORDS and so on, so that no checkpointer's
+ * table has the name of one of its own, and beside it, for SQL users:
+ *
+ * LOCUS_CHECKPOINTS   one row per checkpoint; deleted with its thread
  *   thread_id, checkpoint_ns, checkpoint_id      PRIMARY KEY; the namespace of the root graph is one blank: see saver-binds.ts
  *   parent_checkpoint_id, created_at (UTC)
  *   metadata          CLOB IS JSON               as in the row of a thread
  *   seq               NUMBER                     the record that put it
  *
- * LOCUS_WRITES        one row a pending write; goes with its thread
+ * LOCUS_WRITES        one row per pending write; deleted with its thread
  *   thread_id, checkpoint_ns, checkpoint_id, task_id, idx    PRIMARY KEY
  *   channel           VARCHAR2                   NULL where a column cannot hold it
  *   seq               NUMBER                     the newest record that has it, and its value
@@ -44,19 +52,20 @@ import { assertTableName } from "./names.ts";
  *   part              VARCHAR2                   PRIMARY KEY
  *   version           NUMBER
  *
- * Short values and long ones lie in different columns because a query that could return a LOB takes a round trip more,
+ * Short values and long ones are in different columns because a query that could return a LOB takes a round trip more,
  * even where every LOB is empty: a client cannot ask for rows and LOBs at once.
  */
 export interface TableNames {
   /** As it was given, for messages. */
   readonly tableName: string;
-  /** In capitals; `undefined` where it is the schema of whoever is connected. */
+  /** In capitals; `undefined` for the schema of the connected user. */
   readonly owner: string | undefined;
   readonly threads: string;
   readonly records: string;
   readonly names: string;
+  readonly words: string;
   readonly version: string;
-  /** What a saver keeps beside its log. */
+  /** The tables that a saver has beside its log. */
   readonly saver?: SaverTables;
 }
 
@@ -71,7 +80,7 @@ export function tableNames(tableName: string): TableNames {
   return { tableName, owner, ...logTables(full) };
 }
 
-/** The tables of a saver: its log, and what SQL finds beside it. */
+/** The tables of a saver: its log, and the tables for SQL. */
 export function saverTableNames(tableName: string): TableNames {
   assertTableName(tableName);
   const { owner, full } = qualified(tableName);
@@ -79,23 +88,27 @@ export function saverTableNames(tableName: string): TableNames {
   return { tableName, owner, ...logTables(`${full}_LOG`), saver };
 }
 
-/** A name as it stands in statements, and the owner that it names. */
+/** A name as it appears in statements, and the owner in it. */
 export function qualified(tableName: string): { readonly owner: string | undefined; readonly full: string } {
   const [table = "", owner] = tableName.toUpperCase().split(".").reverse();
   return { owner, full: owner === undefined ? table : `${owner}.${table}` };
 }
 
-const logTables = (full: string): Pick<TableNames, "threads" | "records" | "names" | "version"> => ({
+const logTables = (full: string): Pick<TableNames, "threads" | "records" | "names" | "words" | "version"> => ({
   threads: full,
   records: `${full}_RECORDS`,
   names: `${full}_NAMES`,
+  words: `${full}_WORDS`,
   version: `${full}_SCHEMA`,
 });
 
-/** Bytes of text and of a body that lie in the row itself: what every database takes, whatever its MAX_STRING_SIZE. */
+/**
+ * How many bytes of text, and of a body, are stored in the row itself: every
+ * database accepts them, whatever its MAX_STRING_SIZE.
+ */
 export const SHORT_TEXT_BYTES = 4000;
 export const SHORT_BODY_BYTES = 2000;
 
-/** What `lengthy` is made of. */
+/** The bits of `lengthy`. */
 export const LONG_BODY = 1;
 export const LONG_TEXT = 2;

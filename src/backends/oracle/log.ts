@@ -29,27 +29,29 @@ import { LONG_TEXT, type TableNames } from "./layout.ts";
 import { LongThreads } from "./long-threads.ts";
 import { logDeployment } from "./parts.ts";
 import { type Row, text as textIn, toEntry, toRecord } from "./rows.ts";
+import { remainsWith } from "./scrubbing.ts";
 import { type Reading, type Statements, statements } from "./statements.ts";
+import { createTextIndex, hasTextIndex } from "./text-index.ts";
+import { type SearchAccess, searchThroughIndex } from "./text-search.ts";
 
 export interface OracleLogOptions {
   readonly connection: OracleConnection;
   readonly names: TableNames;
+  /** Whether to create the text index if there is none. */
+  readonly textIndex: boolean;
 }
 
 const SAVES_PER_SWEEP = 100;
-/** A thread that comes and goes while somebody creates it: each time round, somebody else got through. */
+/** How often an append is retried on a thread that appears and disappears. Each time, another writer got through. */
 const ROUNDS = 20;
 
-/** What no statement of ours reaches. */
-const LEFT_IN_BLOCKS: readonly string[] = [
-  "freed space in the tables' blocks until it is used again, or until ALTER TABLE … MOVE of these tables",
-  "undo, redo logs and their archive, flashback data, and standby databases",
-];
-
-/** Threads in Oracle Database. A method is one block or one query, so each is atomic by itself. */
+/** Threads in Oracle Database. Each method is one block or one query, so it is atomic by itself. */
 export class OracleLog implements ThreadLog {
   readonly name: string = FACTS.name;
-  readonly capabilities: LogCapabilities = FACTS.capabilities;
+  capabilities: LogCapabilities = FACTS.capabilities;
+  /** Both are present after contact with a schema that has a text index. Otherwise threads are scanned. */
+  search?: NonNullable<ThreadLog["search"]>;
+  catchUp?: NonNullable<ThreadLog["catchUp"]>;
   readonly #connection: OracleConnection;
   readonly #names: TableNames;
   readonly #sql: Statements;
@@ -59,12 +61,14 @@ export class OracleLog implements ThreadLog {
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor({ connection, names }: OracleLogOptions) {
+  constructor({ connection, names, textIndex }: OracleLogOptions) {
     this.#connection = connection;
     this.#names = names;
     this.#sql = statements(this.#names);
     this.#handle = connection.lease(async (handle) => {
       await handle.prepare(logDeployment(names));
+      if (textIndex && connection.access !== "read") await createTextIndex(handle, names);
+      if (await hasTextIndex(handle, names)) this.#offerSearch();
       return handle;
     });
   }
@@ -86,7 +90,7 @@ export class OracleLog implements ThreadLog {
     }
   }
 
-  /** One call for nearly every append; where it takes several, they are one transaction. */
+  /** One call for nearly every append; if it takes several, they are one transaction. */
   async #append(threadId: string, request: AppendRequest): Promise<boolean> {
     const steps = appendSteps(this.#names, threadId, request);
     const handle = await this.#open();
@@ -106,13 +110,13 @@ export class OracleLog implements ThreadLog {
 
   #appended({ ttlMs }: AppendRequest): AppendOutcome {
     if (ttlMs !== undefined && this.#savesWithAnEnd++ % SAVES_PER_SWEEP === 0) {
-      // Nobody waits for it or for its failure: what has expired is invisible already.
+      // Not awaited, and a failure is ignored: expired threads are invisible already.
       this.#sweeping = this.#sweeping.then(() => this.#ask(this.#sql.sweep, {}, true)).catch(() => undefined);
     }
     return { appended: true };
   }
 
-  /** What is there instead; "free" when it has gone since, so that the append may be made after all. */
+  /** What is there instead; "free" if it has gone meanwhile, so that the append can be retried. */
   async #refusal(threadId: string, { generation, expected }: AppendRequest): Promise<AppendOutcome | "free"> {
     const rows = await this.#read(this.#sql.refusal, { b_thread: text(threadId), b_seq: number(expected + 1) });
     const [thread] = rows;
@@ -178,7 +182,7 @@ export class OracleLog implements ThreadLog {
       {
         b_thread: text(threadId),
         b_generation: text(ifTail?.generation),
-        // 0 is the tail of no thread.
+        // No thread has a tail of 0.
         b_seq: number(ifTail && positionIn(ifTail.seq)),
         b_found: OUT_NUMBER,
         b_gone: OUT_NUMBER,
@@ -214,13 +218,22 @@ export class OracleLog implements ThreadLog {
     return queryMetadata(this.#readEntries, this.#sql, key, valueJson, options);
   }
 
+  /** The capabilities become a new object, so that everything that was derived from the old one is derived again. */
+  #offerSearch(): void {
+    const ask: SearchAccess["ask"] = (...given) => this.#ask(...given);
+    const access = { ask, readEntries: this.#readEntries, readBodies: this.#readBodies };
+    Object.assign(this, searchThroughIndex(this.#names, access));
+    this.capabilities = { ...FACTS.capabilities };
+  }
+
   async now(): Promise<number> {
     const { rows } = await this.#ask(this.#sql.now);
     return Date.parse(textIn(rows[0] ?? {}, "CLOCK") ?? "");
   }
 
   async scrub(): Promise<ScrubReport> {
-    return { done: [], remains: LEFT_IN_BLOCKS };
+    await this.#open();
+    return { done: [], remains: remainsWith(this.search !== undefined) };
   }
 
   classify(error: unknown): ErrorCode | undefined {
@@ -247,7 +260,7 @@ export class OracleLog implements ThreadLog {
     const wasLong = this.#longThreads.has(threadId);
     let { rows } = await this.#ask(wasLong ? reading.long : reading.short, all);
     const isLong = rows.some((row) => Number(row["LENGTHY"]) > 0);
-    // All of it again, and not only what is missing: the thread may have changed since.
+    // Everything is read again, not only what is missing: the thread may have changed since.
     if (isLong && !wasLong) ({ rows } = await this.#ask(reading.long, all));
     this.#longThreads.note(threadId, isLong);
     const tail = tailOf(rows);
@@ -263,6 +276,11 @@ export class OracleLog implements ThreadLog {
     return isShort ? rows : (await this.#ask(reading.long, binds)).rows;
   }
 
+  readonly #readBodies: ReadEntries = async (reading, binds) => {
+    const { rows } = await this.#ask(reading.short, binds);
+    return rows.some((row) => Number(row["LENGTHY"]) > 0) ? (await this.#ask(reading.long, binds)).rows : rows;
+  };
+
   readonly #readEntries: ReadEntries = (reading, binds) => this.#read(reading, binds);
 
   async #ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer> {
@@ -275,7 +293,7 @@ export class OracleLog implements ThreadLog {
   }
 }
 
-/** A position that a column can hold, so that a number from outside is compared and not refused. */
+/** Clamped to what the column holds, so that any number from outside is compared rather than refused by the server. */
 const positionIn = (before: number = Number.MAX_SAFE_INTEGER): number =>
   Math.min(Math.max(before || 0, 0), Number.MAX_SAFE_INTEGER);
 

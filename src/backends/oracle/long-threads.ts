@@ -1,7 +1,7 @@
-/** So many threads are remembered; the others cost a round trip more. */
+/** How many threads are remembered; others cost one more round trip. */
 const MOST = 10_000;
 
-/** Threads that had long values when they were read last: the query for short ones would be in vain. */
+/** Threads that had long values when they were last read: the query for short values would be wasted. */
 export class LongThreads {
   readonly #threadIds = new Set<string>();
 

@@ -1,10 +1,13 @@
 import { invalid } from "../../driver/options.ts";
 
-/** A name may have 128 bytes, and the longest suffix of ours has 22. Unquoted, so the server writes it in capitals. */
+/**
+ * An identifier has at most 128 bytes, and our longest suffix has 22. Names are
+ * unquoted, so the server stores them in capitals.
+ */
 const TABLE = /^(?:[A-Za-z][A-Za-z0-9_$#]{0,127}\.)?[A-Za-z][A-Za-z0-9_]{0,99}$/;
 const ROLE = /^[A-Za-z][A-Za-z0-9_$#]{0,127}$/;
 
-/** Refuses what would not be the name of a table, with or without its owner. */
+/** Refuses what cannot be the name of a table, with or without its owner. */
 export function assertTableName(tableName: string): void {
   if (TABLE.test(tableName)) return;
   throw invalid(

@@ -7,28 +7,28 @@ import { isOra } from "./classify.ts";
 import type { ConnectionSettings, OracleAddress, OraclePool, OracleSession } from "./connect.ts";
 import { expanded } from "./dsn.ts";
 
-/** What `oracledb` exports, as far as it is used. */
+/** The exports of `oracledb` that are used. */
 export interface OracleModule extends OracleTypes {
   readonly OUT_FORMAT_OBJECT: number;
   createPool(options: object): Promise<OraclePool>;
 }
 
 export async function loadOracledb(): Promise<OracleModule> {
-  // A variable, so that a type check does not need a package that not every user has.
+  // A variable, so that type checking does not require the optional package.
   const name = "oracledb";
   const load = () => import(name) as Promise<{ default: OracleModule }>;
   return (await importPeer(name, ">=6 <27", load)).default;
 }
 
-/** Order and comparison by bytes, whatever language the server speaks; and no zone of the machine's. */
+/** Sort and compare by bytes, whatever the server's language; and use UTC, not the machine's time zone. */
 export const PREPARE_SESSION = "ALTER SESSION SET NLS_SORT = BINARY NLS_COMP = BINARY TIME_ZONE = '+00:00'";
 
-/** Wrong, expired or locked since: what a password that is rotated looks like to a pool that has the last one. */
+/** Wrong or expired: how a rotated password looks to a pool that has the old one. */
 const REFUSED_PASSWORD = [1017, 28001];
-/** How long sessions of a pool that is given up may finish what they are in the middle of. */
+/** How long the sessions of an abandoned pool may finish their work. */
 const DRAIN_SECONDS = 30;
 
-/** A pool that is ours, and is opened anew where its password was rotated or one of its connections went silent. */
+/** Our own pool. It is reopened if its password was rotated or one of its connections fell silent. */
 export class OwnPool implements OraclePool {
   readonly #oracledb: OracleModule;
   readonly #address: OracleAddress;
@@ -73,7 +73,7 @@ export class OwnPool implements OraclePool {
     return session;
   }
 
-  /** Whoever asks from now on gets a connection of a new one. Nobody waits for the old one to end. */
+  /** Later callers get a connection of a new pool. Nobody waits for the old one to close. */
   #giveUp(given: OpenOnce<OraclePool>, drainSeconds: number): void {
     if (this.#current !== given) return;
     this.#current = this.#unopened();
@@ -105,7 +105,7 @@ export class OwnPool implements OraclePool {
     const { maxConnections, connectTimeoutMs } = this.#settings;
     const wallet = walletLocation === undefined ? undefined : expanded(walletLocation);
     return {
-      // Without a name of its own, the first pool of a process would become the default of the program it is in.
+      // Without a name of its own, the first pool of a process would become the program's default pool.
       poolAlias: `holdfast-${randomBytes(9).toString("hex")}`,
       connectString: dsn,
       user,
@@ -118,7 +118,7 @@ export class OwnPool implements OraclePool {
       poolTimeout: 60,
       queueTimeout: connectTimeoutMs,
       connectTimeout: Math.ceil(connectTimeoutMs / 1000),
-      // Minutes, after which a line that fell silent is asked whether anybody is there.
+      // In minutes: how often an idle connection is probed.
       expireTime: 1,
       stmtCacheSize: 50,
       sessionCallback: (session: OracleSession, _tag: string, done: (error?: unknown) => void) => {

@@ -14,31 +14,31 @@ import { storeColumnsV1, storeGrantsV1, storeV1, vectorsV1 } from "./store-v1.ts
 /** A part, with the columns that its tables have had since their first version. */
 export interface OraclePart extends Part {
   readonly columns: Readonly<Record<string, readonly string[]>>;
-  /** What a role that only works with the tables is granted, and no more. */
+  /** The grants of a role that only works with the tables: what it needs, and nothing more. */
   readonly grants: (role: string) => readonly string[];
 }
 
-/** What one facet has in the database. */
+/** The tables of one facet. */
 export interface Deployment {
-  /** Who keeps it there: `oracleDdl({ of })`. */
+  /** The facet that keeps them: `oracleDdl({ of })`. */
   readonly of: "checkpointer" | "saver" | "store";
   /** As it was given, for messages. */
   readonly tableName: string;
-  /** In capitals; `undefined` where it is the schema of whoever is connected. */
+  /** In capitals; `undefined` for the schema of the connected user. */
   readonly owner: string | undefined;
   /** The table with the version of each part. */
   readonly version: string;
   readonly parts: readonly OraclePart[];
 }
 
-/** As people write it. */
+/** The names that people use. */
 export const TAKERS = {
   checkpointer: "oracleCheckpointer",
   saver: "OracleCheckpointSaver",
   store: "OracleStore",
 } as const;
 
-/** The tables of threads and their records. A new migration is a file of its own, behind the last. */
+/** The tables of threads and records. A new migration is a new file, added at the end. */
 export const checkpoints = (names: TableNames): OraclePart => ({
   name: "checkpoints",
   migrations: [checkpointsV1(names)],
@@ -46,7 +46,7 @@ export const checkpoints = (names: TableNames): OraclePart => ({
   grants: (role) => grantsV1(names, role),
 });
 
-/** What a saver has beside them. */
+/** The tables that a saver has beside its log. */
 export const saver = (names: TableNames, tables: SaverTables): OraclePart => ({
   name: "saver",
   migrations: [saverV1(names, tables)],
@@ -54,7 +54,7 @@ export const saver = (names: TableNames, tables: SaverTables): OraclePart => ({
   grants: (role) => saverGrantsV1(tables, role),
 });
 
-/** What a log has, be it a checkpointer's or a saver's. */
+/** The tables of a log, a checkpointer's or a saver's. */
 export const logDeployment = (names: TableNames): Deployment => ({
   of: names.saver === undefined ? "checkpointer" : "saver",
   tableName: names.tableName,
@@ -63,7 +63,7 @@ export const logDeployment = (names: TableNames): Deployment => ({
   parts: [checkpoints(names), ...(names.saver === undefined ? [] : [saver(names, names.saver)])],
 });
 
-/** The tables of items. */
+/** The tables of the store. */
 export const store = (tables: StoreTables): OraclePart => ({
   name: "store",
   migrations: [storeV1(tables)],
@@ -71,7 +71,7 @@ export const store = (tables: StoreTables): OraclePart => ({
   grants: (role) => storeGrantsV1(tables, role),
 });
 
-/** A column of theirs, and no table of its own. */
+/** A column in those tables, without a table of its own. */
 export const vectors = (tables: StoreTables, dimension: number): OraclePart => ({
   name: "vectors",
   migrations: [vectorsV1(tables, dimension)],
@@ -79,7 +79,7 @@ export const vectors = (tables: StoreTables, dimension: number): OraclePart => (
   grants: () => [],
 });
 
-/** Without a `dimension` there are no vectors; those of a table that has some are left as they are. */
+/** Without a `dimension` there are no vectors; existing vectors of a table are not touched. */
 export const storeDeployment = (tables: StoreTables, dimension: number | undefined): Deployment => ({
   of: "store",
   tableName: tables.tableName,
@@ -100,11 +100,11 @@ WHEN NOT MATCHED THEN INSERT (part, version) VALUES (n.part, n.version)`,
 
 export interface DdlOptions {
   readonly role: string | undefined;
-  /** The versions that are there. */
+  /** The existing versions. */
   readonly from: Versions | undefined;
 }
 
-/** Exactly what is executed, and the grants of a role: for reading, and for a deployment that does it itself. */
+/** Exactly what is executed, and a role's grants: to be read, or run by a deployment. */
 export function ddl(deployment: Deployment, { role, from }: DdlOptions): readonly string[] {
   const { parts, version } = deployment;
   if (from !== undefined) assertVersions(from, parts);

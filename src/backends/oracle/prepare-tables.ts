@@ -8,7 +8,7 @@ import { type Deployment, versionTable } from "./parts.ts";
 import { text } from "./rows.ts";
 import { otherTable } from "./table-shapes.ts";
 
-/** Creates the tables on first use, or brings older ones up to date. With read access it only looks at them. */
+/** Creates the tables on first use, or migrates older ones. With read access it only checks them. */
 export function prepareTables(handle: OracleHandle, deployment: Deployment, access: Access): Promise<void> {
   const store = migratedStore(handle, deployment);
   if (access !== "read") return migrate(store, deployment.parts);
@@ -17,10 +17,10 @@ export function prepareTables(handle: OracleHandle, deployment: Deployment, acce
 }
 
 /**
- * Every statement of DDL commits by itself, so a migration is not a transaction
- * here: its statements may run again where a process died among them, or beside
- * another process that runs them too. What is there already is left as it is, and
- * the version is written last. So a version is true whenever it is there.
+ * Every DDL statement commits by itself, so a migration is not a transaction here.
+ * Its statements may run again if a process died between them, or beside another
+ * process that runs them too. What exists already is left unchanged, and the version
+ * is written last. So a stored version is always true.
  */
 export function migratedStore(handle: OracleHandle, deployment: Deployment): MigratedStore {
   const { tableName, of, parts } = deployment;
@@ -43,9 +43,9 @@ export function migratedStore(handle: OracleHandle, deployment: Deployment): Mig
   };
 }
 
-/** Name used, index or column there already, and the row of the version that another process wrote first. */
+/** Name in use, index or column exists, or another process wrote the version's row first. */
 const THERE_ALREADY = [955, 1408, 1430, 2260, 2261, 2264, 2275, 1];
-/** Another process is at the same table. */
+/** Another process is changing the same table. */
 const BUSY = 54;
 const MOST_ATTEMPTS = 20;
 
@@ -67,13 +67,13 @@ async function versionsIn(asking: Asking, { version }: Deployment): Promise<Vers
     const { rows } = await asking.ask(`SELECT part, version FROM ${version}`);
     return Object.fromEntries(rows.map((row) => [text(row, "PART") ?? "", Number(row["VERSION"])]));
   } catch (error) {
-    // Not there, or not for this user: the server does not say which.
+    // The table does not exist, or this user may not see it: the server does not say which.
     if (isOra(error, 942)) return undefined;
     throw error;
   }
 }
 
-/** In the schema of this user; or in another one, where that is the owner. */
+/** In this user's schema; or in the owner's, if that is another one. */
 export const MAY_CREATE = `SELECT COUNT(*) AS may FROM session_privs
 WHERE privilege = 'CREATE ANY TABLE' OR (privilege = 'CREATE TABLE' AND (:b_owner IS NULL OR :b_owner = USER))`;
 
@@ -91,7 +91,7 @@ export async function columnsOf(asking: Asking, owner: string | undefined, table
   return rows.map((row) => text(row, "COLUMN_NAME") ?? "");
 }
 
-/** A table of this name that is something else is left alone, and named: nothing is created beside it. */
+/** A different table of this name is left alone and named in the error: nothing is created beside it. */
 async function assertShapes(asking: Asking, deployment: Deployment): Promise<void> {
   for (const [table, columns] of deployment.parts.flatMap((part) => Object.entries(part.columns))) {
     const found = await columnsOf(asking, deployment.owner, table);

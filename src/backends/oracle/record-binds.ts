@@ -3,7 +3,7 @@ import { type Binds, bytes, number, text } from "./binds.ts";
 import { LONG_BODY, LONG_TEXT, SHORT_BODY_BYTES, SHORT_TEXT_BYTES } from "./layout.ts";
 import { isUnindexable } from "./metadata.ts";
 
-/** Text in the column for short values or in the one for long ones. */
+/** Text in the column for short values or in the one for long values. */
 interface Split {
   readonly short: string | null;
   readonly long: string | null;
@@ -14,7 +14,7 @@ function split(value: string | undefined): Split {
   return Buffer.byteLength(value) > SHORT_TEXT_BYTES ? { short: null, long: value } : { short: value, long: null };
 }
 
-/** The values of one record of an append, by the names that the block has for the record at this place. */
+/** The values of one record of an append, by the names that the block uses for the record at this place. */
 export function recordBinds(record: LogRecord, place: number): Binds {
   const { seq, base, head, writeId, checkpointId, names, header, metadata, body } = record;
   const texts = { names: split(names && JSON.stringify(names)), header: split(header), metadata: split(metadata) };
@@ -24,7 +24,7 @@ export function recordBinds(record: LogRecord, place: number): Binds {
     [`b_seq_${place}`]: number(seq),
     [`b_base_${place}`]: number(base),
     [`b_head_${place}`]: number(head),
-    // Most checkpoints are named by their write: the name is then kept once.
+    // Most checkpoints are named by their write id: the name is then stored once.
     [`b_write_id_${place}`]: text(writeId === checkpointId ? null : writeId),
     [`b_checkpoint_id_${place}`]: text(checkpointId),
     [`b_names_${place}`]: text(texts.names.short),

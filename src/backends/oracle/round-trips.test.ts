@@ -8,7 +8,7 @@ import { OracleCheckpointSaver, OracleStore, oracleCheckpointer } from "./index.
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-/** Messages that leave the real driver while this runs: each is a round trip. */
+/** Messages that the real driver sends meanwhile: each is a round trip. */
 async function costOf(call: () => Promise<unknown>): Promise<number> {
   let count = 0;
   const stop = onMessage(() => count++);
@@ -103,7 +103,7 @@ await describeWithStandIn((place) => {
       await store.close();
     });
 
-    test("what a save and a load cost does not grow with the thread", { timeout: 120_000 }, async () => {
+    test("the cost of a save and a load does not grow with the thread", { timeout: 120_000 }, async () => {
       await using checkpointer = await open();
       let state = said("0");
       const costs = new Map<number, readonly number[]>();

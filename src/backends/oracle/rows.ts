@@ -1,13 +1,13 @@
 import type { LogEntry, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 
-/** A row as the client gives it: columns in capitals, LOBs as text or bytes. */
+/** A row as the client returns it: columns in capitals, LOBs as text or bytes. */
 export type Row = Readonly<Record<string, string | number | Buffer | null | undefined>>;
 
 const ENTRY = ["seq", "base", "head", "write_id", "checkpoint_id", "names", "header", "metadata", "lengthy"];
 const LONG_ENTRY = ["long_names", "long_header", "long_metadata"];
 
-/** The columns of an entry: all of them, or those that cost no round trip of their own. */
+/** The columns of an entry: all of them, or those that need no further round trip. */
 export const entryColumns = (table: string, isLong: boolean): string =>
   (isLong ? [...ENTRY, ...LONG_ENTRY] : ENTRY).map((column) => `${table}.${column}`).join(", ");
 

@@ -6,7 +6,7 @@ import { type Binds, number, text } from "./binds.ts";
 import { isUnindexable } from "./metadata.ts";
 import { BRINGS_WRITES, PUTS_CHECKPOINT } from "./saver-block.ts";
 
-/** What the tables of a saver hold of one record of an append, by the names that the block has for the record at this place. */
+/** What a saver's tables hold of one record of an append, by the names that the block uses for the record at this place. */
 export function saverBinds(record: LogRecord, place: number): Binds {
   const header = openHeader(record);
   const at = placeOf(record, header);
@@ -22,12 +22,12 @@ export function saverBinds(record: LogRecord, place: number): Binds {
 }
 
 /**
- * `''` is NULL, which no key can hold: the root graph's namespace is one blank,
- * as others write it, and one that is nothing but blanks has one blank more.
+ * `''` is NULL, which no key can hold: the root graph's namespace is stored as one
+ * blank, as other savers do, and a namespace of blanks gets one blank more.
  */
 export const storedNs = (ns: string): string => (/^ *$/.test(ns) ? `${ns} ` : ns);
 
-/** As the server reads it. NULL for what no calendar has. */
+/** In the server's format. NULL for a time that no calendar has. */
 function momentOf(ms: number): string | null {
   const isOfCalendar = ms >= Date.UTC(1, 0) && ms < Date.UTC(9999, 0);
   return isOfCalendar ? new Date(ms).toISOString() : null;

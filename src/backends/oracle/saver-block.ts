@@ -1,9 +1,9 @@
 import type { SaverTables } from "./layout.ts";
 import { ISO_FORMAT } from "./sql-clock.ts";
 
-/** What the block of an append does for the tables of a saver, for each record behind the record itself. */
+/** What the block of an append does for a saver's tables, for each record after the record itself. */
 
-/** A record of a graph that only brings writes, and one that puts a checkpoint. */
+/** A graph's record that only adds writes, and one that puts a checkpoint. */
 export const BRINGS_WRITES = 1;
 export const PUTS_CHECKPOINT = 2;
 
@@ -25,7 +25,7 @@ const assign = (place: number): string => `  v_graph := :b_graph_${place};
 
 const WRITE_PATHS = `task_id VARCHAR2(1024 BYTE) PATH '$[0]', idx NUMBER PATH '$[1]', channel VARCHAR2(1024 BYTE) PATH '$[2]', replaces NUMBER PATH '$[3]'`;
 
-/** A record that took the place of another has its rows anew; a newer record's row of the same checkpoint stays. */
+/** A record that replaced another gets new rows; a newer record's row of the same checkpoint stays. */
 export const forgetRecord = ({ checkpoints, writes }: SaverTables): string =>
   [checkpoints, writes].map((table) => `  DELETE FROM ${table} WHERE thread_id = v_thread AND seq = v_seq;`).join("\n");
 

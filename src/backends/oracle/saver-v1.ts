@@ -1,6 +1,6 @@
 import type { SaverTables, TableNames } from "./layout.ts";
 
-/** Version 1 of the part `saver`. Frozen text, as that of the part `checkpoints`, whose tables are there before. */
+/** Version 1 of the part `saver`. Frozen text, like that of the part `checkpoints`, whose tables exist before. */
 export const saverV1 = ({ threads }: TableNames, { checkpoints, writes }: SaverTables): readonly string[] => [
   `CREATE TABLE ${checkpoints} (
   thread_id VARCHAR2(1088 BYTE) NOT NULL REFERENCES ${threads} ON DELETE CASCADE,

@@ -85,7 +85,7 @@ await describeWithStandIn((place) => {
     for (const saver of [reader, ...opened]) await saver.close();
   }, 120_000);
 
-  test("a copy has its rows too, and what is deleted or pruned leaves no row", async () => {
+  test("a copy has rows too, and deleted or pruned checkpoints leave no row", async () => {
     const tableName = place.tableName();
     const saver = open(tableName);
     for (const checkpointId of ["1", "2", "3"]) {
@@ -102,7 +102,7 @@ await describeWithStandIn((place) => {
     await saver.close();
   });
 
-  test("a record that another one takes the place of, as an erasure does, has its rows replaced with it", async () => {
+  test("when a record is replaced, as by an erasure, its rows are replaced too", async () => {
     const tableName = place.tableName();
     const log = new OracleLog(oracleSaverLogOptions({ connection, tableName }));
     const saver = new CheckpointSaver({ log });
@@ -128,7 +128,7 @@ await describeWithStandIn((place) => {
     await saver.close();
   });
 
-  test("emoji, blanks and the empty namespace are keys of their own; a channel that no column holds is NULL there and right in the saver", async () => {
+  test("emoji, blanks and the empty namespace are distinct keys; a channel that no column can hold is NULL there and correct in the saver", async () => {
     const tableName = place.tableName();
     const saver = open(tableName);
     const namespaces = ["", " ", "  ", "🧵", "/", "a ".repeat(500)];
@@ -162,7 +162,7 @@ await describeWithStandIn((place) => {
     await Promise.all([saver.close(), other.close()]);
   });
 
-  describe("a tableName whose table is another one is refused, naming both", () => {
+  describe("a tableName whose table has another shape is refused, naming both", () => {
     test("a saver's LOCUS_CHECKPOINTS and a checkpointer's, whichever came first", async () => {
       const checkpointer = oracleCheckpointer({ connection, tableName: "first_checkpoints" });
       await checkpointer.save(said("x"), "t");
@@ -200,7 +200,7 @@ await describeWithStandIn((place) => {
     await saver.close();
   });
 
-  test("a user with nothing but rights on the rows can do everything that a saver does", async () => {
+  test("a user with only row privileges can do everything that a saver does", async () => {
     const app = await place.addUser();
     const tableName = `${user}.GRAPHS`;
     const lease = connection.lease(async (handle) => handle);
@@ -256,19 +256,19 @@ await describeWithStandIn((place) => {
 
 type Shown = readonly (readonly unknown[])[];
 
-/** What SQL finds: of checkpoints and of writes, in one order. */
+/** What SQL finds of checkpoints and of writes, in one order. */
 async function rowsOf({ sql, user }: OraclePlace, tableName: string): Promise<{ checkpoints: Shown; writes: Shown }> {
   const checkpoints =
     await sql(`SELECT thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, metadata::json AS metadata
     FROM ${user}.${tableName}_CHECKPOINTS`);
-  // Writes whose checkpoint was not put yet are nobody's to list.
+  // Writes whose checkpoint was not put yet are not listed.
   const writes =
     await sql(`SELECT w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx::int AS idx, w.channel
     FROM ${user}.${tableName}_WRITES w JOIN ${user}.${tableName}_CHECKPOINTS c USING (thread_id, checkpoint_ns, checkpoint_id)`);
   return { checkpoints: sorted(checkpoints.map(Object.values)), writes: sorted(writes.map(Object.values)) };
 }
 
-/** The same by the saver. */
+/** The same, as listed by the saver. */
 async function listedBy(saver: OracleCheckpointSaver): Promise<{ checkpoints: Shown; writes: Shown }> {
   const listed = await saver.listCheckpoints();
   const loaded = await Promise.all(listed.map((each) => each.load()));

@@ -9,18 +9,19 @@ import { saverTableNames } from "./layout.ts";
 import type { OracleLogOptions } from "./log.ts";
 
 export interface OracleCheckpointSaverOptions extends CheckpointerOptions, SaverRules, OracleConnectionOptions {
-  /** What `oracleConnection()` returned, instead of a `dsn` or a `pool`: a checkpointer or a store may hold it too. */
+  /** The result of `oracleConnection()`, instead of a `dsn` or a `pool`. A checkpointer or a store may share it. */
   readonly connection?: OracleConnection;
   /**
-   * What the names of the tables begin with, with or without `OWNER.`: "locus" makes
-   * LOCUS_CHECKPOINTS and LOCUS_WRITES, and LOCUS_LOG with the values. @default "HOLDFAST"
+   * The prefix of the table names, with or without `OWNER.`: "locus" creates
+   * LOCUS_CHECKPOINTS and LOCUS_WRITES, and LOCUS_LOG with the values. @default
+   * "HOLDFAST"
    */
   readonly tableName?: string;
 }
 
 const TAKER = { factory: "OracleCheckpointSaver", opener: "oracleConnection" };
 
-/** A versioned history with pending writes in Oracle Database 12.2 or later. `npm install oracledb`. */
+/** A versioned history with pending writes in Oracle Database 12.2 or later. Needs `npm install oracledb`. */
 export class OracleCheckpointSaver extends CheckpointSaver {
   constructor(options: OracleCheckpointSaverOptions) {
     assertOptions(TAKER.factory, options, {
@@ -37,10 +38,10 @@ export class OracleCheckpointSaver extends CheckpointSaver {
   }
 }
 
-/** Everything the saver's log needs, with the defaults filled in. */
+/** All options of the saver's log, with the defaults filled in. */
 export function oracleSaverLogOptions(given: OracleCheckpointSaverOptions): OracleLogOptions {
   const { tableName = DEFAULT_TABLE_NAME } = given;
   const own = (options: OracleConnectionOptions): OracleConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, OracleConnection, connectionKinds(given), own);
-  return { connection, names: saverTableNames(tableName) };
+  return { connection, names: saverTableNames(tableName), textIndex: false };
 }

@@ -2,13 +2,13 @@ import type { SaverTables, TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
 import { ALIVE, aliveIn, ISO_FORMAT, NOW } from "./sql-clock.ts";
 
-/** A query in two texts: the first finds short values only, in one round trip; the second finds all. */
+/** A query in two texts: the first returns only short values, in one round trip; the second returns all. */
 export interface Reading {
   readonly short: string;
   readonly long: string;
 }
 
-/** The texts of all statements but those of appends, for one set of tables. */
+/** The texts of all statements except appends, for one set of tables. */
 export interface Statements {
   readonly refusal: Reading;
   readonly readTail: Reading;
@@ -28,7 +28,7 @@ export interface Statements {
   readonly now: string;
 }
 
-/** The rows of a saver, for a thread that is copied. */
+/** Copies the rows of a saver with a thread. */
 const copyGraph = ({ checkpoints, writes }: SaverTables): string =>
   [
     [checkpoints, "checkpoint_ns, checkpoint_id, parent_checkpoint_id, created_at, metadata, seq"],
@@ -60,13 +60,13 @@ const COPIED = [
   ...["body_bytes", "long_names", "long_header", "long_metadata", "long_body"],
 ].join(", ");
 
-/** What a thread has yet to live, in milliseconds. */
+/** The remaining lifetime of a thread. */
 const LEFT = `t.expires_at - ${NOW}`;
 const TTL_MS = `EXTRACT(DAY FROM (${LEFT})) * 86400000 + EXTRACT(HOUR FROM (${LEFT})) * 3600000
         + EXTRACT(MINUTE FROM (${LEFT})) * 60000 + EXTRACT(SECOND FROM (${LEFT})) * 1000`;
 
 export function statements({ threads, records, names, saver }: TableNames): Statements {
-  /** A record's columns; its body only where the condition `wanted` holds. */
+  /** A record's columns; its body only if the condition `wanted` holds. */
   const record = (isLong: boolean, wanted?: string): string => {
     const columns = isLong ? ["body", "long_body"] : ["body"];
     const bodies = columns.map((column) =>
@@ -93,7 +93,7 @@ LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN e.base AND
 WHERE t.thread_id = :b_thread AND ${aliveIn("t")} ORDER BY r.seq`,
     ),
 
-    // The tail comes in any case, without its body where that is known.
+    // The tail always comes, without its body if that is known already.
     readNewer: both(
       (
         isLong,
@@ -107,7 +107,7 @@ LEFT JOIN ${records} r ON r.thread_id = t.thread_id
 ORDER BY r.seq`,
     ),
 
-    // So many records, and no more bytes than that; but one record always. The tail comes first, without its body.
+    // Limited by count and by bytes, but always at least one record. The tail comes first, without its body.
     readRecords: both(
       (isLong) => `SELECT ${record(isLong, "n.wanted = 1")}, t.generation, n.wanted FROM ${threads} t
 JOIN (
@@ -215,7 +215,7 @@ END;`,
 
     isExpired: `SELECT 1 AS expired FROM ${threads} WHERE thread_id = :b_thread AND expires_at <= ${NOW}`,
 
-    // The page is cut before heads are looked up, so that no plan looks up more of them.
+    // The page is cut before heads are joined, so that no plan reads more heads than the page needs.
     threads: (condition = "") =>
       both(
         (isLong) => `SELECT t.thread_id, ${entryColumns("r", isLong)} FROM (

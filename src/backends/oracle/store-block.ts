@@ -1,13 +1,13 @@
 import { ISO_FORMAT, NOW } from "./sql-clock.ts";
 import type { StoreTables } from "./store-layout.ts";
 
-/** What one block of a write does; the same shape is the same text, which the server parses once. */
+/** What one block of a write does. The same shape gives the same text, which the server parses once. */
 export interface WriteShape {
-  /** Takes the rows of buckets, which only the first block does. */
+  /** Locks the rows of buckets, which only the first block does. */
   readonly locks: boolean;
-  /** Looks whether what is expected is there. */
+  /** Checks the expected versions. */
   readonly checks: boolean;
-  /** The kinds of the changes that it makes; checked, where it makes none. */
+  /** The kinds of the changes that it makes, or only checks. */
   readonly kinds: readonly ("put" | "remove")[];
   readonly applies: boolean;
   /** Whether items have vectors. */
@@ -15,10 +15,10 @@ export interface WriteShape {
 }
 
 /**
- * A write as one anonymous block. Whoever writes an item first takes the row of
- * its bucket, in one order, so that two batches never wait for each other; each
- * statement after that sees what the one before committed. All is checked before
- * anything is changed: a block undoes nothing of what it did by itself.
+ * A write as one anonymous block. A writer first locks the rows of its items'
+ * buckets, in a fixed order, so that two batches cannot deadlock. Each statement
+ * after that sees what the previous holder committed. Everything is checked before
+ * anything is changed: a block that ends normally undoes nothing.
  */
 export function writeBlock(tables: StoreTables, shape: WriteShape): string {
   const { locks, checks, kinds, applies, hasVectors } = shape;
@@ -140,7 +140,7 @@ ${kind === "put" ? put(tables, place, hasVectors) : `    IF v_found = 1 THEN\n${
   :b_expires_${place} := ${ms("v_expires")};
   :b_repeated_${place} := v_repeated;`;
 
-/** An item that comes later must not have a version that this one had. */
+/** A later item of this name must not reuse a version of this one. */
 const remove = ({ items, buckets }: StoreTables): string => `      DELETE FROM ${items} WHERE id = v_id;
       UPDATE ${buckets} SET version = v_version WHERE bucket = v_bucket AND version < v_version;`;
 
@@ -160,7 +160,7 @@ const PUT_VARIABLES = [
 ];
 const COLUMNS = ["value", "metadata", "lengthy", "unindexed", "word_count", "long_value", "long_metadata"];
 
-/** A vector is assigned from its bind: a block needs no type of that name for it. */
+/** A vector is assigned from its bind: the block declares no variable of that type. */
 const put = ({ items, words, buckets }: StoreTables, place: number, hasVectors: boolean): string => {
   const embedding = hasVectors ? `, embedding = :b_vector_${place}` : "";
   return `${PUT_VARIABLES.map((each) => `    v_${each} := :b_${each}_${place};`).join("\n")}
@@ -189,7 +189,7 @@ const put = ({ items, words, buckets }: StoreTables, place: number, hasVectors: 
     END IF;`;
 };
 
-/** A few of the items that ended and of the writes that nobody can repeat any more, of the bucket that is held. */
+/** Deletes a few expired items, and a few write ids that are too old to be retried, of the locked bucket. */
 const tidy = ({ items, buckets, recent }: StoreTables): string => `  FOR e IN (SELECT id, version FROM ${items}
     WHERE bucket = v_bucket AND expires_at <= v_now FETCH FIRST 20 ROWS ONLY) LOOP
     DELETE FROM ${items} WHERE id = e.id;

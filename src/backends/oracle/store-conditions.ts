@@ -2,7 +2,7 @@ import type { Condition, FieldPath, Scalar } from "../../store/conditions.ts";
 import type { Bind } from "./binds.ts";
 import { comparable, isPlainKey, isUnindexable } from "./metadata.ts";
 
-/** Collects what travels beside a query. */
+/** Collects the binds of a query. */
 export class QueryBinds {
   readonly all: Record<string, Bind> = {};
   #count = 0;
@@ -15,14 +15,14 @@ export class QueryBinds {
   }
 }
 
-/** Tags of values that are not JSON, and what JSON functions may not understand. */
+/** Whether it has tags for values that are not JSON, or text that JSON functions may not understand. */
 export const isUnindexableItem = (value: string, metadata: string | undefined): boolean =>
   [value, metadata ?? ""].some((text) => text.includes('"$"') || isUnindexable(text));
 
 /**
- * A condition on the row `i` that every item meets which the filter means; a few
- * others may, and `matches` decides. Nothing where SQL cannot say it: a path is
- * part of the statement, so only plain names get into one.
+ * A condition on the row `i` that every matching item meets. A few others may meet
+ * it too, and `matches` decides. `undefined` if SQL cannot express it: a path is
+ * part of the statement, so only plain names may appear in one.
  */
 export function narrowing(condition: Condition | undefined, binds: QueryBinds): string | undefined {
   const narrowed = condition && within(condition, binds);
@@ -52,7 +52,7 @@ function within(condition: Condition, binds: QueryBinds): string | undefined {
 const either = (pieces: readonly (string | undefined)[]): string | undefined =>
   pieces.includes(undefined) ? undefined : `(${pieces.join(" OR ")})`;
 
-/** That the member is there, and has this value where there is one that SQL can compare. */
+/** That the member exists, and has this value if SQL can compare it. */
 function member({ of, names }: FieldPath, operand: Scalar | undefined, binds: QueryBinds): string | undefined {
   if (!names.every(isPlainKey)) return undefined;
   const path = names.map((name) => `."${name}"`).join("");

@@ -33,16 +33,16 @@ import { createVectorIndex, type VectorIndex } from "./vector-index.ts";
 export interface OracleStoreDriverOptions {
   readonly connection: OracleConnection;
   readonly tables: StoreTables;
-  /** The length of the vectors that the table is made for. */
+  /** The dimension of the table's vectors. */
   readonly dimension: number | undefined;
   readonly vectorIndex: VectorIndex | undefined;
   readonly exactUpTo?: number;
 }
 
-/** How many rows one step of a walk reads where a filter has to look at each of them. */
+/** How many rows one step of a scan reads if each must be checked against the filter. */
 const ROWS_PER_STEP = 200;
 
-/** Items in Oracle Database. A write is one block; filters are narrowed in SQL and decided here. */
+/** Items in Oracle Database. A write is one block; SQL narrows filters down, and this process decides. */
 export class OracleStoreDriver implements FullStoreDriver {
   readonly name: string = STORE_FACTS.name;
   readonly #options: OracleStoreDriverOptions;
@@ -130,7 +130,7 @@ export class OracleStoreDriver implements FullStoreDriver {
       this.#ranked(scope, limit, (most) => queries.vectorQuery(this.#tables, scope, vector, { most, approximate }));
     if (await this.#isForIndex(scope)) {
       const found = await search(true);
-      // An index may leave some out; then they are compared after all.
+      // An index may miss some; then all are compared exactly.
       if (found.length >= limit) return found;
     }
     return search(false);
@@ -169,7 +169,7 @@ export class OracleStoreDriver implements FullStoreDriver {
     return this.#handle.release();
   }
 
-  /** Best first. Where a filter left too few of them, more are asked for, until there are no more. */
+  /** Best first. If a filter left too few, more are read until there are no more. */
   async #ranked(
     scope: Scope,
     limit: number,
@@ -191,7 +191,7 @@ export class OracleStoreDriver implements FullStoreDriver {
     return Number(rows[0]?.["FOUND"]) > exactUpTo;
   }
 
-  /** Short values in one round trip; all of it again where some are long, because an item may have changed since. */
+  /** Short values in one round trip; if some are long, everything is read again, because an item may have changed since. */
   async #rows({ reading, binds }: queries.ItemQuery): Promise<readonly Row[]> {
     const { rows } = await this.#ask(reading.short, binds);
     return rows.every((row) => row["LENGTHY"] === 0) ? rows : (await this.#ask(reading.long, binds)).rows;
@@ -235,7 +235,7 @@ function toItem(row: Row): StoredItem {
   };
 }
 
-/** Rounding does not get a cosine out of where it belongs; other scores are above 0. */
+/** Rounding must not take a cosine out of its range; other scores are above 0. */
 const scoreOf = (row: Row): number => Math.max(-1, Number(row["SCORE"]));
 
 function fits({ condition }: Scope, { value, metadata }: StoredItem): boolean {

@@ -1,6 +1,6 @@
 import type { StoreDriverFacts } from "../../store/deferred-driver.ts";
 
-/** So many vectors are compared one by one before an index is used, where there is one. */
+/** Up to this many vectors are compared exactly before an index is used, if there is one. */
 export const EXACT_UP_TO = 10_000;
 
 export const DEFAULT_STORE_TABLE = "HOLDFAST_STORE";
@@ -13,7 +13,7 @@ export const STORE_FACTS: StoreDriverFacts = {
     transactions: true,
     ttl: true,
     maxItemBytes: 64 * 1024 * 1024,
-    // Until the table was looked at.
+    // Until the table was inspected.
     vectorSearch: "none",
     maxExactVectors: Number.POSITIVE_INFINITY,
   },

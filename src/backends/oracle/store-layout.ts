@@ -9,12 +9,12 @@ import { assertTableName } from "./names.ts";
 /**
  * Of the tableName LOCUS_STORE. Times are UTC.
  *
- * LOCUS_STORE          one row an item
+ * LOCUS_STORE          one row per item
  *   namespace, key                               PRIMARY KEY; each segment of a namespace ends with U+001F
  *   id                 VARCHAR2                  made when the item is, for LOCUS_STORE_WORDS
- *   bucket             NUMBER                    by the name of the item: which row of LOCUS_STORE_BUCKETS its writers meet on
+ *   bucket             NUMBER                    by the name of the item: which row of LOCUS_STORE_BUCKETS its writers lock
  *   version            NUMBER
- *   created_at, updated_at, expires_at  TIMESTAMP    NULL: it never ends. Past its end, an item is not there for anybody
+ *   created_at, updated_at, expires_at  TIMESTAMP    NULL: it never ends. Past its end, an item is invisible
  *   value, metadata    VARCHAR2                  JSON, exactly as it was given; NULL where it is long
  *   long_value, long_metadata  CLOB
  *   lengthy            NUMBER                    1: one of them is long
@@ -22,15 +22,15 @@ import { assertTableName } from "./names.ts";
  *   word_count         NUMBER                    0 where nothing of it is found by words
  *   embedding          VECTOR(dimension, FLOAT32)    the part `vectors`, where the store has a `dimension`
  *
- * LOCUS_STORE_WORDS    each word of an item, and how much it counts; goes with its item
+ * LOCUS_STORE_WORDS    each word of an item, and how much it counts; deleted with its item
  *   item, word                                   PRIMARY KEY
  *   weight             NUMBER
  *
- * LOCUS_STORE_BUCKETS  who holds a row may write the items of that bucket: one that is not there has no row to lock
+ * LOCUS_STORE_BUCKETS  writers of a bucket's items lock its row, because an item that does not exist has no row to lock
  *   bucket                                       PRIMARY KEY
- *   version            NUMBER                    no item that was taken out of the bucket had a higher one
+ *   version            NUMBER                    the highest version that was removed from the bucket
  *
- * LOCUS_STORE_RECENT   the writes of the last minutes, so that one that is repeated is known
+ * LOCUS_STORE_RECENT   the writes of the last minutes, so that a retry is recognised
  *   write_key                                    PRIMARY KEY
  *   bucket, version, created_at, updated_at, expires_at
  *
@@ -61,12 +61,12 @@ export function storeTables(tableName: string): StoreTables {
   };
 }
 
-/** As many rows as the first version makes: writers of other buckets never wait for each other. */
+/** The number of rows that the first version creates: writers of different buckets never wait for each other. */
 export const BUCKETS = 64;
 
 export const bucketOf = (id: ItemId): number => (createHash("sha256").update(encodeId(id)).digest()[0] ?? 0) % BUCKETS;
 
-/** It stands in a statement as it is. */
+/** It becomes part of a statement. */
 export function checkedDimension(taker: string, dimension: number | undefined): number | undefined {
   if (dimension === undefined) return undefined;
   if (Number.isInteger(dimension) && dimension >= 1 && dimension <= MAX_DIMENSION) return dimension;

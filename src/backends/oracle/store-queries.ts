@@ -1,12 +1,13 @@
 import { encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type { ItemId, Namespace, Scope } from "../../store/store-driver.ts";
 import { type Binds, number, text, vector } from "./binds.ts";
+import { filledUp } from "./filled-up.ts";
 import { aliveIn, ISO_FORMAT, NOW } from "./sql-clock.ts";
 import type { Reading } from "./statements.ts";
 import { narrowing, QueryBinds } from "./store-conditions.ts";
 import { BUCKETS, type StoreTables } from "./store-layout.ts";
 
-/** A query of items, and what travels with it. */
+/** A query of items, and its binds. */
 export interface ItemQuery {
   readonly reading: Reading;
   readonly binds: Binds;
@@ -24,7 +25,7 @@ const asked = (query: (columns: string) => string, binds: QueryBinds): ItemQuery
   binds: binds.all,
 });
 
-/** Which rows of items `i` a scope means; with a filter, also some others. */
+/** The condition that selects the rows `i` of a scope; with a filter, also a few others. */
 function inside({ namespace, recursive, condition }: Scope, binds: QueryBinds): string {
   const [from, before] = rangeBelow(namespace);
   const pieces = [aliveIn("i")];
@@ -36,7 +37,7 @@ function inside({ namespace, recursive, condition }: Scope, binds: QueryBinds): 
   return [...pieces, ...(narrowed === undefined ? [] : [narrowed])].join(" AND ");
 }
 
-/** How many ids one query asks for. Fewer are filled up, so that there are few texts. */
+/** How many ids one query has. Shorter lists are padded, so that there are few different texts. */
 const SIZES = [1, 8, 64];
 export const MOST_IDS = 64;
 
@@ -47,13 +48,6 @@ export function readQuery({ items }: StoreTables, ids: readonly ItemId[]): ItemQ
   );
   const named = `(i.namespace, i.key) IN (${pairs.join(", ")})`;
   return asked((columns) => `SELECT ${columns} FROM ${items} i WHERE ${named} AND ${aliveIn("i")}`, binds);
-}
-
-/** The first again, until there are as many as the next size. */
-export function filledUp<T>(given: readonly T[], sizes: readonly number[]): readonly T[] {
-  const size = sizes.find((each) => each >= given.length) ?? given.length;
-  const [first] = given;
-  return first === undefined ? given : [...given, ...Array.from({ length: size - given.length }, () => first)];
 }
 
 export function scanQuery({ items }: StoreTables, scope: Scope, after: ItemId | undefined, limit: number): ItemQuery {
@@ -91,11 +85,11 @@ ORDER BY i.namespace FETCH FIRST ${binds.add(number(limit))} ROWS ONLY`;
   return { statement, binds: binds.all };
 }
 
-/** Placeholders for the words of a question, and how many are looked for at most. */
+/** The sizes of a word list; longer queries are cut. */
 const WORD_SIZES = [1, 4, 16, 64, 256];
 const MOST_WORDS = 256;
 
-/** Okapi BM25 over the scope, as bm25.ts has it. */
+/** Okapi BM25 over the scope, as in bm25.ts. */
 export function textQuery(
   { items, words }: StoreTables,
   scope: Scope,
@@ -160,10 +154,10 @@ export const readVectorSql = ({ items }: StoreTables): string =>
 export const dimensionSql = ({ items }: StoreTables): string =>
   `SELECT VECTOR_DIMENSION_COUNT(i.embedding) AS dims FROM ${items} i WHERE i.embedding IS NOT NULL FETCH FIRST 1 ROWS ONLY`;
 
-/** Rounded as what is stored is, so that it is never before what was just written. */
+/** Rounded like the stored times, so that it is never before what was just written. */
 export const STORE_NOW: string = `SELECT TO_CHAR(CAST(${NOW} AS TIMESTAMP(3)), ${ISO_FORMAT}) AS clock FROM dual`;
 
-/** How far below a namespace a clearing goes: everywhere, in the namespace itself, or in it and below it. */
+/** What to clear: everything, the namespace itself, or the namespace and all below it. */
 export type ClearedScope = "all" | "own" | "below";
 
 const CLEARED: Readonly<Record<ClearedScope, string>> = {
@@ -172,7 +166,7 @@ const CLEARED: Readonly<Record<ClearedScope, string>> = {
   below: "i.namespace >= v_from AND i.namespace < v_before",
 };
 
-/** Takes the rows of all buckets, so that nobody writes meanwhile what it takes out. */
+/** Locks the rows of all buckets, so that nothing is written meanwhile to what it deletes. */
 export const clearBlock = ({ items, buckets }: StoreTables, scope: ClearedScope): string => `DECLARE
   v_from VARCHAR2(1088 BYTE) := :b_from;
   v_before VARCHAR2(1088 BYTE) := :b_before;

@@ -1,6 +1,6 @@
 import type { StoreTables } from "./store-layout.ts";
 
-/** Version 1 of the part `store`. Frozen text, every statement of which may run twice: see prepare-tables.ts. */
+/** Version 1 of the part `store`. This text is frozen, and every statement may run twice: see prepare-tables.ts. */
 export const storeV1 = ({ items, words, buckets, recent }: StoreTables): readonly string[] => [
   `CREATE TABLE ${items} (
   namespace VARCHAR2(1088 BYTE) NOT NULL,

@@ -15,12 +15,12 @@ import { type WriteShape, writeBlock } from "./store-block.ts";
 import { isUnindexableItem } from "./store-conditions.ts";
 import { bucketOf, type StoreTables } from "./store-layout.ts";
 
-/** How many changes one block makes: nearly every write is one call, and no block grows without bound. */
+/** How many changes one block makes: nearly every write is one call, and the size of a block is limited. */
 const MOST_IN_BLOCK = 16;
 
 /**
- * One call where the changes fit into a block. More are checked first, block by
- * block, and then made, all in one transaction.
+ * One call if the changes fit into a block. Otherwise all are checked first, block
+ * by block, and then made, all in one transaction.
  */
 export async function writeChanges(
   asking: Asking,
@@ -110,11 +110,11 @@ const isLong = (given: string): boolean => Buffer.byteLength(given) > SHORT_TEXT
 
 const MOST_WORD_CHARACTERS = 250;
 
-/** A word as it is stored, which is also how it is looked for. Never cut in the middle of a character. */
+/** A word as it is stored, and as it is looked up. Never cuts a character in half. */
 export const storedWord = (word: string): string =>
   word.length <= MOST_WORD_CHARACTERS ? word : word.slice(0, MOST_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
 
-/** Two words that are one once they are cut count together. */
+/** Two words that are equal after shortening count together. */
 function storedCounts(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
   const stored = new Map<string, number>();
   for (const [word, weight] of counts) stored.set(storedWord(word), (stored.get(storedWord(word)) ?? 0) + weight);

@@ -10,11 +10,11 @@ import { oracleStoreOptions } from "./store.ts";
 import { OracleStoreDriver } from "./store-driver.ts";
 
 const NS = ["memory", "u42"];
-/** A direction that is near to `at` of its kind. */
+/** A vector close to the direction `at`. */
 const pointing = (length: number, at: number): number[] =>
   Array.from({ length }, (_, index) => (index === at ? 1 : 0.001 * ((index * 7 + at) % 5)));
 
-/** Compare-and-set until nobody came between, however long that takes: `update` gives up after seconds. */
+/** Compare-and-set until it succeeds, however long that takes: `update` gives up after seconds. */
 async function countOn(store: OracleStore): Promise<void> {
   for (;;) {
     const item = await store.getItem<number>(NS, "count");
@@ -51,7 +51,7 @@ await describeWithStandIn(
       await store.close();
     });
 
-    test("a vector of a thousand numbers comes back bit by bit, to another instance", async () => {
+    test("a vector of a thousand numbers comes back exactly, in another instance", async () => {
       const tableName = place.tableName();
       const [one, other] = [open(tableName, { dimension: 1000 }), open(tableName)];
       const vector = Float32Array.from({ length: 1000 }, (_, index) => Math.sin(index) / 3);
@@ -67,7 +67,7 @@ await describeWithStandIn(
       await plain.put(NS, "k", { a: 1 });
       expect(plain.capabilities.semanticSearch).toBe(false);
       expect(await failureOf(() => plain.putWithEmbedding(NS, "v", 1, [1, 2]))).toMatchObject({ code: "UNSUPPORTED" });
-      // The column is added to the table that is there.
+      // The column is added to the existing table.
       const withVectors = open(tableName, { dimension: 3 });
       expect(await withVectors.get(NS, "k")).toEqual({ a: 1 });
       await withVectors.putWithEmbedding(NS, "v", 1, [1, 2, 3]);
@@ -83,7 +83,7 @@ await describeWithStandIn(
       for (const store of [plain, withVectors, wrong]) await store.close();
     });
 
-    test("an instance without a dimension takes the vector away with the value that it replaces", async () => {
+    test("an instance without a dimension removes the vector together with the value that it replaces", async () => {
       const tableName = place.tableName();
       const withVectors = open(tableName, { dimension: 2 });
       await withVectors.putWithEmbedding(NS, "k", 1, [1, 0]);
@@ -124,7 +124,7 @@ await describeWithStandIn(
       });
     });
 
-    test("segments of a namespace: an empty one is refused, and emoji, blanks and percent signs are their own", async () => {
+    test("segments of a namespace: an empty one is refused, and emoji, blanks and percent signs are ordinary characters", async () => {
       const store = open();
       expect(await failureOf(() => store.put(["a", ""], "k", 1))).toMatchObject({
         code: "INVALID_ARGUMENT",
@@ -150,7 +150,7 @@ await describeWithStandIn(
       await store.close();
     });
 
-    test("four instances that change one counter and create the same items at once lose nothing, and nobody meets ORA-00001", {
+    test("four instances that change one counter and create the same items at once lose nothing, and no caller sees ORA-00001", {
       timeout: 120_000,
     }, async () => {
       const tableName = place.tableName();
@@ -160,7 +160,7 @@ await describeWithStandIn(
         stores.map(async (store, who) => {
           for (let round = 0; round < 10; round++) {
             await countOn(store);
-            // The same items in two orders: a lock for each in the order given would end in a deadlock.
+            // The same items in two orders: locking each in the given order would end in a deadlock.
             const keys = ["a", "b", "c", "d"].map((key) => `${key}${round}`);
             const items = (who % 2 === 0 ? keys : keys.toReversed()).map((key) => ({ namespace: NS, key, value: who }));
             await store.putBatch(items);
@@ -189,7 +189,7 @@ await describeWithStandIn(
       await store.close();
     });
 
-    test("a user with nothing but rights on the rows can do everything that a store does", async () => {
+    test("a user with only row privileges can do everything that a store does", async () => {
       const app = await place.addUser();
       const tableName = `${user}.ITEMS`;
       const lease = connection.lease(async (handle) => handle);
@@ -214,7 +214,7 @@ await describeWithStandIn(
       await refused.close();
     });
 
-    test("with read access nothing is made: a table that is not there is NOT_FOUND, and writes are refused", async () => {
+    test("with read access nothing is created: a missing table is NOT_FOUND, and writes are refused", async () => {
       const reading = { dsn, user, password, access: "read", dimension: 2, vectorIndex: "ivf" } as const;
       const absent = new OracleStore({ ...reading, tableName: place.tableName() });
       expect(await failureOf(() => absent.get(NS, "k"))).toMatchObject({ code: "NOT_FOUND" });
@@ -247,7 +247,7 @@ await describeWithStandIn(
       expect(await failureOf(() => store.get(NS, "k"))).toMatchObject({ code: "CLOSED" });
     });
 
-    test("a URL opens it, in tables beside those of the checkpointer that the same URL opens", async () => {
+    test("a URL opens it, in tables beside those of the same URL's checkpointer", async () => {
       const [host, service] = dsn.split("/");
       const url = `oracle://${user}:${encodeURIComponent(password)}@${host}/${service}?tableName=${place.tableName()}`;
       const store = await openStore(url);

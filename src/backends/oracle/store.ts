@@ -11,23 +11,30 @@ import { DEFAULT_STORE_TABLE, STORE_FACTS } from "./store-facts.ts";
 import { checkedDimension, storeTables } from "./store-layout.ts";
 
 export interface OracleStoreOptions extends StoreOptions, OracleConnectionOptions {
-  /** What `oracleConnection()` returned, instead of a `dsn` or a `pool`: a checkpointer may hold it too. */
+  /** The result of `oracleConnection()`, instead of a `dsn` or a `pool`. A checkpointer may share it. */
   readonly connection?: OracleConnection;
-  /** The table of items, with or without `OWNER.`; the others begin with its name. Made on first use, unless `access` is "read". @default "HOLDFAST_STORE" */
+  /**
+   * The table of items, with or without `OWNER.`; the other tables' names begin with
+   * it. Created on first use, unless `access` is "read". @default "HOLDFAST_STORE"
+   */
   readonly tableName?: string;
-  /** How many numbers the vectors have: the table gets a column for them, VECTOR(dimension, FLOAT32), which 23ai and later have. Without it, items have no vectors. */
+  /**
+   * The length of the vectors: the table gets a column VECTOR(dimension, FLOAT32),
+   * which needs 23ai or later. Without it, items have no vectors.
+   */
   readonly dimension?: number;
   /**
-   * Makes an index of the vectors: "hnsw", a graph in memory that the server must
-   * have room for (VECTOR_MEMORY_SIZE), or "ivf", partitions on disk. Searches of
-   * more than 10,000 vectors then use it. @default no index: every vector of the namespace is compared
+   * Creates an index of the vectors: "hnsw", a graph in memory for which the server
+   * needs room (VECTOR_MEMORY_SIZE), or "ivf", partitions on disk. Searches of more
+   * than 10,000 vectors then use it. @default no index: every vector of the
+   * namespace is compared
    */
   readonly vectorIndex?: "hnsw" | "ivf";
 }
 
 const TAKER = { factory: "OracleStore", opener: "oracleConnection" };
 
-/** Keeps items in Oracle Database, beside threads or alone: 12.2 or later, vectors from 23ai on. `npm install oracledb`. */
+/** Keeps items in Oracle Database, beside threads or alone: 12.2 or later, vectors from 23ai on. Needs `npm install oracledb`. */
 export class OracleStore extends Store {
   constructor(options: OracleStoreOptions) {
     const own = { connection: "object", tableName: "string", vectorIndex: "string" } as const;
@@ -39,7 +46,7 @@ export class OracleStore extends Store {
   }
 }
 
-/** Everything a driver needs, with the defaults filled in. */
+/** All options of a driver, with the defaults filled in. */
 export function oracleStoreOptions(given: OracleStoreOptions): OracleStoreDriverOptions {
   const { tableName = DEFAULT_STORE_TABLE, vectorIndex } = given;
   const dimension = checkedDimension(TAKER.factory, given.dimension);

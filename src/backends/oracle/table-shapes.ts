@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { type Deployment, TAKERS } from "./parts.ts";
 
-/** Tables of ours, by columns that no other table of ours has, and the suffix of their names. */
+/** Our tables, by columns that only they have, and the suffix of their names. */
 const SHAPES: readonly (readonly [of: Deployment["of"], what: string, suffix: RegExp, columns: readonly string[]])[] = [
   ["saver", "the table of checkpoints", /_CHECKPOINTS$/, ["CHECKPOINT_NS", "PARENT_CHECKPOINT_ID", "SEQ"]],
   ["saver", "the table of pending writes", /_WRITES$/, ["CHECKPOINT_NS", "TASK_ID", "IDX"]],
@@ -10,7 +10,7 @@ const SHAPES: readonly (readonly [of: Deployment["of"], what: string, suffix: Re
   ["store", "the table of items", /$/, ["NAMESPACE", "BUCKET", "LONG_VALUE"]],
 ];
 
-/** The refusal of a table that has the name of ours and is another one: who wants it, and whose it is. */
+/** The error for a table that has one of our names but another shape: which facet wants it, and what it is. */
 export function otherTable(
   { of, tableName }: Deployment,
   table: string,

@@ -18,10 +18,10 @@ export const vectorIndexSql = ({ items }: StoreTables, kind: VectorIndex): strin
 export const INDEX_OF = `SELECT COUNT(*) AS found FROM all_indexes
 WHERE table_owner = COALESCE(:b_owner, USER) AND table_name = :b_table AND index_name = :b_index`;
 
-/** Name used, and columns that have an index: another process was faster. */
+/** Name in use, or columns already indexed: another process was faster. */
 const THERE_ALREADY = [955, 1408];
 
-/** Looks first: a user who may only work with the rows is refused also what is there already. */
+/** Checks first: a user who may only work with the rows is refused CREATE INDEX even if the index exists. */
 export async function createVectorIndex(handle: OracleHandle, tables: StoreTables, kind: VectorIndex): Promise<void> {
   const table = tables.items.split(".").at(-1);
   const binds = { b_owner: text(tables.owner), b_table: text(table), b_index: text(`${table}_BY_VECTOR`) };

@@ -6,24 +6,24 @@ import type { PostgresClient, PostgresPool } from "./connect.ts";
 import { neverSent } from "./declined.ts";
 import { explained } from "./explain.ts";
 
-/** A row as the wire has it: text or nothing, whatever parsers the program has set for its own use. */
+/** A row as it arrives: text or null, whatever type parsers the program has registered with `pg`. */
 export type TextRow = Readonly<Record<string, string | null>>;
 
 export interface Bounds {
   /** How long to wait for a connection. */
   readonly connectTimeoutMs: number;
-  /** After which the server gives a statement up. */
+  /** The server aborts a statement after this time. */
   readonly statementTimeoutMs: number;
   /** With "read" every transaction is read-only. @default "write" */
   readonly access?: Access;
-  /** Whether a commit may wait for another machine: see `giveUp`. */
+  /** Whether a commit may wait for a standby: see `giveUp`. */
   readonly isReplicated?: () => boolean;
 }
 
-/** The server's own "too late" is worth waiting for: it proves that nothing was done. */
+/** How much longer to wait for the server's own timeout error: it proves that nothing was written. */
 const GRACE_MS = 500;
 
-/** One statement on any connection of the pool; the values travel beside the text and never in it. */
+/** Runs one statement on any connection of the pool. Values are sent as parameters, never in the text. */
 export function ask(
   pool: PostgresPool,
   bounds: Bounds,
@@ -34,12 +34,12 @@ export function ask(
   return onConnection(pool, bounds, (connection) => connection.ask(text, values, signal));
 }
 
-/** A connection that is ours for a while. */
+/** A connection borrowed from the pool. */
 export interface Connection {
   ask(text: string, values?: readonly unknown[], signal?: AbortSignal): Promise<readonly TextRow[]>;
 }
 
-/** After a failure the connection goes too, and the server undoes what it was in the middle of. */
+/** A connection on which something failed is discarded, so the server rolls back its transaction. */
 export async function onConnection<T>(
   pool: PostgresPool,
   bounds: Bounds,
@@ -47,7 +47,7 @@ export async function onConnection<T>(
 ): Promise<T> {
   const client = await borrow(pool, bounds.connectTimeoutMs);
   let failure: Error | undefined;
-  // While it is ours nobody else listens, and an error that nobody listens to ends the process.
+  // While we hold the connection the pool does not listen to it, and an unhandled "error" event would end the process.
   const onError = (error: Error): void => {
     failure ??= error;
   };
@@ -67,20 +67,20 @@ export async function onConnection<T>(
     failure ??= error instanceof Error ? error : new Error(String(error));
     throw error;
   } finally {
-    // A pooler knows whose statement to cancel only while the connection is there. Nobody waits for it.
+    // A pooler can pass the cancel request on only while the connection is open. The caller does not wait for it.
     if (leaving === undefined) release();
     else void leaving.then(release);
   }
 }
 
-/** A pool that was handed in may let us wait for a connection for ever; nobody here does. */
+/** A pool that was handed in may have no limit for the wait. We always have one. */
 async function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresClient> {
   let timer: NodeJS.Timeout | undefined;
   try {
     const connecting = pool.connect();
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        // One that comes after all goes back to those who wait for it.
+        // A connection that arrives after the timeout goes back to the pool.
         void connecting.then((client) => client.release()).catch(() => undefined);
         reject(new StateError("TIMEOUT", `no connection within ${timeoutMs} ms`));
       }, timeoutMs + GRACE_MS);
@@ -94,9 +94,10 @@ async function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresCl
 }
 
 /**
- * What the server says, or TIMEOUT when it says nothing. By then it has given up
- * by itself, unless it commits: `giveUp` asks it to stop, and a commit that waits
- * for a standby must not be asked, because it would be made without it.
+ * The server's answer, or TIMEOUT when there is no answer. By then the server has
+ * aborted the statement by itself, unless it is committing. `giveUp` asks the server
+ * to cancel. A commit that waits for a standby must not be cancelled: it would then
+ * be made without the standby.
  */
 function answer(
   client: PostgresClient,

@@ -2,14 +2,14 @@ import type { Access } from "../../driver/access.ts";
 import type { TextRow } from "./ask.ts";
 import type { PostgresClient, PostgresQuery } from "./connect.ts";
 
-/** `pg`'s own query, as far as it is extended here. */
+/** The parts of `pg`'s query class that are used here. */
 interface PgQuery {
   prepare(connection: PgConnection): void;
 }
 
 type PgQueryClass = new (config: object) => PgQuery;
 
-/** The messages of the protocol, as `pg` sends them. */
+/** The protocol messages that `pg` can send. */
 interface PgConnection {
   parse(message: { readonly text: string; readonly name: string }): void;
   bind(message: object): void;
@@ -22,19 +22,19 @@ interface Answered {
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
-/** What holds for the transaction of one statement. */
+/** The limits of one statement's transaction. */
 interface Limits {
   readonly timeoutMs: number;
   readonly access: Access;
 }
 
 /**
- * One statement that the server gives up after `timeoutMs`, whatever stands in
- * between. A setting made on the connection would be lost on a pooler, and one
- * made inside the statement comes too late for it. So two statements travel
- * together, in one round trip and one transaction: the first sets the limit for
- * that transaction, and leaves a smaller one alone. With read access it also makes
- * that transaction read-only, so that the server itself refuses a write.
+ * One statement that the server aborts after `timeoutMs`, also behind a pooler. A
+ * setting made on the connection would be lost on a pooler, and a setting made
+ * inside the statement comes too late for it. So two statements travel together, in
+ * one round trip and one transaction. The first sets the limit for that transaction,
+ * unless a smaller limit is already set. With read access it also makes the
+ * transaction read-only, so that the server itself refuses a write.
  */
 export async function boundedQuery(
   client: PostgresClient,
@@ -44,7 +44,7 @@ export async function boundedQuery(
 ): Promise<readonly TextRow[]> {
   const config = { text, values: [...values], types: AS_TEXT };
   const bounded = boundedClass(client);
-  // Not `pg`'s JavaScript client. The limits are then those of the pool.
+  // Not `pg`'s JavaScript client: the pool's own limits apply.
   if (bounded === undefined) return limits.access === "read" ? readOnly(client, config) : plain(client, config);
   return new Promise((resolve, reject) => {
     const callback = (error: Error | null, answered?: Answered | readonly Answered[]): void => {
@@ -52,7 +52,7 @@ export async function boundedQuery(
       if (error) reject(error);
       else resolve(own?.rows ?? []);
     };
-    // Without values `pg` would send plain text, in which nothing can go before it.
+    // Without values `pg` would use the simple protocol, in which nothing can be sent before the statement.
     client.query(new bounded({ ...config, queryMode: "extended", callback }, limits) as never);
   });
 }
@@ -60,7 +60,7 @@ export async function boundedQuery(
 const plain = async (client: PostgresClient, query: PostgresQuery): Promise<readonly TextRow[]> =>
   ((await client.query(query)) as Answered).rows;
 
-/** What fails in between costs the connection, and the transaction with it. */
+/** After a failure in between, the connection is discarded, and its transaction with it. */
 async function readOnly(client: PostgresClient, query: PostgresQuery): Promise<readonly TextRow[]> {
   await client.query({ text: "BEGIN READ ONLY" });
   const rows = await plain(client, query);
@@ -72,7 +72,7 @@ type BoundedQueryClass = new (config: object, limits: Limits) => PgQuery;
 
 const classes = new WeakMap<PgQueryClass, BoundedQueryClass>();
 
-/** Extends the query of the very copy of `pg` that the client is of. */
+/** Extends the query class of the copy of `pg` that the client came from. */
 function boundedClass(client: PostgresClient): BoundedQueryClass | undefined {
   const { connection } = client as { connection?: Partial<PgConnection> };
   const { Query } = client.constructor as { Query?: PgQueryClass };
@@ -87,7 +87,7 @@ function boundedClass(client: PostgresClient): BoundedQueryClass | undefined {
       this.#limits = limits;
     }
 
-    /** Older versions of `pg` know no `queryMode`. */
+    /** Older versions of `pg` do not know `queryMode`. */
     requiresPreparation(): boolean {
       return true;
     }
@@ -103,7 +103,7 @@ function boundedClass(client: PostgresClient): BoundedQueryClass | undefined {
   return BoundedQuery;
 }
 
-/** Answers with no row, so that there is nothing to tell apart from the rows of the other. CASE goes from one WHEN to the next. */
+/** Returns no rows, so its result cannot be confused with that of the statement. CASE evaluates one WHEN after the other. */
 const limitOf = ({ timeoutMs, access }: Limits): string => `SELECT WHERE CASE
   ${access === "read" ? "WHEN set_config('transaction_read_only', 'on', true) IS NULL THEN false" : ""}
   WHEN current_setting('statement_timeout')::interval BETWEEN '1 microsecond' AND '${timeoutMs} milliseconds' THEN false

@@ -13,7 +13,7 @@ import { PostgresLog } from "./log.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-/** Far above what it takes on a loaded machine, and far below what never ending would take. */
+/** Far more than it takes on a loaded machine, far less than never. */
 const SEARCH_BOUND_MS = 10_000;
 
 await describeWithService("postgres", (url) => {
@@ -21,7 +21,7 @@ await describeWithService("postgres", (url) => {
   const { schema, sql } = place;
   afterAll(place.dispose);
 
-  /** Save as fast as they can until told to stop: into new threads, and over a name that is kept. */
+  /** Writers that save as fast as possible until stopped: into new threads, and over an existing name. */
   function writers(tablePrefix: string): () => Promise<number> {
     let stopped = false;
     const write = async (checkpointer: Checkpointer, name: string): Promise<number> => {
@@ -60,7 +60,7 @@ await describeWithService("postgres", (url) => {
     }
   });
 
-  test("B2: a thread whose checkpoint is replaced all the time is indexed all the same", async () => {
+  test("B2: a thread whose checkpoint is replaced all the time is still indexed", async () => {
     const tablePrefix = place.prefix();
     const writer = place.open({ dsn: url, tablePrefix });
     const pool = new Pool({ connectionString: url });
@@ -79,7 +79,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("B2: close() does not wait for an indexing that takes long, and the search under way is CLOSED", async () => {
+  test("B2: close() does not wait for a long indexing, and the search under way fails with CLOSED", async () => {
     const tablePrefix = place.prefix();
     const checkpointer = place.open({ dsn: url, tablePrefix });
     for (let thread = 0; thread < 20; thread++) await checkpointer.save(said("needle"), `t${thread}`);
@@ -97,7 +97,7 @@ await describeWithService("postgres", (url) => {
     expect(await searching).toMatchObject({ code: "CLOSED" });
   });
 
-  test("B3: a thread whose row somebody keeps locked keeps no other thread from being found", async () => {
+  test("B3: a thread whose row stays locked does not keep other threads from being found", async () => {
     const tablePrefix = place.prefix();
     const checkpointer = place.open({ dsn: url, tablePrefix });
     for (const thread of ["a", "b", "c"]) await checkpointer.save(said("needle"), thread);
@@ -110,7 +110,7 @@ await describeWithService("postgres", (url) => {
     expect(await checkpointer.search("needle")).toHaveLength(3);
   });
 
-  test("B3: a record whose words cannot be had, and one with a word of 8 MB, keep no other from being found", async () => {
+  test("B3: a record whose words cannot be read, and one with a word of 8 MB, do not keep others from being found", async () => {
     const tablePrefix = place.prefix();
     const log = new PostgresLog(postgresLogOptions({ dsn: url, schema, tablePrefix }));
     for (const thread of ["a", "b", "c"]) await log.append(thread, requestFor(recordAt(1)));

@@ -3,9 +3,8 @@ import { storedNames, storedWriteId } from "./rows.ts";
 import { storedWords } from "./words.ts";
 
 /**
- * The functions inside the server are called by the names of their parameters,
- * never by their order. Each list says once what a parameter is called (there
- * with `p_` in front) and what it is given.
+ * The server-side functions are called with named parameters, never by order. Each
+ * list defines a parameter's name (in SQL with `p_` in front) and its value.
  */
 type Parameters<Given> = Readonly<Record<string, (given: Given) => unknown>>;
 
@@ -30,7 +29,7 @@ const APPEND: Parameters<Appending> = {
   ttl_ms: ({ request }) => request.ttlMs ?? null,
 };
 
-/** Records that are replaced, and those behind the first new one, travel as columns: their positions tell which is which. */
+/** Replaced records, and all new records but the first, travel as array columns. Their positions tell which is which. */
 const column =
   (value: (record: LogRecord) => unknown) =>
   ({ request }: Appending): unknown[] =>
@@ -52,10 +51,42 @@ const APPEND_WITH_EDITS: Parameters<Appending> = {
   words: column(({ words }) => storedWords(words)),
 };
 
+/** What an array of the values of several appends is made of, for each of them. */
+const each =
+  (value: (appending: Appending) => unknown) =>
+  (group: readonly Appending[]): unknown[] =>
+    group.map(value);
+
+const APPEND_MANY: Parameters<readonly Appending[]> = {
+  threads: each(({ threadId }) => threadId),
+  generations: each(({ request }) => request.generation),
+  seqs: each(({ request }) => request.record.seq),
+  bases: each(({ request }) => request.record.base),
+  heads: each(({ request }) => request.record.head),
+  write_ids: each(({ request }) => storedWriteId(request.record)),
+  checkpoint_ids: each(({ request }) => request.record.checkpointId ?? null),
+  headers: each(({ request }) => request.record.header),
+  metadatas: each(({ request }) => request.record.metadata ?? null),
+  starts: startsOf,
+  lengths: each(({ request }) => request.record.body.byteLength),
+  // As one value the bodies travel as they are; as an array they would be spelled out in digits.
+  bodies: (group) => Buffer.concat(group.map(({ request }) => request.record.body)),
+};
+
+/** Where each body begins among all of them, counted from 1. */
+function startsOf(group: readonly Appending[]): unknown[] {
+  let next = 1;
+  return group.map(({ request }) => {
+    const start = next;
+    next += request.record.body.byteLength;
+    return start;
+  });
+}
+
 export interface Indexing {
   readonly threadId: string | null | undefined;
   readonly generation: string | null | undefined;
-  /** From where, and up to where the words are found. */
+  /** The range of records that are indexed with this call. */
   readonly indexed: number;
   readonly reached: number;
   readonly found: readonly {
@@ -75,23 +106,29 @@ const INDEX_WORDS: Parameters<Indexing> = {
   words: ({ found }) => found.map(({ words }) => words),
 };
 
-const NAMES = {
+const NAMES: Readonly<Record<"append" | "appendMany" | "appendWithEdits" | "indexWords", readonly string[]>> = {
   append: Object.keys(APPEND),
+  appendMany: Object.keys(APPEND_MANY),
   appendWithEdits: Object.keys(APPEND_WITH_EDITS),
   indexWords: Object.keys(INDEX_WORDS),
 };
 
 /** `"holdfast_append" (p_thread => $1, …)` */
-export const callOf = (name: string, call: "append" | "appendWithEdits" | "indexWords"): string =>
+export const callOf = (name: string, call: keyof typeof NAMES): string =>
   `${name} (${NAMES[call].map((parameter, index) => `p_${parameter} => $${index + 1}`).join(", ")})`;
 
 const valuesOf = <Given>(parameters: Parameters<Given>, given: Given): readonly unknown[] =>
   Object.values(parameters).map((value) => value(given));
 
 export const appendValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND, appending);
+export const groupValues = (group: readonly Appending[]): readonly unknown[] => valuesOf(APPEND_MANY, group);
 export const editingValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND_WITH_EDITS, appending);
 export const indexingValues = (indexing: Indexing): readonly unknown[] => valuesOf(INDEX_WORDS, indexing);
 
-/** Nearly all appends bring one record and change nothing else. */
+/** Nearly every append adds one record and changes nothing else. */
 export const isOneRecord = ({ more = [], replace = [], drop = [], dropBelow }: AppendRequest): boolean =>
   more.length === 0 && replace.length === 0 && drop.length === 0 && dropBelow === undefined;
+
+/** What `append_many` takes: it creates no thread, and knows neither names nor an end. */
+export const mayShare = ({ request }: Appending): boolean =>
+  request.expected > 0 && isOneRecord(request) && request.record.names === undefined && request.ttlMs === undefined;

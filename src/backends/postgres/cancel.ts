@@ -6,7 +6,7 @@ const PATIENCE_MS = 1_000;
 const CANCEL_REQUEST = 80_877_102;
 const SSL_REQUEST = 80_877_103;
 
-/** What `pg` knows of a connection and asks nobody to use. */
+/** What `pg` knows about a connection but does not document. */
 interface Identified {
   readonly host?: string;
   readonly port?: number;
@@ -16,10 +16,10 @@ interface Identified {
 }
 
 /**
- * Asks the server, on a connection of its own as the protocol wants it, to stop
- * what it does for `client`. The server's own limit ends most statements before:
- * this is for one that a pooler kept waiting and sent late. Resolves when the
- * request was taken or cannot be made; never rejects.
+ * Asks the server to cancel the statement of `client`, on a separate connection as
+ * the protocol requires. The server's own limit ends most statements first: this is
+ * for a statement that a pooler queued and sent late. Resolves when the request was
+ * taken or cannot be sent; never rejects.
  */
 export function cancelStatement(client: PostgresClient): Promise<void> {
   const { host, port, processID, secretKey, ssl } = client as Identified;
@@ -30,7 +30,7 @@ export function cancelStatement(client: PostgresClient): Promise<void> {
     const plain = host.startsWith("/") ? connectTcp(`${host}/.s.PGSQL.${port}`) : connectTcp(port, host);
     const timer = setTimeout(() => plain.destroy(), PATIENCE_MS);
     const request = message(CANCEL_REQUEST, processID, secretKey);
-    // The server closes the connection when it has passed the request on.
+    // The server closes the connection once it has handled the request.
     const send = (socket: Socket): void =>
       void socket
         .on("error", () => undefined)
@@ -45,7 +45,7 @@ export function cancelStatement(client: PostgresClient): Promise<void> {
       if (ssl === undefined || ssl === false) return send(plain);
       plain.write(message(SSL_REQUEST));
       plain.once("data", (answer) => {
-        // The key is never sent in the open where the connection itself was not.
+        // The key is never sent unencrypted where the original connection was encrypted.
         if (answer.toString() !== "S") return plain.destroy();
         const options = { socket: plain, host, ...(isIP(host) === 0 && { servername: host }) };
         const secure = connectTls({ ...options, ...(typeof ssl === "object" && ssl) }, () => send(secure));
@@ -55,7 +55,7 @@ export function cancelStatement(client: PostgresClient): Promise<void> {
   });
 }
 
-/** The length, itself included, and so many whole numbers. */
+/** A protocol message: its length, itself included, and then the numbers. */
 function message(...numbers: readonly number[]): Buffer {
   const bytes = Buffer.alloc(4 + 4 * numbers.length);
   bytes.writeInt32BE(bytes.byteLength);

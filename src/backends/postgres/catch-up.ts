@@ -11,15 +11,15 @@ type WordsOf = (record: LogRecord) => string | undefined;
 const THREADS_PER_PAGE = 10_000;
 const RECORDS_PER_BATCH = 256;
 const BYTES_PER_BATCH = 16 * 1024 * 1024;
-/** Each time another process indexed some of the thread first, so this is more patience than anybody needs. */
+/** Each time another process has indexed part of the thread first, so this many attempts are more than enough. */
 const MOST_OVERTAKINGS = 100;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Indexes what was saved when it was called, and not what is saved meanwhile:
- * the threads are listed first, each with its tail, so that it ends whatever the
- * writers do. (Of more than a page of threads the last one is fixed, and each
- * page's tails when it is reached.) Every batch stays done.
+ * Indexes what was saved before the call, not what is saved during it: the threads
+ * are listed first, each with its tail. So it ends, whatever the writers do. (With
+ * more than one page of threads the last thread is fixed first, and the tails of a
+ * page when the page is reached.) Each finished batch is kept.
  */
 export async function catchUp(run: RunStatement, wordsOf: WordsOf): Promise<void> {
   let page = await run("stale", "", null, THREADS_PER_PAGE);
@@ -31,7 +31,7 @@ export async function catchUp(run: RunStatement, wordsOf: WordsOf): Promise<void
   }
 }
 
-/** A thread whose row somebody keeps locked is left for the next time: its trouble is not that of the others. */
+/** A thread whose row stays locked is skipped until the next search. It must not hold up the others. */
 async function indexThread(run: RunStatement, thread: TextRow, wordsOf: WordsOf): Promise<void> {
   try {
     await indexUpTo(run, thread, Number(thread["tail"]), wordsOf);
@@ -55,7 +55,10 @@ async function indexUpTo(run: RunStatement, thread: TextRow, tail: number, words
   }
 }
 
-/** Up to where it is indexed now; nothing where another process was faster. The words are found without any lock. */
+/**
+ * The position up to which the thread is now indexed; `undefined` if another process
+ * was faster. Holds no lock while it finds the words.
+ */
 async function indexBatch(
   run: RunStatement,
   { thread_id: threadId, generation }: TextRow,
@@ -73,7 +76,7 @@ async function indexBatch(
   return row?.["indexed"] === "t" ? reached : undefined;
 }
 
-/** A record that cannot be read, because it is damaged or of a newer version, keeps no other from being found. */
+/** A record that cannot be read (damaged, or of a newer version) must not keep the others from being found. */
 function wordsIn(record: LogRecord, wordsOf: WordsOf): string | null {
   try {
     return storedWords(wordsOf(record));

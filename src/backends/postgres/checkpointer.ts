@@ -10,15 +10,15 @@ import { assertNames } from "./names.ts";
 import { parsePostgresUrl } from "./url.ts";
 
 export interface PostgresqlCheckpointerOptions extends CheckpointerOptions, PostgresqlConnectionOptions {
-  /** What `postgresqlConnection()` returned, instead of a `dsn` or a `pool`: others may hold it too. */
+  /** The result of `postgresqlConnection()`, instead of a `dsn` or a `pool`. It may be shared. */
   readonly connection?: PostgresqlConnection;
-  /** Where the tables are. Made on first use when it is not there, unless `access` is "read". @default "public" */
+  /** The schema of the tables. Created on first use if it does not exist, unless `access` is "read". @default "public" */
   readonly schema?: string;
-  /** What the names of the tables begin with. @default "holdfast_" */
+  /** The prefix of the table names. @default "holdfast_" */
   readonly tablePrefix?: string;
 }
 
-/** Keeps threads in PostgreSQL 13 or later. `npm install pg`. */
+/** Keeps threads in PostgreSQL 13 or later. Needs `npm install pg`. */
 export function postgresqlCheckpointer(options: PostgresqlCheckpointerOptions): Checkpointer {
   assertOptions("postgresqlCheckpointer", options, {
     ...CONNECTION_OPTIONS,
@@ -35,7 +35,7 @@ export function postgresqlCheckpointer(options: PostgresqlCheckpointerOptions): 
 
 const TAKER = { factory: "postgresqlCheckpointer", opener: "postgresqlConnection" };
 
-/** Everything a log needs, with the defaults filled in. */
+/** All options of a log, with the defaults filled in. */
 export function postgresLogOptions(given: PostgresqlCheckpointerOptions): PostgresLogOptions {
   const { schema = "public", tablePrefix = "holdfast_" } = given;
   const own = (options: PostgresqlConnectionOptions): PostgresqlConnection => connectionOf(TAKER.factory, options);
@@ -44,6 +44,6 @@ export function postgresLogOptions(given: PostgresqlCheckpointerOptions): Postgr
   return { connection, schema, tablePrefix };
 }
 
-/** `postgres://user:password@host:5432/database`; `?schema=` and `tablePrefix=` are ours, the rest is the client's. */
+/** `postgres://user:password@host:5432/database`; `?schema=` and `tablePrefix=` are ours, all other parameters are `pg`'s. */
 export const openUrl = (url: string, options: CheckpointerOptions = {}): Checkpointer =>
   postgresqlCheckpointer({ ...options, ...parsePostgresUrl(url) });

@@ -1,59 +1,63 @@
 import type { TableNames } from "./layout.ts";
 
 /**
- * Version 1 of the part `checkpoints`. Frozen text: it is not edited, and calls
- * nothing outside this file that may change. What comes after it, also another
+ * Version 1 of the part `checkpoints`. This text is frozen: it is never edited, and
+ * it uses nothing outside this file that may change. Any later change, also to the
  * text of a function, is a version of its own.
  *
- * Appending happens inside the server. One call is one round trip and one
- * transaction in every pooling mode, and the server keeps the plans of what is
- * in it: sent as plain statements, planning them takes as long as running them.
+ * Appends run in a server-side function. One call is one round trip and one
+ * transaction in every pooling mode, and the server caches the plans. Sent as plain
+ * statements, planning takes as long as running.
  *
- * The row of the thread is written first. Whoever holds it has the thread for
- * itself until the commit; and each statement inside sees what was committed
- * before it began, not only what was there when the call came in.
+ * The thread's row is written first. The transaction that holds it has the thread to
+ * itself until the commit. Each statement inside the function sees everything that
+ * was committed before that statement began, not only before the call.
  */
 export const checkpointsV1 = (names: TableNames, partitions: number): readonly string[] => [
   ...firstTables(names, partitions),
   createAppend(names),
+  createAppendMany(names),
   createAppendWithEdits(names),
   createIndexWords(names),
 ];
 
-/** What a role that only works with the tables is granted, and no more. */
+/** The grants of a role that only works with the tables: what it needs, and nothing more. */
 export function grantsV1(names: TableNames, role: string): readonly string[] {
-  const { threads, records, names: named, words, watchers, append, appendWithEdits, indexWords } = names;
+  const { threads, records, names: named, words, watchers, append, appendMany, appendWithEdits, indexWords } = names;
   return [
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ${threads}, ${records}, ${named}, ${words}, ${watchers} TO ${role}`,
-    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}) TO ${role}`,
+    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendMany} (${MANY}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}) TO ${role}`,
   ];
 }
 
-/** Callers name the parameters. `p_`, so that no parameter is taken for a column. */
+/** Callers use named parameters. The prefix `p_` keeps a parameter from being mistaken for a column. */
 const RECORD = `
     p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision`;
+const MANY = `
+    p_threads text[], p_generations text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_starts integer[], p_lengths integer[], p_bodies bytea`;
 const EDITS = `
     p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
     p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[]`;
 const INDEX = `
     p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]`;
 
-/** The parameters of a record, handed on. */
+/** The parameters of a record, passed on. */
 const THE_RECORD = `
         p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
         p_body, p_ttl_ms`;
 
-/** Text of JSON that jsonb cannot hold: see metadata.ts. */
+/** Matches JSON text that jsonb cannot hold: see metadata.ts. */
 const isUnindexable = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[89a-f])'`;
 const jsonb = (text: string): string => `CASE WHEN ${isUnindexable(text)} THEN NULL ELSE ${text}::jsonb END`;
 const unindexed = (text: string): string => `coalesce(${isUnindexable(text)}, false)`;
 
-/** Refuses the append, with all that was done for it. */
+/** Refuses the append and rolls back what was done for it. */
 const refuse = (reason: string): string =>
   `RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = '${reason}';`;
 
-/** A table as it is, or in so many parts by the hash of the thread id. */
+/** One table, or a table partitioned by the hash of the thread id. */
 function table(name: string, columns: string, partitions: number, storage = ""): readonly string[] {
   if (partitions === 0) return [`CREATE TABLE ${name} (${columns}) ${storage}`.trimEnd()];
   const parts = Array.from({ length: partitions }, (_, part) => {
@@ -124,7 +128,8 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
      `,
       partitions,
     ),
-    `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words)`,
+    // What waits to be sorted into the index takes ten times the room there, and every search reads all of it.
+    `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words) WITH (gin_pending_list_limit = 64)`,
     `CREATE TABLE ${watchers} (
        thread_id text COLLATE "C" NOT NULL,
        watcher text NOT NULL,
@@ -134,7 +139,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
   ];
 }
 
-/** Further names of records, which \`from\` gives as \`n (seq, names)\`. */
+/** Stores the further names of records. `from` supplies them as `n (seq, names)`. */
 const keepNames = (named: string, from: string): string =>
   `INSERT INTO ${named} (thread_id, name, seq)
         SELECT p_thread, each.name, n.seq FROM ${from}, jsonb_array_elements_text(n.names::jsonb) AS each (name);`;
@@ -182,7 +187,51 @@ function createAppend({ append, threads, records, names, watchers, channel }: Ta
     END $body$`;
 }
 
-/** Takes out and replaces first. Of the records that come as columns, those up to p_expected replace others and the rest are new. */
+/**
+ * One record for each of several threads, which must exist; returns the places in
+ * the arrays of those that were appended. A thread that another transaction holds
+ * is skipped, and so is one that does not fit: nobody waits for another thread's
+ * lock, and two groups never wait for each other. Whoever was left out is appended
+ * by itself, and hears what is the matter.
+ */
+function createAppendMany({ appendMany, threads, records, watchers, channel }: TableNames): string {
+  return `CREATE FUNCTION ${appendMany} (${MANY}) RETURNS integer[]
+    LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+    DECLARE
+      taken integer[];
+    BEGIN
+      SELECT array_agg(n.place) INTO taken
+      FROM unnest(p_threads, p_generations, p_seqs, p_heads) WITH ORDINALITY AS n (thread_id, generation, seq, head, place)
+        CROSS JOIN LATERAL (
+          SELECT FROM ${threads} t
+          WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.seq - 1
+            AND (n.head = n.seq OR n.head = t.head) AND (t.expires_at IS NULL OR t.expires_at > now())
+          FOR NO KEY UPDATE SKIP LOCKED) held;
+      IF taken IS NULL THEN
+        RETURN '{}';
+      END IF;
+      UPDATE ${threads} t SET tail = n.seq, head = n.head, stale = t.stale OR n.head = n.seq OR n.length > 2,
+        metadata = CASE WHEN n.head = n.seq THEN ${jsonb("n.metadata")} ELSE t.metadata END,
+        unindexed = CASE WHEN n.head = n.seq THEN ${unindexed("n.metadata")} ELSE t.unindexed END
+      FROM unnest(taken) AS place, LATERAL (
+        SELECT p_threads[place] AS thread_id, p_seqs[place] AS seq, p_heads[place] AS head, p_metadatas[place] AS metadata,
+          p_lengths[place] AS length) n
+      WHERE t.thread_id = n.thread_id;
+      INSERT INTO ${records} (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
+      SELECT p_threads[place], p_seqs[place], p_bases[place], p_heads[place], p_write_ids[place], p_checkpoint_ids[place],
+        p_headers[place], p_metadatas[place], substring(p_bodies FROM p_starts[place] FOR p_lengths[place])
+      FROM unnest(taken) AS place;
+      PERFORM pg_notify('${channel}', w.thread_id) FROM (
+        SELECT DISTINCT w.thread_id FROM ${watchers} w JOIN unnest(taken) AS place ON w.thread_id = p_threads[place]
+        WHERE w.until > now()) w;
+      RETURN taken;
+    END $body$`;
+}
+
+/**
+ * Removes and replaces first. Of the records that travel as columns, those up to
+ * p_expected replace others and the rest are new.
+ */
 function createAppendWithEdits(names: TableNames): string {
   const { append, appendWithEdits, threads, records, names: named, words } = names;
   return `CREATE FUNCTION ${appendWithEdits} (${RECORD},${EDITS})
@@ -233,9 +282,9 @@ function createAppendWithEdits(names: TableNames): string {
 }
 
 /**
- * Words of records that are still what they were when the words were found: a
- * version is the row's, and another one after any change. Refuses where another
- * process has indexed some of the thread since; waits for no lock for long.
+ * Stores the words of records that have not changed since the words were found: each
+ * change of a row changes its `xmin`. Refuses if another process has indexed part of
+ * the thread since. Never waits long for a lock.
  */
 function createIndexWords({ indexWords, threads, records, words }: TableNames): string {
   return `CREATE FUNCTION ${indexWords} (${INDEX}) RETURNS boolean

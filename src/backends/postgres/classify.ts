@@ -1,18 +1,18 @@
 import type { ErrorCode } from "../../errors.ts";
 import { NETWORK_CODES } from "../../internal/network-codes.ts";
 
-/** By SQLSTATE, the longest that fits: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** By SQLSTATE; the longest prefix that matches wins: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const BY_STATE: Readonly<Record<string, ErrorCode>> = {
   "08": "UNAVAILABLE",
   "22": "INVALID_ARGUMENT",
-  // Written to a replica, or to a primary that was demoted under us: the next connection may reach the new one.
+  // A replica, or a primary that was just demoted: the next connection may reach the new primary.
   "25006": "UNAVAILABLE",
   "25P03": "UNAVAILABLE",
   "25P04": "UNAVAILABLE",
   "28": "PERMISSION_DENIED",
   "3D000": "INVALID_ARGUMENT",
   "3F000": "INVALID_ARGUMENT",
-  // Two transactions got in each other's way and one was undone: nothing of it was written.
+  // Two transactions conflicted and one was rolled back: nothing of it was written.
   "40001": "UNAVAILABLE",
   "40P01": "UNAVAILABLE",
   "42501": "PERMISSION_DENIED",
@@ -27,14 +27,14 @@ const BY_STATE: Readonly<Record<string, ErrorCode>> = {
   XX002: "CORRUPT",
 };
 
-/** What the socket says. */
+/** Errors of the socket. */
 const BY_SYSTEM_CODE: Readonly<Record<string, ErrorCode>> = {
   ...NETWORK_CODES,
   ENOENT: "UNAVAILABLE",
   EACCES: "PERMISSION_DENIED",
 };
 
-/** The client has no code for what it finds out itself. */
+/** Errors that `pg` raises itself have no code. */
 const BY_MESSAGE: readonly (readonly [RegExp, ErrorCode])[] = [
   [/^Query read timeout|^timeout e(xceeded|xpired)|connection timeout/i, "TIMEOUT"],
   [/^Connection terminated|not queryable|^Cannot use a pool after/i, "UNAVAILABLE"],

@@ -25,7 +25,7 @@ await describeWithService("postgres", (url) => {
     },
   });
 
-  // No clock: what has expired is for the server's to say, and that cannot be moved.
+  // No clock: the server's clock decides about expiry, and a test cannot move it.
   testCheckpointer({
     name: "postgres",
     test,

@@ -20,7 +20,7 @@ export interface PostgresClient {
   release(failure?: Error | boolean): void;
 }
 
-/** Never with a `name`: a prepared statement belongs to a session, and a pooler between us and the server has its own. */
+/** Never with a `name`: a prepared statement belongs to a session, and behind a pooler the sessions change. */
 export interface PostgresQuery {
   text: string;
   values?: unknown[];
@@ -30,13 +30,13 @@ export interface PostgresQuery {
 export type PostgresSource = { readonly dsn: string } | { readonly pool: PostgresPool };
 
 export interface PostgresqlConnectionOptions {
-  /** `postgres://user:password@host:5432/database`, with whatever else `pg` understands in it. */
+  /** `postgres://user:password@host:5432/database`, with any further parameters that `pg` understands. */
   readonly dsn?: string;
-  /** A `pg` pool of your own instead. It stays yours: its settings are left as they are, and `close()` leaves it open. */
+  /** Your own `pg` pool instead. It stays yours: its settings are not changed, and `close()` leaves it open. */
   readonly pool?: PostgresPool;
-  /** How many connections a `dsn` may hold at once. @default 10 */
+  /** The most connections that a pool made from a `dsn` opens. @default 10 */
   readonly maxConnections?: number;
-  /** How long to wait for a connection of a `dsn`. @default 10000 */
+  /** How long to wait for a connection when a `dsn` was given. @default 10000 */
   readonly connectTimeoutMs?: number;
   /** How long to wait for the answer to one statement. @default 30000 */
   readonly statementTimeoutMs?: number;
@@ -63,9 +63,9 @@ export interface ConnectionSettings {
   readonly access: Access;
 }
 
-/** One pool for everything that is kept in one database. It is opened at the first use, and closed with the last who holds it. */
+/** One pool for everything that is kept in one database. Opened on first use; closed when its last holder closes. */
 export class PostgresqlConnection extends SharedConnection<PostgresHandle> {
-  /** Where it cannot be printed: it holds the password. */
+  /** Private, so that printing the connection shows no password. */
   readonly #settings: ConnectionSettings;
 
   constructor(settings: ConnectionSettings) {
@@ -80,22 +80,23 @@ export class PostgresqlConnection extends SharedConnection<PostgresHandle> {
     return this.#settings;
   }
 
-  /** Texts that no error may show. */
+  /** Texts that must appear in no error. */
   get secrets(): readonly string[] {
     return secretsOf(this.#settings.source);
   }
 }
 
 /**
- * A pool that several share, such as `postgresqlCheckpointer({ connection })`.
- * Each is closed by itself, and the last one closes the pool.
+ * A pool that several facets share, such as `postgresqlCheckpointer({ connection
+ * })`. Each facet is closed separately, and the last one to close also closes the
+ * pool.
  */
 export function postgresqlConnection(options: PostgresqlConnectionOptions): PostgresqlConnection {
   assertOptions("postgresqlConnection", options, CONNECTION_OPTIONS, {});
   return connectionOf("postgresqlConnection", options);
 }
 
-/** `taker` is who was given the options. */
+/** `taker` names the function that was given the options. */
 export function connectionOf(taker: string, given: PostgresqlConnectionOptions): PostgresqlConnection {
   const { maxConnections = 10, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000, access = "write" } = given;
   assertAccess(access);
@@ -117,7 +118,7 @@ function sourceOf(taker: string, { dsn, pool }: PostgresqlConnectionOptions): Po
   return { dsn: dsn ?? "" };
 }
 
-/** The password, as it is and as it stands in the URL. */
+/** The password, plain and as it is encoded in the URL. */
 function secretsOf(source: PostgresSource): readonly string[] {
   if ("dsn" in source) {
     const given = /^[^:]+:\/\/[^:/?#]*:([^/?#]*)@/.exec(source.dsn)?.[1] ?? "";
@@ -128,7 +129,7 @@ function secretsOf(source: PostgresSource): readonly string[] {
   return typeof password === "string" && password !== "" ? [password] : [];
 }
 
-/** A pool keeps its password where spreading does not find it. */
+/** A pool keeps its password in a property that is not enumerable. */
 export function poolOptions(pool: PostgresPool): Readonly<Record<string, unknown>> | undefined {
   const { options } = pool as { options?: Readonly<Record<string, unknown>> };
   return options && { ...options, password: options["password"] };
@@ -143,7 +144,7 @@ function decoded(text: string): string {
 }
 
 export function assertDsn(dsn: string): void {
-  // The text itself is not repeated: what is not understood may hold a password anywhere.
+  // The text is not repeated in the error: a malformed DSN may hold a password anywhere.
   if (!/^postgres(ql)?:\/\//.test(dsn)) {
     throw new StateError("INVALID_ARGUMENT", "dsn must look like postgres://user:password@host:5432/database");
   }

@@ -22,7 +22,7 @@ await describeWithService("postgres", (url) => {
   const { schema, sql, open } = place;
   afterAll(place.dispose);
 
-  /** A second facet, as small as one can be: texts in a table of its own, in a part of its own. */
+  /** A second facet, as small as possible: texts in a table of its own, in a part of its own. */
   class Notes {
     readonly #handle: Lease<PostgresHandle>;
     readonly #table: string;
@@ -53,7 +53,7 @@ await describeWithService("postgres", (url) => {
     }
   }
 
-  /** Both facets over one connection, and how many connections the server sees of it. */
+  /** Both facets over one connection, and the number of connections that the server sees. */
   function both(options: { maxConnections?: number; dsn?: string } = {}) {
     const tablePrefix = place.prefix();
     const dsn = new URL(options.dsn ?? url);
@@ -111,7 +111,7 @@ await describeWithService("postgres", (url) => {
       await vi.waitFor(async () => expect(await count()).toBe(0), PATIENCE);
     });
 
-    test("a checkpointer that was never used keeps the pool open, too, until it is closed", async () => {
+    test("a checkpointer that was never used also keeps the pool open until it is closed", async () => {
       const { checkpointer, notes, count } = both();
       await notes.add("a");
       await notes.close();
@@ -120,7 +120,7 @@ await describeWithService("postgres", (url) => {
       await vi.waitFor(async () => expect(await count()).toBe(0), PATIENCE);
     });
 
-    test("a call of the one that is under way ends as if the other had not been closed meanwhile", async () => {
+    test("a call in progress is not disturbed when the other facet closes", async () => {
       const { checkpointer, notes } = both();
       await checkpointer.save(said("hello"), "t1");
       const slow = notes.ask("SELECT 'awake' AS word FROM pg_sleep(0.5)");
@@ -129,7 +129,7 @@ await describeWithService("postgres", (url) => {
       await notes.close();
     });
 
-    test("a call that is under way when the last one closes is answered, or is CLOSED, and never half done", async () => {
+    test("a call in progress when the last facet closes is answered or fails with CLOSED, and is never half done", async () => {
       const { checkpointer, notes, tablePrefix } = both();
       await checkpointer.save(said("hello"), "t1");
       await notes.close();
@@ -163,7 +163,7 @@ await describeWithService("postgres", (url) => {
       await vi.waitFor(async () => expect(await count()).toBe(0), PATIENCE);
     });
 
-    test("tables that the one cannot use are not the other's trouble", async () => {
+    test("tables that one facet cannot use do not affect the other", async () => {
       const { checkpointer, notes, tablePrefix } = both();
       await notes.add("a");
       await checkpointer.save(said("hello"), "t1");
@@ -192,7 +192,7 @@ await describeWithService("postgres", (url) => {
       await pool.end();
     });
 
-    test("a pool that was handed in survives both, and nobody listens to it any more", async () => {
+    test("a pool that was handed in survives both, and no listener is left on it", async () => {
       const pool = new Pool({ connectionString: url });
       const before = pool.listenerCount("error");
       const tablePrefix = place.prefix();
@@ -207,20 +207,20 @@ await describeWithService("postgres", (url) => {
     });
   });
 
-  test("10.2: a program that closes none of those that share a connection ends by itself", async () => {
+  test("10.2: a program that closes no facet of a shared connection still ends by itself", async () => {
     const { code, said: words, complaints, lingeredMs } = await endingOf("postgres", url, schema);
     expect({ code, words, complaints }).toEqual({ code: 0, words: ["loaded", "loaded"], complaints: [] });
     expect(lingeredMs).toBeLessThan(AT_ONCE_MS);
   });
 
-  test("10.2: a connection shows no password to whoever prints it", () => {
+  test("10.2: a connection shows no password when printed", () => {
     const connection = postgresqlConnection({ dsn: "postgres://me:s3cret-word@db.example/agents" });
     expect(connection.secrets).toContain("s3cret-word");
     const printed = inspect(connection, { depth: 10, showHidden: true }) + JSON.stringify(connection);
     expect(printed).not.toContain("s3cret-word");
   });
 
-  test("10.2: options that belong to the connection are refused beside one, and so is what is no connection", () => {
+  test("10.2: options that belong to the connection are refused beside one, and so is a value that is not a connection", () => {
     const connection = postgresqlConnection({ dsn: url });
     expect(() => open({ connection, dsn: url })).toThrow(
       /dsn is the connection's own; give it to postgresqlConnection/,

@@ -3,19 +3,19 @@ import { tableNames } from "./layout.ts";
 import { ddl } from "./parts.ts";
 
 export interface PostgresqlDdlOptions {
-  /** `"checkpoints"`, `"store"`: what the program works with. @default all */
+  /** Which parts to create: `"checkpoints"`, `"store"`. @default all */
   readonly parts?: readonly string[];
   readonly schema?: string;
   readonly tablePrefix?: string;
-  /** The role that the application connects as: it is granted what it needs, and no more. */
+  /** The role that the application connects as. It is granted what it needs, and nothing more. */
   readonly role?: string;
-  /** In how many parts the tables are, by the hash of the thread id. @default none */
+  /** The number of hash partitions, by thread id. @default unpartitioned */
   readonly partitions?: number;
-  /** The versions of the tables that are there, as the table `<prefix>schema` has them. @default there are no tables */
+  /** The versions of the existing tables, as the table `<prefix>schema` lists them. @default there are no tables */
   readonly from?: Readonly<Record<string, number>>;
 }
 
-/** The statements that create the tables, or upgrade those that are there: exactly what is executed on first use. */
+/** The statements that create the tables, or upgrade existing ones: exactly what is executed on first use. */
 export function postgresqlDdl(options: PostgresqlDdlOptions = {}): readonly string[] {
   const { schema = "public", tablePrefix = "holdfast_", parts, role, partitions = 0, from } = options;
   if (!Number.isInteger(partitions) || partitions < 0 || partitions > 1024) {

@@ -16,7 +16,7 @@ import { postgresqlCheckpointer } from "./index.ts";
 
 const run = promisify(execFile);
 
-/** A file system of 8 MB that a server may keep tables on; nothing where this machine does not let us mount one. */
+/** A file system of 8 MB for a server's tables; `undefined` where this machine does not allow mounting one. */
 async function mountSmallDisk(): Promise<string | undefined> {
   if (!isRoot()) return undefined;
   const folder = await mkdtemp(join(tmpdir(), "holdfast-small-disk-"));
@@ -57,7 +57,7 @@ await describeWithService("postgres", () => {
       await using checkpointer = postgresqlCheckpointer({ dsn: server.url });
       let saved = AgentState.create();
       let failure: unknown;
-      // Random, so that the server cannot make it smaller.
+      // Random, so that the server cannot compress it.
       const noise = (): string => Array.from({ length: 20_000 }, () => Math.random().toString(36).slice(2)).join(" ");
       for (let step = 0; step < 100 && failure === undefined; step++) {
         const next = saved.withMessage(userMessage(noise()));

@@ -6,12 +6,12 @@ export interface ServerSettings {
   readonly synchronous_standby_names: string | null;
 }
 
-/** Column by column what `durabilityOf` looks at. */
+/** The columns that `durabilityOf` reads. */
 export const SERVER_SETTINGS: string =
   "current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS synchronous_commit, " +
   "current_setting('synchronous_standby_names') AS synchronous_standby_names";
 
-/** What the server's settings give. A commit that only reached a standby's memory counts as one machine's. */
+/** The durability of the server's settings. A commit that only reached a standby's memory counts as one machine's. */
 export function durabilityOf(settings: ServerSettings): Durability {
   const { fsync, synchronous_commit: commit, synchronous_standby_names: standbys } = settings;
   if (fsync === "off" || commit === "off") return "os";

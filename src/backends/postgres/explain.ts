@@ -8,10 +8,10 @@ interface Hint {
   readonly what: string;
 }
 
-/** What a server's certificate can be refused for: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
+/** Error codes for a refused certificate: https://nodejs.org/api/tls.html#x509-certificate-error-codes */
 const CERTIFICATE = /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_|HOSTNAME_MISMATCH$|INVALID_CA$)/;
 
-/** Mistakes in how the database was named, which the client or the server reports in words of their own. */
+/** Configuration mistakes that the client or the server reports in words that do not help. */
 const HINTS: readonly Hint[] = [
   {
     when: ({ message }) => /client password must be/.test(message),
@@ -56,7 +56,7 @@ const HINTS: readonly Hint[] = [
   },
 ];
 
-/** The same error; or one that says what to do, where that is known. */
+/** The same error, or one that says what to do where that is known. */
 export function explained(error: unknown): unknown {
   if (StateError.is(error)) return error;
   const message = reasonOf(error);

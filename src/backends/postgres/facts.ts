@@ -5,7 +5,7 @@ export const FACTS: DriverFacts = {
   name: "postgres",
   offers: ["connect", "search", "catchUp", "queryMetadata", "subscribe", "now", "declined"],
   capabilities: {
-    // Whatever its settings, the server outlives this process. More is known once it was asked.
+    // Whatever its settings, the server outlives this process. The first contact may tell more.
     durability: "os",
     conditionalAppend: true,
     listThreads: true,
@@ -15,6 +15,6 @@ export const FACTS: DriverFacts = {
   },
 };
 
-/** Whoever watches is registered in a table, so that saves notify. With read access there is nothing to hear, and `watch` looks. */
+/** A watcher registers in a table, so that saves notify. With read access it cannot register, so `watch` polls. */
 export const factsFor = (access: Access): DriverFacts =>
   access === "read" ? { ...FACTS, offers: FACTS.offers.filter((name) => name !== "subscribe") } : FACTS;

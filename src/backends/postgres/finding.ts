@@ -15,7 +15,7 @@ export async function listThreads(
   return pageOf((await run("threads", ...range(prefix, cursor), limit + 1)).map(toThreadEntry), limit);
 }
 
-/** SQL narrows to threads that may have the member; the exact comparison is done on the text, where no value is coerced. */
+/** SQL narrows down to threads that may match. The exact comparison is made here on the JSON text, where no value is coerced. */
 export async function queryMetadata(
   run: RunStatement,
   key: string,
@@ -35,7 +35,7 @@ export async function queryMetadata(
   }
 }
 
-/** The index knows which records have the words and not how often: the less there is beside them, the better the hit. */
+/** The index knows which records have the words, but not how often. The fewer other words a record has, the better the hit. */
 export async function search(
   run: RunStatement,
   words: readonly string[],
@@ -50,16 +50,16 @@ export async function search(
   }));
 }
 
-/** U+0000, which the server does not even take as a question. */
+/** U+0000: the server refuses it even as a parameter. */
 const isInNoId = (prefix: string): boolean => prefix.includes("\0");
 
-/** As long as an id can be, of the character that comes last. */
+/** The last character, repeated to the greatest length of an id. */
 const LAST = "\u{10ffff}".repeat(Math.ceil((MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES) / 4));
 
 /**
- * The first and the last id with this prefix and after the cursor, in the order
- * of their bytes. Ids hold no control characters. No last one where every id
- * will do: the fewer conditions, the surer the plan.
+ * The first and the last id with this prefix and after the cursor, in byte order.
+ * Ids hold no control characters. There is no last id if every id matches: with
+ * fewer conditions the planner is less likely to choose a bad plan.
  */
 function range(prefix: string, cursor = ""): readonly [first: string, last: string | null] {
   const after = cursor === "" ? "" : `${cursor}\u0001`;

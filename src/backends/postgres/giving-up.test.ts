@@ -21,11 +21,11 @@ await describeWithService("postgres", (url) => {
     own.searchParams.set("application_name", name);
     return own.href;
   };
-  /** Statements of that name that the server is busy with. */
+  /** Statements of that name that the server is running. */
   const busy = async (name: string): Promise<number> =>
     (await sql("SELECT FROM pg_stat_activity WHERE application_name = $1 AND state = 'active'", [name])).length;
 
-  /** Runs `work` while another connection holds the row of every thread. */
+  /** Runs `work` while another connection locks the row of every thread. */
   async function whileLocked(tablePrefix: string, work: () => Promise<void>): Promise<void> {
     const holder = new Client({ connectionString: url });
     await holder.connect();
@@ -46,7 +46,7 @@ await describeWithService("postgres", (url) => {
     return tablePrefix;
   }
 
-  /** Seven saves and a deletion that wait for locks: all end in time, here and on the server, and nothing comes later. */
+  /** Seven saves and a deletion that wait for locks: all end in time, here and on the server, and nothing is written later. */
   async function nothingStays(checkpointer: Checkpointer, tablePrefix: string, name: string): Promise<void> {
     const states = await Promise.all(Array.from({ length: 7 }, (_, thread) => checkpointer.load(`t${thread}`)));
     await whileLocked(tablePrefix, async () => {
@@ -114,7 +114,7 @@ await describeWithService("postgres", (url) => {
       message: expect.stringContaining("It may have been written"),
     });
     proxy.restore();
-    // So that there is a connection to send it on.
+    // So that a connection to send it on exists.
     await checkpointer.load("t2");
     proxy.swallow("to client");
     await expect(checkpointer.delete("t2")).rejects.toMatchObject({
@@ -128,7 +128,7 @@ await describeWithService("postgres", (url) => {
     await proxy.close();
   });
 
-  test("B5: a statement that runs on is cancelled when nobody waits for it any more", async () => {
+  test("B5: a statement that runs on is cancelled when its caller no longer waits for it", async () => {
     const { ask } = await import("./ask.ts");
     const pool = new Pool({ connectionString: named("cancelled") });
     const impatience = new AbortController();

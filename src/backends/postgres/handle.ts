@@ -15,9 +15,9 @@ interface Contact {
   readonly durability: Durability;
 }
 
-/** A pool whose server answered: what every facet works with. */
+/** A pool whose server has answered. Every facet works with it. */
 export class PostgresHandle {
-  /** What the server's settings give. */
+  /** The durability of the server's settings. */
   readonly durability: Durability;
   readonly #contact: Contact;
   readonly #prepared = new Map<string, OpenOnce<void>>();
@@ -27,12 +27,12 @@ export class PostgresHandle {
     this.durability = contact.durability;
   }
 
-  /** The first contact: finds out what the server promises. */
+  /** The first contact: reads the server's settings. */
   static async open(settings: ConnectionSettings): Promise<PostgresHandle> {
     const { source } = settings;
     const isOurs = "dsn" in source;
     const pool = isOurs ? await openPool({ ...settings, dsn: source.dsn }) : source.pool;
-    // The server ends idle connections when it restarts; without a listener that would end this process too.
+    // The server ends idle connections when it restarts. Without a listener that would end this process too.
     pool.on("error", ignore);
     let durability: Durability | undefined;
     const bounds: Bounds = { ...settings, isReplicated: () => durability === "replicated" };
@@ -46,12 +46,12 @@ export class PostgresHandle {
     }
   }
 
-  /** One statement, on any connection of the pool. */
+  /** Runs one statement on any connection of the pool. */
   ask(text: string, values: readonly unknown[] = [], signal?: AbortSignal): Promise<readonly TextRow[]> {
     return ask(this.#contact.pool, this.#contact.bounds, text, values, signal);
   }
 
-  /** Creates the tables of a part, or brings older ones up to date: once, for all who work with it here. */
+  /** Creates the tables of a part, or migrates older ones: once per connection, for all facets that use it. */
   prepare(names: TableNames, part: Part): Promise<void> {
     const key = `${names.version} ${part.name}`;
     const known = this.#prepared.get(key);
@@ -61,7 +61,7 @@ export class PostgresHandle {
     return preparing.get();
   }
 
-  /** The tables by themselves, whatever part they belong to. */
+  /** The tables alone, for all parts. */
   tables(names: TableNames): MigratedStore {
     return migratedStore(this.#contact.pool, names, this.#contact.bounds);
   }
@@ -72,8 +72,8 @@ export class PostgresHandle {
 }
 
 /**
- * A pool of our own keeps the listener: `end()` returns before its connections
- * are gone, and a server that shuts down at that moment still reports to them.
+ * A pool of our own keeps its listener: `end()` returns before the connections are
+ * closed, and a server that shuts down at that moment still reports errors to them.
  */
 async function letGo(pool: PostgresPool, isOurs: boolean): Promise<void> {
   if (isOurs) await pool.end();

@@ -2,39 +2,39 @@ import { createHash } from "node:crypto";
 import { assertNames } from "./names.ts";
 
 /**
- * <schema>.<prefix>threads   one row a thread: the only row two writers meet on
+ * <schema>.<prefix>threads   one row per thread: the only row that writers compete for
  *   thread_id   text, bytewise           PRIMARY KEY
  *   generation  text
  *   tail, head  integer                  positions of the newest record and of the checkpoint that stands for the thread
  *   metadata    jsonb                    of the head checkpoint, for queries; NULL where there is none
- *   unindexed   boolean                  it has some that jsonb cannot hold (\u0000, half a surrogate pair)
+ *   unindexed   boolean                  it has metadata that jsonb cannot hold (\u0000, half a surrogate pair)
  *   indexed     integer                  up to which position the words are indexed: saves do not wait for that
  *   stale       boolean                  whether there may be more to index
- *   expires_at  timestamptz              NULL: never. Past it, the thread is not there for anybody
+ *   expires_at  timestamptz              NULL: never. Past it, the thread is invisible
  *
- * <schema>.<prefix>records   one row a record; goes with its thread
+ * <schema>.<prefix>records   one row per record; deleted with its thread
  *   thread_id, seq                       PRIMARY KEY
  *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, header
  *   names       text                     further names as a JSON list; NULL for nearly all
  *   metadata    text                     exactly as it was given
  *   body        bytea
  *
- * <schema>.<prefix>names     the further names of records, for finding them; goes with its thread
+ * <schema>.<prefix>names     the further names of records, for finding them; deleted with its thread
  *   thread_id, name, seq                 PRIMARY KEY
  *
- * <schema>.<prefix>words     what search looks at; goes with its thread
+ * <schema>.<prefix>words     what search looks at; deleted with its thread
  *   thread_id, seq                       PRIMARY KEY
  *   words       tsvector                 of the messages that the record brought in, and of no others
  *
- * <schema>.<prefix>watchers  who wants to be told about a thread: without one, a save notifies nobody
+ * <schema>.<prefix>watchers  the watchers of a thread: without one, a save sends no notification
  *   thread_id, watcher                   PRIMARY KEY
  *   until       timestamptz
  *
- * <schema>.<prefix>append, <prefix>append_with_edits, <prefix>index_words: the functions that write
+ * <schema>.<prefix>append, <prefix>append_many, <prefix>append_with_edits, <prefix>index_words: the functions that write
  *
  * The part `store`. Times are milliseconds since 1970 by the server's clock:
  *
- * <schema>.<prefix>items        one row an item
+ * <schema>.<prefix>items        one row per item
  *   id          bigint                   PRIMARY KEY
  *   namespace   text, bytewise           encoded, so that a range is all that is below one: store/namespaces.ts
  *   key         text, bytewise           UNIQUE with the namespace
@@ -42,13 +42,13 @@ import { assertNames } from "./names.ts";
  *   value, metadata (NULL: none)         JSON as it was given
  *   value_fields, metadata_fields jsonb  what filters look at
  *   words       tsvector                 a weight for each class of words; NULL: not indexed
- * <schema>.<prefix>item_vectors item, dims, vector real[]; goes with its item. pgvector is not needed to keep one
+ * <schema>.<prefix>item_vectors item, dims, vector real[]; deleted with its item. pgvector is not needed to keep one
  * <schema>.<prefix>item_writes  the writes of the last ten minutes and what they answered: a repeated one is recognised
  * <schema>.<prefix>item_floor   one row: the highest version that was taken out; new items start above it
  * <schema>.<prefix>write_items  the function that writes
  * <prefix>items_hnsw_<dims>     pgvector's index of the vectors of one length, where it was asked for
  *
- * <schema>.<prefix>schema    the version of each part: parts.ts. What stands before the part `store` is the part `checkpoints`
+ * <schema>.<prefix>schema    the version of each part: parts.ts. Everything listed before the part `store` belongs to `checkpoints`
  *   part        text                     PRIMARY KEY
  *   version     integer
  *
@@ -63,6 +63,7 @@ export interface TableNames {
   readonly watchers: string;
   readonly version: string;
   readonly append: string;
+  readonly appendMany: string;
   readonly appendWithEdits: string;
   readonly indexWords: string;
   readonly items: string;
@@ -70,9 +71,9 @@ export interface TableNames {
   readonly itemWrites: string;
   readonly itemFloor: string;
   readonly writeItems: string;
-  /** Of notifications. */
+  /** The channel of notifications. */
   readonly channel: string;
-  /** Names in a schema of their own need no schema in front: those of indexes. */
+  /** For index names, which are not qualified with a schema. */
   readonly prefix: string;
 }
 
@@ -88,6 +89,7 @@ export function tableNames(schema: string, prefix: string): TableNames {
     watchers: named("watchers"),
     version: named("schema"),
     append: named("append"),
+    appendMany: named("append_many"),
     appendWithEdits: named("append_with_edits"),
     indexWords: named("index_words"),
     items: named("items"),

@@ -1,28 +1,30 @@
 import { sleep } from "../../internal/sleep.ts";
 import type { ListeningClient } from "./open-client.ts";
 
-/** Registrations are renewed, and everybody is rung in case a notification was lost. */
+/** How often registrations are renewed. Every subscriber is notified then too, in case a notification was lost. */
 const HEARTBEAT_MS = 5_000;
 export const REGISTRATION_MS: number = 12 * HEARTBEAT_MS;
-/** Without a connection to hear from, everybody is rung this often instead. */
+/** How often every subscriber is notified instead while there is no connection to listen on. */
 const RECONNECT_MS = 1_000;
 const END_PATIENCE_MS = 1_000;
 
 export interface ListenerOptions {
   readonly channel: string;
   readonly open: () => Promise<ListeningClient>;
-  /** Makes saves of these threads notify, for a while. */
+  /** Makes saves of these threads notify, for a limited time. */
   readonly register: (threadIds: readonly string[]) => Promise<unknown>;
   readonly unregister: (threadIds: readonly string[]) => Promise<unknown>;
 }
 
 /**
- * Hears of changes on one connection of its own, which is there while somebody
- * is subscribed and comes back when it is lost. Nobody depends on it: where there
- * is none, everybody is rung once a second, and a heartbeat rings in any case.
+ * Listens for changes on a dedicated connection, which is open while there are
+ * subscribers and is opened again when it is lost. Correctness does not depend on
+ * it: without it every subscriber is notified once a second, and a heartbeat
+ * notifies in any case.
  *
- * It listens only to the server itself. On a pooler's connection `LISTEN` would
- * stay behind when we are gone, and others would hear what is for us.
+ * It listens only when connected to the server directly. Behind a pooler, `LISTEN`
+ * would stay on the pooler's connection after we are gone, and others would get our
+ * notifications.
  */
 export class ChangeListener {
   readonly #options: ListenerOptions;
@@ -39,7 +41,7 @@ export class ChangeListener {
   }
 
   subscribe(threadId: string, onChange: () => void): () => void {
-    // A function of its own, so that one callback may be subscribed twice.
+    // A new function for each call, so that one callback can be subscribed twice.
     const ring = (): void => onChange();
     const rings = this.#subscribers.get(threadId) ?? new Set();
     this.#subscribers.set(threadId, rings.add(ring));
@@ -66,7 +68,7 @@ export class ChangeListener {
     if (this.#subscribers.size === 0) this.#stopWaiting();
   }
 
-  /** A registration that could not be taken back runs out by itself. */
+  /** A registration that could not be deleted expires by itself. */
   #leave(threadIds: readonly string[]): void {
     const left = this.#options.unregister(threadIds).catch(() => undefined);
     this.#leaving = Promise.all([this.#leaving, left]);
@@ -119,7 +121,7 @@ export class ChangeListener {
     await sleep(RECONNECT_MS, over.signal).catch(() => undefined);
   }
 
-  /** What happened before the registration was not heard of, so there is something to look at afterwards. */
+  /** Changes made before the registration sent no notification, so subscribers must look once afterwards. */
   async #register(threadIds: readonly string[]): Promise<void> {
     await this.#options.register(threadIds).catch(() => undefined);
     for (const threadId of threadIds) this.#ring(threadId);
@@ -132,7 +134,7 @@ export class ChangeListener {
   }
 }
 
-/** A pooler lends out connections of the server's and has numbers of its own for those that are made to it. */
+/** A pooler reports process ids of its own instead of the server's. */
 async function isTheServers(client: ListeningClient): Promise<boolean> {
   const { rows } = await client.query("SELECT pg_backend_pid()::text AS pid");
   return (rows[0] as { readonly pid?: string } | undefined)?.pid === String(client.processID);

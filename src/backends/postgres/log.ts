@@ -17,9 +17,11 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import { Groups } from "../../driver/groups.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
+import { appendWays } from "./append-groups.ts";
 import type { TextRow } from "./ask.ts";
-import { appendValues, editingValues, isOneRecord } from "./calls.ts";
+import { type Appending, appendValues, editingValues, groupValues, isOneRecord } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlConnection } from "./connect.ts";
@@ -42,24 +44,27 @@ export interface PostgresLogOptions {
 }
 
 const SAVES_PER_SWEEP = 100;
-/** A thread that comes and goes while somebody creates it: each time round, somebody else got through. */
+/** How often an append is retried on a thread that appears and disappears. Each time, another writer got through. */
 const ROUNDS = 20;
-/** The greatest number that a column of positions holds. No thread gets there, but a caller may ask. */
+/** The largest value of a position column. No thread gets that long, but a caller may ask for one. */
 const MAX_SEQ = 2 ** 31 - 1;
 
 /**
- * Threads in PostgreSQL. Every method is one statement, so each is atomic by
- * itself and needs no session: any pooler may stand in between.
+ * Threads in PostgreSQL. Every method is one statement, so each is atomic by itself
+ * and needs no session. It works behind any pooler.
  */
 export class PostgresLog implements ThreadLog {
   readonly name: string = FACTS.name;
   readonly secrets: readonly string[];
-  /** Absent with read access, because being told of changes needs a row of one's own. */
+  /** Absent with read access, because subscribing writes a row. */
   readonly subscribe?: NonNullable<ThreadLog["subscribe"]>;
   readonly #names: TableNames;
   readonly #sql: Statements;
   readonly #listener: ChangeListener;
   readonly #handle: Lease<PostgresHandle>;
+  readonly #appends = new Groups(
+    appendWays({ one: (one) => this.#append(one), many: (group) => this.#appendMany(group) }),
+  );
   #capabilities: LogCapabilities = FACTS.capabilities;
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
@@ -91,28 +96,35 @@ export class PostgresLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     for (let round = 1; ; round++) {
-      const [row] =
-        request.record.seq + (request.more?.length ?? 0) > MAX_SEQ ? [] : await this.#append(threadId, request);
-      if (row?.["appended"] === "t") return this.#appended(request);
+      const isHeld = request.record.seq + (request.more?.length ?? 0) <= MAX_SEQ;
+      if (isHeld && (await this.#appends.call({ threadId, request }))) return this.#appended(request);
       const outcome = await this.#refusal(threadId, request);
       if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
     }
   }
 
-  #append(threadId: string, request: AppendRequest): Promise<readonly TextRow[]> {
-    if (isOneRecord(request)) return this.#ask("append", ...appendValues({ threadId, request }));
-    return this.#ask("appendWithEdits", ...editingValues({ threadId, request }));
+  async #append(appending: Appending): Promise<boolean> {
+    const [row] = isOneRecord(appending.request)
+      ? await this.#ask("append", ...appendValues(appending))
+      : await this.#ask("appendWithEdits", ...editingValues(appending));
+    return row?.["appended"] === "t";
+  }
+
+  async #appendMany(group: readonly Appending[]): Promise<readonly (true | undefined)[]> {
+    const places = await this.#ask("appendMany", ...groupValues(group));
+    const appended = new Set(places.map(({ place }) => Number(place) - 1));
+    return group.map((_, place) => appended.has(place) || undefined);
   }
 
   #appended({ ttlMs }: AppendRequest): AppendOutcome {
     if (ttlMs !== undefined && this.#savesWithAnEnd++ % SAVES_PER_SWEEP === 0) {
-      // Nobody waits for it or for its failure: what has expired is invisible already.
+      // Not awaited, and a failure is ignored: expired threads are invisible already.
       this.#sweeping = this.#sweeping.then(() => this.#ask("sweep")).catch(() => undefined);
     }
     return { appended: true };
   }
 
-  /** What is there instead; "free" when it has gone since, so that the append may be made after all. */
+  /** What is there instead; "free" if it has gone meanwhile, so that the append can be retried. */
   async #refusal(threadId: string, { generation, expected }: AppendRequest): Promise<AppendOutcome | "free"> {
     const rows = await this.#ask("refusal", threadId, Math.min(expected + 1, MAX_SEQ));
     const [thread] = rows;
@@ -175,7 +187,7 @@ export class PostgresLog implements ThreadLog {
     threadId: string,
     ifTail?: { generation: string; seq: number },
   ): Promise<"removed" | "absent" | "moved"> {
-    // 0 is the tail of no thread, and neither is what no column holds.
+    // No thread has a tail of 0, nor one that does not fit into the column.
     const seq = ifTail && (ifTail.seq >= 1 && ifTail.seq <= MAX_SEQ ? ifTail.seq : 0);
     const [row] = await this.#ask("remove", threadId, ifTail?.generation ?? null, seq ?? null);
     if (row?.["found"] !== "1") return "absent";
@@ -251,7 +263,7 @@ export class PostgresLog implements ThreadLog {
     return (await this.#handle.opened())?.ask(this.#sql.unwatch, [threadIds, watcher]);
   }
 
-  /** For functions that need nothing else of us. */
+  /** For functions that only need to run statements. */
   readonly #run: RunStatement = (statement, ...values) => this.#ask(statement, ...values);
 
   async #ask(statement: keyof Statements, ...values: readonly unknown[]): Promise<readonly TextRow[]> {
@@ -278,11 +290,11 @@ export class PostgresLog implements ThreadLog {
   }
 }
 
-/** Of the row of the tail, and those of the records that were asked for. */
+/** A chain, from the tail's row and the rows of the records that were asked for. */
 const chainOf = (tail: TextRow | undefined, rows: readonly TextRow[]): LogChain | undefined =>
   tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
 
-/** A position that a column can hold, so that a number from outside is compared and not refused. */
+/** Clamped to what the column holds, so that any number from outside is compared rather than refused by the server. */
 const positionIn = (before: number = MAX_SEQ): number => Math.min(Math.max(before, 0), MAX_SEQ);
 
 const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };

@@ -8,7 +8,7 @@ export interface PoolSettings {
   readonly connectTimeoutMs: number;
 }
 
-/** What `pg` exports, as far as it is used. */
+/** The exports of `pg` that are used. */
 interface PgModule {
   readonly default: {
     readonly Pool: new (options: object) => PostgresPool;
@@ -16,9 +16,9 @@ interface PgModule {
   };
 }
 
-/** A connection of its own, for notifications. */
+/** A dedicated connection, for notifications. */
 export interface ListeningClient {
-  /** The server's process, as it, or what stands in between, said when the connection was made. */
+  /** The backend's process id, as the server or a pooler reported it on connecting. */
   readonly processID?: number | null;
   connect(): Promise<unknown>;
   query(text: string): Promise<{ readonly rows: readonly unknown[] }>;
@@ -29,7 +29,7 @@ export interface ListeningClient {
 }
 
 async function loadPg(): Promise<PgModule["default"]> {
-  // A variable, so that a type check does not need a package that not every user has.
+  // A variable, so that type checking does not require the optional package.
   const name = "pg";
   return (await importPeer(name, "^8.11", () => import(name) as Promise<PgModule>)).default;
 }
@@ -41,12 +41,12 @@ export async function openPool({ dsn, maxConnections, connectTimeoutMs }: PoolSe
     max: maxConnections,
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
-    // A program that is done may end, whether or not it closed us.
+    // The process may exit while connections are idle, even without `close()`.
     allowExitOnIdle: true,
   });
 }
 
-/** A connection like those of the pool, but outside of it. */
+/** A connection with the pool's settings, but outside the pool. */
 export async function openListener({
   source,
   connectTimeoutMs,

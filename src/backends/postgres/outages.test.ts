@@ -13,7 +13,7 @@ import { userMessage } from "../../state/message.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlCheckpointerOptions } from "./index.ts";
 
-/** How long to wait for what comes at its own pace: a loaded machine is slow, and nothing here is about speed. */
+/** How long to wait for events that come at their own pace: a loaded machine is slow, and no test here is about speed. */
 const PATIENCE = { timeout: 20_000 };
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
@@ -26,7 +26,7 @@ await describeWithService("postgres", (url) => {
 
   const open = (options: PostgresqlCheckpointerOptions): Checkpointer => place.open({ retry: ONCE, ...options });
 
-  /** Tables with one thread in them, as their owner made them. */
+  /** Tables with one thread in them, created by their owner. */
   async function filled(): Promise<{ readonly tablePrefix: string; readonly owner: Checkpointer }> {
     const tablePrefix = place.prefix();
     const owner = open({ dsn: url, tablePrefix });
@@ -107,7 +107,7 @@ await describeWithService("postgres", (url) => {
     expect(await reader.load("t9")).toBeUndefined();
   });
 
-  /** Runs `work` while another connection holds the thread's row. */
+  /** Runs `work` while another connection locks the thread's row. */
   async function whileLocked(
     tablePrefix: string,
     work: (release: () => Promise<unknown>) => Promise<void>,

@@ -11,16 +11,16 @@ import type { TableNames } from "./layout.ts";
 import { storeGrantsV1, storeV1 } from "./store-v1.ts";
 
 /**
- * The tables of threads and their records. A new migration is a file of its own,
- * behind the last. Tables may be in partitions that a deployment made: one that
- * changes them names the whole table, and the server changes all of it.
+ * The tables of threads and records. A new migration is a new file, added at the
+ * end. A deployment may have partitioned the tables: a migration names the parent
+ * table, and the server changes all partitions.
  */
 export const checkpoints = (names: TableNames, partitions = 0): Part => ({
   name: "checkpoints",
   migrations: [checkpointsV1(names, partitions)],
 });
 
-/** The tables of items. */
+/** The tables of the store. */
 export const store = (names: TableNames): Part => ({ name: "store", migrations: [storeV1(names)] });
 
 export const versionTable = ({ version: table }: TableNames): VersionTable => ({
@@ -29,25 +29,25 @@ export const versionTable = ({ version: table }: TableNames): VersionTable => ({
     `INSERT INTO ${table} (part, version) VALUES ('${part}', ${version}) ON CONFLICT (part) DO UPDATE SET version = excluded.version`,
 });
 
-/** Asked for only where the schema is not there: a role that may use one need not be one that may create it. */
+/** Sent only if the schema does not exist: a role that uses a schema need not be allowed to create one. */
 export const createSchema = ({ schema }: TableNames): string => `CREATE SCHEMA IF NOT EXISTS ${schema}`;
 
-/** Everything that a deployment creates at once. */
+/** Every part, for a deployment that creates them all at once. */
 export const allParts = (names: TableNames, partitions = 0): readonly Part[] => [
   checkpoints(names, partitions),
   store(names),
 ];
 
 export interface DdlOptions {
-  /** The names of the parts that are wanted. */
+  /** The names of the wanted parts. */
   readonly parts: readonly string[] | undefined;
   readonly role: string | undefined;
   readonly partitions: number;
-  /** The versions that are there. */
+  /** The existing versions. */
   readonly from: Versions | undefined;
 }
 
-/** Exactly what is executed, and the grants of a role: for reading, and for a deployment that does it itself. */
+/** Exactly what is executed, and a role's grants: to be read, or run by a deployment. */
 export function ddl(names: TableNames, { parts: wanted, role, partitions, from }: DdlOptions): readonly string[] {
   const all = allParts(names, partitions);
   if (from !== undefined) assertVersions(from, all);

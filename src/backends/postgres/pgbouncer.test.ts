@@ -16,7 +16,7 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
   const { schema, sql } = place;
   afterAll(place.dispose);
 
-  /** Tables, made by one who reaches the server itself: that takes a transaction, which statement mode forbids. */
+  /** Tables, created over a direct connection to the server: that takes a transaction, which statement mode forbids. */
   async function tables(): Promise<string> {
     const tablePrefix = place.prefix();
     await place.open({ dsn: mode === "statement" ? url : pooledUrl, tablePrefix }).connect();

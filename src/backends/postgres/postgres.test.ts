@@ -10,7 +10,7 @@ import { durabilityOf } from "./durability.ts";
 import { postgresqlCheckpointer } from "./index.ts";
 import { tableNames } from "./layout.ts";
 
-/** How long to wait for what comes at its own pace: a loaded machine is slow, and nothing here is about speed. */
+/** How long to wait for events that come at their own pace: a loaded machine is slow, and no test here is about speed. */
 const PATIENCE = { timeout: 20_000 };
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
@@ -54,7 +54,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("idle connections that the server ends harm nobody, neither in our pool nor in one handed in", async () => {
+  test("idle connections that the server ends do no harm, neither in our pool nor in one handed in", async () => {
     const tablePrefix = place.prefix();
     const named = new URL(url);
     named.searchParams.set("application_name", "to be ended");
@@ -100,7 +100,7 @@ await describeWithService("postgres", (url) => {
     await vi.waitUntil(async () => (await watchers()) === 0, PATIENCE);
   });
 
-  test("only a save that somebody watches notifies: notifications make commits wait for one another", async () => {
+  test("only a save of a watched thread notifies: notifications make commits wait for one another", async () => {
     const tablePrefix = place.prefix();
     const checkpointer = open({ dsn: url, tablePrefix });
     await checkpointer.connect();
@@ -161,7 +161,7 @@ await describeWithService("postgres", (url) => {
     await writer.save(AgentState.create().withMessage(userMessage("rewritten")), "t1", { expectedHead: checkpointId });
     let interruptions = 0;
     const interrupted = observedPool(pool, async ({ text }) => {
-      // The words are found by now, and about to be stored.
+      // The words have been found by now and are about to be stored.
       if (text.includes("index_words") && interruptions++ === 0) await writer.delete("t1", { checkpointId });
     });
     const searcher = open({ pool: interrupted, tablePrefix });

@@ -12,7 +12,7 @@ import type { PostgresPool } from "./connect.ts";
 import type { TableNames } from "./layout.ts";
 import { allParts, createSchema, versionTable } from "./parts.ts";
 
-/** Creates the tables of a part on first use, or brings older ones up to date. With read access it only looks at them. */
+/** Creates the tables of a part on first use, or migrates older ones. With read access it only checks them. */
 export function prepareTables(pool: PostgresPool, names: TableNames, bounds: Bounds, part: Part): Promise<void> {
   const store = migratedStore(pool, names, bounds);
   if (bounds.access !== "read") return migrate(store, [part]);
@@ -28,8 +28,9 @@ export function migratedStore(pool: PostgresPool, names: TableNames, bounds: Bou
     change: (plan) =>
       connected((connection) =>
         inTransaction(connection, bounds, async () => {
-          // Of several processes that start at once one does it, and the others find it done. One lock for the schema, which
-          // tables of another prefix may be the first in. It ends with the transaction, so it needs no session of its own.
+          // When several processes start at once, one migrates and the others find it done. There is one lock per schema,
+          // because another prefix may be creating the same schema. It is released with the transaction, so it needs no
+          // session.
           await connection.ask("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`holdfast ${names.schema}`]);
           const statements = plan(await versionsIn(connection, names));
           if (statements.length > 0 && !(await isSchemaThere(connection, names))) {
@@ -48,9 +49,10 @@ export function migratedStore(pool: PostgresPool, names: TableNames, bounds: Bou
 }
 
 /**
- * A connection remembers names that were not there, and hears of new ones only
- * when it locks a table. An advisory lock locks no table: without one to read
- * from, whoever waited for it would still not see what the other one created.
+ * A connection caches that a name does not exist, and learns of new names only when
+ * it locks a table. An advisory lock does not lock a table. Without a table to read
+ * from, a process that waited for the lock would still not see what the other one
+ * created.
  */
 const IS_THERE = "SELECT to_regclass($1)::text AS there FROM pg_catalog.pg_class LIMIT 1";
 
@@ -61,7 +63,7 @@ async function versionsIn(connection: Connection, names: TableNames): Promise<Ve
   return Object.fromEntries(rows.map((row) => [row["part"] ?? "", Number(row["version"])]));
 }
 
-/** In the schema; or the schema itself, where it is not there. */
+/** Whether the role may create in the schema, or create the schema if it does not exist. */
 async function mayCreate(connection: Connection, { schema }: TableNames): Promise<boolean> {
   const [row] = await connection.ask(
     `SELECT coalesce(has_schema_privilege(to_regnamespace($1)::oid, 'CREATE'),
@@ -76,7 +78,7 @@ async function isSchemaThere(connection: Connection, { schema }: TableNames): Pr
   return found?.["there"] !== null;
 }
 
-/** What fails in between costs the connection, and the server undoes the rest; also when this process is gone. */
+/** After a failure the connection is discarded, so the server rolls back; also when this process dies. */
 async function inTransaction(
   connection: Connection,
   { statementTimeoutMs }: Bounds,

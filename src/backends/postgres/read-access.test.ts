@@ -20,7 +20,11 @@ await describeWithService("postgres", (url) => {
   const { schema, sql } = place;
   afterAll(place.dispose);
 
-  /** Every row of every table with the transactions that wrote it, every object of the schema, and who holds a lock on any of it. */
+  /**
+   * Every row of every table with the transactions that wrote it, every object of
+   * the schema, and the locks that clients hold on any of them. Autovacuum is not a
+   * client: it comes when it likes.
+   */
   async function contents(within: string): Promise<Record<string, string>> {
     const found: Record<string, string> = {};
     const tables = await sql(
@@ -33,7 +37,8 @@ await describeWithService("postgres", (url) => {
       found[String(name)] = JSON.stringify([relkind, version, rows]);
     }
     const locks = await sql(
-      "SELECT l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relnamespace = to_regnamespace($1)::oid",
+      `SELECT l.mode FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_stat_activity a ON a.pid = l.pid
+       WHERE c.relnamespace = to_regnamespace($1)::oid AND a.backend_type = 'client backend'`,
       [within],
     );
     return { ...found, locks: JSON.stringify(locks) };
@@ -92,7 +97,7 @@ await describeWithService("postgres", (url) => {
         "SELECT pg_current_xact_id_if_assigned()::text AS number",
       );
       expect(number?.["number"]).toBeNull();
-      // It ends with the transaction: the connection is as it was.
+      // The setting ends with the transaction: the connection is unchanged.
       const [after] = await ask(
         asked,
         bounds,
@@ -135,7 +140,7 @@ await describeWithService("postgres", (url) => {
     expect(Object.keys(await contents(schema))).toEqual(Object.keys(before));
   });
 
-  test("10.4: a writer is not kept waiting by a reader whose statement takes long", async () => {
+  test("10.4: a long statement of a reader does not block a writer", async () => {
     const tablePrefix = place.prefix();
     const writer = place.open({ dsn: url, tablePrefix, statementTimeoutMs: 2_000, retry: { attempts: 1 } });
     await writer.save(conversation(1), "t");
@@ -149,7 +154,7 @@ await describeWithService("postgres", (url) => {
   });
 });
 
-/** As a client that is not `pg`'s own looks: nothing can travel before its statements. */
+/** A client that is not `pg`'s own: nothing can be sent before its statements. */
 const otherClient = (pool: Pool): PostgresPool => ({
   connect: async () => {
     const client = await pool.connect();

@@ -53,11 +53,11 @@ await describeWithService("postgres", (url) => {
   });
 
   describe("behind a pooler that lends a connection for one transaction", () => {
-    /** Each query goes to another connection, on which nothing of a session is left. */
+    /** Each query goes to another connection, on which no session state is left. */
     const pooled = (): { pool: PostgresPool; sent: SentQuery[] } =>
       recording(async (client) => void (await client.query("DISCARD ALL")));
 
-    test("a watch sees what another process saves, though it hears of nothing", async () => {
+    test("a watch sees what another process saves, though no notification arrives", async () => {
       const { pool } = pooled();
       const tablePrefix = place.prefix();
       const watcher = postgresqlCheckpointer({ pool, schema, tablePrefix });
@@ -67,7 +67,7 @@ await describeWithService("postgres", (url) => {
       const first = watching.next().then(({ value }) => {
         seen = value as CheckpointSummary;
       });
-      // It shows what comes after it began, and nobody outside knows when that is: so there is more to come until then.
+      // A watch shows what comes after it began. The test cannot see when that is, so saves go on until the watch shows one.
       let state = AgentState.create();
       while (seen === undefined) {
         state = state.withMessage(userMessage("more"));
@@ -98,12 +98,12 @@ await describeWithService("postgres", (url) => {
       expect(await checkpointer.listThreads()).toEqual(["t2"]);
       await checkpointer.close();
       expect(sent.filter(({ name }) => name !== undefined)).toEqual([]);
-      // What stands in a function is the server's.
+      // The body of a function runs inside the server.
       const statements = sent.filter(({ text }) => !text.startsWith("CREATE FUNCTION "));
       expect(
         statements.filter(({ text }) => /\b(SET SESSION|LISTEN|PREPARE|DECLARE|TEMP|pg_advisory_lock)\b/i.test(text)),
       ).toEqual([]);
-      // Making the tables is the one transaction.
+      // Creating the tables is the only transaction.
       const transactions = sent.filter(({ text }) => /^\s*(SET|BEGIN)\b/i.test(text));
       expect(transactions.map(({ text }) => text)).toEqual(["BEGIN"]);
     });

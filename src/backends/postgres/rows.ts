@@ -33,7 +33,7 @@ export const toThreadEntry = (row: TextRow): ThreadEntry => ({
   head: toEntry(row),
 });
 
-/** Most checkpoints are named by their write: the name is then kept once. */
+/** Most checkpoints are named by their write id: the name is then stored once. */
 export const storedWriteId = ({ writeId, checkpointId }: LogEntry): string | null =>
   writeId === checkpointId ? null : writeId;
 
@@ -45,7 +45,7 @@ function integer(row: TextRow, column: string): number {
   throw new StateError("CORRUPT", "the thread's row names a record that is not in the table of records");
 }
 
-/** `\x` and two hexadecimal digits a byte, which is how every server since 9.0 sends them. */
+/** `\x` and two hexadecimal digits per byte, as every server since 9.0 sends bytea. */
 function bytes(row: TextRow): Uint8Array {
   const text = row["body"] ?? "";
   if (!text.startsWith("\\x")) {

@@ -5,9 +5,10 @@ import { entryColumns } from "./rows.ts";
 
 const ALIVE = "(t.expires_at IS NULL OR t.expires_at > now())";
 
-/** The texts of all statements, for one set of tables. Each is one round trip and needs no session. */
+/** The texts of all statements for one set of tables. Each is one round trip and needs no session. */
 export interface Statements {
   readonly append: string;
+  readonly appendMany: string;
   readonly appendWithEdits: string;
   readonly refusal: string;
   readonly readTail: string;
@@ -34,22 +35,22 @@ export interface Statements {
   readonly unwatch: string;
 }
 
-/** Runs one of them. */
+/** Runs one of the statements. */
 export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
 
 const COPIED = "seq, base, head, write_id, checkpoint_id, names, header, metadata, body";
 
 export function statements(names: TableNames): Statements {
   const { threads, records, names: named, words, watchers, channel } = names;
-  /** Tells those who watch the threads of `changed`. */
+  /** Notifies the watchers of the threads in `changed`. */
   const tell = (changed: string): string =>
     `(SELECT count(pg_notify('${channel}', c.thread_id)) FROM ${changed} c
         WHERE EXISTS (SELECT FROM ${watchers} w WHERE w.thread_id = c.thread_id AND w.until > now())) AS told`;
-  /** The position of the newest record of `t` with the name $2, be it the first or a further one. */
+  /** The position of the newest record of `t` with the name $2, as its first or a further name. */
   const newestNamed = `(SELECT max(found.seq) FROM (
         SELECT max(c.seq) AS seq FROM ${records} c WHERE c.thread_id = t.thread_id AND c.checkpoint_id = $2
         UNION ALL SELECT max(n.seq) FROM ${named} n WHERE n.thread_id = t.thread_id AND n.name = $2) found)`;
-  /** The page is cut before heads are looked up, so that no plan looks up more of them. */
+  /** The page is cut before heads are joined, so that no plan reads more heads than the page needs. */
   const threadPage = (condition: string): string =>
     `SELECT t.thread_id, ${entryColumns("r")} FROM (
         SELECT t.thread_id, t.head FROM ${threads} t
@@ -59,6 +60,7 @@ export function statements(names: TableNames): Statements {
       ORDER BY t.thread_id`;
   return {
     append: `SELECT ${callOf(names.append, "append")} AS appended`,
+    appendMany: `SELECT unnest(${callOf(names.appendMany, "appendMany")}) AS place`,
     appendWithEdits: `SELECT ${callOf(names.appendWithEdits, "appendWithEdits")} AS appended`,
 
     refusal: `SELECT t.generation, t.tail, NOT ${ALIVE} AS expired, ${entryColumns("r")} FROM ${threads} t
@@ -70,7 +72,7 @@ export function statements(names: TableNames): Statements {
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN last.base AND t.tail
       WHERE t.thread_id = $1 AND ${ALIVE} ORDER BY r.seq`,
 
-    // The tail comes in any case, without its body where that is known.
+    // The tail always comes, without its body if that is known already.
     readNewer: `SELECT ${entryColumns("r")}, CASE WHEN r.seq > t.known THEN r.body END AS body, t.generation
       FROM (SELECT *, CASE WHEN t.generation = $2 AND t.tail >= $3::bigint THEN $3::bigint ELSE 0 END AS known FROM ${threads} t
         WHERE t.thread_id = $1 AND ${ALIVE}) t
@@ -79,7 +81,7 @@ export function statements(names: TableNames): Statements {
         AND r.seq BETWEEN greatest(last.base, least(t.known + 1, t.tail)) AND t.tail
       ORDER BY r.seq`,
 
-    // So many records, and no more bytes than that; but one record always. The tail comes last, without its body.
+    // Limited by count and by bytes, but always at least one record. The tail comes last, without its body.
     readRecords: `WITH t AS (SELECT t.thread_id, t.generation, t.tail FROM ${threads} t WHERE t.thread_id = $1 AND ${ALIVE}),
       n AS (SELECT n.seq, n.bytes, sum(n.bytes) OVER (ORDER BY n.seq DESC) AS so_far FROM (
         SELECT r.seq, octet_length(r.body) AS bytes FROM ${records} r
@@ -158,7 +160,7 @@ export function statements(names: TableNames): Statements {
 
     indexed: `SELECT t.indexed FROM ${threads} t WHERE t.thread_id = $1 AND t.generation = $2`,
 
-    // So many records, and no more bytes than that; but one record always. What a value takes is known without reading it.
+    // Limited by count and by bytes, but always at least one record. The size of a value is known without reading it.
     unindexed: `SELECT ${entryColumns("r")}, r.body, r.xmin::text AS version, NOT n.goes_on AS is_last FROM (
         SELECT n.seq, n.bytes, sum(n.bytes) OVER (ORDER BY n.seq) AS so_far, lead(n.seq) OVER (ORDER BY n.seq) IS NOT NULL AS goes_on
         FROM (SELECT r.seq, octet_length(r.body) AS bytes FROM ${records} r

@@ -2,18 +2,18 @@ import type { Condition, FieldPath, Scalar } from "../../store/conditions.ts";
 import { safeText } from "../../store/fields.ts";
 import { safeScalar } from "../../store/matching.ts";
 
-/** Collects what travels beside a statement: `$1`, `$2` … */
+/** Collects the parameters of a statement: `$1`, `$2` … */
 export class Values {
   readonly list: unknown[] = [];
 
-  /** The place of a value, with its type. */
+  /** The placeholder of a value, with its type. */
   add(value: unknown, type: string): string {
     this.list.push(value);
     return `$${this.list.length}::${type}`;
   }
 }
 
-/** A condition on the row `i`, exactly as `matches` would answer. Nothing of a user's gets into the text. */
+/** A condition on the row `i` that agrees exactly with `matches`. No text of a user's gets into the SQL. */
 export function conditionSql(condition: Condition, values: Values): string {
   switch (condition.op) {
     case "and":
@@ -36,7 +36,7 @@ export function conditionSql(condition: Condition, values: Values): string {
 
 const OPERATORS = { gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
 
-/** What is equal is also contained, and for that there is an index. */
+/** A value that is equal is also contained, and containment has an index. */
 function equals(path: FieldPath, operand: Scalar, values: Values): string {
   const safe = safeScalar(operand);
   const document = path.names.reduceRight<unknown>((inner, name) => ({ [safeText(name)]: inner }), safe);
@@ -57,6 +57,6 @@ function compared(path: FieldPath, operator: string, operand: string | number, v
 
 const columnOf = ({ of }: FieldPath): string => (of === "value" ? "i.value_fields" : "i.metadata_fields");
 
-/** `->` finds members of objects only, and nothing in a list. */
+/** `->` looks up members of objects only, never elements of a list. */
 const fieldSql = (path: FieldPath, values: Values): string =>
   `(${columnOf(path)}${path.names.map((name) => ` -> ${values.add(safeText(name), "text")}`).join("")})`;

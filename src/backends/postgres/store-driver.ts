@@ -39,14 +39,14 @@ export interface PostgresStoreDriverOptions {
   readonly connection: PostgresqlConnection;
   readonly schema: string;
   readonly tablePrefix: string;
-  /** The length of vectors to make an index for. */
+  /** The dimension to create a vector index for. */
   readonly indexedDimension?: number;
   readonly exactUpTo?: number;
 }
 
 const LIVE = `(i.expires_at IS NULL OR i.expires_at > ${NOW_SQL})`;
 
-/** Items in PostgreSQL. Every method is a few statements that need no session: any pooler may stand in between. */
+/** Items in PostgreSQL. Every method is a few statements that need no session, so it works behind any pooler. */
 export class PostgresStoreDriver implements FullStoreDriver {
   readonly name: string = STORE_FACTS.name;
   readonly secrets: readonly string[];
@@ -208,7 +208,7 @@ export class PostgresStoreDriver implements FullStoreDriver {
     return handle;
   }
 
-  /** Whether pgvector is in this database, where, and for which lengths there is an index. */
+  /** Whether pgvector is installed in this database, in which schema, and which dimensions have an index. */
   async #findSupport(handle: PostgresHandle): Promise<VectorSupport | undefined> {
     const { indexedDimension } = this.#options;
     const [extension] = await handle.ask(

@@ -1,13 +1,13 @@
 import type { StoreDriverFacts } from "../../store/deferred-driver.ts";
 
-/** Without pgvector, so many vectors are compared in this process at most; with it, so many before its index is used. */
+/** Without pgvector, at most this many vectors are compared in this process. With it, its index is used above this number. */
 export const EXACT_UP_TO = 10_000;
 
 export const STORE_FACTS: StoreDriverFacts = {
   name: "postgres",
   connects: true,
   capabilities: {
-    // Whatever its settings, the server outlives this process. More is known once it was asked.
+    // Whatever its settings, the server outlives this process. The first contact may tell more.
     durability: "os",
     transactions: true,
     ttl: true,

@@ -11,7 +11,7 @@ import type { TextRow } from "./ask.ts";
 import { conditionSql, type Values } from "./store-conditions.ts";
 import { tsvectorOf } from "./store-words.ts";
 
-/** The server's clock, in milliseconds since 1970. A query of its own, so that it is asked once and not for every row. */
+/** The server's clock, in milliseconds since 1970. A subquery, so that it is evaluated once and not for every row. */
 export const NOW_SQL = "(SELECT floor(extract(epoch FROM now()) * 1000)::bigint)";
 
 export const ITEM_COLUMNS =
@@ -38,7 +38,7 @@ export const toResult = (row: TextRow): ChangeResult => ({
 
 const orUndefined = (text: string | null | undefined): number | undefined => (text == null ? undefined : Number(text));
 
-/** What the function that writes is given, by the names of its parameters. */
+/** The named parameters of the function that writes. */
 const PARAMETERS: Readonly<Record<string, (changes: readonly Change[]) => unknown>> = {
   kinds: (changes) => changes.map(({ kind }) => kind),
   namespaces: (changes) => changes.map(({ namespace }) => encodeNamespace(namespace)),
@@ -69,7 +69,7 @@ export const writeSql = (name: string): string =>
 export const writeValues = (changes: readonly Change[]): readonly unknown[] =>
   Object.values(PARAMETERS).map((value) => value(changes));
 
-/** Which rows of items `i` a scope means. */
+/** The condition that selects the rows `i` of a scope. */
 export function scopeSql({ namespace, recursive, condition }: Scope, values: Values): string {
   const [from, before] = rangeBelow(namespace);
   const pieces = [`(i.expires_at IS NULL OR i.expires_at > ${NOW_SQL})`];
@@ -81,7 +81,7 @@ export function scopeSql({ namespace, recursive, condition }: Scope, values: Val
   return pieces.join(" AND ");
 }
 
-/** A `real[]` as `array_send` writes it: a header of 20 bytes, then a length and a number for each. */
+/** Decodes a `real[]` as `array_send` writes it: a header of 20 bytes, then a length and a number per element. */
 export function vectorOfSent(hex: string | null | undefined): Float32Array {
   if (!hex?.startsWith("\\x")) {
     throw new StateError("INCOMPATIBLE", "the server sends bytes in a form of its own: leave bytea_output at hex");

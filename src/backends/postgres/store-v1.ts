@@ -1,18 +1,18 @@
 import type { TableNames } from "./layout.ts";
 
 /**
- * Version 1 of the part `store`. Frozen text: it is not edited, and calls
- * nothing outside this file that may change. What comes after it, also another
- * text of a function, is a version of its own.
+ * Version 1 of the part `store`. This text is frozen: it is never edited, and it
+ * uses nothing outside this file that may change. Any later change, also to the text
+ * of a function, is a version of its own.
  *
- * Writing happens inside the server: one call is one round trip and one
- * transaction in every pooling mode. Whoever writes an item first takes a lock
- * on its name, because an item that is not there has no row to lock; each
- * statement after that sees what the one before committed.
+ * Writes run in a server-side function: one call is one round trip and one
+ * transaction in every pooling mode. A writer first takes a lock on the item's name,
+ * because an item that does not exist has no row to lock. Each statement after that
+ * sees what the previous holder of the lock committed.
  */
 export const storeV1 = (names: TableNames): readonly string[] => [...firstTables(names), createWriteItems(names)];
 
-/** What a role that only works with the tables is granted, and no more. */
+/** The grants of a role that only works with the tables: what it needs, and nothing more. */
 export function storeGrantsV1(names: TableNames, role: string): readonly string[] {
   const { items, itemVectors, itemWrites, itemFloor, writeItems } = names;
   return [
@@ -21,7 +21,7 @@ export function storeGrantsV1(names: TableNames, role: string): readonly string[
   ];
 }
 
-/** A column for each part of a change. Callers name the parameters. */
+/** One array per field of a change. Callers use named parameters. */
 const CHANGES = `
     p_kinds text[], p_namespaces text[], p_keys text[], p_write_keys text[], p_expected bigint[], p_values text[],
     p_metadatas text[], p_value_fields text[], p_metadata_fields text[], p_words text[], p_vectors text[],
@@ -68,7 +68,7 @@ function firstTables({ items, itemVectors, itemWrites, itemFloor, prefix }: Tabl
   ];
 }
 
-/** Answers a row for each change; or one that says which was refused, and what is there. */
+/** Returns a row for each change; or one row that says which change was refused, and what is stored instead. */
 function createWriteItems({ writeItems, items, itemVectors, itemWrites, itemFloor }: TableNames): string {
   return `CREATE FUNCTION ${writeItems} (${CHANGES})
     RETURNS TABLE (change integer, applied boolean, repeated boolean, r_version bigint, r_created_at bigint,

@@ -4,15 +4,15 @@ import type { ItemWords } from "../../store/store-driver.ts";
 const MAX_WORD_CHARACTERS = 500;
 /** A tsvector has less than a megabyte; words beyond that are not found. */
 const MAX_BYTES = 900_000;
-/** A position is at most this, and a lexeme has at most so many of them. */
+/** The largest position of a lexeme, and the most positions that it can have. */
 const MAX_POSITION = 16_383;
 const MAX_POSITIONS = 255;
 
-/** The labels of a tsvector, and the class of words that each stands for. `ts_rank` takes the weights from D to A. */
+/** The labels of a tsvector and the class of words that each stands for. `ts_rank` takes the weights from D to A. */
 const LABELS: Readonly<Record<keyof ItemWords, string>> = { text: "A", label: "B", before: "C", after: "D" };
 export const RANK_WEIGHTS = "'{0.15, 0.4, 1, 1}'";
 
-/** The text of a tsvector: each word with where it stands and its class. */
+/** The text of a tsvector: each word with its positions and its class. */
 export function tsvectorOf(words: ItemWords | undefined): string | null {
   if (words === undefined) return null;
   const positions = new Map<string, string[]>();
@@ -33,7 +33,7 @@ export function tsvectorOf(words: ItemWords | undefined): string | null {
   return written(positions);
 }
 
-/** Any of the words. */
+/** Matches any of the words. */
 export const anyWordQuery = (words: readonly string[]): string =>
   words.map((word) => quoted(shortened(word))).join(" | ");
 
@@ -42,7 +42,7 @@ const written = (positions: ReadonlyMap<string, readonly string[]>): string =>
 
 const quoted = (lexeme: string): string => `'${lexeme.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 
-/** Never in the middle of a character. */
+/** Never cuts a character in half. */
 function shortened(word: string): string {
   if (word.length <= MAX_WORD_CHARACTERS) return word;
   return word.slice(0, MAX_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");

@@ -11,23 +11,26 @@ import { STORE_FACTS } from "./store-facts.ts";
 import { parsePostgresUrl } from "./url.ts";
 
 export interface PostgresqlStoreOptions extends StoreOptions, PostgresqlConnectionOptions {
-  /** What `postgresqlConnection()` returned, instead of a `dsn` or a `pool`: a checkpointer may hold it too. */
+  /** The result of `postgresqlConnection()`, instead of a `dsn` or a `pool`. A checkpointer may share it. */
   readonly connection?: PostgresqlConnection;
-  /** Where the tables are. Made on first use when it is not there. @default "public" */
+  /** The schema of the tables. Created on first use if it does not exist. @default "public" */
   readonly schema?: string;
-  /** What the names of the tables begin with. @default "holdfast_" */
+  /** The prefix of the table names. @default "holdfast_" */
   readonly tablePrefix?: string;
   /**
-   * Makes pgvector's index (HNSW) for vectors of the store's `dimension`, at most
+   * Creates pgvector's HNSW index for vectors of the store's `dimension`, at most
    * 2000. Searches of more than 10,000 vectors then use it, and writes of vectors
-   * take longer. An index that is there is used without this option. @default false
+   * take longer. An existing index is used without this option. @default false
    */
   readonly vectorIndex?: boolean;
 }
 
 const TAKER = { factory: "postgresqlStore", opener: "postgresqlConnection" };
 
-/** Keeps items in PostgreSQL 13 or later, beside threads or alone. pgvector is used where it is there. `npm install pg`. */
+/**
+ * Keeps items in PostgreSQL 13 or later, beside threads or alone. Uses pgvector
+ * where it is installed. Needs `npm install pg`.
+ */
 export function postgresqlStore(options: PostgresqlStoreOptions): Store {
   const own = { connection: "object", schema: "string", tablePrefix: "string", vectorIndex: "boolean" } as const;
   assertStoreOptions("postgresqlStore", options, { ...CONNECTION_OPTIONS, ...own });
@@ -37,7 +40,7 @@ export function postgresqlStore(options: PostgresqlStoreOptions): Store {
   return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), { ...options, access });
 }
 
-/** Everything a driver needs, with the defaults filled in. */
+/** All options of a driver, with the defaults filled in. */
 export function postgresStoreOptions(given: PostgresqlStoreOptions): PostgresStoreDriverOptions {
   const { schema = "public", tablePrefix = "holdfast_", vectorIndex = false, dimension } = given;
   const own = (options: PostgresqlConnectionOptions): PostgresqlConnection => connectionOf(TAKER.factory, options);

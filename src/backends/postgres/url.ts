@@ -2,20 +2,20 @@ import { assertParameters } from "../../driver/url.ts";
 import { assertDsn } from "./connect.ts";
 
 const OWN_PARAMETERS = ["schema", "tablePrefix"];
-/** Those that `pg` understands. */
+/** The parameters that `pg` understands. */
 const CLIENT_PARAMETERS = [
   ...["user", "password", "host", "port", "application_name", "client_encoding", "options", "connect_timeout"],
   ...["sslmode", "sslcert", "sslkey", "sslrootcert", "sslnegotiation", "uselibpqcompat", "ssl"],
 ];
 
-/** What a URL says. */
+/** The contents of a URL. */
 export interface PostgresUrl {
   readonly dsn: string;
   readonly schema?: string;
   readonly tablePrefix?: string;
 }
 
-/** `postgres://user:password@host:5432/database`; `?schema=` and `tablePrefix=` are ours, the rest is the client's. */
+/** `postgres://user:password@host:5432/database`; `?schema=` and `tablePrefix=` are ours, all other parameters are `pg`'s. */
 export function parsePostgresUrl(url: string): PostgresUrl {
   assertDsn(url);
   const [place = "", query = ""] = url.split("?");

@@ -7,13 +7,13 @@ import type { TableNames } from "./layout.ts";
 import { Values } from "./store-conditions.ts";
 import { ITEM_COLUMNS, scopeSql, toItem, vectorOfSent } from "./store-rows.ts";
 
-/** What the server has for vectors. */
+/** What the server offers for vectors. */
 export interface VectorSupport {
   /** The quoted schema of the extension. */
   readonly schema: string;
-  /** From 0.8 on an index can go on looking where a filter left too few. */
+  /** From 0.8 on, an index scan can continue when a filter left too few results. */
   readonly iterates: boolean;
-  /** The lengths of vectors that have an index. */
+  /** The dimensions that have an index. */
   readonly indexed: ReadonlySet<number>;
 }
 
@@ -21,16 +21,16 @@ export interface VectorSearch {
   readonly ask: (text: string, values: readonly unknown[]) => Promise<readonly TextRow[]>;
   readonly names: TableNames;
   readonly support: VectorSupport | undefined;
-  /** Up to so many vectors are compared one by one, and more through the index where there is one. */
+  /** Up to this many vectors are compared exactly; more go through the index if there is one. */
   readonly exactUpTo: number;
 }
 
 /**
- * We choose the plan, and not the planner: left to itself it takes the graph
- * index for a filter that keeps one item in a hundred, and finds a third of them
- * or less. Where few match they are compared one by one, which is exact and
- * fast; the index serves where many do; and where it gave fewer than there are,
- * they are compared after all.
+ * We choose the plan, not the planner. Left to itself, the planner uses the graph
+ * index even for a filter that keeps one item in a hundred, and then finds a third
+ * of them or fewer. If few items match, they are compared exactly, which is fast. If
+ * many match, the index is used. If the index returned fewer than there are, they
+ * are compared exactly after all.
  */
 export async function searchVector(
   search: VectorSearch,
@@ -48,12 +48,12 @@ export async function searchVector(
   return found.length < limit ? exact(search, support, scope, vector, limit) : found;
 }
 
-/** The effort of an index scan ends at 1000 candidates. */
+/** An index scan examines at most 1000 candidates. */
 const MOST_FROM_INDEX = 250;
 
 export const indexName = ({ prefix }: TableNames, dims: number): string => `${prefix}items_hnsw_${dims}`;
 
-/** The index of the vectors of one length. Longer ones than these have no index. */
+/** The longest vectors that pgvector can index. */
 export const MAX_INDEXED_DIMENSION = 2000;
 export const createIndexSql = (names: TableNames, schema: string, dims: number): string =>
   `CREATE INDEX IF NOT EXISTS "${indexName(names, dims)}" ON ${names.itemVectors}
@@ -75,7 +75,7 @@ async function countUpTo(
   return Number(row?.["n"]);
 }
 
-/** The distances are computed before anything is sorted, so that no index can be used for it. */
+/** The distances are computed before sorting, so that the planner cannot use an index. */
 async function exact(
   { ask, names }: VectorSearch,
   { schema }: VectorSupport,
@@ -95,8 +95,8 @@ async function exact(
 }
 
 /**
- * How many candidates the index looks at before it answers. A filter may leave
- * whole regions of the graph out, and what is near then lies further away.
+ * How many candidates the index examines. A filter may exclude whole regions of the
+ * graph, so the nearest matches lie further away.
  */
 function effortFor({ condition, namespace }: Scope, limit: number): number {
   const least = condition === undefined && namespace.length === 0 ? 200 : 400;
@@ -104,8 +104,8 @@ function effortFor({ condition, namespace }: Scope, limit: number): number {
 }
 
 /**
- * The settings hold for the one transaction that the statement is. What comes
- * first is evaluated first, because the rest needs its row.
+ * The settings hold for the statement's own transaction. They are evaluated first,
+ * because the rest of the statement needs their row.
  */
 async function throughIndex(
   { ask, names }: VectorSearch,
@@ -133,7 +133,7 @@ async function throughIndex(
 
 const ROWS_PER_STEP = 1000;
 
-/** Without the extension: the vectors of the scope come here and are compared here, as long as they are few. */
+/** Without the extension: the vectors of the scope are fetched and compared in this process, as long as they are few. */
 async function inThisProcess(
   search: VectorSearch,
   scope: Scope,
@@ -164,7 +164,7 @@ async function inThisProcess(
   return withItems(search, best);
 }
 
-/** One that was taken away meanwhile is left out. */
+/** An item that was deleted meanwhile is left out. */
 async function withItems({ ask, names }: VectorSearch, best: TopHits<string>): Promise<readonly RankedItem[]> {
   const hits = best.list();
   const values = new Values();

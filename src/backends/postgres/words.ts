@@ -1,9 +1,9 @@
-/** A lexeme has at most 2046 bytes; a longer word is found by its beginning. */
+/** A lexeme has at most 2046 bytes; a longer word is indexed by its beginning. */
 const MAX_WORD_CHARACTERS = 500;
-/** A tsvector has less than a megabyte; words of one record beyond that are not found. */
+/** A tsvector has less than a megabyte; further words of the record are not found. */
 const MAX_BYTES = 900_000;
 
-/** What becomes a tsvector, separated by spaces: each word once, none too long, not too many. */
+/** The words of a tsvector, separated by spaces: each once, shortened if too long, and limited in total. */
 export function storedWords(words: string | undefined): string | null {
   if (words === undefined || words === "") return null;
   const kept = new Set<string>();
@@ -18,11 +18,11 @@ export function storedWords(words: string | undefined): string | null {
   return kept.size === 0 ? null : [...kept].join(" ");
 }
 
-/** All of the words, each whole or as the beginning of one. */
+/** Matches records that have all of the words, each as a whole word or as the beginning of one. */
 export const wordQuery = (words: readonly string[]): string =>
   words.map((word) => `'${shortened(word).replaceAll("\\", "\\\\").replaceAll("'", "''")}':*`).join(" & ");
 
-/** Never in the middle of a character. */
+/** Never cuts a character in half. */
 function shortened(word: string): string {
   if (word.length <= MAX_WORD_CHARACTERS) return word;
   return word.slice(0, MAX_WORD_CHARACTERS).replace(/[\ud800-\udbff]$/, "");

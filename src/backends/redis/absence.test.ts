@@ -39,11 +39,11 @@ const READS: Readonly<Record<string, (checkpointer: Checkpointer) => Promise<unk
 
 await describeWithOwnRedis("what is absent, and what only seems so", () => {
   describe("a replica", () => {
-    test("B9: that has not received anything yet is UNAVAILABLE, never no thread", async () => {
+    test("B9: that has not received anything yet is UNAVAILABLE, never 'no thread'", async () => {
       const { server: primary } = await server();
       await opening({ url: primary.url }).save(said("hello"), "t");
       const { server: replica, admin } = await server({ appendonly: "no" });
-      // It is told of a primary that lets nobody in: it stays empty, and waits.
+      // Its primary refuses it, so it stays empty and keeps waiting.
       await admin.call("REPLICAOF", ["127.0.0.1", String(primary.port)]);
       const reader = opening({ url: replica.url });
       for (const [name, read] of Object.entries(READS)) {
@@ -55,7 +55,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       expect(await reader.listThreads()).toEqual(["t"]);
     });
 
-    test("B9: that lost its primary answers of threads that it has, and does not say that others are absent", async () => {
+    test("B9: that lost its primary answers for threads that it has, and does not report others as absent", async () => {
       const { server: primary } = await server({ "repl-diskless-sync-delay": "0" });
       await opening({ url: primary.url }).save(said("hello"), "t");
       const password = new URL(primary.url).password;
@@ -78,7 +78,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
   describe("the index of ids", () => {
     const ids = Array.from({ length: 40 }, (_, index) => `thread ${index} \u{1f600}/{*}`);
 
-    test("B9: that was evicted is mended by whoever lists next, and nothing is unlisted", async () => {
+    test("B9: that was evicted is repaired by the next listing, and every thread is listed", async () => {
       const { server: evicting, admin } = await server();
       const checkpointer = opening({ url: evicting.url });
       await admin.set("somebody else's", "key");
@@ -87,7 +87,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       await admin.unlink(INDEX);
       expect([...(await checkpointer.listThreads({ limit: 100 }))].sort()).toEqual([...ids].sort());
       await admin.unlink(INDEX);
-      // The next thread begins a new index, which must not pass for a whole one.
+      // The next thread begins a new index, which must not pass for a complete one.
       await checkpointer.save(said("new"), "new");
       expect(await admin.zcard(INDEX)).toBe(1);
       expect([...(await checkpointer.listThreads({ limit: 100 }))].sort()).toEqual([...ids, "new"].sort());
@@ -96,12 +96,12 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       expect(await admin.info("commandstats")).not.toContain("cmdstat_scan:");
     });
 
-    test("B9: that is evicted by a full server comes back, and the class says that threads may go, too", async () => {
+    test("B9: that is evicted by a full server is rebuilt, and the durability says that threads may be evicted too", async () => {
       const { server: evicting, admin } = await server({ maxmemory: "32mb", "maxmemory-policy": "allkeys-lru" });
       const checkpointer = opening({ url: evicting.url });
       for (const id of ids) await checkpointer.save(said(id), id);
       expect(checkpointer.capabilities.durability).toBe("memory");
-      // Threads are used and the index is not, until it is what a full server throws away first.
+      // Threads are used and the index is not, until the index is what a full server evicts first.
       const filler = "x".repeat(100_000);
       for (let index = 0; index < 3000 && (await admin.exists(INDEX)) === 1; index++) {
         await admin.set(`filler ${index % 400}`, filler + index);
@@ -114,7 +114,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       expect([...(await checkpointer.listThreads({ limit: 100 }))].sort()).toEqual(alive.sort());
     });
 
-    test("B9: that a replica cannot mend makes its list UNAVAILABLE, never short", async () => {
+    test("B9: that a replica cannot repair makes listing UNAVAILABLE, never incomplete", async () => {
       const { server: primary, admin: boss } = await server({ "repl-diskless-sync-delay": "0" });
       await opening({ url: primary.url }).save(said("hello"), "t");
       await boss.unlink(INDEX);
@@ -134,7 +134,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
     });
     afterAll(() => cluster.stop());
 
-    test("B9: an index that was evicted is mended from all of its nodes", async () => {
+    test("B9: an index that was evicted is repaired from all of its nodes", async () => {
       const checkpointer = opening({ url: cluster.url });
       const ids = Array.from({ length: 30 }, (_, index) => `thread ${index}`);
       for (const id of ids) await checkpointer.save(said(id), id);
@@ -193,7 +193,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
     );
   });
 
-  test("B9: a node of a cluster that has no slots at all is UNAVAILABLE, never no thread", async () => {
+  test("B9: a node of a cluster that has no slots at all is UNAVAILABLE, never 'no thread'", async () => {
     const { server: lonely } = await server({ "cluster-enabled": "yes", "cluster-config-file": "nodes.conf" });
     for (const library of ["ioredis", "redis"] as const) {
       const checkpointer = opening({ url: lonely.url, library, connectTimeoutMs: 500 });

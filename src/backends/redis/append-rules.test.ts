@@ -69,7 +69,7 @@ await describeWithOwnRedis("an append that the thread itself proves wrong", () =
     });
   });
 
-  test("the tail comes before the rules: an append that was carried out already is refused, not wrong", async () => {
+  test("the tail comes before the rules: an append that was already made is refused, not reported as invalid", async () => {
     await log.append("t", append(6));
     expect(await log.append("t", append(6))).toMatchObject({ appended: false, occupant: { writeId: "w6" } });
   });

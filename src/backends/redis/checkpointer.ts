@@ -13,15 +13,15 @@ import type { RedisLogOptions } from "./log.ts";
 import { parseUrl } from "./url.ts";
 
 export interface RedisCheckpointerOptions extends CheckpointerOptions, RedisConnectionOptions {
-  /** What `redisConnection()` returned, instead of a `url` or a `client`: others may hold it too. */
+  /** The result of `redisConnection()`, instead of a `url` or a `client`. It may be shared. */
   readonly connection?: RedisConnection;
-  /** What the names of all keys begin with. @default "holdfast:" */
+  /** The prefix of all key names. @default "holdfast:" */
   readonly prefix?: string;
-  /** A thread is gone this long after its last save. `save(…, { ttlSeconds })` says otherwise for one. @default never */
+  /** A thread expires this long after its last save. `save(…, { ttlSeconds })` overrides it for one save. @default never */
   readonly ttlSeconds?: number;
 }
 
-/** Keeps threads in Redis or Valkey, on one server or in a cluster. `npm install ioredis`, or `npm install redis`. */
+/** Keeps threads in Redis or Valkey, on one server or in a cluster. Needs `npm install ioredis` or `npm install redis`. */
 export function redisCheckpointer(options: RedisCheckpointerOptions = {}): Checkpointer {
   assertOptions("redisCheckpointer", options, {
     ...CONNECTION_OPTIONS,
@@ -50,7 +50,7 @@ export function openUrl(url: string, options: CheckpointerOptions = {}): Checkpo
 
 const TAKER = { factory: "redisCheckpointer", opener: "redisConnection" };
 
-/** Everything a log needs, with the defaults filled in. */
+/** All options of a log, with the defaults filled in. */
 export function redisLogOptions(given: RedisCheckpointerOptions): RedisLogOptions {
   const { prefix = "holdfast:", ttlSeconds } = given;
   if (ttlSeconds !== undefined && !(Number.isFinite(ttlSeconds) && ttlSeconds > 0)) {

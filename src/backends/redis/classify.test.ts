@@ -31,7 +31,7 @@ test.for([
   expect(classify(new Error(message))).toBe(code);
 });
 
-test("an error inside a script is told from where it was raised, as servers before Redis 7 say it", () => {
+test("an error inside a script is recognised in the wrapping that servers before Redis 7 use", () => {
   const wrapped = "ERR Error running script (call to f_0a1b): @user_script:3: @user_script: 3: ";
   expect(classify(new Error(`${wrapped}-OOM command not allowed when used memory > 'maxmemory'.`))).toBe(
     "STORAGE_FULL",
@@ -42,7 +42,7 @@ test("an error inside a script is told from where it was raised, as servers befo
   );
 });
 
-test("errors of the network and of the clients are told by their codes and classes", () => {
+test("errors of the network and of the clients are classified by their codes and classes", () => {
   expect(classify(Object.assign(new Error("connect"), { code: "ECONNREFUSED" }))).toBe("UNAVAILABLE");
   expect(classify(Object.assign(new Error("connect"), { code: "ETIMEDOUT" }))).toBe("TIMEOUT");
   expect(classify(named("MaxRetriesPerRequestError"))).toBe("UNAVAILABLE");
@@ -50,13 +50,13 @@ test("errors of the network and of the clients are told by their codes and class
   expect(classify(new (class ConnectionTimeoutError extends Error {})())).toBe("TIMEOUT");
 });
 
-test("a cluster that could not be reached is told by the reason of its last node", () => {
+test("a cluster that could not be reached is classified by its last node's error", () => {
   const lastNodeError = new Error("WRONGPASS invalid username-password pair");
   expect(classify(Object.assign(named("ClusterAllFailedError"), { lastNodeError }))).toBe("PERMISSION_DENIED");
   expect(classify(named("ClusterAllFailedError"))).toBe("UNAVAILABLE");
 });
 
-test("what is no error, and an error of no known kind, is left to others", () => {
+test("a value that is not an error, and an unknown error, are not classified", () => {
   for (const other of [undefined, null, "OOM", { message: "OOM" }, new TypeError("x is not a function")]) {
     expect(classify(other)).toBeUndefined();
   }

@@ -1,14 +1,14 @@
 import type { ErrorCode } from "../../errors.ts";
 import { NETWORK_CODES } from "../../internal/network-codes.ts";
 
-/** By the word that a server's error begins with. */
+/** By the first word of the server's error. */
 const BY_WORD: Readonly<Record<string, ErrorCode>> = {
   NOAUTH: "PERMISSION_DENIED",
   WRONGPASS: "PERMISSION_DENIED",
   NOPERM: "PERMISSION_DENIED",
   OOM: "STORAGE_FULL",
   WRONGTYPE: "CORRUPT",
-  // A replica, or a primary that has just become one: the client finds the new primary in time.
+  // A replica, or a primary that has just become one: the client will find the new primary.
   READONLY: "UNAVAILABLE",
   LOADING: "UNAVAILABLE",
   MASTERDOWN: "UNAVAILABLE",
@@ -23,25 +23,25 @@ const BY_WORD: Readonly<Record<string, ErrorCode>> = {
   UNBLOCKED: "UNAVAILABLE",
 };
 
-/** Beside its word, what an error says. Looked at first. */
+/** By the text of the error. Checked before its first word. */
 const BY_TEXT: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^MISCONF[\s\S]*no space left/i, "STORAGE_FULL"],
   [/^ERR (?:invalid password|AUTH <password> called|Client sent AUTH)/, "PERMISSION_DENIED"],
-  // Of a command in a script; Redis, then Valkey.
+  // A command inside a script; Redis's text, then Valkey's.
   [/^ERR (?:The user executing the script can't|ACL failure in script)/, "PERMISSION_DENIED"],
   [/^ERR max number of clients/, "UNAVAILABLE"],
   [/^ERR unknown command/i, "UNSUPPORTED"],
   [/^ERR DB index is out of range/, "INVALID_ARGUMENT"],
   [/^ERR (?:Protocol error: invalid bulk length|string exceeds maximum)/, "TOO_LARGE"],
-  // What the clients say themselves when a connection is lost or not made yet.
+  // The clients' own messages when a connection is lost or not established yet.
   [/^Connection is closed|isn't writeable|^Cluster isn't ready|^None of startup nodes/, "UNAVAILABLE"],
   [/^Too many Cluster redirections|^Cannot find node |^Cluster (?:closed|is disconnect)/, "UNAVAILABLE"],
-  // A client that was handed in may have limits of its own.
+  // A client that was handed in may have its own limits.
   [/^Command timed out|^Socket timeout\. /, "TIMEOUT"],
   [/already connecting|^Socket already opened|^Cluster already open/, "UNAVAILABLE"],
 ];
 
-/** Classes of ioredis and of redis, which give their errors no code. */
+/** Error classes of ioredis and of redis, which have no code. */
 const BY_CLASS: Readonly<Record<string, ErrorCode>> = {
   MaxRetriesPerRequestError: "UNAVAILABLE",
   ClusterAllFailedError: "UNAVAILABLE",
@@ -62,7 +62,7 @@ const BY_CLASS: Readonly<Record<string, ErrorCode>> = {
 
 export function classify(error: unknown): ErrorCode | undefined {
   if (!(error instanceof Error)) return undefined;
-  // A cluster client that reached no node says so, and keeps the reason of the last one.
+  // A cluster client that reached no node keeps the error of the last one.
   const { lastNodeError, code } = error as { lastNodeError?: unknown; code?: unknown };
   return (
     (lastNodeError === undefined ? undefined : classify(lastNodeError)) ??
@@ -73,7 +73,7 @@ export function classify(error: unknown): ErrorCode | undefined {
   );
 }
 
-/** Before Redis 7, an error inside a script came wrapped in where it was raised. */
+/** Before Redis 7, an error inside a script came wrapped in the place where it was raised. */
 export const serverText = ({ message }: Error): string =>
   message.replace(/^ERR Error running script[\s\S]*?: -?(?=[A-Z]{3,} )/, "");
 

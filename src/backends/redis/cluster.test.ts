@@ -18,7 +18,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
     for (const admin of cluster.admins) await admin.flushall();
   });
 
-  /** What a command says on the node that has the key. */
+  /** The result of a command on the node that has the key. */
   async function onItsNode(command: string, ...args: readonly string[]): Promise<unknown> {
     for (const admin of cluster.admins) {
       const answer = await admin.call(command, [...args]).catch((error: Error) => error);
@@ -33,7 +33,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
   };
 
   describe.for([IOREDIS, NODE_REDIS])("with $name", ({ library, makeCluster, make }) => {
-    test("threads of every id are saved, loaded, copied, listed and deleted, wherever they lie", async () => {
+    test("threads of every id are saved, loaded, copied, listed and deleted, on whichever node they are", async () => {
       await using checkpointer = redisCheckpointer({ url: cluster.url, library });
       const ids = HOSTILE_IDS.slice(0, 40);
       for (const id of ids) await checkpointer.save(said(id), id);
@@ -50,7 +50,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
       expect(await checkpointer.listThreads()).toEqual(["the copy"]);
     });
 
-    test("a store lies on one node, and every kind of call works", async () => {
+    test("a store is on one node, and every kind of call works", async () => {
       await using store = redisStore({ url: cluster.url, library });
       const entries = Array.from({ length: 40 }, (_, index) => ({
         namespace: ["n", `${index % 4}`],
@@ -93,7 +93,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
     });
   });
 
-  test("a node that is down is UNAVAILABLE for its threads, never no thread", async () => {
+  test("a node that is down is UNAVAILABLE for its threads, never 'no thread'", async () => {
     const waiting = { connectTimeoutMs: 500, commandTimeoutMs: 1000 };
     await using checkpointer = redisCheckpointer({ url: cluster.url, retry: { attempts: 1 }, ...waiting });
     const ids = Array.from({ length: 12 }, (_, index) => `thread ${index}`);
@@ -113,7 +113,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
   });
 
   describe("the index, which no script sees together with a thread", () => {
-    test("a thread that was announced lately is not taken out by whoever finds it absent", async () => {
+    test("a thread that was announced lately is not removed by a process that finds it absent", async () => {
       await using checkpointer = redisCheckpointer({ url: cluster.url });
       await checkpointer.save(said("hello"), "t");
       await onItsNode("UNLINK", "holdfast:t:{t}");
@@ -125,7 +125,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
       expect(await onItsNode("EXISTS", "holdfast:{index}:new")).toBe(0);
     });
 
-    test("whoever looked too long ago takes nothing out", async () => {
+    test("a process that looked too long ago removes nothing", async () => {
       const log = new RedisLog(redisLogOptions({ url: cluster.url }));
       const checkpointer = redisCheckpointer({ url: cluster.url });
       await checkpointer.save(said("hello"), "t");
@@ -150,7 +150,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
       expect(await onItsNode("EXISTS", "holdfast:t:{t}")).toBe(0);
     });
 
-    test("announcements that no longer matter go with later ones", async () => {
+    test("announcements that no longer matter are removed by later ones", async () => {
       await using checkpointer = redisCheckpointer({ url: cluster.url });
       for (let index = 0; index < 8; index++) {
         await onItsNode("ZADD", "holdfast:{index}:new", await secondsAgo(3600), `old ${index}`);

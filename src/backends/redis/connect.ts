@@ -22,18 +22,17 @@ export interface RedisConnectionOptions {
    */
   readonly url?: string;
   /**
-   * A client of your own instead: `Redis` or `Cluster` of `ioredis`,
-   * `createClient()` or `createCluster()` of `redis`. It stays yours: `close()`
-   * leaves it open.
+   * Your own client instead: `Redis` or `Cluster` of `ioredis`, `createClient()` or
+   * `createCluster()` of `redis`. It stays yours: `close()` leaves it open.
    */
   readonly client?: RedisClient;
-  /** Which package opens the URL, where both are installed. @default the one that is, "ioredis" first */
+  /** Which package opens the URL if both are installed. @default the installed one, "ioredis" first */
   readonly library?: RedisLibrary;
-  /** How long to wait for a connection, also for one that broke to come back. @default 2000 */
+  /** How long to wait for a connection, also for a reconnect. @default 2000 */
   readonly connectTimeoutMs?: number;
   /** How long to wait for an answer. @default 5000 */
   readonly commandTimeoutMs?: number;
-  /** `"read"` sends no command that writes: nothing is indexed or tidied up. @default "write" */
+  /** `"read"` sends no command that writes: nothing is indexed or cleaned up. @default "write" */
   readonly access?: Access;
 }
 
@@ -50,23 +49,23 @@ export const CONNECTION_OPTIONS = {
 /** The options, checked, with the defaults filled in. */
 export interface ConnectionSettings extends Waiting {
   readonly place: Place;
-  /** Handed in, instead of the place; stays open. */
+  /** The client that was handed in, instead of a place. It stays open. */
   readonly client: RedisClient | undefined;
   readonly library: RedisLibrary | undefined;
   readonly access: Access;
 }
 
-/** One client for everything that is kept in one server or cluster. It connects at the first use, and is closed with the last who holds it. */
+/** One client for everything that is kept in one server or cluster. Connects on first use; closed when its last holder closes. */
 export class RedisConnection extends SharedConnection<Link> {
   readonly access: Access;
-  /** Where it cannot be printed. */
+  /** Private, so that printing the connection does not show it. */
   readonly #password: string | undefined;
 
   constructor(settings: ConnectionSettings) {
     const { client, place } = settings;
     let given: GivenClient | undefined;
     super({
-      // A client that was handed in is listened to from then on: an error that nobody listens to ends the process.
+      // From now on a handed-in client has an error listener: an unhandled "error" event would end the process.
       held: () => {
         const listened = client && givenClient(client);
         given = listened;
@@ -79,15 +78,15 @@ export class RedisConnection extends SharedConnection<Link> {
     this.#password = place.password;
   }
 
-  /** Texts that no error may show. */
+  /** Texts that must appear in no error. */
   get secrets(): readonly string[] {
     return this.#password === undefined ? [] : [this.#password];
   }
 }
 
 /**
- * A client that several share, such as `redisCheckpointer({ connection })`.
- * Each is closed by itself, and the last one closes the client.
+ * A client that several facets share, such as `redisCheckpointer({ connection })`.
+ * Each facet is closed separately, and the last one to close also closes the client.
  */
 export function redisConnection(options: RedisConnectionOptions = {}): RedisConnection {
   const factory = "redisConnection";
@@ -97,7 +96,7 @@ export function redisConnection(options: RedisConnectionOptions = {}): RedisConn
   return connectionOf(factory, options);
 }
 
-/** `taker` is who was given the options. */
+/** `taker` names the function that was given the options. */
 export function connectionOf(taker: string, options: RedisConnectionOptions): RedisConnection {
   const { url = "redis://127.0.0.1:6379", client, library } = options;
   const { connectTimeoutMs = 2000, commandTimeoutMs = 5000, access = "write" } = options;

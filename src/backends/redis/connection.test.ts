@@ -21,7 +21,7 @@ import type { Command } from "./port.ts";
 
 const PATIENCE = { timeout: 20_000 };
 
-/** A second facet, as small as one can be: a counter. */
+/** A second facet, as small as possible: a counter. */
 class Counter {
   readonly #link: Lease<Link>;
   readonly #key: string;
@@ -80,7 +80,7 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
     return { proxy, url: place.href };
   }
 
-  /** How many connections the server has, beside the one that asks. */
+  /** How many connections the server has, apart from the one that asks. */
   const connections = async (): Promise<number> =>
     String(await admin.client("LIST"))
       .trim()
@@ -121,7 +121,7 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
       },
     );
 
-    test("a call of the one that is under way ends as if the other had not been closed meanwhile", async () => {
+    test("a call in progress is not disturbed when the other facet closes", async () => {
       const { checkpointer, counter, prefix } = both({ url: server.url, library });
       await checkpointer.save(said("hello"), "t1");
       const waiting = counter.ask("BLPOP", `${prefix}nothing`, "0.5");
@@ -153,7 +153,7 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
       expect(proxy.connections).toBe(before + 1);
     });
 
-    test("a client that was handed in survives both, and is listened to for as long as one of them holds it", async () => {
+    test("a client that was handed in survives both, and has an error listener as long as one of them holds it", async () => {
       const client = make(server.url) as RedisClient & { listenerCount(event: string): number };
       const before = client.listenerCount("error");
       const { checkpointer, counter, connection } = both({ client });
@@ -180,14 +180,14 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
     });
   });
 
-  test("a connection shows no password to whoever prints it", () => {
+  test("a connection shows no password when printed", () => {
     const connection = redisConnection({ url: "redis://me:s3cret-word@cache.example" });
     expect(connection.secrets).toEqual(["s3cret-word"]);
     const printed = inspect(connection, { depth: 10, showHidden: true }) + JSON.stringify(connection);
     expect(printed).not.toContain("s3cret-word");
   });
 
-  test("options that belong to the connection are refused beside one, and so is what is no connection", () => {
+  test("options that belong to the connection are refused beside one, and so is a value that is not a connection", () => {
     const connection = redisConnection();
     expect(() => redisCheckpointer({ connection, url: server.url })).toThrow(
       /url is the connection's own; .*redisConnec/,

@@ -8,7 +8,7 @@ export const FACTS: DriverFacts = {
     conditionalAppend: true,
     listThreads: true,
     ttl: true,
-    // A string may have 512 MB, but the server does nothing else while it takes one in.
+    // A string may have 512 MB, but the server is blocked while it receives one.
     maxRecordBytes: 64 * 1024 * 1024,
     maxChainRecords: Number.POSITIVE_INFINITY,
   },

@@ -18,7 +18,7 @@ afterEach(async () => {
 async function server(settings: RedisOptions["settings"] = {}): Promise<{ server: TestServer; admin: Redis }> {
   const started = await startRedis({ settings });
   const admin = new Redis(started.url);
-  // Some of these kill the server, which is then no news.
+  // Some tests kill the server: the connection errors are expected.
   admin.on("error", () => undefined);
   opened.push({ close: () => started.stop() }, { close: async () => admin.disconnect() });
   return { server: started, admin };
@@ -30,7 +30,7 @@ function checkpointerOn(options: RedisCheckpointerOptions): Checkpointer {
   return checkpointer;
 }
 
-/** `url` with another user and password in it. */
+/** `url` with another user and password. */
 function as(url: string, username: string, password: string): string {
   const place = new URL(url);
   [place.username, place.password] = [username, password];
@@ -52,7 +52,7 @@ await describeWithOwnRedis("when Redis fails", () => {
       }
     });
 
-    test("a server that is not there is UNAVAILABLE, never no thread", async () => {
+    test("a server that is not there is UNAVAILABLE, never 'no thread'", async () => {
       const { server: gone } = await server();
       await gone.kill();
       const checkpointer = checkpointerOn({ url: gone.url, library, connectTimeoutMs: 300 });
@@ -159,7 +159,7 @@ await describeWithOwnRedis("when Redis fails", () => {
 
   test("a replica refuses saves as UNAVAILABLE, and is read from", async () => {
     const { server: primary, admin: boss } = await server({ "repl-diskless-sync-delay": "0" });
-    // A server that has just begun an append-only file refuses to end.
+    // A server that has just created an append-only file refuses to shut down.
     const { server: replica, admin } = await server({ appendonly: "no" });
     const writer = checkpointerOn({ url: primary.url });
     for (const id of ["t", "gone"]) await writer.save(said("hello"), id);
@@ -181,7 +181,7 @@ await describeWithOwnRedis("when Redis fails", () => {
       return checkpointer.capabilities.durability;
     };
 
-    test("is what the server is set to: each write synced, written, or kept in memory", async () => {
+    test("follows the server's settings: each write synced, written, or kept in memory", async () => {
       const { server: set, admin } = await server();
       expect(await learnt(set.url)).toBe("fsync");
       await admin.config("SET", "appendfsync", "everysec");
@@ -190,7 +190,7 @@ await describeWithOwnRedis("when Redis fails", () => {
       expect(await learnt(set.url)).toBe("memory");
     });
 
-    test("is that of memory where a full server may throw threads away", async () => {
+    test("is that of memory where a full server may evict threads", async () => {
       const { server: evicting, admin } = await server();
       await admin.config("SET", "maxmemory-policy", "allkeys-lru");
       expect(await learnt(evicting.url)).toBe("fsync");
@@ -198,7 +198,7 @@ await describeWithOwnRedis("when Redis fails", () => {
       expect(await learnt(evicting.url)).toBe("memory");
     });
 
-    test("is the least that is sure where the server may not be asked", async () => {
+    test("is the lowest where the server does not tell its settings", async () => {
       const { server: closed, admin } = await server();
       await admin.call("ACL", ["SETUSER", "a", "on", ">password", "~*", "+@all", "-config"]);
       await admin.call("ACL", ["SETUSER", "b", "on", ">password", "~*", "+@all", "-config", "-info"]);
@@ -206,7 +206,7 @@ await describeWithOwnRedis("when Redis fails", () => {
       expect(await learnt(as(closed.url, "b", "password"))).toBe("memory");
     });
 
-    test("that is weaker than what was asked for is said once", async () => {
+    test("that is weaker than required is reported once", async () => {
       const { server: weak } = await server({ appendfsync: "everysec" });
       const warnings: Error[] = [];
       const hear = (warning: Error): void => void warnings.push(warning);

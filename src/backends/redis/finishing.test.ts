@@ -9,7 +9,7 @@ import type { TestServer } from "../../../test/services/server-process.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../../test/redis/finishing-program.ts", import.meta.url));
 
-/** What the program said and how it ended; how long it took after its last word, in ms. */
+/** The program's output and exit code, and how many ms it ran on after its last line. */
 async function run(args: readonly string[], onLine: (line: string) => void = () => undefined) {
   const child = spawn(process.execPath, ["--import", "tsx", PROGRAM, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const impatience = setTimeout(() => child.kill("SIGKILL"), 20_000);
@@ -27,7 +27,7 @@ async function run(args: readonly string[], onLine: (line: string) => void = () 
   return { code, said, complaints, lingeredMs: performance.now() - lastWord };
 }
 
-/** Far less than any timeout of the clients, far more than a process takes to end. */
+/** Far less than any timeout of the clients, far more than a process takes to exit. */
 const AT_ONCE_MS = 1500;
 
 await describeWithOwnRedis("a program that does not close its checkpointer", () => {

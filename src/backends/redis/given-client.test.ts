@@ -20,7 +20,7 @@ test.each(Object.entries(CLIENTS))(
   },
 );
 
-test("what is no client is refused at once", () => {
+test("a value that is not a client is refused at once", () => {
   expect(() => redisCheckpointer({ client: {} as never })).toThrow(/not one of the known ones/);
   expect(() => redisCheckpointer({ prefix: "{a}" })).toThrow(/prefix must be/);
 });

@@ -8,7 +8,7 @@ type LibrarysClient =
   | { readonly library: "ioredis"; readonly client: IoredisClient }
   | { readonly library: "redis"; readonly client: NodeRedisClient | NodeRedisCluster };
 
-/** A client that was handed in, listened to from that moment on. */
+/** A client that was handed in, with an error listener from that moment on. */
 export type GivenClient = LibrarysClient & { readonly listening: Listening };
 
 export function givenClient(client: RedisClient): GivenClient {
@@ -16,7 +16,7 @@ export function givenClient(client: RedisClient): GivenClient {
   return { ...known, listening: new Listening(client) };
 }
 
-/** Which library's it is; refuses what is known to neither. */
+/** Which library the client comes from; refuses any other. */
 export function libraryOf(client: RedisClient): LibrarysClient {
   if (isIoredis(client)) return { library: "ioredis", client };
   if (isNodeRedis(client)) return { library: "redis", client };
@@ -26,6 +26,6 @@ export function libraryOf(client: RedisClient): LibrarysClient {
 
 const isIoredis = (client: object): client is IoredisClient => "callBuffer" in client && "status" in client;
 
-/** Version 4 has no `destroy`, and would hand bodies on as text; a sentinel's `sendCommand` takes other arguments. */
+/** Version 4 has no `destroy` and would return bodies as text; a sentinel's `sendCommand` takes other arguments. */
 const isNodeRedis = (client: object): client is NodeRedisClient | NodeRedisCluster =>
   "sendCommand" in client && "isOpen" in client && "destroy" in client && !("getSentinelNode" in client);

@@ -60,7 +60,7 @@ export class IoredisPort implements RedisPort {
     client.on("ready", () => {
       own.wasReady = true;
     });
-    // A program that has nothing left to do ends, though it forgot to close.
+    // Lets the process exit when idle, even without `close()`.
     if (isCluster(client)) client.on("+node", (node) => unrefSockets(node as IoredisRedis));
     else unrefSockets(client);
   }
@@ -72,7 +72,7 @@ export class IoredisPort implements RedisPort {
   async ready(): Promise<void> {
     const client = this.#client;
     if (client.status === "ready") return;
-    // Whoever ended it meant to.
+    // Its owner ended it on purpose.
     if (client.status === "end") throw new Error("Connection is closed.");
     const connect = client.status === "wait" ? () => client.connect() : undefined;
     await this.#listening.untilReady(() => client.status === "ready", connect, this.#waiting.connectTimeoutMs);
@@ -97,7 +97,7 @@ export class IoredisPort implements RedisPort {
     const client = this.#client;
     const connections = isCluster(client) ? client.nodes() : [client];
     client.disconnect();
-    // Beyond that the client would wait for the other side to say goodbye.
+    // Otherwise the client would wait for the other side to close.
     for (const { stream } of connections) stream?.destroy();
   }
 
@@ -106,7 +106,7 @@ export class IoredisPort implements RedisPort {
       this.#listening.stop();
       return;
     }
-    // What is under way is answered first, where a server is there to answer.
+    // Commands in progress are answered first, if the server is there to answer.
     const { status } = this.#client;
     if (status === "ready") await within(this.#waiting.connectTimeoutMs, this.#client.quit()).catch(ignore);
     this.abandon();
@@ -115,7 +115,7 @@ export class IoredisPort implements RedisPort {
 
 const ignore = (): void => undefined;
 
-/** Version 5 finds the key of a command, and so its node, by a name in small letters only. */
+/** Version 5 finds the key of a command, and so its node, only by a lower-case command name. */
 const sendTo =
   (client: IoredisConnectable): Send =>
   ([name, ...args]) =>
@@ -125,7 +125,7 @@ function unrefSockets(client: IoredisRedis): void {
   client.on("connect", () => client.stream?.unref());
 }
 
-/** Where the nodes are that answer, or were not needed yet. The others may be the reason why a successor is needed. */
+/** The addresses of nodes that answer, or were not needed yet. A silent node may be the reason why a successor is needed. */
 async function usableNodes(cluster: IoredisCluster): Promise<readonly Address[]> {
   const nodes = cluster.nodes("all").filter(({ status }) => status === "ready" || status === "wait");
   const usable = await Promise.all(nodes.map((node) => node.status === "wait" || isAlive(sendTo(node))));
@@ -142,7 +142,7 @@ interface IoredisModule {
 const RANGE = ">=5.2.6 <7";
 
 const load = async (): Promise<IoredisModule> => {
-  // A variable, so that a type check does not need a package that not every user has.
+  // A variable, so that type checking does not require the optional package.
   const name = "ioredis";
   const module = await importPeer(name, RANGE, () => import(name) as Promise<Partial<IoredisModule>>);
   const { Redis, Cluster } = module;
@@ -151,12 +151,12 @@ const load = async (): Promise<IoredisModule> => {
   throw new StateError("MISSING_DEPENDENCY", `${what}: npm install "ioredis@${RANGE}"`);
 };
 
-/** Waiting for a connection is done here, with a limit, and not in the client's queue, which has none. */
+/** We wait for a connection here, with a limit. The client's own queue has no limit. */
 const options = (own: Reconnecting, { connectTimeoutMs }: Waiting): object => ({
   lazyConnect: true,
   connectTimeout: connectTimeoutMs,
   enableOfflineQueue: false,
-  // A command whose connection broke fails at once: it is repeated above, where its outcome is looked at.
+  // A command whose connection broke fails at once: the caller checks its outcome and retries.
   maxRetriesPerRequest: 0,
   retryStrategy: (attempt: number) => own.delayMs(attempt),
 });
@@ -166,11 +166,11 @@ const clusterOptions = (own: Reconnecting, waiting: Waiting, more: object = {}):
   return {
     lazyConnect: true,
     enableOfflineQueue: false,
-    // It would ask any node, and wait for one that is dead. A cluster that is down says so to each command.
+    // The check would ask any node, and wait for a dead one. A cluster that is down answers each command with an error.
     enableReadyCheck: false,
-    // A timer; what moved is told by the node that was asked.
+    // No timer: a node that no longer has a slot says where it moved.
     slotsRefreshInterval: 0,
-    // Enough to follow a slot that moved; what takes longer is for the retries above, which know when to stop.
+    // Enough to follow a slot that moved. Longer waits are left to the retries above, which are bounded.
     maxRedirections: 4,
     clusterRetryStrategy: (attempt: number) => own.delayMs(attempt),
     redisOptions: { ...more, ...redisOptions },
@@ -182,7 +182,10 @@ function ownPort(make: (own: Reconnecting) => IoredisClient, renew: Renew, waiti
   return new IoredisPort(make(own), { own, renew }, waiting);
 }
 
-/** Over a client that was handed in. Where that no longer answers, over duplicates of it: it stays as it is. */
+/**
+ * A port over a client that was handed in. If it stops answering, duplicates of it
+ * are used; the client itself is not touched.
+ */
 export function ioredisPortOf(client: IoredisClient, waiting: Waiting, listening: Listening): RedisPort {
   const duplicate = (own: Reconnecting, nodes: readonly Address[]): IoredisClient =>
     isCluster(client)

@@ -2,40 +2,40 @@ import type { LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 
 /**
- * <prefix>t:{<id>}          hash   one thread. One key, so that it expires, is evicted and is deleted whole
+ * <prefix>t:{<id>}          hash   one thread. One key, so that it expires, is evicted and is deleted as a whole
  *   thread                    "<format> <tail> <base> <head> <first> <generation>": the newest position, where its
- *                             state begins, the head, the oldest position; what two writers meet on
+ *                             state begins, the head, the oldest position; writers compete for this field
  *   e:<seq>                   a record without its body (below)
  *   b:<seq>                   its body, as bytes
  *   c:<name>                  the newest position that carries it, as its checkpoint id or as a further name
- *   n:<seq>\n<name>           the position before that one with the same name, where there is one
+ *   n:<seq>\n<name>           the previous position with the same name, if there is one
  *
  * <prefix>{index}:ids       sorted set   the id of every thread, all with one score: walked in the order of their bytes
- * <prefix>{index}:new       sorted set   in a cluster: who was announced lately, by time (ms)
+ * <prefix>{index}:new       sorted set   in a cluster: ids that were announced lately, by time (ms)
  *
- * <id> is percent-encoded: it holds no brace and no colon, so two ids, or two prefixes, never meet in one key, and the
+ * <id> is percent-encoded: it holds no brace and no colon, so two ids, or two prefixes, never share a key, and the
  * braces are the only hash tag: a cluster keeps what is in them in one slot.
  *
  * e:<seq>  "<base> <head> <length of header>[ <number of further names>]\n<checkpoint id or nothing>\n<write id, or
  *          nothing when it is the checkpoint id>\n[<name>\n …]<header><metadata>". Ids hold no line breaks.
  *
- * The index. A thread that exists is in it; an id in it may have no thread any more (it expired) and is then skipped
- * and taken out by whoever lists. On one server the script that creates a thread enters it, and the script that takes
- * an id out looks whether there is a thread. In a cluster the two lie in different slots, and no script sees both:
+ * The index. Every existing thread is in it. An id in it may have no thread any more (it expired); it is then skipped, and
+ * removed by the next listing. On one server, the script that creates a thread enters its id, and the script that removes
+ * an id checks that there is no thread. In a cluster the two are in different slots, and no script sees both:
  *
- *   a creator   1. announces: enters the id, and its time in :new     2. creates, which the script refuses when the
+ *   a creator   1. announces: enters the id, and its time in :new     2. creates, which the script refuses if the
  *                  announcement is older than CREATE_WITHIN_MS (then it announces again)
- *   a cleaner   1. reads the index's time     2. finds no thread     3. takes the id out, unless it was announced later
+ *   a cleaner   1. reads the index's time     2. finds no thread     3. removes the id, unless it was announced later
  *                  than ANNOUNCED_BEFORE_MS before 1., or 1. was longer ago than CLEAN_WITHIN_MS
  *
  * So an announcement that 3. overlooks can no longer create by the time of 2., and one that it must not overlook is
- * still in :new, from which it goes after KEEP_ANNOUNCED_MS. That holds while the clocks of two nodes differ by less
- * than 45 seconds; when one is 15 seconds ahead of the index's, creating a thread there fails and says so.
+ * still in :new, where it is kept for KEEP_ANNOUNCED_MS. That holds while the clocks of two nodes differ by less
+ * than 45 seconds. If one is 15 seconds ahead of the index's, creating a thread there fails with an error that says so.
  *
- * The index is one key, and a server that evicts may throw it away while threads live. The next thread would begin a new
- * one, which lacks the others. So the score that all members share is a mark: 0 when the index is known to have every
- * thread, else the time at which it was begun. Whoever lists and finds another mark than 0, or no index, looks through
- * the keys (SCAN), enters what is missing, and sets the mark to 0, unless the index was thrown away meanwhile.
+ * The index is one key, and a server may evict it while threads live. The next thread would begin a new index, which
+ * lacks the others. So the score that all members share is a mark: 0 if the index is known to have every thread, else
+ * the time at which it was begun. A listing that finds another mark than 0, or no index, scans the keys (SCAN), enters
+ * what is missing, and sets the mark to 0, unless the index was evicted meanwhile.
  */
 export const FORMAT = 1;
 
@@ -49,9 +49,9 @@ export const KEEP_ANNOUNCED_MS = 600_000;
 
 export interface KeyNames {
   readonly thread: (threadId: string) => string;
-  /** What SCAN finds the keys of threads by. */
+  /** The SCAN pattern for the keys of threads. */
   readonly threadPattern: string;
-  /** The thread that a key belongs to, or `undefined` for a key that is no thread's. */
+  /** The thread of a key, or `undefined` if the key does not belong to a thread. */
   readonly threadIdOf: (key: string) => string | undefined;
   readonly ids: string;
   readonly announced: string;

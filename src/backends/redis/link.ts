@@ -9,29 +9,28 @@ import { type ConnectOptions, connect, portOf } from "./open-port.ts";
 import { type RedisPort, within } from "./port.ts";
 import { type RunScript, run } from "./run-script.ts";
 
-/** A connection that can be sent to now, and how a script is run over it. */
+/** A connection that is ready, and how to run a script over it. */
 export interface ReachedServer {
   readonly port: RedisPort;
   readonly run: RunScript;
 }
 
 /**
- * The connection that calls go over, and the next one when it is of no use any
- * more. A server can fall silent without anybody being told (a cable, a machine,
- * a firewall that forgot), so a call that is not answered in time takes its
- * connection with it: the next call is made over a new one. What was under way
- * on the old one fails as something that may be tried again, which is safe
+ * The connection that calls use, and its replacement when it stops working. A server
+ * can fall silent without notice (a cable, a machine, a firewall that dropped its
+ * state), so a call that times out abandons its connection: the next call uses a new
+ * one. Calls in progress on the old one fail with a retryable error, which is safe
  * because every append carries its write id.
  */
 export class Link {
   readonly #options: ConnectOptions;
   readonly #access: Access;
   readonly #connection: OpenOnce<RedisPort> = new OpenOnce(() => this.#connect());
-  /** The one in use. */
+  /** The port in use. */
   #current: RedisPort | undefined;
-  /** The last one that was in use, which knows how another one is made. */
+  /** The last port that was in use, which can make its successor. */
   #last: RedisPort | undefined;
-  /** Cluster clients of which one node fell silent: calls to the others may end. */
+  /** Cluster clients with one silent node: calls to the other nodes may still finish. */
   readonly #retired = new Map<RedisPort, NodeJS.Timeout>();
   #closed = false;
   #durability: Durability | undefined;
@@ -41,12 +40,12 @@ export class Link {
     this.#access = access;
   }
 
-  /** Connects to nothing yet. */
+  /** Does not connect yet. */
   static over(settings: ConnectionSettings, given: GivenClient | undefined): Link {
     return new Link({ ...settings, given: given && portOf(given, settings) }, settings.access);
   }
 
-  /** What the server said at the first contact; `undefined` before that. */
+  /** What the server reported on first contact; `undefined` before that. */
   get durability(): Durability | undefined {
     return this.#durability;
   }
@@ -56,7 +55,7 @@ export class Link {
     return { port, run: (script, keys, args = []) => this.answer(port, run(port, script, keys, args, this.#access)) };
   }
 
-  /** One that can be sent to now. */
+  /** A port that is ready. */
   async port(): Promise<RedisPort> {
     let port = await this.#connected();
     if (port.hasEnded) {
@@ -67,7 +66,7 @@ export class Link {
     return port;
   }
 
-  /** What `work` over the port ends with, within the time that a call may take. */
+  /** The result of `work` over the port, within the time limit of a call. */
   answer<T>(port: RedisPort, work: Promise<T>): Promise<T> {
     return this.#guard(port, within(this.#options.commandTimeoutMs, work));
   }
@@ -103,7 +102,7 @@ export class Link {
       this.#durability = durability;
       return port;
     } catch (error) {
-      // A client that was handed in and hangs before it ever answered is left alone, too.
+      // A handed-in client that hangs before it ever answered is left alone too.
       if (isTimeout(error) && this.#options.given !== undefined) this.#last = this.#options.given;
       throw error;
     }
@@ -129,7 +128,7 @@ export class Link {
     }
   }
 
-  /** Of many calls that found the same port dead, the first one replaces it. */
+  /** When many calls find the same port dead, only the first replaces it. */
   #replace(port: RedisPort): void {
     if (this.#current !== port || this.#closed) return;
     this.#current = undefined;
@@ -138,7 +137,7 @@ export class Link {
       port.abandon();
       return;
     }
-    // By then every call over it has been answered, or has waited for as long as a call may.
+    // By then every call over it has been answered or has timed out.
     const timer = setTimeout(() => {
       this.#retired.delete(port);
       port.abandon();

@@ -1,16 +1,16 @@
 import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
 
-/** Both libraries' clients tell of themselves in this way. */
+/** How clients of both libraries emit events. */
 export interface Emitter {
   on(event: string, listener: (detail?: unknown) => void): unknown;
   off(event: string, listener: (detail?: unknown) => void): unknown;
 }
 
 /**
- * Keeps an `error` listener on a client for as long as it is used here: without
- * one, a connection that breaks while idle would end the process. Remembers
- * the last error, which is the reason when the client does not get ready.
+ * Keeps an `error` listener on a client while it is used here: without one, a
+ * connection that breaks while idle would end the process. Remembers the last error,
+ * which is the reason if the client does not become ready.
  */
 export class Listening {
   readonly #client: Emitter;
@@ -29,7 +29,7 @@ export class Listening {
     client.on("ready", this.#onReady);
   }
 
-  /** Waits for the client to get ready; not for what will not pass, such as a wrong password. All who wait, wait together. */
+  /** Waits until the client is ready, unless the error is permanent, such as a wrong password. All callers share one wait. */
   untilReady(isReady: () => boolean, connect: (() => Promise<unknown>) | undefined, ms: number): Promise<void> {
     this.#waiting ??= this.#wait(isReady, connect, ms).finally(() => {
       this.#waiting = undefined;
@@ -69,7 +69,7 @@ export class Listening {
 
 /** Whether waiting may help. */
 export function mayPass(error: unknown): boolean {
-  const code = classify(error);
+  const code = StateError.is(error) ? error.code : classify(error);
   return code === "UNAVAILABLE" || code === "TIMEOUT";
 }
 

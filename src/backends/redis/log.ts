@@ -14,17 +14,19 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import { Groups } from "../../driver/groups.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
+import { type Appending, appendWays } from "./append-groups.ts";
 import { classify } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
 import { FACTS } from "./facts.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
 import type { Link, ReachedServer } from "./link.ts";
 import type { Send } from "./port.ts";
-import { asReply, asText, chainIn, entriesIn, entryAt, refusalIn } from "./replies.ts";
+import { asReply, asText, chainIn, entriesIn, entryAt, type Reply, refusalIn } from "./replies.ts";
 import type { RunScript } from "./run-script.ts";
 import { ScannedIds } from "./scanned-ids.ts";
-import { APPEND, appendArguments } from "./scripts/append.ts";
+import { APPEND, APPEND_MANY, appendArguments } from "./scripts/append.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
 import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_RECORDS, READ_TAIL } from "./scripts/reading.ts";
 import type { Script } from "./scripts/script.ts";
@@ -35,20 +37,20 @@ import { forgetAbsent, walkThreads } from "./thread-walk.ts";
 export interface RedisLogOptions {
   readonly connection: RedisConnection;
   readonly prefix: string;
-  /** How long a thread lives after its last append, unless that says otherwise. */
+  /** How long a thread lives after its last append, unless the append sets its own limit. */
   readonly lifetimeMs: number | undefined;
 }
 
 type Range = { readonly before?: number; readonly limit: number };
 
-/** In digits, whatever the number: Lua reads no other. */
+/** In plain digits, whatever the number: Lua cannot read other forms. */
 const positionIn = (before: number = Number.MAX_SAFE_INTEGER): string =>
   String(Math.min(before, Number.MAX_SAFE_INTEGER));
 
 /**
- * Threads in Redis or Valkey: one hash each, and one sorted set of their ids.
- * Every method is one script, which the server runs without anything in
- * between. (In a cluster, creating, copying and listing take some more.)
+ * Threads in Redis or Valkey: one hash per thread, and one sorted set of their ids.
+ * Every method is one script, which the server runs atomically. (In a cluster,
+ * creating, copying and listing take a few more.)
  */
 export class RedisLog implements ThreadLog {
   readonly name: string = FACTS.name;
@@ -57,11 +59,20 @@ export class RedisLog implements ThreadLog {
   readonly #keys: KeyNames;
   #capabilities: LogCapabilities = FACTS.capabilities;
   readonly #link: Lease<Link>;
-  /** With read access. */
+  /** Present only with read access. */
   readonly #scanned: ScannedIds | undefined;
+  readonly #appends = new Groups(
+    appendWays({
+      one: (appending) => this.#append(appending),
+      many: (group) => this.#appendMany(group),
+      isOneServer: () => this.#isOneServer,
+    }),
+  );
+  /** False until the first contact. */
+  #isOneServer = false;
 
   constructor({ connection, prefix, lifetimeMs }: RedisLogOptions) {
-    // Nothing is prepared in the storage: what a thread needs is made with it.
+    // Nothing is prepared in advance: a thread's keys are created with it.
     this.#link = connection.lease(async (link) => link);
     this.#keys = keyNames(prefix);
     this.#lifetimeMs = lifetimeMs;
@@ -79,15 +90,33 @@ export class RedisLog implements ThreadLog {
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
+    const reply = await this.#appends.call({ threadId, request });
+    const answer = asText(reply[0]);
+    if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
+    return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+  }
+
+  #append({ threadId, request }: Appending): Promise<Reply> {
     const creates = request.expected === 0;
-    const reply = await this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
+    return this.#creating(creates ? threadId : undefined, async (run, createBefore) => {
       const keys = [this.#keys.thread(threadId), ...(creates && createBefore === undefined ? [this.#keys.ids] : [])];
       const lifetimeMs = this.#lifetimeMs;
       return asReply(await run(APPEND, keys, appendArguments(request, { threadId, createBefore, lifetimeMs }))) ?? [];
     });
-    const answer = asText(reply[0]);
-    if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
-    return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+  }
+
+  async #appendMany(group: readonly Appending[]): Promise<readonly (Reply | undefined)[]> {
+    const { run } = await this.#server();
+    const keys = group.map(({ threadId }) => this.#keys.thread(threadId));
+    const args = group.flatMap(({ threadId, request }) => {
+      const own = appendArguments(request, { threadId, createBefore: undefined, lifetimeMs: this.#lifetimeMs });
+      return [String(own.length), ...own];
+    });
+    const replies = (asReply(await run(APPEND_MANY, keys, args)) ?? []) as readonly unknown[];
+    return replies.map((one) => {
+      const reply = asReply(one) ?? [];
+      return asText(reply[0]) === "failed" ? undefined : reply;
+    });
   }
 
   async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
@@ -135,7 +164,7 @@ export class RedisLog implements ThreadLog {
     const keys = [this.#keys.thread(threadId), ...(isCluster ? [] : [this.#keys.ids])];
     const tail = ifTail === undefined ? [] : [ifTail.generation, String(ifTail.seq)];
     const answer = asText(await run(REMOVE, keys, [threadId, ...tail])) as "removed" | "absent" | "moved";
-    // The thread is gone; an id that stays behind is taken out by a later listing.
+    // The thread is gone; an id that is left in the index is removed by a later listing.
     if (isCluster && answer !== "moved") await this.#tidy(run, threadId).catch(() => undefined);
     return answer;
   }
@@ -192,7 +221,7 @@ export class RedisLog implements ThreadLog {
     return asReply(await run(script, [this.#keys.thread(threadId)], args));
   }
 
-  /** In a cluster, `creates` is in the index before `work` may make a thread of it; see layout.ts. */
+  /** In a cluster, `creates` is in the index before `work` may create the thread; see layout.ts. */
   async #creating<T extends readonly unknown[]>(
     creates: string | undefined,
     work: (run: RunScript, createBefore: number | undefined) => Promise<T>,
@@ -215,6 +244,7 @@ export class RedisLog implements ThreadLog {
   async #server(): Promise<ReachedServer & { readonly link: Link }> {
     const link = await this.#link.get();
     const server = await link.server();
+    this.#isOneServer = !server.port.isCluster;
     const { durability = this.#capabilities.durability } = link;
     if (durability !== this.#capabilities.durability) this.#capabilities = { ...this.#capabilities, durability };
     return { ...server, link };

@@ -9,18 +9,18 @@ import { COMPLETE_INDEX, ENTER_FOUND, WALK } from "./scripts/thread-index.ts";
 export interface MendedIndex {
   readonly run: RunScript;
   readonly keys: KeyNames;
-  /** Ways to every server that holds threads. */
+  /** A sender to every server that holds threads. */
   readonly scanners: () => Promise<readonly Send[]>;
 }
 
-/** How often it is begun again when a server evicts the index while it is mended. */
+/** How often to start over if the server evicts the index during the repair. */
 const MOST_ATTEMPTS = 3;
 const KEYS_AT_ONCE = "1000";
 
 /**
- * Enters every thread that there is into an index that may lack some; `mark` is
- * what it was found with, "" for no index. See layout.ts. Costs a walk through
- * the keys of the servers, whosever they are.
+ * Adds every existing thread to an index that may lack some; `mark` is the mark it
+ * was found with, "" for no index. See layout.ts. Costs a SCAN over all keys of the
+ * servers, also those of others.
  */
 export async function mendIndex(index: MendedIndex, mark: string): Promise<void> {
   let found = mark;
@@ -46,7 +46,7 @@ async function enterAll({ run, keys, scanners }: MendedIndex, found: string): Pr
       if (mark === "lost") return "lost";
     }
   }
-  // No index and no thread: there is nothing to be complete.
+  // No index and no threads: an empty store is complete.
   if (mark === "") return "complete";
   return asText(await run(COMPLETE_INDEX, [keys.ids], [mark])) as "complete" | "lost";
 }

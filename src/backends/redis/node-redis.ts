@@ -59,7 +59,7 @@ const isCluster = (client: NodeRedisClient | NodeRedisCluster): client is NodeRe
 const nodesOf = (cluster: NodeRedisCluster): readonly ClusterNode[] =>
   [...cluster.nodeByAddress.values()] as readonly ClusterNode[];
 
-/** `$`, the mark of a text in Redis' protocol, stands for Buffer. */
+/** `$` is the type of a bulk string in Redis' protocol. It is mapped to Buffer. */
 const AS_BYTES: SendOptions = { typeMapping: { 36: Buffer } };
 
 export class NodeRedisPort implements RedisPort {
@@ -81,7 +81,7 @@ export class NodeRedisPort implements RedisPort {
     this.#waiting = waiting;
     this.isCluster = isCluster(client);
     this.#listening = listening;
-    // A program that has nothing left to do ends, though it forgot to close.
+    // Lets the process exit when idle, even without `close()`.
     if (origin.own !== undefined && !isCluster(client)) client.unref();
   }
 
@@ -89,7 +89,7 @@ export class NodeRedisPort implements RedisPort {
     if (this.#origin.own?.wasReady !== true) return false;
     const client = this.#client;
     if (!isCluster(client)) return client.isReady !== true;
-    // The client asks no other node when one is lost, and so would never hear who took its place.
+    // The client asks no other node when it loses one, so it would never learn of the replacement.
     return !client.isOpen || nodesOf(client).some((node) => node.client?.isOpen === false && !node.connectPromise);
   }
 
@@ -97,7 +97,7 @@ export class NodeRedisPort implements RedisPort {
     const client = this.#client;
     const isReady = (): boolean => client.isReady ?? client.isOpen;
     if (!isReady()) {
-      // Whoever closed it after it was in use meant to.
+      // Its owner closed it on purpose, after it was in use.
       if (!client.isOpen && this.#wasReady) throw new Error("Connection is closed.");
       const connect = client.isOpen ? undefined : () => client.connect();
       await this.#listening.untilReady(isReady, connect, this.#waiting.connectTimeoutMs);
@@ -137,14 +137,14 @@ export class NodeRedisPort implements RedisPort {
     try {
       this.#client.destroy();
     } catch {
-      // Version 5 says so when there is nothing left to end.
+      // Version 5 throws if there is nothing left to end.
     }
   }
 
   async close(): Promise<void> {
     if (this.#origin.own === undefined) return this.#listening.stop();
     const { isReady, isOpen } = this.#client;
-    // What is under way is answered first, where a server is there to answer.
+    // Commands in progress are answered first, if the server is there to answer.
     if (isOpen && isReady !== false) {
       await within(this.#waiting.connectTimeoutMs, Promise.resolve(this.#client.close())).catch(ignore);
     }
@@ -159,13 +159,13 @@ const sendTo =
   (command) =>
     client.sendCommand([...command], AS_BYTES);
 
-/** What the client trips over when no node serves a slot. */
+/** The error that the client runs into when no node serves a slot. */
 const isUnserved = (error: unknown): boolean => error instanceof TypeError && error.message.includes("'master'");
 
 const unserved = (cause: unknown): StateError =>
   new StateError("UNAVAILABLE", "no node of the cluster serves this slot; look at CLUSTER SLOTS", { cause });
 
-/** Where the nodes are that answer, or were not needed yet. The others may be the reason why a successor is needed. */
+/** The addresses of nodes that answer, or were not needed yet. A silent node may be the reason why a successor is needed. */
 async function usableNodes(cluster: NodeRedisCluster): Promise<readonly Address[]> {
   const nodes = nodesOf(cluster);
   const usable = await Promise.all(
@@ -180,12 +180,12 @@ interface NodeRedisModule {
 }
 
 const load = (): Promise<NodeRedisModule> => {
-  // A variable, so that a type check does not need a package that not every user has.
+  // A variable, so that type checking does not require the optional package.
   const name = "redis";
   return importPeer(name, ">=5 <7", () => import(name) as Promise<NodeRedisModule>);
 };
 
-/** Waiting for a connection is done here, with a limit, and not in the client's queue, which has none. */
+/** We wait for a connection here, with a limit. The client's own queue has no limit. */
 const options = (own: Reconnecting, { connectTimeoutMs }: Waiting, socket: object = {}): object => ({
   disableOfflineQueue: true,
   socket: {
@@ -213,7 +213,10 @@ function ownPort(
   return new NodeRedisPort(make(own), { own, renew }, waiting);
 }
 
-/** Over a client that was handed in. Where that no longer answers, over duplicates of it: it stays as it is. */
+/**
+ * A port over a client that was handed in. If it stops answering, duplicates of it
+ * are used; the client itself is not touched.
+ */
 export function nodeRedisPortOf(
   client: NodeRedisClient | NodeRedisCluster,
   waiting: Waiting,
@@ -250,7 +253,7 @@ export async function openNodeRedisCluster(
   const make = (own: Reconnecting): NodeRedisCluster =>
     createCluster({
       ...rootsAt(nodes.length > 0 ? nodes : [place]),
-      // A node that is down would keep the others from being used.
+      // Otherwise a node that is down would keep the others from being used.
       minimizeConnections: true,
       defaults: { ...options(own, waiting, place.tls ? { tls: true } : {}), ...access(place) },
     });

@@ -7,7 +7,7 @@ import type { TestServer } from "../../../test/services/server-process.ts";
 import { userMessage } from "../../state/message.ts";
 import { redisCheckpointer } from "./index.ts";
 
-// The packages are found by their names: here those are the lower ends of the ranges that the registry states.
+// The packages are loaded by name. Here the names stand for the lowest versions of the ranges in the registry.
 vi.mock("ioredis", () => import("ioredis-v5"));
 vi.mock("redis", () => import("redis-v5"));
 
@@ -19,7 +19,7 @@ await describeWithOwnRedis("the oldest clients that are supported", () => {
   });
   afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 
-  test("C2: they are what this file runs", async () => {
+  test("C2: these are the versions that this file runs", async () => {
     const [ioredis, nodeRedis] = await Promise.all([import("ioredis"), import("redis")]);
     const [oldIoredis, oldNodeRedis] = await Promise.all([import("ioredis-v5"), import("redis-v5")]);
     expect(ioredis.Redis).toBe(oldIoredis.Redis);

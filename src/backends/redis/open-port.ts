@@ -10,18 +10,18 @@ import type { Place } from "./url.ts";
 
 export interface ConnectOptions extends Waiting {
   readonly place: Place;
-  /** Over a client that was handed in, instead of the place. */
+  /** A port over a client that was handed in, instead of a place. */
   readonly given: RedisPort | undefined;
   readonly library: RedisLibrary | undefined;
 }
 
-/** A server that answers, and what it says of itself. */
+/** A server that has answered, and what it reported. */
 export interface Contact {
   readonly port: RedisPort;
   readonly durability: Durability;
 }
 
-/** The first contact: finds out what the server is, and what it promises. */
+/** The first contact: learns what the server is and which durability it has. */
 export async function connect(options: ConnectOptions): Promise<Contact> {
   const port = options.given ?? (await openPlace(options));
   try {

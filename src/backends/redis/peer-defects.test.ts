@@ -6,7 +6,7 @@ import type { TestServer } from "../../../test/services/server-process.ts";
 import { userMessage } from "../../state/message.ts";
 import { redisCheckpointer } from "./index.ts";
 
-/** What other savers on Redis got wrong, as statements about this one. */
+/** Defects of other savers on Redis, as statements about this one. */
 await describeWithOwnRedis("defects of other savers on Redis", () => {
   let server: TestServer;
   let admin: Redis;
@@ -70,7 +70,7 @@ await describeWithOwnRedis("defects of other savers on Redis", () => {
       expect(await checkpointer.delete(pattern)).toBe(true);
     }
     expect(await checkpointer.listThreads()).toEqual(tenants);
-    // A pattern may be asked for where one is meant, and there it means what patterns mean.
+    // Where a pattern is expected, it works as one.
     expect(await checkpointer.listThreads({ pattern: "tenant-?" })).toEqual(["tenant-a", "tenant-b"]);
   });
 
@@ -88,7 +88,7 @@ await describeWithOwnRedis("defects of other savers on Redis", () => {
     }
   });
 
-  test("a server without any module is enough, and KEYS and SCAN are never asked for", async () => {
+  test("a server without any module is enough, and KEYS and SCAN are never sent", async () => {
     expect(await admin.call("MODULE", ["LIST"])).toEqual([]);
     await admin.config("RESETSTAT");
     await using checkpointer = redisCheckpointer({ url: server.url, ttlSeconds: 60 });
@@ -108,7 +108,7 @@ await describeWithOwnRedis("defects of other savers on Redis", () => {
     for (const name of commands) expect(name).not.toMatch(/^(?:keys|scan|hscan|hgetall|flush.*|ft\.|json\.)/);
   });
 
-  test("a thread has one end, not one for each of its parts", async () => {
+  test("a thread has one expiry, not one for each of its parts", async () => {
     await using checkpointer = redisCheckpointer({ url: server.url, ttlSeconds: 1 });
     let state = said("message 0");
     for (let step = 1; step <= 20; step++) {

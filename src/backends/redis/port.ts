@@ -6,7 +6,7 @@ export type Argument = string | Buffer;
 
 export type Command = readonly [name: string, ...args: Argument[]];
 
-/** How a command is sent to one server. */
+/** Sends a command to one server. */
 export type Send = (command: Command) => Promise<unknown>;
 
 export interface Waiting {
@@ -14,29 +14,35 @@ export interface Waiting {
   readonly commandTimeoutMs: number;
 }
 
-/** What either client library is used for here. Replies hold texts as Buffers: bodies are bytes. */
+/** What is used of either client library. Replies hold strings as Buffers, because bodies are bytes. */
 export interface RedisPort {
   readonly isCluster: boolean;
-  /** True of a client that was made here when its connection broke: a successor is needed. One that was handed in mends itself. */
+  /**
+   * True if a client that was made here has lost its connection: it needs a
+   * successor. A client that was handed in reconnects itself.
+   */
   readonly hasEnded: boolean;
-  /** Resolves when a command can be sent now. Starts connecting where nobody has. */
+  /** Resolves when a command can be sent. Connects if that has not been started. */
   ready(): Promise<void>;
-  /** `key` says which node of a cluster; without one, any. */
+  /** `key` selects the node of a cluster; without a key, any node is used. */
   send(key: string | undefined, command: Command): Promise<unknown>;
-  /** Ways to each server that takes writes: in a cluster, to every primary that is known. */
+  /** A sender to each server that takes writes: in a cluster, to every known primary. */
   primaries(): Promise<readonly Send[]>;
-  /** A client of our own to the same place, over new connections; not connected yet. */
+  /** A new client of our own to the same place, not connected yet. */
   successor(): Promise<RedisPort>;
-  /** Ends a client that was made here, whatever is under way: it did not answer. One that was handed in is listened to until `close`. */
+  /**
+   * Ends a client that was made here, with calls in progress: it did not answer. A
+   * handed-in client keeps its listener until `close`.
+   */
   abandon(): void;
-  /** Lets go of the client: ends a connection that was made here, leaves one that was handed in. */
+  /** Lets go of the client: ends a connection that was made here, leaves one that was handed in open. */
   close(): Promise<void>;
 }
 
 /**
- * When a client that was made here tries again by itself: until its first
- * connection stands, and never after that. Its sockets do not keep the process
- * alive while nothing is asked; a timer for the next attempt would.
+ * When a client that was made here reconnects by itself: until its first connection
+ * is established, and never after that. Its sockets do not keep an idle process
+ * alive; a reconnect timer would.
  */
 export class Reconnecting {
   wasReady = false;
@@ -46,20 +52,20 @@ export class Reconnecting {
   }
 }
 
-/** How a port came to its client, and how it comes to another one. */
+/** Where a port's client came from, and how to get another one. */
 export interface Origin {
-  /** What a client that was made here looks at; absent for one that was handed in. */
+  /** Present for a client that was made here; absent for one that was handed in. */
   readonly own?: Reconnecting;
   readonly renew: Renew;
 }
 
-/** Makes a port to the same place. `usable` are nodes of a cluster to begin with; without any, those it began with before. */
+/** Makes a port to the same place. `usable` are the cluster nodes to start with; if empty, the original ones. */
 export type Renew = (usable: readonly Address[]) => Promise<RedisPort>;
 
 /**
- * What `work` ends with, unless that takes too long. What comes later is heard by
- * nobody. The timer also keeps the process alive meanwhile, which the sockets of
- * clients that were made here do not.
+ * The result of `work`, or TIMEOUT. A result that comes later is ignored. The timer
+ * also keeps the process alive meanwhile, which the sockets of clients that were
+ * made here do not.
  */
 export function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -69,7 +75,7 @@ export function within<T>(ms: number, work: Promise<T>): Promise<T> {
   });
 }
 
-/** A server that is there answers this soon, busy or not; nobody is made to wait longer to find out that one is not. */
+/** A live server answers this soon, even when busy. We wait no longer to learn that one is dead. */
 const ALIVE_WITHIN_MS = 500;
 
 /** Whether a server answers at all. A refusal is an answer. */

@@ -24,7 +24,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     await server.stop();
   });
 
-  /** Every key with its value as the server would hand it on, and when it ends. */
+  /** Every key with its serialized value and its expiry. */
   async function contents(): Promise<Record<string, string>> {
     const found: Record<string, string> = {};
     for (const key of (await admin.keys("*")).sort()) {
@@ -69,7 +69,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     }
   });
 
-  test("10.4: an index that was thrown away is not made anew by somebody who looks, and every thread is listed", async () => {
+  test("10.4: an evicted index is not rebuilt by a reader, and every thread is still listed", async () => {
     await admin.flushall();
     const writer = redisCheckpointer({ url: server.url });
     for (let thread = 1; thread <= 30; thread++) await writer.save(said("x"), `t${String(thread).padStart(2, "0")}`);
@@ -87,7 +87,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     expect(walked).toEqual(ids);
     expect(await reader.listThreads({ pattern: "t1*", limit: 100 })).toHaveLength(10);
     expect(await contents()).toEqual(before);
-    // One that came since is in the next listing, and so is one that a writer entered into a new index.
+    // A thread that was added since is in the next listing, as is one that a writer entered into a new index.
     await writer.save(said("x"), "t99");
     expect(await reader.listThreads({ limit: 100 })).toEqual([...ids, "t99"]);
     await writer.listThreads();
@@ -97,7 +97,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     await writer.close();
   });
 
-  test("10.4: an id whose thread is gone stays in the index when somebody only looks", async () => {
+  test("10.4: an id whose thread is gone stays in the index when it is only read", async () => {
     await admin.flushall();
     const writer = redisCheckpointer({ url: server.url });
     await writer.save(said("x"), "here");
@@ -112,7 +112,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     await writer.close();
   });
 
-  test("10.4: a user with the rights to look that docs/redis.md names has all that is needed, and cannot write", async () => {
+  test("10.4: a user with the read rights that docs/redis.md lists can read everything, and cannot write", async () => {
     await admin.flushall();
     const writer = redisCheckpointer({ url: server.url });
     const filled = await fillStore(writer);
@@ -133,7 +133,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     await writer.close();
   });
 
-  test("10.4: a server that is older than the read-only commands is read all the same", async (context) => {
+  test("10.4: a server that is older than the read-only commands can still be read", async (context) => {
     const program = await findOldestRedis();
     if (program === undefined) return context.skip("there is no Redis 6.2 here");
     const oldest = await startRedis({ program });

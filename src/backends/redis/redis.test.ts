@@ -21,7 +21,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
     await server.stop();
   });
 
-  /** A server without keys, and the URL of it. */
+  /** Empties the server and returns its URL. */
   async function emptied(): Promise<string> {
     await admin.flushall();
     return server.url;
@@ -55,7 +55,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       for (const name of ["eval", "keys", "scan", "hgetall", "hscan", "zscan"]) expect(counts.has(name)).toBe(false);
     });
 
-    test("scripts that the server forgot are given to it again", async () => {
+    test("scripts that the server forgot are sent again", async () => {
       await using checkpointer = redisCheckpointer({ url: await emptied(), library });
       const state = said("one");
       await checkpointer.save(state, "t");
@@ -85,7 +85,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       await endClient(client);
     });
 
-    test("a client that its owner ended is not brought back", async () => {
+    test("a client that its owner ended is not reconnected", async () => {
       const client = make(await emptied());
       const checkpointer = redisCheckpointer({ client, retry: { attempts: 1 } });
       await checkpointer.save(said("hello"), "t");
@@ -95,7 +95,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       await checkpointer.close();
     });
 
-    test("a connection that is cut while it saves costs no save and doubles none", async () => {
+    test("a connection that is cut during a save neither loses nor repeats a save", async () => {
       const client = make(await emptied());
       const checkpointer = redisCheckpointer({ client });
       let state = said("message 0");
@@ -150,7 +150,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
   describe("expiry", () => {
     const key = "holdfast:t:{t}";
 
-    test("with ttlSeconds every save moves the end of its thread", async () => {
+    test("with ttlSeconds every save renews the expiry of its thread", async () => {
       await using checkpointer = redisCheckpointer({ url: await emptied(), ttlSeconds: 100 });
       const state = said("one");
       await checkpointer.save(state, "t");
@@ -160,7 +160,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       expect(await admin.pttl(key)).toBeGreaterThan(90_000);
     });
 
-    test("a save with an end of its own keeps to that", async () => {
+    test("a save with its own ttl uses that", async () => {
       await using checkpointer = redisCheckpointer({ url: await emptied(), ttlSeconds: 100 });
       await checkpointer.save(said("one"), "t", { ttlSeconds: 1000 });
       expect(await admin.pttl(key)).toBeGreaterThan(900_000);
@@ -168,7 +168,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       expect(await admin.pttl("holdfast:t:{u}")).toBeGreaterThan(1e12);
     });
 
-    test("without one, a save leaves the end where it is", async () => {
+    test("without one, a save does not change the expiry", async () => {
       await using checkpointer = redisCheckpointer({ url: await emptied() });
       const state = said("one");
       await checkpointer.save(state, "t", { ttlSeconds: 1000 });
@@ -193,7 +193,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
     });
   });
 
-  describe("what lies under a key and is no thread", () => {
+  describe("what is stored under a thread's key and is not a thread", () => {
     test.for([
       ["of another type", () => admin.set("holdfast:t:{t}", "mine")],
       ["that is somebody's hash", () => admin.hset("holdfast:t:{t}", "mine", "1")],
@@ -215,7 +215,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
       await checkpointer.save(said("hello"), "u");
     });
 
-    test("an index of another type is CORRUPT, and no half of a thread is written", async () => {
+    test("an index of another type is CORRUPT, and no part of a thread is written", async () => {
       await using checkpointer = redisCheckpointer({ url: await emptied() });
       await admin.set("holdfast:{index}:ids", "mine");
       await expect(checkpointer.save(said("hello"), "t")).rejects.toMatchObject({ code: "CORRUPT" });

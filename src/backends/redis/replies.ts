@@ -2,8 +2,8 @@ import type { AppendOutcome, LogChain, LogEntry, LogRecord } from "../../checkpo
 import { StateError } from "../../errors.ts";
 import { decodeEntry } from "./layout.ts";
 
-/** What the scripts answer, as both client libraries hand it on: arrays of Buffers, with null for nothing. */
-type Reply = readonly (Buffer | null)[];
+/** The scripts' replies, as both client libraries return them: arrays of Buffers, with null for nil. */
+export type Reply = readonly (Buffer | null)[];
 
 export const asReply = (reply: unknown): Reply | undefined => (Array.isArray(reply) ? (reply as Reply) : undefined);
 

@@ -5,10 +5,10 @@ import { FORMAT } from "./layout.ts";
 import type { Argument, RedisPort } from "./port.ts";
 import type { Script } from "./scripts/script.ts";
 
-/** How a script is run on the server that has the first of its keys. */
+/** Runs a script on the server that has the first of its keys. */
 export type RunScript = (script: Script, keys: readonly string[], args?: readonly Argument[]) => Promise<unknown>;
 
-/** With read access, a server that supports it (Redis 7 and later) is told to let the script write nothing. */
+/** With read access, a server that supports it (Redis 7 and later) is told to refuse writes of the script. */
 export async function run(
   port: RedisPort,
   script: Script,
@@ -28,13 +28,13 @@ export async function run(
   }
 }
 
-/** Servers that do not know the read-only commands, or do not let this user have them. */
+/** Servers that do not know the read-only commands, or do not allow this user to run them. */
 const withoutReadOnly = new WeakSet<RedisPort>();
 
 const isWithoutReadOnly = (error: unknown): boolean =>
   error instanceof Error && /^(?:ERR unknown command|NOPERM)[\s\S]*eval(?:sha)?_ro/i.test(error.message);
 
-/** By its name where the server knows it; a server that was restarted is given the text again. */
+/** By its hash if the server knows it; after a restart the server is sent the text again. */
 async function send(
   port: RedisPort,
   { sha, source }: Script,
@@ -49,7 +49,7 @@ async function send(
   });
 }
 
-/** What lies under a key is no client's failure: it is said which key, and what to do. */
+/** A wrong value under a key is not the client's fault: the error names the key and says what to do. */
 function explained(error: unknown, keys: readonly string[]): unknown {
   if (!(error instanceof Error)) return error;
   const [word, detail, format] = serverText(error).split(" ");

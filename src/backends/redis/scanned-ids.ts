@@ -7,12 +7,12 @@ interface Range {
 }
 
 /**
- * The ids of all threads, found by a walk through the keys of the servers. For
- * somebody who may not write and meets an index that lacks some: see layout.ts.
- * The answer to the first page of a listing is kept for the pages after it.
+ * The ids of all threads, found by a SCAN over the keys of the servers. For a reader
+ * that may not write and finds an incomplete index: see layout.ts. The result for
+ * the first page of a listing is kept for its later pages.
  */
 export class ScannedIds {
-  /** In the order of their bytes, as the index has them. */
+  /** In byte order, like the index. */
   #latest: readonly Buffer[] | undefined;
 
   async after(index: MendedIndex, { prefix, after, limit }: Range): Promise<readonly string[]> {
@@ -25,13 +25,13 @@ export class ScannedIds {
     return ids.filter((id) => id.startsWith(prefix));
   }
 
-  /** What was kept is older than the listing that begins now. */
+  /** Called when a listing begins: an older result is stale. */
   forget(): void {
     this.#latest = undefined;
   }
 }
 
-/** The place of the first id that is behind a limit, as all after it are. */
+/** The index of the first id that is beyond a limit, as all later ones are. */
 function firstOf(ids: readonly Buffer[], isBehind: (id: Buffer) => boolean): number {
   let [low, high] = [0, ids.length];
   while (low < high) {

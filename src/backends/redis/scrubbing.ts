@@ -6,10 +6,13 @@ import { lines, pairs } from "./server-facts.ts";
 
 const LONGEST_REWRITE_MS = 30_000;
 const PAUSE_MS = 50;
-/** For one answer. Without an end to wait for, a program with nothing else to do would be over before it comes: sockets keep no process alive. */
+/**
+ * The limit for one answer. Without a timer, a program with nothing else to do would
+ * exit first: the sockets do not keep it alive.
+ */
 const LONGEST_ANSWER_MS = 10_000;
 
-/** Has every server write its append-only file and its dump anew, so that they hold what is there and nothing older. */
+/** Makes every server rewrite its append-only file and its dump, so that they hold only current data. */
 export async function rewriteFiles(servers: readonly Send[]): Promise<ScrubReport> {
   const done = new Set<string>();
   const remains = new Set<string>(["replicas of the server, and copies of its files"]);
@@ -27,7 +30,7 @@ export async function rewriteFiles(servers: readonly Send[]): Promise<ScrubRepor
 
 interface Rewrite {
   readonly command: readonly [string];
-  /** What INFO says while it is under way, or is to follow. */
+  /** The INFO fields that say that a rewrite is running or scheduled. */
   readonly busy: readonly string[];
   readonly status: string;
   readonly what: string;
@@ -61,7 +64,7 @@ async function rewriteOne(
   else remains.add(left);
 }
 
-/** Waits for one that is under way: it may have begun before the erasure. */
+/** Waits for a rewrite in progress: it may have begun before the erasure. */
 async function isIdle(send: Send, busy: readonly string[]): Promise<boolean> {
   for (let waited = 0; waited < LONGEST_REWRITE_MS; waited += PAUSE_MS) {
     const told = lines(await send(["INFO", "persistence"]));
@@ -71,7 +74,7 @@ async function isIdle(send: Send, busy: readonly string[]): Promise<boolean> {
   return false;
 }
 
-/** `undefined` where this user may not, or the server does not: managed services close such commands. */
+/** `undefined` if this user or this server does not allow it: managed services disable such commands. */
 async function allowed(reply: Promise<unknown>): Promise<unknown> {
   try {
     return await reply;

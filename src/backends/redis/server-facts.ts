@@ -3,7 +3,7 @@ import { StateError } from "../../errors.ts";
 import { classify } from "./classify.ts";
 import { type Send, within } from "./port.ts";
 
-/** HELLO is open to everybody who is let in. A server that does not know it is older than clusters of today. */
+/** HELLO needs no permission. A server that does not know it is older than the clusters we support. */
 export async function isClusterNode(send: Send): Promise<boolean> {
   const hello = await answered(send(["HELLO"]));
   return pairs(hello).get("mode") === "cluster";
@@ -12,10 +12,10 @@ export async function isClusterNode(send: Send): Promise<boolean> {
 const WEAKEST_FIRST: readonly Durability[] = ["memory", "os", "fsync"];
 
 /**
- * What the servers' configuration promises of a write that they acknowledged: a
- * thread may lie on any of them, so the weakest counts. Where one may not be
- * asked (managed services close CONFIG, and some INFO), the least that is sure;
- * and so for one of several that does not answer, which keeps nobody from the others.
+ * The durability of an acknowledged write, by the servers' configuration. A thread
+ * may be on any of them, so the weakest counts. If a server may not be asked
+ * (managed services disable CONFIG, and some INFO), the lowest is assumed; likewise
+ * if one of several does not answer, so that it does not keep us from the others.
  */
 export async function durabilityOf(servers: readonly Send[], timeoutMs: number): Promise<Durability> {
   const [only, another] = servers;
@@ -36,11 +36,11 @@ async function durabilityOfOne(send: Send): Promise<Durability> {
   const [info, config] = await Promise.all([answered(send(["INFO"])), answered(send(["CONFIG", "GET", "*append*"]))]);
   const told = lines(info);
   const settings = pairs(config);
-  // With a limit and any other policy, a full server throws threads away to make room.
+  // With a memory limit and any other policy, a full server evicts threads to make room.
   if (told.get("maxmemory") !== "0" && told.get("maxmemory_policy") !== "noeviction") return "memory";
   const logs = told.get("aof_enabled") === "1" || settings.get("appendonly") === "yes";
   if (!logs) return "memory";
-  // While the log is rewritten, which may be at any moment, it is then not synced.
+  // Then the log is not synced during a rewrite, which may run at any time.
   const isAlwaysSynced = settings.get("no-appendfsync-on-rewrite") === "no";
   return settings.get("appendfsync") === "always" && isAlwaysSynced ? "fsync" : "os";
 }
@@ -58,7 +58,7 @@ async function answered(reply: Promise<unknown>): Promise<unknown> {
 
 const isPlainRefusal = (error: unknown): boolean => error instanceof Error && error.message.startsWith("ERR ");
 
-/** Names and values, in whichever of the shapes the protocol and the client library give them. */
+/** Names and values, in any of the shapes that the protocol and the client libraries return. */
 export function pairs(reply: unknown): ReadonlyMap<string, string> {
   if (reply instanceof Map) return new Map([...reply].map(([name, value]) => [String(name), String(value)]));
   if (Array.isArray(reply)) {

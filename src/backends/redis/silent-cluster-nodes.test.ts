@@ -13,7 +13,7 @@ await describeWithOwnRedis("nodes of a cluster that fall silent", () => {
   let url: string;
   const opened: { close(): Promise<unknown> }[] = [];
 
-  /** Everybody is told to come through the proxies. */
+  /** The nodes announce the proxies' addresses to all clients. */
   beforeAll(async () => {
     cluster = await startCluster();
     proxies = await Promise.all(cluster.nodes.map(({ port }) => startCuttingProxy({ targetPort: port })));
@@ -72,7 +72,7 @@ await describeWithOwnRedis("nodes of a cluster that fall silent", () => {
       const ids = Array.from({ length: 9 }, (_, index) => `${name} ${way} ${index}`);
       let states = ids.map(said);
       await Promise.all(ids.map((id, index) => checkpointer.save(states[index]!, id)));
-      // Each node in turn, among them the one that the URL names; then all of them at once.
+      // Each node in turn, including the one that the URL names; then all of them at once.
       for (const [round, silent] of [...proxies.map((proxy) => [proxy]), proxies].entries()) {
         for (const proxy of silent) proxy.silence(...DIRECTIONS);
         states = states.map((state) => state.withMessage(userMessage(`round ${round}`)));
@@ -83,7 +83,7 @@ await describeWithOwnRedis("nodes of a cluster that fall silent", () => {
         expect((await direct.load(id))?.messages.map(textOf)).toEqual(states[index]!.messages.map(textOf));
         expect(await direct.listCheckpoints(id)).toHaveLength(5);
       }
-      // Whoever was replaced on the way is let go with the rest.
+      // Replaced clients are released with the rest.
       for (const thing of opened.splice(0).reverse()) await thing.close();
       await expect.poll(connections, { timeout: 9000 }).toEqual(before);
     });

@@ -6,7 +6,7 @@ import type { TestServer } from "../../../test/services/server-process.ts";
 import { textOf, userMessage } from "../../state/message.ts";
 import { type RedisCheckpointerOptions, redisCheckpointer } from "./index.ts";
 
-/** Short, so that a test that waits for one does not wait long; a server of this machine answers far sooner. */
+/** Short, so that tests do not wait long; a local server answers far sooner. */
 const LIMITS = { commandTimeoutMs: 400, connectTimeoutMs: 2000 };
 
 await describeWithOwnRedis("connections that fall silent", () => {
@@ -34,7 +34,7 @@ await describeWithOwnRedis("connections that fall silent", () => {
     return checkpointer;
   }
 
-  /** Past the proxy: what is really there. */
+  /** Past the proxy: what is really stored. */
   async function assertThere(threadId: string, texts: readonly string[]): Promise<void> {
     const direct = opening({ url: server.url });
     expect((await direct.load(threadId))?.messages.map(textOf)).toEqual(texts);
@@ -82,7 +82,7 @@ await describeWithOwnRedis("connections that fall silent", () => {
         },
       );
 
-      test("B4: calls that are under way together on a dead connection all end well, over one new one", async () => {
+      test("B4: concurrent calls on a dead connection all succeed, over one new connection", async () => {
         const { proxy, url } = await proxied();
         const checkpointer = opening(open(url));
         const ids = Array.from({ length: 20 }, (_, index) => `${name} ${way} together ${index}`);
@@ -98,7 +98,7 @@ await describeWithOwnRedis("connections that fall silent", () => {
         expect(proxy.connections).toBe(before + 1);
       });
 
-      test("B4: a connection that falls silent while it is made is given up, too", async () => {
+      test("B4: a connection that falls silent while it is being established is abandoned too", async () => {
         const id = `${name} ${way} being made`;
         const { proxy, url } = await proxied();
         const checkpointer = opening({ ...open(url), connectTimeoutMs: 300, retry: { attempts: 2 } });

@@ -54,10 +54,10 @@ export interface RedisStoreDriverOptions {
   readonly exactUpTo?: number;
 }
 
-/** A script that looks at too many items keeps everybody else waiting. */
+/** A script that reads too many items would block all other clients. */
 const ITEMS_AT_ONCE = 200;
 
-/** Items in Redis or Valkey. Every write is one script; filters, words and vectors are looked at in this process. */
+/** Items in Redis or Valkey. Every write is one script; filters, words and vectors are evaluated in this process. */
 export class RedisStoreDriver implements FullStoreDriver {
   readonly name: string = STORE_FACTS.name;
   readonly secrets: readonly string[];
@@ -199,7 +199,7 @@ export class RedisStoreDriver implements FullStoreDriver {
     return run(script, this.#keys.all, args);
   }
 
-  /** Items that have not ended, in the order of the ids. */
+  /** Items that have not expired, in the order of the ids. */
   async #records(ids: readonly string[]): Promise<readonly (Record | undefined)[]> {
     const records: (Record | undefined)[] = [];
     for (let at = 0; at < ids.length; at += ITEMS_AT_ONCE) {
@@ -225,7 +225,7 @@ export class RedisStoreDriver implements FullStoreDriver {
     }
   }
 
-  /** Where there is a filter, it is asked first, and only the vectors of what it keeps are read. */
+  /** If there is a filter, it is evaluated first, and only the vectors of matching items are read. */
   async *#vectors(scope: Scope): AsyncGenerator<readonly [id: string, vector: Float32Array]> {
     if (scope.condition === undefined) {
       for await (const [id, bytes, now] of this.#pages(scope, "vectors", ITEMS_AT_ONCE)) {

@@ -9,7 +9,7 @@ import type { Argument } from "./port.ts";
 /**
  * <prefix>{store}:items    hash: id → record. One hash for all, because scripts name every key that they touch
  * <prefix>{store}:ids      sorted set of ids, all with the score 0: in the order of their bytes a range is what is below a namespace
- * <prefix>{store}:vectors  hash: id → the end of the item (8 bytes), then 4 bytes a number
+ * <prefix>{store}:vectors  hash: id → the end of the item (8 bytes), then 4 bytes per number
  * <prefix>{store}:vids     sorted set of the ids that have a vector
  * <prefix>{store}:words    sorted set of <word> 01 <id> 02 <weight of the word in the item>/<words of the item>
  * <prefix>{store}:ends     sorted set of ids by the time at which their items end
@@ -24,7 +24,7 @@ import type { Argument } from "./port.ts";
  *   value metadata value-fields(empty: the same) metadata-fields(empty: the same) words, each "<word> <weight>/<length>\n"
  */
 export interface StoreKeys {
-  /** In the order in which every script has them. */
+  /** In the order that every script expects. */
   readonly all: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export function storeKeys(prefix: string): StoreKeys {
   return { all: KEYS.map((name) => `${prefix}{store}:${name}`) };
 }
 
-/** What the script that writes takes for a change. */
+/** The arguments of one change for the script that writes. */
 export function encodeChange(change: Change): readonly Argument[] {
   const { kind, writeKey, expected } = change;
   const head = [kind, encodeId(change), writeKey, expected === undefined ? "" : String(expected)];
@@ -45,13 +45,13 @@ export function encodeChange(change: Change): readonly Argument[] {
   return [...head, encodeBody(change), bytes, ttlMs === undefined ? "" : String(ttlMs)];
 }
 
-/** A vector and the end of its item. */
+/** A vector and the expiry of its item. */
 export function openVector(bytes: Buffer): { readonly vector: Float32Array; readonly end: number | undefined } {
   const end = bytes.readDoubleLE(0);
   return { vector: vectorFromBytes(bytes.subarray(8)), end: end === 0 ? undefined : end };
 }
 
-/** What a script puts behind the version and the times. */
+/** The part of a record after the version and the times. */
 function encodeBody({ value, metadata, fields, words }: PutChange): Buffer {
   const valueFields = fields.value === value ? "" : fields.value;
   const metadataFields = fields.metadata === (metadata ?? "{}") ? "" : fields.metadata;
@@ -65,7 +65,7 @@ function encodeBody({ value, metadata, fields, words }: PutChange): Buffer {
   return Buffer.concat([Buffer.from(`${lengths.join(" ")}\n`), ...parts, Buffer.from(lines.join(""))]);
 }
 
-/** Each is a member of a sorted set, and all are entered by one script: of a longer text, the first ones are found. */
+/** Each word is a member of a sorted set, and one script enters all of them. Further words of a longer text are not found. */
 const MOST_WORDS = 2000;
 
 /** A record as it is read. */
@@ -105,7 +105,7 @@ export function decodeRecord(id: string, bytes: Buffer): Record {
   };
 }
 
-/** "version created updated end", as a write answers. */
+/** "version created updated end", as the script returns it. */
 export function resultOf(text: string, repeated: boolean): ChangeResult {
   const [version, createdAt, updatedAt, end] = text.split(" ").map(Number);
   return {
@@ -117,7 +117,7 @@ export function resultOf(text: string, repeated: boolean): ChangeResult {
   };
 }
 
-/** The bounds of ZRANGEBYLEX for the items of a scope, behind an id; `before` what stands before each id in the set. */
+/** The bounds of ZRANGEBYLEX for the items of a scope, after an id; `before` is what precedes each id in the set. */
 export function lexBounds(
   { namespace, recursive }: { readonly namespace: Namespace; readonly recursive: boolean },
   { after, before = "" }: { readonly after?: string | undefined; readonly before?: string } = {},

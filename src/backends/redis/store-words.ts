@@ -7,13 +7,13 @@ import { lexBounds } from "./store-layout.ts";
 
 type Run = (script: Script, args: readonly Argument[]) => Promise<unknown>;
 
-/** A word that is in more items than this tells little; the first ones are looked at. */
+/** A word that is in more items than this tells little: only the first ones are read. */
 const MOST_ITEMS_OF_A_WORD = 10_000;
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.75;
 const MEMBER = /^[^\u0001]*\u0001([^\u0002]*\u0001[^\u0002]*)\u0002([\d.]+)\/(\d+)$/;
 
-/** The ids of items with one of the words, best first, by BM25. All that it needs stands in the sorted set of words. */
+/** The ids of items with any of the words, best first, by BM25. The sorted set of words has everything it needs. */
 export async function rankedByWords(
   run: Run,
   scope: Scope,

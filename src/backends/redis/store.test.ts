@@ -12,7 +12,7 @@ await describeWithService("redis", (url) => {
   const admin = new Redis(url);
   afterAll(() => admin.disconnect());
 
-  test("a right that is missing is found out before anything is written", async () => {
+  test("a missing permission is noticed before anything is written", async () => {
     const prefix = freshPrefix();
     const { user, url: userUrl } = await makeUser(admin, url, prefix);
     await admin.call("ACL", ["SETUSER", user, "-zrem"]);
@@ -24,7 +24,7 @@ await describeWithService("redis", (url) => {
     await admin.call("ACL", ["DELUSER", user]);
   });
 
-  test("what was deleted, replaced or ended leaves nothing behind, words and vectors included", async () => {
+  test("what was deleted, replaced or expired leaves nothing behind, words and vectors included", async () => {
     const prefix = freshPrefix();
     const store = redisStore({ url, prefix });
     await store.putWithEmbedding(["a"], "k", { text: "one zebra" }, [1, 0]);
@@ -50,7 +50,7 @@ await describeWithService("redis", (url) => {
       name: `redis with ${name}`,
       test,
       afterAll,
-      // As a user with no more rights than docs/redis.md names.
+      // As a user with only the permissions that docs/redis.md lists.
       create: async () => {
         const prefix = freshPrefix();
         const { user, url: userUrl } = await makeUser(admin, url, prefix);

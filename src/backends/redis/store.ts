@@ -11,15 +11,18 @@ import { STORE_FACTS } from "./store-facts.ts";
 import { parseUrl } from "./url.ts";
 
 export interface RedisStoreOptions extends StoreOptions, RedisConnectionOptions {
-  /** What `redisConnection()` returned, instead of a `url` or a `client`: a checkpointer may hold it too. */
+  /** The result of `redisConnection()`, instead of a `url` or a `client`. A checkpointer may share it. */
   readonly connection?: RedisConnection;
-  /** What the names of all keys begin with. @default "holdfast:" */
+  /** The prefix of all key names. @default "holdfast:" */
   readonly prefix?: string;
 }
 
 const TAKER = { factory: "redisStore", opener: "redisConnection" };
 
-/** Keeps items in Redis or Valkey, beside threads or alone; needs no module. `npm install ioredis`, or `npm install redis`. */
+/**
+ * Keeps items in Redis or Valkey, beside threads or alone; needs no module. Needs
+ * `npm install ioredis` or `npm install redis`.
+ */
 export function redisStore(options: RedisStoreOptions = {}): Store {
   assertStoreOptions("redisStore", options, { ...CONNECTION_OPTIONS, connection: "object", prefix: "string" });
   const checked = redisStoreOptions(options);
@@ -28,7 +31,7 @@ export function redisStore(options: RedisStoreOptions = {}): Store {
   return new Store(new DeferredStoreDriver(STORE_FACTS, load, checked.connection.hold()), { ...options, access });
 }
 
-/** Everything a driver needs, with the defaults filled in. */
+/** All options of a driver, with the defaults filled in. */
 export function redisStoreOptions(given: RedisStoreOptions): RedisStoreDriverOptions {
   const { prefix = "holdfast:" } = given;
   assertPrefix(prefix);

@@ -10,23 +10,23 @@ import { FORGET, FORGET_ABSENT, WALK } from "./scripts/thread-index.ts";
 
 export interface WalkedIndex extends MendedIndex {
   readonly isCluster: boolean;
-  /** Present with read access, which neither mends the index nor takes anything out of it. */
+  /** Present with read access, which neither repairs the index nor removes anything from it. */
   readonly scanned?: ScannedIds | undefined;
 }
 
-/** Threads in the order of their ids' bytes. Ids without a thread are taken out of the index on the way. */
+/** Threads in byte order of their ids. Ids without a thread are removed from the index on the way. */
 export async function walkThreads(
   index: WalkedIndex,
   { prefix, cursor, limit }: { readonly prefix: string; readonly cursor?: string; readonly limit: number },
 ): Promise<LogPage<ThreadEntry>> {
   const items: ThreadEntry[] = [];
   let after = cursor;
-  // Where many ids have no thread any more, ever larger pages of them are passed over.
+  // If many ids have no thread any more, ever larger pages of them are skipped.
   for (let size = limit + 1; ; size = Math.min(Math.max(size, AT_ONCE) * 2, LARGEST_PAGE)) {
     const [seenAt = "", ...ids] = await idsAfter(index, prefix, after, size);
     const heads = await headsOf(index, ids);
     const absent = ids.filter((_, at) => asReply(heads[at]) === undefined);
-    // Not everybody who may list may take out: on a replica nobody. They are passed over again the next time.
+    // Listing may be allowed where removing is not: on a replica it never is. Such ids are skipped again next time.
     if (index.scanned === undefined) await forget(index, absent, seenAt).catch(() => undefined);
     for (const [at, threadId] of ids.entries()) {
       const head = asReply(heads[at]) ?? [];
@@ -40,7 +40,7 @@ export async function walkThreads(
 
 const LARGEST_PAGE = 2048;
 
-/** All at once on one server; one by one in a cluster, where each may lie on another node. */
+/** All at once on one server; one by one in a cluster, where each may be on another node. */
 async function headsOf({ run, keys, isCluster }: WalkedIndex, ids: readonly string[]): Promise<readonly unknown[]> {
   const threads = ids.map(keys.thread);
   if (isCluster) return inParallel(threads, async (thread) => asReply(await run(READ_HEADS, [thread]))?.[0]);
@@ -49,7 +49,7 @@ async function headsOf({ run, keys, isCluster }: WalkedIndex, ids: readonly stri
   return heads;
 }
 
-/** A script that looks at too many keys keeps everybody else waiting. */
+/** A script that reads too many keys would block all other clients. */
 function* chunks(items: readonly string[]): Generator<readonly string[]> {
   for (let start = 0; start < items.length; start += KEYS_AT_ONCE) yield items.slice(start, start + KEYS_AT_ONCE);
 }
@@ -63,7 +63,7 @@ async function idsAfter(
   after: string | undefined,
   limit: number,
 ): Promise<readonly string[]> {
-  // No text in UTF-8 holds the byte 255, so it stands behind everything that begins with the prefix.
+  // UTF-8 never contains the byte 255, so it sorts after everything that begins with the prefix.
   const last = prefix === "" ? "+" : Buffer.concat([Buffer.from(`(${prefix}`), Buffer.from([0xff])]);
   const beginning = prefix === "" ? "-" : `[${prefix}`;
   const first =
@@ -88,6 +88,6 @@ async function forget({ run, keys, isCluster }: WalkedIndex, ids: readonly strin
   else for (const some of chunks(ids)) await run(FORGET, [...some.map(keys.thread), keys.ids], some);
 }
 
-/** `seenAt` is the index's time from before the thread was found absent. */
+/** `seenAt` is the index's time before the thread was found absent. */
 export const forgetAbsent = (run: RunScript, keys: KeyNames, threadId: string, seenAt: string): Promise<unknown> =>
   run(FORGET_ABSENT, [keys.ids, keys.announced], [threadId, seenAt]);

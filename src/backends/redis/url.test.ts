@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openUrl } from "./checkpointer.ts";
 import { parseUrl } from "./url.ts";
 
-test("a URL says where the server is, and how to be let in", () => {
+test("a URL holds the address and the credentials", () => {
   expect(parseUrl("redis://localhost").place).toEqual({
     host: "localhost",
     port: 6379,
@@ -22,7 +22,7 @@ test("a URL says where the server is, and how to be let in", () => {
   expect(parseUrl("redis://[::1]:7000/").place).toMatchObject({ host: "::1", port: 7000, database: 0 });
 });
 
-test("Valkey's schemes are the same", () => {
+test("Valkey's schemes mean the same", () => {
   expect(parseUrl("valkey://h").place).toMatchObject({ host: "h", tls: false });
   expect(parseUrl("valkeys://h").place).toMatchObject({ host: "h", tls: true });
 });

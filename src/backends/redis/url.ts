@@ -6,7 +6,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** Where a server is and how to be let in. */
+/** The address of a server and the credentials. */
 export interface Place extends Address {
   readonly username: string | undefined;
   readonly password: string | undefined;
@@ -21,7 +21,7 @@ const SCHEMES: Readonly<Record<string, boolean>> = {
   "valkeys:": true,
 };
 
-/** `redis://user:password@host:6379/0`; `rediss` for TLS; `valkey` and `valkeys` are the same. */
+/** `redis://user:password@host:6379/0`; `rediss` for TLS; `valkey` and `valkeys` mean the same. */
 export function parseUrl(url: string): { place: Place; parameters: Readonly<Record<string, string>> } {
   assertAddress(url);
   const parsed = URL.canParse(url) ? new URL(url) : undefined;

@@ -11,9 +11,9 @@ import { deleteOlderVersions } from "./older-versions.ts";
 
 export interface S3Place {
   readonly bucketName: string;
-  /** With "read", a bucket that is not there is no store, and not a mistake in the options. */
+  /** With "read", a missing bucket means that there is no store; it is not reported as a wrong option. */
   readonly access: Access;
-  /** Where an object may be made for a moment, to see what the store does. */
+  /** Where an object may be created briefly, to test what the service supports. */
   readonly probePrefix: string;
   readonly requestTimeoutMs: number;
 }
@@ -23,7 +23,7 @@ export class S3Bucket implements ObjectBucket {
   readonly #sdk: S3Module;
   readonly #client: S3ClientShape;
   readonly #place: S3Place;
-  /** Found out once, on an object made for it: a conditional delete that must be refused. */
+  /** Tested once, on an object made for it: a conditional delete that must be refused. */
   readonly #honoursDeletion: OpenOnce<boolean> = new OpenOnce(() => this.#probeDeletion());
 
   constructor(sdk: S3Module, client: S3ClientShape, place: S3Place) {
@@ -63,7 +63,10 @@ export class S3Bucket implements ObjectBucket {
     await this.#request((send) => send(new this.#sdk.DeleteObjectCommand(this.#named(name)))).catch(ignoreAbsent);
   }
 
-  /** Amazon's S3 refuses a deletion whose condition does not hold; MinIO ignores the condition, so it is never asked. */
+  /**
+   * Amazon's S3 refuses a conditional delete whose condition does not hold. MinIO
+   * ignores the condition, so it is never sent there.
+   */
   async deleteIf(name: string, etag: string): Promise<boolean> {
     if (!(await this.#honoursDeletion.get())) return false;
     return this.#deleteMatching(name, etag);
@@ -130,7 +133,7 @@ export class S3Bucket implements ObjectBucket {
     return { Bucket: this.#place.bucketName, Key: name };
   }
 
-  /** Gives up at the deadline, reading the answer included. */
+  /** Gives up at the deadline, which includes reading the answer. */
   async #request<T>(call: (send: (command: object) => Promise<unknown>) => Promise<T>): Promise<T> {
     const deadline = new AbortController();
     const { requestTimeoutMs, access, bucketName } = this.#place;

@@ -13,15 +13,16 @@ import type { S3Log, S3LogOptions } from "./log.ts";
 
 export interface S3BucketOptions extends CheckpointerOptions, S3Connection {
   readonly bucketName: string;
-  /** What the names of all objects begin with. @default "holdfast/" */
+  /** The prefix of all object names. @default "holdfast/" */
   readonly prefix?: string;
-  /** An `S3Client` of your own, instead of `region`, `endpoint` and `credentials`. It stays yours: `close()` leaves it open. */
+  /** Your own `S3Client`, instead of `region`, `endpoint` and `credentials`. It stays yours: `close()` leaves it open. */
   readonly client?: S3ClientShape;
-  /** How long one request may take, its answer included. @default 30000 */
+  /** The time limit of one request, including its answer. @default 30000 */
   readonly requestTimeoutMs?: number;
   /**
-   * What the service promises when it answers a PUT. Amazon's S3 replicates. Behind an `endpoint` nobody can tell, so
-   * the least is assumed until you say more. @default "replicated" without an `endpoint`, "os" with one
+   * How durable an answered PUT is. Amazon's S3 replicates. Behind an `endpoint`
+   * that is unknown, so the lowest is assumed unless you say more. @default
+   * "replicated" without an `endpoint`, "os" with one
    */
   readonly serverDurability?: Durability;
 }
@@ -39,9 +40,9 @@ export class S3BucketCheckpointer extends Checkpointer {
   }
 
   /**
-   * Deletes objects that belong to no thread: what processes left that died in
-   * the middle of a change, and what a lifecycle rule left of threads it ended.
-   * Safe at any time; lists the whole prefix.
+   * Deletes objects that belong to no thread: left by processes that died in the
+   * middle of a change, or by a lifecycle rule that expired a thread. Safe at any
+   * time; lists the whole prefix.
    */
   async removeLeftovers(): Promise<void> {
     contextOf(this)?.assertMayWrite("removeLeftovers");
@@ -49,7 +50,7 @@ export class S3BucketCheckpointer extends Checkpointer {
   }
 }
 
-/** `npm install @aws-sdk/client-s3` */
+/** Needs `npm install @aws-sdk/client-s3`. */
 export const s3BucketCheckpointer = (options: S3BucketOptions): S3BucketCheckpointer =>
   new S3BucketCheckpointer(options);
 

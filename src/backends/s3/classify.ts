@@ -1,13 +1,13 @@
 import { type ErrorCode, StateError } from "../../errors.ts";
 
 interface S3Failure {
-  /** The service's own word, like `NoSuchKey`; or the network's. */
+  /** The service's error code, like `NoSuchKey`, or that of the network. */
   readonly word: string;
-  /** Missing where there was no answer. */
+  /** Absent if there was no answer. */
   readonly status: number | undefined;
 }
 
-/** What the SDK says of a failure: the answer's status and word, or the network's code. */
+/** The status and code of an answer, or the network's code, from an error of the SDK. */
 function failureIn(error: unknown): S3Failure | undefined {
   if (typeof error !== "object" || error === null || StateError.is(error)) return undefined;
   const { name, code, $metadata } = error as {
@@ -27,7 +27,7 @@ export const isObjectAbsent = (error: unknown): boolean => failureIn(error)?.wor
 
 export const isBucketAbsent = (error: unknown): boolean => failureIn(error)?.word === "NoSuchBucket";
 
-/** The condition does not hold, or another conditional write to the same name was under way: nothing was written. */
+/** The condition did not hold, or another conditional write to the same name was in progress: nothing was written. */
 export function isRefused(error: unknown): boolean {
   const failure = failureIn(error);
   return failure?.status === 412 || (failure?.status === 409 && failure.word === "ConditionalRequestConflict");
@@ -36,10 +36,10 @@ export function isRefused(error: unknown): boolean {
 /** The user may not do that, or the object is locked against it. */
 export const isForbidden = (error: unknown): boolean => failureIn(error)?.status === 403;
 
-/** The store does not know the condition at all. */
+/** The service does not support the condition at all. */
 export const isNotImplemented = (error: unknown): boolean => failureIn(error)?.status === 501;
 
-/** Whether a write that failed like this may have taken place all the same. */
+/** Whether a write that failed like this may have been made. */
 export function isAmbiguous(error: unknown): boolean {
   if (StateError.is(error, "TIMEOUT")) return true;
   const failure = failureIn(error);

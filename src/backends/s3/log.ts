@@ -11,13 +11,13 @@ export interface S3LogOptions {
   readonly access?: Access;
   readonly prefix: string;
   readonly connection: S3Connection;
-  /** Handed in; stays open. */
+  /** The client that was handed in; it stays open. */
   readonly client: S3ClientShape | undefined;
   readonly requestTimeoutMs: number;
   readonly serverDurability: Durability;
 }
 
-/** The log for object stores, on a bucket of S3 or of a service that speaks its protocol. */
+/** The object-store log, on a bucket of S3 or of a service that speaks its protocol. */
 export class S3Log extends BucketLog {
   constructor(options: S3LogOptions) {
     const { client: given, connection, bucketName, access = "write", requestTimeoutMs } = options;

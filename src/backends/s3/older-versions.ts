@@ -13,9 +13,9 @@ interface VersionsAnswer {
 const WHAT = "older versions of objects, where the bucket keeps them";
 
 /**
- * Deletes the versions of objects that were overwritten or deleted. What is the
- * newest is left, and so are marks of deletions: without them the version before
- * would be the object again.
+ * Deletes the versions of objects that were overwritten or deleted. The newest
+ * version is kept, and so are delete markers: without a marker the version before it
+ * would become the object again.
  */
 export async function deleteOlderVersions(
   { sdk, bucketName: Bucket }: { readonly sdk: S3Module; readonly bucketName: string },

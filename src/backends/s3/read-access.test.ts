@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 240_000 });
 await describeWithService("s3", async (url) => {
   const sdk = await loadSdk();
 
-  /** Every object in the bucket below the prefix, with its bytes, its ETag and when it was written. */
+  /** Every object in the bucket below the prefix, with its bytes, its ETag and the time it was written. */
   async function objectsIn({
     bucketName,
     prefix,
@@ -44,7 +44,7 @@ await describeWithService("s3", async (url) => {
     const place = { ...s3Place(url), bucketName: "nobody-made-this-bucket" };
     return {
       open: (options) => new S3BucketCheckpointer({ ...options, ...place }),
-      // That a bucket was made would show as an empty list instead of a failure.
+      // A bucket that was created would show as an empty list instead of a failure.
       contents: async () => ({ failure: (await failureOfListing(place)).name }),
     };
   }

@@ -31,7 +31,7 @@ describe("options", () => {
     expect(() => s3BucketCheckpointer({ bucketName: "fast--euc1-az1--x-s3" })).toThrow("general purpose bucket");
   });
 
-  test("behind an endpoint nothing is promised that nobody can know", () => {
+  test("behind an endpoint no durability is promised that cannot be known", () => {
     expect(s3BucketCheckpointer({ bucketName: "b" }).capabilities.durability).toBe("replicated");
     const endpoint = "http://127.0.0.1:9";
     expect(s3BucketCheckpointer({ bucketName: "b", endpoint }).capabilities.durability).toBe("os");

@@ -9,9 +9,9 @@ import { factsOf } from "./facts.ts";
 import { sqliteLogOptions } from "./options.ts";
 
 export interface SqliteCheckpointerOptions extends CheckpointerOptions, SqliteConnectionOptions {
-  /** What `sqliteConnection()` returned, instead of a `path` or a `database`: others may hold it too. */
+  /** The result of `sqliteConnection()`, instead of a `path` or a `database`. It may be shared. */
   readonly connection?: SqliteConnection;
-  /** What the names of the tables begin with. @default "holdfast_" */
+  /** The prefix of the table names. @default "holdfast_" */
   readonly tablePrefix?: string;
 }
 

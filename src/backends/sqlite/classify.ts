@@ -20,7 +20,7 @@ const BY_RESULT: Readonly<Record<number, readonly [name: string, code: ErrorCode
 
 const BY_NAME: ReadonlyMap<string, ErrorCode> = new Map(Object.values(BY_RESULT));
 
-/** What the file system says before SQLite has looked. */
+/** Errors of the file system, before SQLite has opened the file. */
 const BY_SYSTEM_CODE: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ["EACCES", "PERMISSION_DENIED"],
   ["EPERM", "PERMISSION_DENIED"],
@@ -43,16 +43,16 @@ export function classify(error: unknown): ErrorCode | undefined {
   return code.startsWith("SQLITE_") ? BY_NAME.get(code.split("_")[1] ?? "") : BY_SYSTEM_CODE.get(code);
 }
 
-/** Another connection holds the lock: nothing was done, and it passes. */
+/** Another connection holds the lock: nothing was done, and a retry may succeed. */
 export const isBusy = (error: unknown): boolean => hasResult(error, 5, "SQLITE_BUSY");
 
 export const isCannotOpen = (error: unknown): boolean => hasResult(error, 14, "SQLITE_CANTOPEN");
 
-/** `BEGIN` on a connection that was handed in and whose owner began a transaction. */
+/** `BEGIN` on a connection that was handed in and is inside its owner's transaction. */
 export const isInsideTransaction = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("cannot start a transaction within a transaction");
 
-/** Locked, full, or not to be opened: a transaction that met one of these was rolled back, or never began. */
+/** Locked, full or impossible to open: the transaction was rolled back or never began. */
 export function isDeclined(error: unknown): boolean {
   const original = StateError.is(error) ? error.cause : error;
   return (
@@ -71,7 +71,7 @@ function hasResult(error: unknown, result: number, name: string): boolean {
   return typeof code === "string" && code.startsWith(name);
 }
 
-/** What opening the file failed with, and at which path: SQLite itself does not say it. */
+/** Why opening the file failed, with its path: SQLite's own error does not name it. */
 export function openingFailure(path: string, error: unknown, access: Access = "write"): unknown {
   if (StateError.is(error)) return error;
   const code = classify(error);
@@ -88,7 +88,7 @@ function openingHint(code: ErrorCode, error: unknown, access: Access): string {
   return ". The process must be allowed to write the file and its folder";
 }
 
-/** A write's failure, where its code alone would leave the caller guessing. */
+/** A failed write, with an explanation where the code alone would leave the caller guessing. */
 export function writingFailure(error: unknown): unknown {
   const hint = StateError.is(error) ? undefined : writingHint(error);
   if (hint === undefined) return error;

@@ -17,7 +17,7 @@ testThreadLog({
     const path = join(root, "a.db");
     const open = async (): Promise<ReadThroughLog> => {
       const writer = new SqliteLog(sqliteLogOptions({ path }));
-      // Makes the tables.
+      // Creates the tables.
       await writer.tail("t");
       return new ReadThroughLog(writer, new ReadOnlyLog(new SqliteLog(sqliteLogOptions({ path, access: "read" }))));
     };

@@ -21,27 +21,27 @@ export type SqliteValue = string | number | null | Uint8Array;
 
 export interface SqliteConnectionOptions {
   /**
-   * The database file. It is created when it is missing; its folder is not.
+   * The database file. It is created if it does not exist; its folder is not.
    * `":memory:"` keeps everything in this process. @default "holdfast.db"
    */
   readonly path?: string;
   /**
-   * A connection of your own (`node:sqlite` or `better-sqlite3`), instead of a
-   * path. It stays yours: its journal, sync and `secure_delete` settings are left as they are,
-   * `capabilities.durability` says what they give, and `close()` leaves it open.
+   * Your own connection (`node:sqlite` or `better-sqlite3`), instead of a path. It
+   * stays yours: its journal, sync and `secure_delete` settings are not changed,
+   * `capabilities.durability` reports what they give, and `close()` leaves it open.
    */
   readonly database?: SqliteDatabase;
-  /** How long to wait while another process writes. @default 10000 */
+  /** How long to wait while another connection holds the write lock. @default 10000 */
   readonly busyTimeoutMs?: number;
   /**
-   * Overwrites what is deleted, in the file and in its write-ahead log, so that
-   * nothing readable of it is left. A connection of your own keeps its setting.
-   * @default true
+   * Overwrites deleted content, in the file and in its write-ahead log, so that
+   * nothing readable of it is left. Your own connection keeps its setting. @default
+   * true
    */
   readonly secureDelete?: boolean;
   /**
-   * `"read"` opens the file for looking: neither the file nor its write-ahead log
-   * is made or changed, and no writer waits. @default "write"
+   * `"read"` opens the file read-only: neither the file nor its write-ahead log is
+   * created or changed, and no writer has to wait. @default "write"
    */
   readonly access?: Access;
 }
@@ -58,14 +58,14 @@ export const CONNECTION_OPTIONS = {
 /** The options with the defaults filled in. */
 export interface ConnectionSettings {
   readonly path: string;
-  /** A connection of the caller's, which stays the caller's. */
+  /** The caller's own connection, which is never closed here. */
   readonly database: SqliteDatabase | undefined;
   readonly busyTimeoutMs: number;
   readonly secureDelete: boolean;
   readonly access: Access;
 }
 
-/** One open database for everything that is kept in it. It is opened at the first use, and closed with the last who holds it. */
+/** One open database for everything that is kept in it. Opened on first use; closed when its last holder closes. */
 export class SqliteConnection extends SharedConnection<SqliteHandle> {
   readonly settings: ConnectionSettings;
   readonly durability: Durability;
@@ -82,8 +82,9 @@ export class SqliteConnection extends SharedConnection<SqliteHandle> {
 }
 
 /**
- * An open database that several share, such as `sqliteCheckpointer({ connection })`.
- * Each is closed by itself, and the last one closes the database.
+ * An open database that several facets share, such as `sqliteCheckpointer({
+ * connection })`. Each facet is closed separately, and the last one to close also
+ * closes the database.
  */
 export function sqliteConnection(options: SqliteConnectionOptions = {}): SqliteConnection {
   assertOptions("sqliteConnection", options, CONNECTION_OPTIONS, {});
@@ -98,10 +99,10 @@ export function connectionOf(given: SqliteConnectionOptions): SqliteConnection {
 
 const durabilityOf = (path: string): Durability => (isInMemory(path) ? "memory" : "fsync");
 
-/** SQLite keeps these in this process: one in memory, one in a temporary file. */
+/** SQLite's names for databases that end with the process: one in memory, one in a temporary file. */
 export const isInMemory = (path: string): boolean => path === ":memory:" || path === "";
 
-/** What a handed-in connection's own settings give: FULL (2) and EXTRA (3) sync each commit. */
+/** The durability of a handed-in connection's settings: FULL (2) and EXTRA (3) sync each commit. */
 function durabilityOfConnection(database: SqliteDatabase): Durability {
   const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as {
     file: string | null;

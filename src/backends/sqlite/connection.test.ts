@@ -19,7 +19,7 @@ const freshPath = (): string => join(folder, `${++files}.db`);
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-/** A second facet, as small as one can be: texts in a table of its own, in a part of its own. */
+/** A second facet, as small as possible: texts in a table of its own, in a part of its own. */
 class Notes {
   readonly #connection: Connection<{ readonly insert: SqliteStatement; readonly all: SqliteStatement }>;
 
@@ -74,7 +74,7 @@ describe("10.2: a log and a second facet over one connection", () => {
     await Promise.all([checkpointer.close(), notes.close()]);
   });
 
-  test.runIf(process.platform === "linux")("have the file open once, until the last of them is closed", async () => {
+  test.runIf(process.platform === "linux")("have the file open once, until the last one is closed", async () => {
     for (const order of ["log first", "log last"]) {
       const path = freshPath();
       const { checkpointer, notes } = both({ path });
@@ -92,7 +92,7 @@ describe("10.2: a log and a second facet over one connection", () => {
     }
   });
 
-  test("what is kept in memory is there while anybody holds the connection, used or not", async () => {
+  test("an in-memory database exists as long as any facet holds the connection, used or not", async () => {
     const { connection, checkpointer, notes } = both({ path: ":memory:" });
     const unused = sqliteCheckpointer({ connection });
     await checkpointer.save(said("hello"), "t1");
@@ -104,7 +104,7 @@ describe("10.2: a log and a second facet over one connection", () => {
     await later.close();
   });
 
-  test("calls of the one that are under way end as if the other had not been closed meanwhile", async () => {
+  test("calls in progress are not disturbed when the other facet closes", async () => {
     const { checkpointer, notes } = both({ path: freshPath() });
     await checkpointer.save(said("hello"), "t1");
     const adding = Array.from({ length: 20 }, (_, index) => notes.add(`${index}`));
@@ -114,7 +114,7 @@ describe("10.2: a log and a second facet over one connection", () => {
     await notes.close();
   });
 
-  test("a file that is no database is refused to both, and opened once it is one", async () => {
+  test("a file that is not a database is refused to both, and opened once it is one", async () => {
     const path = freshPath();
     await writeFile(path, "this is a text file and no database".repeat(100));
     const { checkpointer, notes } = both({ path });
@@ -151,14 +151,14 @@ describe("10.2: a log and a second facet over one connection", () => {
   });
 });
 
-test("10.2: a program that closes none of those that share a connection ends by itself", async () => {
+test("10.2: a program that closes no facet of a shared connection still ends by itself", async () => {
   const { code, said: words, complaints, lingeredMs } = await endingOf("sqlite", freshPath());
   const errors = complaints.filter((text) => !text.includes("ExperimentalWarning"));
   expect({ code, words, errors }).toEqual({ code: 0, words: ["loaded", "loaded"], errors: [] });
   expect(lingeredMs).toBeLessThan(AT_ONCE_MS);
 });
 
-test("10.2: options that belong to the connection are refused beside one, and so is what is no connection", async () => {
+test("10.2: options that belong to the connection are refused beside one, and so is a value that is not a connection", async () => {
   const connection = sqliteConnection({ path: ":memory:" });
   expect(() => sqliteCheckpointer({ connection, path: "a.db" })).toThrow(
     /path is the connection's own; .* sqliteConnec/,

@@ -6,25 +6,28 @@ import { isBusy, isInsideTransaction, openingFailure, writingFailure } from "./c
 import type { ConnectionSettings, SqliteConnection } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";
 import { scrubFile } from "./scrubbing.ts";
+import { rollback, WriteGroups } from "./write-groups.ts";
 
 interface Opened<Statements> {
   readonly handle: SqliteHandle;
   readonly statements: Statements;
 }
 
-/** For so long a caller may go from call to call before timers and sockets get their turn. */
+/** A caller may make calls for this long before timers and sockets get a turn. */
 const LONGEST_TURN_MS = 5;
 
 /**
- * The transactions of one facet, over a connection that others may hold too.
- * `prepare` brings the facet's tables up to date and prepares its statements. SQLite works while the process waits, so
- * every call is as short as it can be, and between calls the event loop turns:
- * a loop of many calls must not keep a timer from firing. Where another process
- * holds the lock, a call is tried again without blocking this one.
+ * The transactions of one facet, over a connection that may be shared. `prepare`
+ * migrates the facet's tables and prepares its statements. SQLite blocks the process
+ * while it works, so every call is kept short, and the event loop turns between
+ * calls: a loop of many calls must not keep a timer from firing. While another
+ * process holds the lock, a call is retried without blocking this process.
  */
 export class Connection<Statements> {
   readonly #settings: ConnectionSettings;
   readonly #opened: Lease<Opened<Statements>>;
+  readonly #groups = new WriteGroups<Statements>();
+  #isWriting = false;
   #turnBegan = 0;
 
   constructor(shared: SqliteConnection, prepare: (handle: SqliteHandle) => Promise<Statements>) {
@@ -32,15 +35,15 @@ export class Connection<Statements> {
     this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
   }
 
-  /** All that `work` reads is as of one moment. */
-  read<T>(work: (statements: Statements) => T): Promise<T> {
+  /** Everything that `work` reads comes from one snapshot. Inside a transaction that is not ours, it may be rolled back. */
+  read<T>(work: (statements: Statements, isOurs: boolean) => T): Promise<T> {
     return this.#untilFree(({ handle, statements }) => {
-      if (!beginReading(handle)) return work(statements);
-      return inTransaction(handle, () => work(statements));
+      if (!beginReading(handle)) return work(statements, false);
+      return inTransaction(handle, () => work(statements, true));
     });
   }
 
-  /** All that `work` does is done, or nothing. */
+  /** Either everything that `work` does is committed, or nothing. */
   async write<T>(work: (statements: Statements) => T): Promise<T> {
     try {
       return await this.#untilFree(({ handle, statements }) => {
@@ -52,7 +55,17 @@ export class Connection<Statements> {
     }
   }
 
-  /** After a write that took something away: what is left of it in the write-ahead log goes, too. */
+  /**
+   * As `write`, in one transaction with others that wait at the same time. Only
+   * for what is short: nobody is answered before all of them are done.
+   */
+  together<T>(work: (statements: Statements) => T): Promise<T> {
+    const written = this.#groups.add(work, performance.now() + this.#settings.busyTimeoutMs);
+    if (!this.#isWriting) void this.#writeGroups();
+    return written;
+  }
+
+  /** To be called after a write that deleted something: removes what is left of it in the write-ahead log. */
   async erased(): Promise<void> {
     (await this.#opened.get()).handle.erasure?.request();
   }
@@ -83,8 +96,30 @@ export class Connection<Statements> {
     }
   }
 
-  async #takeTurn(): Promise<void> {
-    if (performance.now() - this.#turnBegan < LONGEST_TURN_MS) return;
+  /** Ends when nobody waits any more. Whatever fails is told to those whom it concerns. */
+  async #writeGroups(): Promise<void> {
+    this.#isWriting = true;
+    for (let pause = 1; this.#groups.size > 0; ) {
+      await this.#takeTurn(this.#groups.isSharing);
+      try {
+        this.#groups.commit(await this.#opened.get());
+        pause = 1;
+      } catch (error) {
+        if (!isBusy(error)) this.#groups.fail(error);
+        else await this.#waitForLock(error, pause);
+        pause = Math.min(pause * 2, 50);
+      }
+    }
+    this.#isWriting = false;
+  }
+
+  async #waitForLock(error: unknown, pause: number): Promise<void> {
+    this.#groups.giveUp(error, performance.now());
+    await sleep(Math.random() * pause);
+  }
+
+  async #takeTurn(isWorthIt = false): Promise<void> {
+    if (!isWorthIt && performance.now() - this.#turnBegan < LONGEST_TURN_MS) return;
     await nextTurn();
     this.#turnBegan = performance.now();
   }
@@ -99,7 +134,7 @@ export class Connection<Statements> {
   }
 }
 
-/** False in a transaction of the connection's owner, which holds one moment still already. */
+/** False inside a transaction of the connection's owner, which already holds a snapshot. */
 function beginReading({ transaction }: SqliteHandle): boolean {
   try {
     transaction.beginReading.run();
@@ -118,14 +153,5 @@ function inTransaction<T>(handle: SqliteHandle, work: () => T): T {
   } catch (error) {
     rollback(handle);
     throw handle.disturbance() ?? error;
-  }
-}
-
-/** SQLite has undone it itself after some errors; then there is nothing left to roll back. */
-function rollback({ transaction }: SqliteHandle): void {
-  try {
-    transaction.rollback.run();
-  } catch {
-    // The error that matters is the one that brought us here.
   }
 }

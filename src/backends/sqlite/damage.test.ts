@@ -11,7 +11,7 @@ import { openDatabase } from "./open-file.ts";
 let database: SqliteDatabase;
 let checkpointer: Checkpointer;
 
-/** Two threads of five checkpoints, the last of them with metadata. */
+/** Two threads of five checkpoints each, the last with metadata. */
 beforeEach(async () => {
   database = await openDatabase(":memory:");
   checkpointer = sqliteCheckpointer({ database });
@@ -55,7 +55,7 @@ const answersOf = async (threadId: string): Promise<Map<string, unknown>> => {
 };
 
 describe("B8: a flipped bit is found and named", () => {
-  test("B8: any bit of a thread's tail, head, or index mark: no older state, and never no thread", async () => {
+  test('B8: any bit of a thread\'s tail, head, or index mark: never an older state, never "no thread"', async () => {
     for (const column of ["tail", "head", "indexed", "sum"]) {
       for (let bit = 0; bit < 31; bit++) {
         const flip = `UPDATE holdfast_threads SET ${column} = (${column} | ${2 ** bit}) - (${column} & ${2 ** bit}) WHERE thread_id = 't'`;
@@ -85,7 +85,7 @@ describe("B8: a flipped bit is found and named", () => {
     expect(rows()).toEqual(before);
   });
 
-  test("B8: a newest record that is lost is CORRUPT, and not an older state", async () => {
+  test("B8: a lost newest record is CORRUPT, and an older state is not loaded", async () => {
     database.exec("DELETE FROM holdfast_records WHERE id % 67108864 = 5");
     for (const [name, answer] of await answersOf("t")) expect(answer, name).toBe("CORRUPT");
   });
@@ -145,7 +145,7 @@ describe("B8: a flipped bit is found and named", () => {
   });
 });
 
-describe("B3: one thread's metadata is not another thread's trouble", () => {
+describe("B3: one thread's metadata does not affect another thread", () => {
   test("B3: metadata that is nested too deep for SQLite's JSON is found by value, and hides no other thread", async () => {
     let deep: unknown = "core";
     for (let level = 0; level < 400; level++) deep = new Map([["in", deep]]);
@@ -163,7 +163,7 @@ describe("B3: one thread's metadata is not another thread's trouble", () => {
     expect(database.prepare("SELECT json_valid(?) AS valid").get(metadata)).toMatchObject({ valid: 0 });
   });
 
-  test("B3: metadata that is no JSON any more hides no other thread", async () => {
+  test("B3: metadata that is no longer JSON hides no other thread", async () => {
     database.exec("UPDATE holdfast_records SET metadata = '{\"step\":' WHERE id = 1 * 67108864 + 5");
     expect((await checkpointer.queryByMetadata("step", 5)).map(({ threadId }) => threadId)).toEqual(["other"]);
   });

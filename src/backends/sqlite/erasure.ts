@@ -1,17 +1,16 @@
 import { sleep } from "../../internal/sleep.ts";
 import type { SqliteDatabase } from "./connect.ts";
 
-/** A deletion is worth some milliseconds; a thousand of them in a row are worth as many only once a second. */
+/** The log is truncated at most once a second: a single deletion can afford the milliseconds, a thousand in a row cannot. */
 const LEAST_PAUSE_MS = 1000;
-/** While another connection reads, the log cannot be cut off. Whoever closes last removes it anyway. */
+/** While another connection reads, the log cannot be truncated. The last connection to close removes it anyway. */
 const MOST_ATTEMPTS = 60;
 const MOST_TRIES_AT_ONCE = 20;
 
 /**
- * `secure_delete` overwrites what is deleted, but the older pages are still in
- * the write-ahead log. Cutting it off removes them. It is tried after a
- * deletion, never waits for others, and is tried again later where they were in
- * the way.
+ * `secure_delete` overwrites deleted content, but older pages are still in the
+ * write-ahead log. Truncating the log removes them. That is tried after a deletion,
+ * never waits for other connections, and is retried later if they were in the way.
  */
 export class Erasure {
   readonly #database: SqliteDatabase;
@@ -28,7 +27,7 @@ export class Erasure {
     this.#attemptWhenDue();
   }
 
-  /** Cuts the log off now, waiting a little for those who read. False where they did not end. */
+  /** Truncates the log now, waiting briefly for readers. False if they did not finish. */
   async settle(): Promise<boolean> {
     for (let attempt = 1; attempt <= MOST_TRIES_AT_ONCE; attempt++) {
       this.#attemptsLeft = MOST_ATTEMPTS;
@@ -39,7 +38,7 @@ export class Erasure {
     return false;
   }
 
-  /** Before closing. */
+  /** To be called before closing. */
   finish(): void {
     clearTimeout(this.#timer);
     if (this.#attemptsLeft > 0) this.#attempt();
@@ -68,7 +67,7 @@ export class Erasure {
       if (busy === 0) this.#attemptsLeft = 0;
       return busy === 0;
     } catch {
-      // The deletion itself is done. Another attempt follows, and the last one to close removes the log.
+      // The deletion itself is done. Truncating is retried later, and the last connection to close removes the log.
       return false;
     }
   }

@@ -5,15 +5,15 @@ import { Erasure } from "./erasure.ts";
 import { openForLooking } from "./looking-database.ts";
 import { configure, openFile } from "./open-file.ts";
 
-/** An open database: what every facet works with. */
+/** An open database. Every facet works with it. */
 export interface SqliteHandle {
   readonly database: SqliteDatabase;
-  /** The file lies where this process cannot write, or was opened for looking. */
+  /** The process cannot write the file, or it was opened with read access. */
   readonly isReadOnly: boolean;
   readonly access: Access;
-  /** Takes what was deleted out of the write-ahead log, too. Absent where that is not ours to do. */
+  /** Also removes deleted content from the write-ahead log. Absent where we may not do that. */
   readonly erasure: Erasure | undefined;
-  /** What a failed transaction is retried for: somebody changed the file while it was read without a lock. */
+  /** Why a failed transaction should be retried: the file changed while it was read without a lock. */
   readonly disturbance: () => Error | undefined;
   readonly transaction: Readonly<Record<keyof typeof TRANSACTION, SqliteStatement>>;
   close(): void;
@@ -24,6 +24,9 @@ const TRANSACTION = {
   beginReading: "BEGIN DEFERRED",
   commit: "COMMIT",
   rollback: "ROLLBACK",
+  savepoint: "SAVEPOINT holdfast_one",
+  release: "RELEASE holdfast_one",
+  rollbackTo: "ROLLBACK TO holdfast_one",
 } as const;
 
 export async function openHandle(settings: ConnectionSettings): Promise<SqliteHandle> {
@@ -57,15 +60,10 @@ interface Ours {
   readonly close?: () => void;
 }
 
-/** What was handed in has no `close`: it stays open. */
+/** A connection that was handed in gets no `close`: it stays open. */
 function handleOf(database: SqliteDatabase, ours: Ours): SqliteHandle {
   const { isReadOnly, access, erasure, disturbance = () => undefined, close = () => undefined } = ours;
-  const { begin, beginReading, commit, rollback } = TRANSACTION;
-  const transaction = {
-    begin: database.prepare(begin),
-    beginReading: database.prepare(beginReading),
-    commit: database.prepare(commit),
-    rollback: database.prepare(rollback),
-  };
+  const prepared = Object.entries(TRANSACTION).map(([name, sql]) => [name, database.prepare(sql)] as const);
+  const transaction = Object.fromEntries(prepared) as SqliteHandle["transaction"];
   return { database, isReadOnly, access, erasure, disturbance, transaction, close };
 }

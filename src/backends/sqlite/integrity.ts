@@ -2,10 +2,10 @@ import { crc32 } from "node:zlib";
 import { StateError } from "../../errors.ts";
 
 /**
- * SQLite keeps no checksums. A record's own checksum needs its body, and nothing
- * of ours proves the row of a thread. So each row carries a sum of its small
- * columns, and whatever is read is proven where it is read: a flipped bit is
- * CORRUPT, and never an older state, another thread's, or "no thread".
+ * SQLite keeps no checksums. A record's own checksum covers its body too, and
+ * nothing else of ours verifies the row of a thread. So each row carries a checksum
+ * of its small columns, which is verified on every read: a flipped bit is CORRUPT,
+ * and never an older state, another thread's state, or "no thread".
  */
 
 interface ThreadColumns {
@@ -30,7 +30,7 @@ interface EntryColumns {
   readonly metadata: string | null;
 }
 
-/** Of the position and not of the row's id, so that a copy keeps its sums. */
+/** Covers the position and not the row's id, so that a copied row keeps its checksum. */
 export const sumOfEntry = (seq: number, row: EntryColumns): number =>
   crc32(
     JSON.stringify([seq, row.base, row.head, row.write_id, row.checkpoint_id, row.names, row.header, row.metadata]),

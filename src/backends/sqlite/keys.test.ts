@@ -20,7 +20,7 @@ interface Prepared {
   readonly log: SqliteLog;
 }
 
-/** Three threads, the one in the middle to be written to; all of them indexed. */
+/** Three threads, all indexed. The test writes to the middle one. */
 async function prepare(): Promise<Prepared> {
   const database = await openDatabase(":memory:");
   const log = new SqliteLog(sqliteLogOptions({ database }));
@@ -44,7 +44,7 @@ function bytesOfNeighbours(database: SqliteDatabase): string {
   return JSON.stringify(rows);
 }
 
-/** Numbers that are near a thread's own positions, or near those of another one. */
+/** Numbers close to a thread's own positions, or close to those of another thread. */
 const position = fc.oneof(
   fc.integer({ min: -3, max: 6 }),
   fc
@@ -57,7 +57,7 @@ const position = fc.oneof(
 const positions = fc.array(position, { maxLength: 3 });
 
 describe("A1: no number reaches another thread", () => {
-  test("A1: random appends of one thread leave every byte of the others alone", async () => {
+  test("A1: random appends of one thread change no byte of the others", async () => {
     const { database, log } = await prepare();
     const before = bytesOfNeighbours(database);
     const numbers = fc.record({ base: position, head: position, seq: position, replace: positions, drop: positions });
@@ -86,7 +86,7 @@ describe("A1: no number reaches another thread", () => {
     expect(accepted).toBeGreaterThan(0);
   });
 
-  test("A1: the steps behind an append refuse every number that is not the thread's, whoever calls them", async () => {
+  test("A1: the steps of an append refuse every position outside the thread, whatever the caller", async () => {
     const { database } = await prepare();
     const statements = prepareStatements(database, tableNames("holdfast_"));
     const before = bytesOfNeighbours(database);
@@ -95,7 +95,7 @@ describe("A1: no number reaches another thread", () => {
       try {
         work();
       } catch {
-        // Refused, or a position that is taken: what matters is what the neighbours look like.
+        // Refused, or a position that is taken: only the neighbours matter here.
       }
       expect(bytesOfNeighbours(database)).toBe(before);
     };
@@ -132,7 +132,7 @@ describe("A1: no number reaches another thread", () => {
     }
   });
 
-  test("a record that is to be replaced and is not there is INVALID_ARGUMENT, and nothing is written", async () => {
+  test("replacing a record that does not exist is INVALID_ARGUMENT, and nothing is written", async () => {
     const { database, log } = await prepare();
     await log.append("t", requestFor(markAt(4, { head: 3 }), { drop: [2] }));
     const all = (): unknown[] => database.prepare("SELECT *, hex(body) AS body FROM holdfast_records").all();

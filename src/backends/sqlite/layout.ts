@@ -2,7 +2,7 @@ import { StateError } from "../../errors.ts";
 import { assertTablePrefix } from "./options.ts";
 
 /**
- * <prefix>threads   one row a thread: the only row two writers meet on
+ * <prefix>threads   one row per thread: the only row that writers compete for
  *   thread_no  INTEGER PRIMARY KEY
  *   thread_id  TEXT UNIQUE
  *   generation TEXT
@@ -10,7 +10,7 @@ import { assertTablePrefix } from "./options.ts";
  *   indexed    INTEGER              up to which position the words are indexed: saves do not wait for that
  *   sum        INTEGER              proves the row: integrity.ts
  *
- * <prefix>records   one row a record, clustered by thread and position
+ * <prefix>records   one row per record, clustered by thread and position
  *   id         INTEGER PRIMARY KEY  = thread_no * 2^26 + seq: one range is one thread, without a second index
  *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, names (a JSON list, or NULL), header, metadata
  *   sum        INTEGER              proves all of these, so that listing needs no body for it
@@ -25,7 +25,7 @@ import { assertTablePrefix } from "./options.ts";
  *
  * The part `store`:
  *
- * <prefix>items          one row an item
+ * <prefix>items          one row per item
  *   id         INTEGER PRIMARY KEY
  *   namespace  TEXT                 encoded, so that a range is all that is below one: store/namespaces.ts
  *   key        TEXT                 UNIQUE with the namespace
@@ -38,28 +38,28 @@ import { assertTablePrefix } from "./options.ts";
  * <prefix>item_writes    the writes of the last ten minutes and what they answered: a repeated one is recognised
  * <prefix>item_floor     one row: the highest version that was taken out; new items start above it
  *
- * <prefix>schema    the version of each part: parts.ts. What stands before the part `store` is the part `checkpoints`
+ * <prefix>schema    the version of each part: parts.ts. Everything listed before the part `store` belongs to `checkpoints`
  *   part       TEXT PRIMARY KEY
  *   version    INTEGER
  */
 
-/** 67 million records a thread, 134 million threads: both fit a JavaScript number together. */
+/** 67 million records per thread and 134 million threads: together they fit into a JavaScript number. */
 export const ROWS_PER_THREAD: number = 2 ** 26;
 const MOST_THREADS = 2 ** 27;
 
-/** Before the first row of a thread, and after the last one of the thread before. */
+/** The key before a thread's first row, and after the last row of the previous thread. */
 export function startOf(threadNo: number): number {
   if (Number.isSafeInteger(threadNo) && threadNo >= 0 && threadNo < MOST_THREADS) return threadNo * ROWS_PER_THREAD;
   throw new StateError("TOO_LARGE", `a database takes at most ${MOST_THREADS - 1} threads`);
 }
 
-/** The only place where a position becomes a key: one that does not belong to the thread has no key. */
+/** The only place where a position becomes a key. A position outside the thread has no key. */
 export function rowId(threadNo: number, seq: number): number {
   if (Number.isSafeInteger(seq) && seq >= 1 && seq < ROWS_PER_THREAD) return startOf(threadNo) + seq;
   throw new StateError("INVALID_ARGUMENT", `a position is a whole number from 1 to ${ROWS_PER_THREAD - 1}, not ${seq}`);
 }
 
-/** The same in SQL, for a position that is stored: a damaged one finds nothing instead of another thread's row. */
+/** The same in SQL, for a stored position: a damaged one finds nothing, rather than another thread's row. */
 export const sqlRowId = (threadNo: string, seq: string): string =>
   `${threadNo} * ${ROWS_PER_THREAD} + MAX(0, MIN(${seq}, ${ROWS_PER_THREAD - 1}))`;
 

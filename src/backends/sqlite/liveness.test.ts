@@ -16,7 +16,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const RECORDS = 10_000;
 
-/** How often a timer of 10 ms fired during `work`, and how long that took. */
+/** How often a timer of 10 ms fired during `work`, and how long `work` took. */
 async function timersDuring(work: () => Promise<unknown>): Promise<{ readonly fired: number; readonly ms: number }> {
   let fired = 0;
   const timer = setInterval(() => fired++, 10);
@@ -29,7 +29,7 @@ async function timersDuring(work: () => Promise<unknown>): Promise<{ readonly fi
   return { fired, ms: performance.now() - began };
 }
 
-/** Appends to a thread, one record after the other, until it is told to stop. */
+/** Appends to a thread, one record after another, until stopped. */
 function writing(log: SqliteLog, threadId: string): () => Promise<number> {
   let stopped = false;
   const writer = (async () => {
@@ -43,7 +43,7 @@ function writing(log: SqliteLog, threadId: string): () => Promise<number> {
   };
 }
 
-/** A connection that does not wait for the disk: what is prepared may be lost. */
+/** A connection that does not sync: test data may be lost. */
 async function quickDatabase(path: string): Promise<SqliteDatabase> {
   const database = await openDatabase(path);
   database.exec("PRAGMA journal_mode = WAL");
@@ -104,7 +104,7 @@ describe("B2: long work beside a writer that never stops", () => {
     }
     database.close();
     await using checkpointer = sqliteCheckpointer({ path: vacuumed });
-    // In tables of its own: it competes for the file, and no vacuum goes over its thread.
+    // In tables of its own: it competes for the file, but the vacuum does not visit its thread.
     const writer = new SqliteLog(sqliteLogOptions({ path: vacuumed, tablePrefix: "busy_" }));
     const stop = writing(writer, "another");
     const { fired, ms } = await timersDuring(() => checkpointer.vacuum({ keepLast: 5 }));
@@ -142,7 +142,7 @@ describe("B2: long work beside a writer that never stops", () => {
   });
 });
 
-test("B3: a record whose words cannot be told keeps no other record from being found", async () => {
+test("B3: a record whose words cannot be read does not keep others from being found", async () => {
   const log = new SqliteLog(sqliteLogOptions({ path: ":memory:" }));
   for (const threadId of ["a", "newer", "z"]) {
     for (let seq = 1; seq <= 3; seq++) await log.append(threadId, requestFor(recordAt(seq, { header: threadId })));

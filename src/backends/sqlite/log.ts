@@ -44,7 +44,7 @@ export interface SqliteLogOptions {
   readonly tablePrefix: string;
 }
 
-/** How many threads one step of a walk over all of them reads. */
+/** How many threads one step of a walk over all threads reads. */
 const THREADS_PER_STEP = 500;
 
 /** Threads in a SQLite file. Every method is one transaction, or a walk of short ones. */
@@ -54,10 +54,10 @@ export class SqliteLog implements ThreadLog {
   readonly classify: ThreadLog["classify"] = classify;
   readonly declined: NonNullable<ThreadLog["declined"]> = isDeclined;
   readonly scrub: NonNullable<ThreadLog["scrub"]> = () => this.#connection.scrub();
-  /** With read access. */
+  /** Present only with read access. */
   readonly connect?: () => Promise<void>;
   readonly #connection: Connection<Statements>;
-  /** Whoever indexed last knows best which words a record brought. */
+  /** Set by the last indexing: it knows best which words a record contains. */
   #wordsOf: WordsOf = wordsOfRecord;
 
   constructor({ connection, tablePrefix }: SqliteLogOptions) {
@@ -73,7 +73,7 @@ export class SqliteLog implements ThreadLog {
     const records = recordsIn(request);
     const { seq: tail, head } = records.at(-1) ?? request.record;
     if (tail >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
-    const { outcome, erases } = await this.#connection.write((statements) => {
+    const { outcome, erases } = await this.#connection.together((statements) => {
       const found = findThread(statements, threadId);
       const fits = found === undefined ? expected === 0 : found.generation === generation && found.tail === expected;
       const next = !fits
@@ -145,7 +145,7 @@ export class SqliteLog implements ThreadLog {
     });
   }
 
-  /** A damaged thread can be deleted, but not on a condition that nobody can prove. */
+  /** A damaged thread can be deleted, but not on a condition that cannot be verified. */
   async remove(
     threadId: string,
     ifTail?: { generation: string; seq: number },
@@ -164,7 +164,10 @@ export class SqliteLog implements ThreadLog {
     return outcome;
   }
 
-  /** What takes longest about a removal, in short steps before it. As many as there are records for at the start: somebody may index meanwhile. */
+  /**
+   * The slowest part of a removal, done beforehand in short steps. Bounded by the
+   * number of records at the start, because another process may index meanwhile.
+   */
   async #forgetMostWords(threadId: string, ifTail?: { generation: string; seq: number }): Promise<void> {
     for (let steps = 0, most = 1; steps < most; steps++) {
       const more = await this.#connection.write((statements) => {
@@ -197,7 +200,10 @@ export class SqliteLog implements ThreadLog {
     return this.#walk(cursor, limit, listed, (after, step) => [prefix, after, end, end, step] as const, "threads");
   }
 
-  /** SQL narrows to threads that have the key; the exact comparison is done on the text, where no value is coerced. */
+  /**
+   * SQL narrows down to threads that have the key. The exact comparison is made here
+   * on the JSON text, where no value is coerced.
+   */
   async queryMetadata(
     key: string,
     valueJson: string,
@@ -213,7 +219,7 @@ export class SqliteLog implements ThreadLog {
     return this.#walk(cursor, limit, matching, parameters, "withKey");
   }
 
-  /** Goes through threads in the order of their ids until a page is full: step by step, so that nobody waits for all of them. */
+  /** Walks threads in order of their ids until a page is full, in short steps that do not block others. */
   async #walk(
     cursor: string,
     limit: number,
@@ -235,7 +241,7 @@ export class SqliteLog implements ThreadLog {
     return pageOf(items, limit);
   }
 
-  /** The index knows which records have the words and not how often: the less there is beside them, the better the hit. */
+  /** The index knows which records have the words, but not how often. The fewer other words a record has, the better the hit. */
   search(
     words: readonly string[],
     { limit, prefix = "" }: { limit: number; prefix?: string },
@@ -252,9 +258,9 @@ export class SqliteLog implements ThreadLog {
   }
 
   /**
-   * Goes once through the threads that are there, each up to where it ends when
-   * its turn comes, in short transactions: neither a writer that never stops nor
-   * one bad thread keeps it from ending.
+   * Visits each existing thread once, up to its tail at that moment, in short
+   * transactions. Neither a writer that never stops nor a damaged thread keeps it
+   * from ending.
    */
   async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
     this.#wordsOf = wordsOf;
@@ -279,7 +285,7 @@ export class SqliteLog implements ThreadLog {
         more = await this.#connection.write((statements) => indexSome(statements, threadNo, target, wordsOf));
       }
     } catch (error) {
-      // Whoever loads the thread hears that it is damaged; the others are searched all the same.
+      // Loading the damaged thread reports the damage; the other threads are still searched.
       if (!StateError.is(error, "CORRUPT")) throw error;
     }
   }

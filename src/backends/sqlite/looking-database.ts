@@ -4,13 +4,13 @@ import { openingFailure } from "./classify.ts";
 import { isInMemory, type SqliteDatabase, type SqliteStatement, type SqliteValue } from "./connect.ts";
 import { BUSY_TIMEOUT_MS, loadOpener, type Opener } from "./open-file.ts";
 
-/** Opens a file for read access: nothing is made, neither the file nor a write-ahead log beside it. */
+/** Opens a file with read access: creates nothing, neither the file nor a write-ahead log beside it. */
 export async function openForLooking(path: string): Promise<LookingDatabase> {
   if (isInMemory(path)) throw noStoreHere("a database in memory begins empty");
   return new LookingDatabase(path, await loadOpener());
 }
 
-/** A version of the file that nobody is writing to. */
+/** A version of the file that is not being written. */
 interface Untouched {
   readonly size: bigint;
   readonly mtimeNs: bigint;
@@ -20,18 +20,18 @@ interface Untouched {
 interface Opened {
   readonly database: SqliteDatabase;
   readonly statements: Map<string, SqliteStatement>;
-  /** Present where the file is read as it lies there, and no lock keeps others from changing it. */
+  /** Present if the file is read without a lock, so that others may change it meanwhile. */
   readonly asOf: Untouched | undefined;
 }
 
 /**
- * A file that is looked at. While a writer has it open, its companions (`-wal` and
- * `-shm`) are there, and this is a plain read-only connection. With no writer
- * about, such a connection would make them, and leave them behind as the property
- * of whoever looked, which the next writer may not be able to open. So the file is
- * then read as it lies there. That needs no lock, but SQLite would not notice a
- * writer that comes: before and after every transaction the file is compared, and
- * what was read from a file that changed meanwhile is thrown away and read again.
+ * A file that is only read. While a writer has it open, its companion files (`-wal`
+ * and `-shm`) exist, and this is a plain read-only connection. Without a writer,
+ * such a connection would create them and leave them behind, owned by the reader's
+ * user, and the next writer might not be able to open them. So the file is then
+ * opened as immutable. That needs no lock, but SQLite would not notice a new writer:
+ * the file is compared before and after every transaction, and what was read from a
+ * file that changed meanwhile is discarded and read again.
  */
 export class LookingDatabase implements SqliteDatabase {
   readonly #path: string;
@@ -48,7 +48,7 @@ export class LookingDatabase implements SqliteDatabase {
     return this.#current().database.exec(sql);
   }
 
-  /** Prepared where it is used, because the file may have been opened anew since. */
+  /** Prepared when it is used, because the file may have been reopened since. */
   prepare(sql: string): SqliteStatement {
     return {
       run: (...values: SqliteValue[]) => this.#compared(() => this.#run(sql, values)),
@@ -63,7 +63,7 @@ export class LookingDatabase implements SqliteDatabase {
     opened?.database.close();
   }
 
-  /** Within a transaction that is its begin's and its end's part. */
+  /** Compares the file around `work`; inside a transaction, its begin and its end do that. */
   #compared<T>(work: () => T): T {
     if (!this.#isInTransaction) this.#reopenIfOutdated();
     const done = work();
@@ -96,7 +96,7 @@ export class LookingDatabase implements SqliteDatabase {
     if (asOf !== undefined && !(isSame(asOf, untouched(this.#path)) && !hasWriter(this.#path))) this.close();
   }
 
-  /** Present where the file has changed since the last transaction began: whatever came of it, damage too, means nothing. */
+  /** Present if the file has changed since the last transaction began: then its result means nothing, even if it was an error. */
   disturbance(): Error | undefined {
     const asOf = this.#opened?.asOf;
     return asOf === undefined || isSame(asOf, untouched(this.#path)) ? undefined : disturbed();
@@ -118,7 +118,7 @@ export class LookingDatabase implements SqliteDatabase {
   }
 }
 
-/** A file system tells the time of a change in steps of up to 10 ms: until they are over, a second change looks like the first. */
+/** File systems record the time of a change in steps of up to 10 ms. Within one step a second change looks like the first. */
 const CLOCK_STEP_MS = 20;
 
 const isFresh = ({ mtimeNs }: Untouched): boolean =>
@@ -128,7 +128,7 @@ const untouched = (path: string): Untouched => statSync(path, { bigint: true });
 
 const isSame = (a: Untouched, b: Untouched): boolean => a.size === b.size && a.mtimeNs === b.mtimeNs && a.ino === b.ino;
 
-/** What the header of the file says: 1 for a rollback journal, 2 for a write-ahead log. */
+/** From the file's header: 1 means a rollback journal, 2 a write-ahead log. */
 function keepsWriteAheadLog(path: string): boolean {
   const file = openSync(path, "r");
   try {
@@ -139,11 +139,11 @@ function keepsWriteAheadLog(path: string): boolean {
   }
 }
 
-/** A writer is about, or died: some of the content is in the write-ahead log alone. */
+/** A writer has the file open, or died: part of the content is only in the write-ahead log. */
 function hasWriter(path: string): boolean {
   const [log, index] = ["-wal", "-shm"].map((end) => statSync(`${path}${end}`, { throwIfNoEntry: false }));
   return log !== undefined && (log.size > 0 || index !== undefined);
 }
 
-/** As SQLite says that somebody else is at work: the transaction is tried again in a moment. */
+/** SQLite's own "busy" error: the transaction is retried. */
 const disturbed = (): Error => Object.assign(new Error("the file was written a moment ago"), { code: "SQLITE_BUSY" });

@@ -8,16 +8,16 @@ import { isInMemory, type SqliteDatabase } from "./connect.ts";
 
 export interface OpenedFile {
   readonly database: SqliteDatabase;
-  /** The file lies where this process cannot write. */
+  /** The process cannot write the file. */
   readonly isReadOnly: boolean;
 }
 
-/** Opens the file with what this Node has: its own SQLite, else the package. */
+/** Opens the file with Node's own SQLite where it has one, else with the package. */
 export async function openDatabase(path: string): Promise<SqliteDatabase> {
   return (await openFile(path)).database;
 }
 
-/** As `openDatabase`; a file that is there and cannot be written is opened for reading. */
+/** Like `openDatabase`; an existing file that cannot be written is opened read-only. */
 export async function openFile(path: string): Promise<OpenedFile> {
   if (!isInMemory(path) && !existsSync(dirname(path))) {
     throw new StateError("INVALID_ARGUMENT", `the folder of ${JSON.stringify(path)} does not exist; create it first`);
@@ -33,7 +33,7 @@ export async function openFile(path: string): Promise<OpenedFile> {
   }
 }
 
-/** Conversations are nobody else's business: a new file is its owner's alone, and SQLite gives its companions the same mode. */
+/** Conversations are private: a new file gets a mode for its owner only, and SQLite gives its companion files the same mode. */
 function makePrivateFile(path: string): unknown {
   try {
     closeSync(openSync(path, "a", 0o600));
@@ -46,9 +46,9 @@ function makePrivateFile(path: string): unknown {
 }
 
 /**
- * A database in WAL mode needs its companions even for reading. Where they are
- * missing and the whole mount is read-only, nobody writes: then it is read as it
- * lies there.
+ * A database in WAL mode needs its companion files even for reading. If they are
+ * missing and the whole mount is read-only, there is no writer, and the file can be
+ * opened as immutable.
  */
 function openReadOnly(open: Opener, path: string, refused: unknown): SqliteDatabase {
   const database = open.forReading(path);
@@ -66,11 +66,11 @@ function openReadOnly(open: Opener, path: string, refused: unknown): SqliteDatab
 export interface Opener {
   forWriting(path: string): SqliteDatabase;
   forReading(path: string): SqliteDatabase;
-  /** For a file that nobody writes. */
+  /** For a file that has no writer. */
   unchanging(path: string): SqliteDatabase;
 }
 
-/** The SQLite that this Node has, else the package. */
+/** Node's own SQLite where it has one, else the package. */
 export const loadOpener = async (): Promise<Opener> => (await builtIn()) ?? (await fromPackage());
 
 async function builtIn(): Promise<Opener | undefined> {
@@ -86,7 +86,7 @@ async function builtIn(): Promise<Opener | undefined> {
 }
 
 async function fromPackage(): Promise<Opener> {
-  // A variable, so that a type check does not need a package that most users do not have.
+  // A variable, so that type checking does not require the optional package.
   const name = "better-sqlite3";
   const { default: Database } = await importPeer(name, "^12.8", () => import(name) as Promise<BetterSqlite>);
   return {
@@ -102,7 +102,10 @@ interface BetterSqlite {
 
 const MOST_BYTES_IN_MEMORY = 1024 ** 3;
 
-/** This package takes no `immutable=1`, but it takes the bytes. Two of them say that there is a write-ahead log; there is none. */
+/**
+ * The package does not support `immutable=1`, but it can open a buffer. Two header
+ * bytes claim a write-ahead log, which a buffer does not have.
+ */
 function copyInMemory(path: string): Uint8Array {
   if (statSync(path).size > MOST_BYTES_IN_MEMORY) {
     throw new StateError(
@@ -116,15 +119,18 @@ function copyInMemory(path: string): Uint8Array {
   return bytes;
 }
 
-/** Two connections that write at once could corrupt a WAL file before this version: https://sqlite.org/wal.html#walresetbug */
+/** Before this version, two connections that write at once could corrupt a WAL file: https://sqlite.org/wal.html#walresetbug */
 const SAFE_WAL_VERSION = [3, 51, 3] as const;
 
-/** SQLite waits for a lock by blocking the whole process, so it may for a moment only; the rest is waited for outside. */
+/**
+ * SQLite blocks the whole process while it waits for a lock, so its own wait is
+ * short. Longer waits happen outside, without blocking.
+ */
 export const BUSY_TIMEOUT_MS = 5;
 
 /**
- * Makes every commit reach the disk before it returns. WAL where that is safe;
- * the older rollback journal, slower but sound, where SQLite still has the bug.
+ * Makes every commit reach the disk before it returns. Uses WAL where that is safe,
+ * and the slower rollback journal where SQLite still has the bug.
  */
 export function configure(database: SqliteDatabase, { secureDelete = true }: { secureDelete?: boolean } = {}): void {
   database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -132,7 +138,7 @@ export function configure(database: SqliteDatabase, { secureDelete = true }: { s
   const mode = isAtLeast(version, SAFE_WAL_VERSION) ? "WAL" : "DELETE";
   database.exec(`PRAGMA journal_mode = ${mode}`);
   database.exec("PRAGMA synchronous = FULL");
-  // What is deleted is overwritten with zeros, so that nothing of it stays in the file.
+  // Deleted content is overwritten with zeros.
   if (secureDelete) database.exec("PRAGMA secure_delete = ON");
   if (process.platform === "darwin") database.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
 }

@@ -19,7 +19,7 @@ const said = (text: string): AgentState => AgentState.create().withMessage(userM
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Each call's answer, or code and message of what it failed with. */
+/** Prints each call's result, or the code and message of its error. */
 const PROGRAM = `
   const { sqliteCheckpointer, AgentState, userMessage } = await import("./src/index.ts");
   const [path, ...calls] = process.argv.slice(1);
@@ -49,14 +49,14 @@ type Answers = Readonly<Record<string, unknown>>;
 const run = promisify(execFile);
 const node = (): string[] => [process.execPath, "--import", "tsx", "--input-type=module", "-e", PROGRAM, "--"];
 
-/** Runs the program with a file system of its own, which \`mounts\` prepares; \`$1\` is the folder. */
+/** Runs the program with mounts of its own, which \`mounts\` prepares; \`$1\` is the folder. */
 async function withMounts(mounts: string, directory: string, path: string, calls: readonly string[]): Promise<Answers> {
   const script = `set -e; ${mounts}; shift; exec "$@"`;
   const command = ["-rm", "sh", "-c", script, "sh", directory, ...node(), path, ...calls];
   return JSON.parse((await run("unshare", command, { cwd: root })).stdout) as Answers;
 }
 
-/** Needs Linux and the right to have mounts of one's own. */
+/** Needs Linux and the right to create a mount namespace. */
 const canMount = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"]).status === 0;
 const isRoot = process.getuid?.() === 0;
 
@@ -116,7 +116,7 @@ describe("C1: what cannot be opened is named with its path", () => {
     expect(await failureOf(() => checkpointer.load("t"))).toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("C1: a file that is no database is CORRUPT", async () => {
+  test("C1: a file that is not a database is CORRUPT", async () => {
     const path = freshPath();
     await writeFile(path, "no database, but long enough for one: ".repeat(20));
     await using checkpointer = sqliteCheckpointer({ path });
@@ -125,7 +125,7 @@ describe("C1: what cannot be opened is named with its path", () => {
     expect(failure.message).toContain(`${JSON.stringify(path)} cannot be opened: file is not a database`);
   });
 
-  /** As somebody who owns nothing here: root may read everything. */
+  /** As an unprivileged user: root may read everything. */
   const asNobody = async (path: string, calls: readonly string[]): Promise<Answers> => {
     const [program = "", ...rest] = [...node(), path, ...calls];
     const who = isRoot ? { uid: 65_534, gid: 65_534 } : {};
@@ -142,7 +142,7 @@ describe("C1: what cannot be opened is named with its path", () => {
     expect(save).toMatchObject({ code: "PERMISSION_DENIED" });
   });
 
-  test("C1: a file that may be read and not written loads while its writer is there, and refuses saves", async () => {
+  test("C1: a read-only file can be loaded while its writer is open, and refuses saves", async () => {
     const { directory, path } = await prepared();
     await chmod(folder, 0o755);
     await using writer = sqliteCheckpointer({ path });
@@ -172,7 +172,7 @@ describe("B12: a connection that was handed in", () => {
     database.close();
   });
 
-  test("B12: a first use inside its owner's transaction is INVALID_ARGUMENT, too", async () => {
+  test("B12: a first use inside its owner's transaction is also INVALID_ARGUMENT", async () => {
     const database = await openDatabase(freshPath());
     database.exec("BEGIN");
     const checkpointer = sqliteCheckpointer({ database });

@@ -10,7 +10,7 @@ interface GivenOptions extends SqliteConnectionOptions {
   readonly tablePrefix?: string;
 }
 
-/** Everything a log needs, with the defaults filled in. */
+/** All options of a log, with the defaults filled in. */
 export function sqliteLogOptions(given: GivenOptions): SqliteLogOptions {
   const { tablePrefix = "holdfast_" } = given;
   assertTablePrefix(tablePrefix);

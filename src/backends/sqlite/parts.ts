@@ -10,13 +10,13 @@ import { checkpointsV1 } from "./checkpoints-v1.ts";
 import type { TableNames } from "./layout.ts";
 import { storeV1 } from "./store-v1.ts";
 
-/** The tables of threads and their records. A new migration is a file of its own, behind the last. */
+/** The tables of threads and records. A new migration is a new file, added at the end. */
 export const checkpoints = (names: TableNames): Part => ({
   name: "checkpoints",
   migrations: [checkpointsV1(names)],
 });
 
-/** The tables of items. */
+/** The tables of the store. */
 export const store = (names: TableNames): Part => ({ name: "store", migrations: [storeV1(names)] });
 
 export const versionTable = ({ schema }: TableNames): VersionTable => ({
@@ -25,10 +25,10 @@ export const versionTable = ({ schema }: TableNames): VersionTable => ({
     `INSERT INTO ${schema} (part, version) VALUES ('${part}', ${version}) ON CONFLICT (part) DO UPDATE SET version = excluded.version`,
 });
 
-/** Everything that a deployment creates at once. */
+/** Every part, for a deployment that creates them all at once. */
 export const allParts = (names: TableNames): readonly Part[] => [checkpoints(names), store(names)];
 
-/** Exactly what is executed where the parts have the versions `from`: for reading, and for a deployment that does it itself. */
+/** Exactly what is executed if the parts have the versions `from`: to be read, or run by a deployment. */
 export function ddl(names: TableNames, wanted?: readonly string[], from?: Versions): readonly string[] {
   const parts = allParts(names);
   if (from !== undefined) assertVersions(from, parts);

@@ -12,7 +12,7 @@ import type { SqliteHandle } from "./handle.ts";
 import type { TableNames } from "./layout.ts";
 import { allParts, versionTable } from "./parts.ts";
 
-/** Creates the tables of a part on first use, or brings older ones up to date. With read access it only looks at them. */
+/** Creates the tables of a part on first use, or migrates older ones. With read access it only checks them. */
 export function prepareTables(
   { database, isReadOnly, access }: Pick<SqliteHandle, "database" | "isReadOnly" | "access">,
   names: TableNames,
@@ -29,8 +29,8 @@ export function migratedStore(database: SqliteDatabase, names: TableNames, isRea
     versions: async () => versionsIn(database, names),
     mayCreate: async () => !isReadOnly,
     change: async (plan) => {
-      // The write lock from the start: of several processes, one is in here. Nothing is awaited until the commit,
-      // because the connection may be somebody else's, whose statements must not get into our transaction.
+      // Takes the write lock first: only one process migrates at a time. Nothing is awaited until the commit, because the
+      // connection may have another owner, whose statements must not get into our transaction.
       database.exec("BEGIN IMMEDIATE");
       try {
         for (const statement of plan(versionsIn(database, names))) database.exec(statement);
@@ -63,11 +63,11 @@ function fileOf(database: SqliteDatabase): string {
   return file ? JSON.stringify(file) : "the database";
 }
 
-/** SQLite has undone it itself after some errors; then there is nothing left to roll back. */
+/** After some errors SQLite has already rolled back; then there is nothing left to do. */
 function rollback(database: SqliteDatabase): void {
   try {
     database.exec("ROLLBACK");
   } catch {
-    // The error that matters is the one that brought us here.
+    // The original error matters, not this one.
   }
 }

@@ -25,7 +25,7 @@ import { migratedStore } from "./prepare-tables.ts";
 
 const folder = (): Promise<string> => mkdtemp(join(tmpdir(), "holdfast-sqlite-read-"));
 
-/** The shared memory beside a file is the processes' own; everything else is the store. */
+/** The shared-memory file belongs to the processes; everything else is stored data. */
 const isStored = (name: string): boolean => !name.endsWith("-shm");
 
 async function observed(prepare: (root: string) => Promise<unknown> = async () => undefined): Promise<ObservedStore> {
@@ -34,6 +34,8 @@ async function observed(prepare: (root: string) => Promise<unknown> = async () =
   return {
     open: (options) => sqliteCheckpointer({ ...options, path: join(root, "a.db") }),
     contents: () => hashedFiles(root, isStored),
+    // The write-ahead log is truncated up to a second after the last deletion. Timers fire in the order in which they are due.
+    settled: () => sleep(1_200),
     cleanup: () => rm(root, { recursive: true }),
   };
 }
@@ -47,7 +49,7 @@ testReadAccess({
     const database = await openDatabase(join(root, "a.db"));
     database.exec("PRAGMA journal_mode = DELETE");
     return {
-      // A connection of the caller's keeps its journal.
+      // A caller's connection keeps its journal mode.
       open: (options) =>
         sqliteCheckpointer({
           ...options,
@@ -63,7 +65,7 @@ testReadAccess({
   missing: () => observed((root) => writeFile(join(root, "a.db"), "")),
 });
 
-test("10.4: a reader with no writer about makes no file, and sees a writer that comes and goes", async () => {
+test("10.4: a reader without a writer creates no file, and notices a writer that comes and goes", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   const first = sqliteCheckpointer({ path });
@@ -76,7 +78,7 @@ test("10.4: a reader with no writer about makes no file, and sees a writer that 
     const writer = sqliteCheckpointer({ path });
     const state = await writer.load("t");
     await writer.save((state ?? conversation(0)).withMessages(conversation(messages).messages), "t");
-    // With the writer still there on one round, and gone on the next.
+    // The writer is still open in one round, and closed in the next.
     if (messages % 2 === 0) await writer.close();
     expect((await reader.load("t"))?.messages.length).toBe((await reader.stats("t"))?.messages);
     expect((await reader.listCheckpoints("t", 10)).length).toBe(messages);
@@ -98,14 +100,14 @@ for (const writerIs of ["open", "closed"] as const) {
     );
     await untilNotBusy(async () => begin?.run());
     expect(count?.get()).toMatchObject({ n: 1 });
-    // It would wait no longer than this for anybody.
+    // It would wait no longer than this for any lock.
     const writer = sqliteCheckpointer({ path, busyTimeoutMs: 1, retry: { attempts: 1 } });
     await writer.save(conversation(3), "other", { expectedHead: null });
     await writer.delete("other");
     await writer.save(conversation(3), "another", { expectedHead: null });
     await writer.close();
     expect(count?.get()).toMatchObject({ n: 1 });
-    // A connection beside a writer is as of one moment. What was read without a lock is thrown away where the file changed.
+    // Beside an open writer, the reader has a snapshot. What was read without a lock is discarded if the file changed.
     if (writerIs === "open") commit?.run();
     else expect(() => commit?.run()).toThrow("was written a moment ago");
     await untilNotBusy(async () => begin?.run());
@@ -117,7 +119,7 @@ for (const writerIs of ["open", "closed"] as const) {
   });
 }
 
-test("10.4: damage in a file that was changed while it was read means nothing, and in one that was not it is told", async () => {
+test("10.4: damage in a file that changed while it was read is ignored; in an unchanged file it is reported", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   await (await openAndClose(path)).close();
@@ -128,7 +130,7 @@ test("10.4: damage in a file that was changed while it was read means nothing, a
   };
   const read = connection.read(() => {
     if (++attempts > 1) return "whole";
-    // As a writer's checkpoint would, between two pages.
+    // Like a writer's checkpoint between two pages.
     utimesSync(path, new Date(), new Date());
     return torn();
   });
@@ -138,7 +140,7 @@ test("10.4: damage in a file that was changed while it was read means nothing, a
   await rm(root, { recursive: true });
 });
 
-test("10.4: a file and a folder that may not be written are read, whatever is asked of them", async () => {
+test("10.4: a file in a folder that cannot be written is read, by every kind of call", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   const writer = sqliteCheckpointer({ path });
@@ -193,7 +195,7 @@ test("10.4: a part without tables is NOT_FOUND, tables of a newer version are IN
   await rm(root, { recursive: true });
 });
 
-test("10.4: tables of an older version are told, with the way to migrate them, and are not migrated", async () => {
+test("10.4: tables of an older version are reported, with how to migrate them, and are not migrated", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   await (await openAndClose(path)).close();
@@ -211,7 +213,7 @@ test("10.4: tables of an older version are told, with the way to migrate them, a
   await rm(root, { recursive: true });
 });
 
-test("10.4: a database in memory has nothing to look at, and a connection opened for reading makes every facet read", async () => {
+test("10.4: a database in memory has nothing to read, and a connection opened for reading makes every facet read", async () => {
   expect((await failureOf(() => sqliteCheckpointer({ path: ":memory:", access: "read" }).load("t"))).code).toBe(
     "NOT_FOUND",
   );
@@ -247,7 +249,7 @@ async function openAndClose(path: string): Promise<ReturnType<typeof sqliteCheck
   return writer;
 }
 
-/** A file that was written within the last clock step is looked at again a little later. */
+/** A file that was written within the last clock step reports "busy": retry a little later. */
 async function untilNotBusy<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

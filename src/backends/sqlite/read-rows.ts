@@ -14,7 +14,7 @@ import {
 } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
-/** What a transaction reads. Everything that leaves here is proven, or named as what it is. */
+/** What a transaction reads. Everything returned from here is verified, or marked as damaged. */
 
 export interface ProvenThread {
   readonly thread: ThreadRow;
@@ -26,7 +26,7 @@ export function findThread(statements: Statements, threadId: string): ThreadRow 
   return row && provenThread(row);
 }
 
-/** The thread and its tail, which is the newest record that there is of it. */
+/** The thread and its tail, which must be its newest record. */
 export function readThread(statements: Statements, threadId: string): ProvenThread | undefined {
   const thread = findThread(statements, threadId);
   if (thread === undefined) return undefined;
@@ -42,11 +42,11 @@ export function readThread(statements: Statements, threadId: string): ProvenThre
   return { thread, tail };
 }
 
-/** The last position below `before` that a thread may have; 0 where there is none. */
+/** The last position below `before` that a thread can have; 0 if there is no such position. */
 export const positionBelow = (before: number = ROWS_PER_THREAD): number =>
   before > 1 ? Math.min(Math.ceil(before), ROWS_PER_THREAD) - 1 : 0;
 
-/** The keys that a thread may have. */
+/** The range of keys that a thread can have. */
 export const rangeOf = (threadNo: number, last: number = ROWS_PER_THREAD - 1): [first: number, last: number] => [
   rowId(threadNo, 1),
   rowId(threadNo, last),
@@ -74,7 +74,7 @@ export function readNamed(statements: Statements, threadNo: number, name: string
   return row && toEntry(row);
 }
 
-/** A thread beside the row of a checkpoint of it, which may be missing. */
+/** A thread joined with the row of one of its checkpoints, which may be missing. */
 export type ThreadHeadRow = { readonly [Column in keyof ThreadRow as `t_${Column}`]: ThreadRow[Column] } & {
   readonly [Column in keyof EntryRow]: EntryRow[Column] | null;
 };
@@ -92,7 +92,7 @@ export function threadOf(row: ThreadHeadRow): ThreadRow {
   };
 }
 
-/** The entry beside a thread, if both are proven. */
+/** The entry of a joined row, if both rows are verified. */
 export function provenEntry(row: ThreadHeadRow): LogEntry | undefined {
   if (row.id === null || !isProven(row as EntryRow) || !isProvenThread(threadOf(row))) return undefined;
   return toEntry(row as EntryRow);
@@ -107,9 +107,9 @@ export function isProvenThread(row: ThreadRow): boolean {
 }
 
 /**
- * What a listing shows of a thread. One whose rows are damaged is listed all the
- * same, with nothing but its name and a header that nobody takes for one:
- * whoever loads it hears what is wrong. `undefined` where it has no checkpoint.
+ * What a listing shows of a thread. A damaged thread is still listed, with only its
+ * name and a header that is not a valid one: loading it reports the damage.
+ * `undefined` if it has no checkpoint.
  */
 export function listed(row: ThreadHeadRow): ThreadEntry | undefined {
   const threadId = row.t_thread_id;
@@ -125,7 +125,7 @@ export const pageOf = (items: readonly ThreadEntry[], limit: number): LogPage<Th
   cursor: items.length > limit ? items[limit - 1]?.threadId : undefined,
 });
 
-/** The smallest text that is greater than every text with this prefix, in code point order, which is SQLite's. */
+/** The smallest text that is greater than every text with this prefix, in SQLite's order (code points). */
 export function successorOf(prefix: string): string | undefined {
   const points = [...prefix];
   while (points.length > 0) {

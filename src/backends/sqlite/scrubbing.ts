@@ -4,15 +4,15 @@ import { isBusy } from "./classify.ts";
 import type { SqliteDatabase } from "./connect.ts";
 import type { Erasure } from "./erasure.ts";
 
-/** SQLite works while the process waits: a larger file is left to whoever can choose the hour. */
+/** SQLite blocks the process while it works. Rewriting a larger file is left to the operator. */
 const LARGEST_REWRITTEN = 256 * 1024 * 1024;
 const MOST_ATTEMPTS = 20;
 const PAUSE_MS = 100;
 
 /**
- * `secure_delete` overwrites what is deleted where it lies. But rows move when
- * their neighbours change, and where they lay before keeps a copy that nothing
- * points to. Only writing the file anew is rid of those.
+ * `secure_delete` overwrites deleted content in place. But rows move when their
+ * neighbours change, and a copy that nothing points to stays at the old place. Only
+ * rewriting the file removes those copies.
  */
 export async function scrubFile(database: SqliteDatabase, erasure: Erasure | undefined): Promise<ScrubReport> {
   if (erasure === undefined) {

@@ -134,7 +134,7 @@ test("a save waits while another process holds the write lock, and gives up as U
   await checkpointer.save(said("hello"), "t2");
 });
 
-test("a file that is no database is named as corrupt, never read as empty", async () => {
+test("a file that is not a database is reported as corrupt, never read as empty", async () => {
   const path = freshPath();
   await writeFile(
     path,
@@ -158,7 +158,7 @@ test("a flipped byte in a stored record is found by its checksum; other threads 
   expect((await checkpointer.load("t2"))?.messages).toHaveLength(1);
 });
 
-test("a folder that does not exist is said so, and nothing is made", async () => {
+test("a missing folder is reported, and nothing is created", async () => {
   const path = join(folder, "missing", "a.db");
   await using checkpointer = sqliteCheckpointer({ path });
   await expect(checkpointer.load("t1")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
@@ -215,7 +215,7 @@ test("deleting a thread leaves no row of it in any table", async () => {
   database.close();
 });
 
-test("a damaged record is an error for who loads it, and keeps nothing else from being found", async () => {
+test("a damaged record is an error when loaded, and does not keep others from being found", async () => {
   const path = freshPath();
   await using checkpointer = sqliteCheckpointer({ path, cacheBytes: 0 });
   await checkpointer.save(said("apple"), "whole");

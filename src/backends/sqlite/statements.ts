@@ -5,7 +5,7 @@ import { checkpoints } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 import { ENTRY_COLUMNS, THREAD_COLUMNS } from "./rows.ts";
 
-/** Ids are made by `rowId` or `sqlRowId`: neither can leave its thread. */
+/** Ids are made by `rowId` or `sqlRowId`: neither can reach another thread. */
 const STATEMENTS = {
   thread: ({ threads }: TableNames) => `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_id = ?`,
 
@@ -37,7 +37,7 @@ const STATEMENTS = {
   copyNames: ({ names }: TableNames) =>
     `INSERT INTO ${names} (id, name) SELECT id - ? + ?, name FROM ${names} WHERE id BETWEEN ? AND ?`,
 
-  /** A mark's body is "{}". */
+  /** The body of a mark is "{}". */
   anyContent: ({ records }: TableNames) =>
     `SELECT 1 FROM ${records} WHERE id BETWEEN ? AND ? AND (checkpoint_id IS NOT NULL OR length(body) > 2) LIMIT 1`,
 
@@ -45,7 +45,7 @@ const STATEMENTS = {
     `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body)
      SELECT id - ? + ?, ${ENTRY_COLUMNS.slice(1).join(", ")}, body FROM ${records} WHERE id BETWEEN ? AND ?`,
 
-  /** The newest row of a thread, which lies where the tail does. */
+  /** The newest row of a thread, which must be the tail's. */
   newest: ({ records }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`,
 
@@ -57,7 +57,7 @@ const STATEMENTS = {
   range: ({ records }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")}, body FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id`,
 
-  /** The newest record with that name, be it the first or a further one. */
+  /** The newest record with that name, as its first or a further name. */
   named: ({ records, names }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id = MAX(
        COALESCE((SELECT MAX(id) FROM ${records} WHERE checkpoint_id = ? AND id BETWEEN ? AND ?), 0),
@@ -113,14 +113,14 @@ const STATEMENTS = {
   body: ({ records }: TableNames) => `SELECT ${ENTRY_COLUMNS.join(", ")}, body FROM ${records} WHERE id = ?`,
 } as const;
 
-/** Of a thread and of its newest checkpoint. The names of the second are told from those of the first. */
+/** The columns of a thread and of its newest checkpoint, with distinct names. */
 const headColumns = (): string =>
   [...THREAD_COLUMNS.map((name) => `t.${name} AS t_${name}`), ...ENTRY_COLUMNS.map((name) => `r.${name}`)].join(", ");
 
 export type StatementName = keyof typeof STATEMENTS;
 export type Statements = Readonly<Record<StatementName, SqliteStatement>>;
 
-/** The tables of threads as they must be, and the statements for them. */
+/** Migrates the tables of threads and prepares the statements for them. */
 export async function prepareLog(handle: SqliteHandle, names: TableNames): Promise<Statements> {
   await prepareTables(handle, names, checkpoints(names));
   return prepareStatements(handle.database, names);

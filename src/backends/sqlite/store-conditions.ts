@@ -3,22 +3,22 @@ import { safeText } from "../../store/fields.ts";
 import { safeScalar } from "../../store/matching.ts";
 import type { SqliteValue } from "./connect.ts";
 
-/** A piece of SQL and what its question marks stand for. */
+/** A piece of SQL and the values of its question marks. */
 export interface Sql {
   readonly text: string;
   readonly values: readonly SqliteValue[];
 }
 
-/** The columns that filters look at, of the row `i`. */
+/** The columns of the row `i` that filters look at. */
 const COLUMNS: Readonly<Record<FieldPath["of"], string>> = {
   value: "coalesce(i.value_fields, i.value)",
   metadata: "coalesce(i.metadata_fields, i.metadata, '{}')",
 };
 
 /**
- * A condition in SQL, exactly as `matches` would answer; `undefined` where a
- * field has a name that SQLite's paths cannot hold, so that rows are looked at
- * one by one. Nothing of a user's gets into the text.
+ * A condition in SQL that agrees exactly with `matches`; `undefined` if a field has
+ * a name that SQLite's paths cannot express, so that each row must be checked in
+ * this process. No text of a user's gets into the SQL.
  */
 export function conditionSql(condition: Condition): Sql | undefined {
   switch (condition.op) {
@@ -87,7 +87,7 @@ function leaf(
   return { text, values: [at, ...operands] };
 }
 
-/** `$."a"."b"`. There is no sign that would let a quote, a backslash or a control character into a name. */
+/** `$."a"."b"`. SQLite has no escape for a quote, a backslash or a control character in a name. */
 function jsonPath({ names }: FieldPath): string | undefined {
   const safe = names.map(safeText);
   if (!safe.every((name) => name !== "" && !/["\\\u0000-\u001f]/.test(name))) return undefined;

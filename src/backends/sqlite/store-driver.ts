@@ -1,6 +1,5 @@
 import type { ScrubReport } from "../../driver/driver.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import type { JsonValue } from "../../state/codec.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { matches } from "../../store/matching.ts";
 import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
@@ -14,10 +13,7 @@ import type {
   StoredItem,
   WriteOutcome,
 } from "../../store/store-driver.ts";
-import { TopHits } from "../../store/top-hits.ts";
 import { vectorFromBytes } from "../../store/vector-bytes.ts";
-import { similarity, VectorCache } from "../../store/vector-cache.ts";
-import { norm } from "../../store/vectors.ts";
 import { classify } from "./classify.ts";
 import type { SqliteConnection, SqliteDatabase, SqliteValue } from "./connect.ts";
 import { Connection } from "./connection.ts";
@@ -25,9 +21,10 @@ import { tableNames } from "./layout.ts";
 import { store } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 import { storeFacts } from "./store-facts.ts";
-import { ITEM_COLUMNS, type ItemRow, idValues, scopeSql, toItem } from "./store-rows.ts";
+import { fieldsOf, ITEM_COLUMNS, type ItemRow, idValues, scopeSql, toItem } from "./store-rows.ts";
 import { prepareStoreStatements, type StoreStatements } from "./store-statements.ts";
 import { isLive, take, writeChanges } from "./store-writes.ts";
+import { SqliteVectorSearch } from "./vector-search.ts";
 
 export interface SqliteStoreDriverOptions {
   readonly connection: SqliteConnection;
@@ -35,15 +32,15 @@ export interface SqliteStoreDriverOptions {
   readonly now: () => number;
 }
 
-/** How many rows one step of a walk reads where a filter has to look at each of them. */
+/** How many rows one step of a scan reads if each must be checked against the filter. */
 const ROWS_PER_STEP = 500;
 
-/** Items in a SQLite file. Every method is one transaction. Vectors are compared one by one, in this process. */
+/** Items in a SQLite file. Every method is one transaction. */
 export class SqliteStoreDriver implements FullStoreDriver {
   readonly name = "sqlite";
   readonly capabilities: StoreDriverCapabilities;
   readonly #connection: Connection<StoreStatements>;
-  readonly #vectors = new VectorCache();
+  readonly #vectors: SqliteVectorSearch;
   readonly #now: () => number;
 
   constructor({ connection, tablePrefix, now }: SqliteStoreDriverOptions) {
@@ -55,6 +52,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
     });
     this.capabilities = storeFacts(connection.durability).capabilities;
     this.#now = now;
+    this.#vectors = new SqliteVectorSearch(this.#connection, now);
   }
 
   async write(changes: readonly Change[]): Promise<WriteOutcome> {
@@ -123,7 +121,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
     return this.#connection.read(({ prepare, names }) => {
       const { text, values, rest } = scopeSql(scope, this.#now());
       const { items, itemWords } = names;
-      // Words are letters, digits and "_": nothing in them ends the quotes.
+      // Words are letters, digits and "_": they cannot end the quotes.
       const query = words.map((word) => `"${word}"`).join(" OR ");
       const sql = `SELECT ${ITEM_COLUMNS}, -bm25(${itemWords}, 1, 1, 0.4, 0.15) AS score
         FROM ${itemWords} JOIN ${items} i ON i.id = ${itemWords}.rowid
@@ -138,20 +136,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
   }
 
   searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
-    return this.#connection.read((statements) => {
-      const { prepare, names, byId } = statements;
-      const { text, values, rest } = scopeSql(scope, this.#now());
-      const columns = rest === undefined ? "v.id AS row, i.id" : `v.id AS row, ${ITEM_COLUMNS}`;
-      const sql = `SELECT ${columns} FROM ${names.items} i JOIN ${names.itemVectors} v ON v.item = i.id
-        WHERE v.dims = ? AND ${text}`;
-      const rows = prepare(sql).all(vector.length, ...values) as (ItemRow & { row: number })[];
-      const query = { vector, norm: norm(vector) };
-      const best = new TopHits<number>(limit);
-      for (const row of rows) {
-        if (fits(scope, rest, row)) best.add(row.id, similarity(query, this.#vector(statements, row.row)));
-      }
-      return best.list().map(({ item, score }) => ({ item: toItem(byId.get(item) as ItemRow), score }));
-    });
+    return this.#vectors.search(scope, vector, limit);
   }
 
   readVector(id: ItemId): Promise<Float32Array | undefined> {
@@ -170,7 +155,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
     });
   }
 
-  /** A file's clock is that of the machine that writes it. */
+  /** The clock of the machine that writes the file. */
   async now(): Promise<number> {
     return this.#connection.read(() => this.#now());
   }
@@ -203,25 +188,14 @@ export class SqliteStoreDriver implements FullStoreDriver {
     const sql = `SELECT ${ITEM_COLUMNS} FROM ${names.items} i WHERE ${text} ${behind} ORDER BY i.namespace, i.key LIMIT ?`;
     return prepare(sql).all(...values, ...(after ?? []), limit) as ItemRow[];
   }
-
-  #vector(statements: StoreStatements, row: number): { readonly vector: Float32Array; readonly norm: number } {
-    const cached = this.#vectors.get(row);
-    if (cached !== undefined) return cached;
-    const { vector } = statements.vectorById.get(row) as { vector: Uint8Array };
-    return this.#vectors.add(row, vectorFromBytes(vector));
-  }
 }
 
-/** What SQL could not say of a filter is looked at here. */
+/** Checks the part of a filter that SQL could not express. */
 function fits(scope: Scope, rest: Scope["condition"], row: ItemRow): boolean {
-  if (rest === undefined) return true;
-  return matches(scope.condition, {
-    value: JSON.parse(row.value_fields ?? row.value) as JsonValue,
-    metadata: JSON.parse(row.metadata_fields ?? row.metadata ?? "{}") as JsonValue,
-  });
+  return rest === undefined || matches(scope.condition, fieldsOf(row));
 }
 
-/** In a database with another encoding, texts are not in the order of their code points, and a range is not what is below a namespace. */
+/** With another encoding, SQLite does not sort texts by code points, so a range would not match a namespace. */
 function assertOrderOfTexts(database: SqliteDatabase): void {
   const { encoding } = database.prepare("PRAGMA encoding").get() as { encoding: string };
   if (encoding === "UTF-8") return;

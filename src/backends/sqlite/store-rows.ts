@@ -1,9 +1,11 @@
+import type { JsonValue } from "../../state/codec.ts";
+import type { ItemFields } from "../../store/matching.ts";
 import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type { ChangeResult, ItemId, Scope, StoredItem } from "../../store/store-driver.ts";
 import type { SqliteValue } from "./connect.ts";
 import { conditionSql, type Sql } from "./store-conditions.ts";
 
-/** A row of the table of items, with what filters look at. */
+/** A row of the items table, with the columns that filters look at. */
 export interface ItemRow {
   readonly id: number;
   readonly namespace: string;
@@ -47,18 +49,16 @@ export const toResult = (row: WriteRow, repeated: boolean): ChangeResult => ({
   repeated,
 });
 
-/** Which rows of items `i` a scope means, at a time; and what is left to be looked at in each row. */
+/** The condition that selects the rows `i` of a scope at a time, and what is left to check in each row. */
 export interface ScopeSql extends Sql {
   readonly rest: Scope["condition"];
 }
 
-export function scopeSql({ namespace, recursive, condition }: Scope, now: number): ScopeSql {
-  const [from, before] = rangeBelow(namespace);
-  const pieces: Sql[] = [{ text: "(i.expires_at IS NULL OR i.expires_at > ?)", values: [now] }];
-  if (!recursive) pieces.push({ text: "i.namespace = ?", values: [encodeNamespace(namespace)] });
-  else if (before !== undefined) pieces.push({ text: "i.namespace >= ? AND i.namespace < ?", values: [from, before] });
+export function scopeSql(scope: Scope, now: number): ScopeSql {
+  const { condition } = scope;
   const filter = condition === undefined ? undefined : conditionSql(condition);
-  if (filter !== undefined) pieces.push(filter);
+  const live: Sql = { text: "(i.expires_at IS NULL OR i.expires_at > ?)", values: [now] };
+  const pieces = [live, namespaceSql(scope), ...(filter === undefined ? [] : [filter])];
   return {
     text: pieces.map(({ text }) => text).join(" AND "),
     values: pieces.flatMap(({ values }) => values),
@@ -66,7 +66,20 @@ export function scopeSql({ namespace, recursive, condition }: Scope, now: number
   };
 }
 
+export function namespaceSql({ namespace, recursive }: Omit<Scope, "condition">): Sql {
+  if (!recursive) return { text: "i.namespace = ?", values: [encodeNamespace(namespace)] };
+  const [from, before] = rangeBelow(namespace);
+  if (before === undefined) return { text: "1", values: [] };
+  return { text: "i.namespace >= ? AND i.namespace < ?", values: [from, before] };
+}
+
+/** What filters look at. */
+export const fieldsOf = (row: ItemRow): ItemFields => ({
+  value: JSON.parse(row.value_fields ?? row.value) as JsonValue,
+  metadata: JSON.parse(row.metadata_fields ?? row.metadata ?? "{}") as JsonValue,
+});
+
 export const idValues = ({ namespace, key }: ItemId): readonly [string, string] => [encodeNamespace(namespace), key];
 
-/** SQLite takes no booleans, no undefined. */
+/** SQLite accepts neither booleans nor undefined. */
 export const orNull = <Value extends SqliteValue>(value: Value | undefined): Value | null => value ?? null;

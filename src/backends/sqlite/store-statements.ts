@@ -5,10 +5,9 @@ import { ITEM_COLUMNS } from "./store-rows.ts";
 /** The fixed statements of a store, and the database for those that depend on a filter. */
 export interface StoreStatements {
   readonly names: TableNames;
-  /** For a statement that is made for one call. */
+  /** For a statement that is built for one call. */
   prepare(sql: string): SqliteStatement;
   readonly find: SqliteStatement;
-  readonly byId: SqliteStatement;
   readonly insert: SqliteStatement;
   readonly update: SqliteStatement;
   readonly remove: SqliteStatement;
@@ -19,6 +18,8 @@ export interface StoreStatements {
   readonly removeVector: SqliteStatement;
   readonly vectorOf: SqliteStatement;
   readonly vectorById: SqliteStatement;
+  readonly newestVector: SqliteStatement;
+  readonly byVector: SqliteStatement;
   readonly anyVector: SqliteStatement;
   readonly anyVectorBelow: SqliteStatement;
   readonly findWrite: SqliteStatement;
@@ -28,7 +29,7 @@ export interface StoreStatements {
   readonly raiseFloor: SqliteStatement;
 }
 
-/** How many old rows a write takes away beside its own work. */
+/** How many expired rows a write also removes. */
 const PER_SWEEP = 20;
 
 export function prepareStoreStatements(database: SqliteDatabase, names: TableNames): StoreStatements {
@@ -38,7 +39,6 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
     names,
     prepare,
     find: prepare(`SELECT ${ITEM_COLUMNS} FROM ${items} i WHERE i.namespace = ? AND i.key = ?`),
-    byId: prepare(`SELECT ${ITEM_COLUMNS} FROM ${items} i WHERE i.id = ?`),
     insert: prepare(
       `INSERT INTO ${items} (namespace, key, version, created_at, updated_at, expires_at, value, metadata, value_fields, metadata_fields)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
@@ -55,6 +55,8 @@ export function prepareStoreStatements(database: SqliteDatabase, names: TableNam
     removeVector: prepare(`DELETE FROM ${itemVectors} WHERE item = ?`),
     vectorOf: prepare(`SELECT vector FROM ${itemVectors} WHERE item = ?`),
     vectorById: prepare(`SELECT vector FROM ${itemVectors} WHERE id = ?`),
+    newestVector: prepare(`SELECT max(id) AS stamp FROM ${itemVectors}`),
+    byVector: prepare(`SELECT ${ITEM_COLUMNS} FROM ${itemVectors} v JOIN ${items} i ON i.id = v.item WHERE v.id = ?`),
     anyVector: prepare(`SELECT dims FROM ${itemVectors} LIMIT 1`),
     anyVectorBelow: prepare(
       `SELECT v.dims FROM ${items} i JOIN ${itemVectors} v ON v.item = i.id

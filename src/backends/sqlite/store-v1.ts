@@ -1,8 +1,8 @@
 import type { TableNames } from "./layout.ts";
 
 /**
- * Version 1 of the part `store`. Frozen text: it is not edited, and calls
- * nothing that may change. What comes after it is a version of its own.
+ * Version 1 of the part `store`. This text is frozen: it is never edited, and it
+ * uses nothing that may change. Any later change is a version of its own.
  */
 export const storeV1 = ({ items, itemWords, itemVectors, itemWrites, itemFloor }: TableNames): readonly string[] => [
   `CREATE TABLE ${items} (

@@ -9,13 +9,13 @@ import { vectorToBytes } from "../../store/vector-bytes.ts";
 import { type ItemRow, idValues, orNull, toResult, type WriteRow } from "./store-rows.ts";
 import type { StoreStatements } from "./store-statements.ts";
 
-/** What a write did, and whether it took anything away that must not be left in the file. */
+/** The results of a write, and whether it removed anything that must be erased from the file. */
 export interface Written {
   readonly outcome: WriteOutcome;
   readonly erases: boolean;
 }
 
-/** All changes, inside one transaction of the caller's. */
+/** Makes all changes, inside the caller's transaction. */
 export function writeChanges(statements: StoreStatements, changes: readonly Change[], now: number): Written {
   for (const [index, change] of changes.entries()) {
     if (change.expected === undefined || statements.findWrite.get(change.writeKey) !== undefined) continue;
@@ -74,7 +74,7 @@ function remove(statements: StoreStatements, found: ItemRow | undefined, now: nu
   };
 }
 
-/** Takes an item out, with all that was kept for it. */
+/** Deletes an item with everything that was kept for it. */
 export function take(statements: StoreStatements, { id, version }: Pick<ItemRow, "id" | "version">): void {
   statements.removeWords.run(id);
   statements.removeVector.run(id);
@@ -82,7 +82,7 @@ export function take(statements: StoreStatements, { id, version }: Pick<ItemRow,
   statements.raiseFloor.run(version, version);
 }
 
-/** A few of the items that ended and of the writes that nobody can repeat any more. */
+/** Deletes a few expired items and a few write ids that are too old to be retried. */
 function sweep(statements: StoreStatements, now: number): boolean {
   const ended = statements.ended.all(now) as Pick<ItemRow, "id" | "version">[];
   for (const row of ended) take(statements, row);

@@ -72,7 +72,7 @@ test("nothing readable is left of what was deleted, replaced or ended: value, me
   expect(bytes.includes("other")).toBe(true);
 });
 
-test("writes that nobody can repeat any more are forgotten, a few with each write", async () => {
+test("write ids that are too old to be retried are deleted, a few with each write", async () => {
   const path = freshPath();
   const clock = manualClock();
   const store = sqliteStore({ path, now: clock.now });

@@ -10,11 +10,11 @@ import { assertTablePrefix } from "./options.ts";
 import { storeFacts } from "./store-facts.ts";
 
 export interface SqliteStoreOptions extends StoreOptions, SqliteConnectionOptions {
-  /** What `sqliteConnection()` returned, instead of a `path` or a `database`: a checkpointer may hold it too. */
+  /** The result of `sqliteConnection()`, instead of a `path` or a `database`. A checkpointer may share it. */
   readonly connection?: SqliteConnection;
-  /** What the names of the tables begin with. @default "holdfast_" */
+  /** The prefix of the table names. @default "holdfast_" */
   readonly tablePrefix?: string;
-  /** The clock that stamps items and ends them. @default Date.now */
+  /** The clock for timestamps and expiry. @default Date.now */
   readonly now?: () => number;
 }
 

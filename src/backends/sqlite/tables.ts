@@ -10,7 +10,7 @@ import { migratedStore } from "./prepare-tables.ts";
 
 export { classify } from "./classify.ts";
 
-/** The tables of a file. With read access neither the file nor anything in it is made; one that is not there has none. */
+/** The tables of a file. Read access creates nothing; a file that does not exist has no tables. */
 export async function openTables(url: string, access: Access): Promise<OpenTables> {
   const { path, parameters } = parseLocalUrl(url);
   const { connection, tablePrefix } = sqliteLogOptions({ path, access, ...parameters });

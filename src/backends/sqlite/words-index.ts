@@ -7,11 +7,11 @@ import { rowId } from "./layout.ts";
 import { provenThread, type RecordRow, seqOf, type ThreadRow, toRecord } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
-/** The steps of a transaction that concern the index of words. Neither begins nor ends one. */
+/** The steps of a transaction that concern the word index. They neither begin nor end one. */
 
 export type WordsOf = (record: LogRecord) => string | undefined;
 
-/** Until somebody who indexes says otherwise. */
+/** Used until an indexing call supplies its own. */
 export const wordsOfRecord: WordsOf = (record) => wordsOfMessages(newMessagesOf(record));
 
 export function addWords(statements: Statements, id: number, words: string): void {
@@ -20,9 +20,9 @@ export function addWords(statements: Statements, id: number, words: string): voi
 }
 
 /**
- * The index must be told which words a record brought. They are in its body;
- * where they are not what was indexed (the body is damaged, or another version
- * of holdfast saw other words in it), the index is asked, which reads all of it.
+ * To forget a record, the index must be told the record's words. They are in its
+ * body. If those are not the words that were indexed (the body is damaged, or
+ * another version of holdfast found other words), the whole index is read instead.
  */
 export function forgetWords(statements: Statements, first: number, last: number, wordsOf: WordsOf): void {
   const unknown = new Map<number, string[]>();
@@ -43,9 +43,9 @@ export function forgetWords(statements: Statements, first: number, last: number,
 const RECORDS_TO_FORGET = 64;
 
 /**
- * Takes some records of a thread out of the index again, the newest first: the
- * mark of how far it is indexed stays true, so that a search after a removal
- * that came to nothing finds all of it. Says whether there are more.
+ * Removes some records of a thread from the index, the newest first. The mark of how
+ * far the thread is indexed stays true, so that a search finds everything again if
+ * the removal did not happen. Returns whether there are more.
  */
 export function unindexSome(statements: Statements, thread: ThreadRow, wordsOf: WordsOf): boolean {
   const first = rowId(thread.thread_no, 1);
@@ -60,10 +60,10 @@ export function unindexSome(statements: Statements, thread: ThreadRow, wordsOf: 
 }
 
 const RECORDS_PER_BATCH = 256;
-/** So that a batch neither holds the lock nor fills the memory for long, however large the records. */
+/** Limits a batch, so that it neither holds the lock for long nor fills the memory, however large the records are. */
 const BYTES_PER_BATCH = 4 * 1024 * 1024;
 
-/** Indexes some records of a thread, up to `target`. Says whether there are more. */
+/** Indexes some records of a thread, up to `target`. Returns whether there are more. */
 export function indexSome(statements: Statements, threadNo: number, target: number, wordsOf: WordsOf): boolean {
   const row = statements.threadByNumber.get(threadNo) as ThreadRow | undefined;
   if (row === undefined || row.indexed >= Math.min(target, row.tail)) return false;
@@ -80,7 +80,7 @@ export function indexSome(statements: Statements, threadNo: number, target: numb
   return next.indexed < end;
 }
 
-/** The last row of a batch, or `end` where all that there is fits into it. */
+/** The last row of a batch, or `end` if all remaining rows fit into it. */
 function lastOfBatch(statements: Statements, first: number, end: number): number {
   const sizes = statements.sizes.all(first, end, RECORDS_PER_BATCH) as { id: number; length: number }[];
   let bytes = 0;
@@ -91,7 +91,7 @@ function lastOfBatch(statements: Statements, first: number, end: number): number
   return end;
 }
 
-/** One whose words cannot be told is left out: whoever loads it hears why. */
+/** A record whose words cannot be read is skipped: loading it reports why. */
 function wordsIn(row: RecordRow, wordsOf: WordsOf): string | undefined {
   try {
     return wordsOf(toRecord(row));
@@ -100,7 +100,7 @@ function wordsIn(row: RecordRow, wordsOf: WordsOf): string | undefined {
   }
 }
 
-/** What a search says that may not write and lacks some of the words. */
+/** The error of a search that may not write while some words are not indexed. */
 export const cannotIndex = (): StateError =>
   new StateError(
     "PERMISSION_DENIED",

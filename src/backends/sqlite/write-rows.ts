@@ -7,9 +7,9 @@ import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import { addWords, forgetWords, type WordsOf } from "./words-index.ts";
 
-/** The steps of a transaction. None of them begins or ends one. */
+/** The steps of a transaction. They neither begin nor end one. */
 
-/** The new row of a thread; `undefined` when there is a thread of that name. */
+/** The new row of a thread; `undefined` if a thread of that id exists. */
 export function createThread(
   statements: Statements,
   threadId: string,
@@ -42,7 +42,7 @@ export function refusal(
   return { appended: false, tail, generation: thread.generation, occupant };
 }
 
-/** Says whether anything of what was said in the thread is gone from it now. */
+/** Returns whether any message content is now gone from the thread. */
 export function edit(
   statements: Statements,
   { thread_no: threadNo, indexed }: ThreadRow,
@@ -83,7 +83,7 @@ function nameRow(statements: Statements, id: number, { names = [] }: LogRecord):
   for (const name of names) statements.name.run(id, name);
 }
 
-/** Says whether there was more among them than marks of leases and deletions, which hold nothing that was said. */
+/** Returns whether more was removed than marks of leases and deletions, which hold no message content. */
 export function dropRange(
   statements: Statements,
   threadNo: number,
@@ -112,7 +112,7 @@ function columnsOf(record: LogRecord): Omit<EntryRow, "id" | "sum"> {
   return {
     base,
     head,
-    // Most checkpoints are named by their write: the name is then kept once.
+    // Most checkpoints are named by their write id: the name is then stored once.
     write_id: writeId === checkpointId ? null : writeId,
     checkpoint_id: checkpointId ?? null,
     names: names === undefined ? null : JSON.stringify(names),

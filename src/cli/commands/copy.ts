@@ -13,6 +13,7 @@ import { inJobs } from "../transfer/jobs.ts";
 import { failuresOf, ownFailure, type ThreadFailure, threadIds } from "../transfer/moving.ts";
 import type { OnConflict, Placed } from "../transfer/placing.ts";
 import { Progress } from "../transfer/progress.ts";
+import { Counting, progressLine } from "../transfer/progress-bar.ts";
 
 interface Totals {
   threads: number;
@@ -48,8 +49,19 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     await progress.clear();
     await note(`${threadId ?? "a thread"}  ${code}  ${message}`);
   };
+  const source = contextOf(from) as CheckpointContext;
+  const pattern = given["pattern"] ?? "*";
+  const counting = progress.isOnTerminal ? new Counting(threadIds(source, pattern, new Warnings())) : undefined;
+  const begun = world.now();
+  const line = (): string =>
+    progressLine(isDry ? "looking at" : "copying", {
+      done: totals.threads,
+      total: counting?.total,
+      bytes: totals.bytes,
+      elapsedMs: world.now() - begun,
+    });
   try {
-    const ids = threadIds(contextOf(from) as CheckpointContext, given["pattern"] ?? "*", warnings);
+    const ids = threadIds(source, pattern, warnings);
     await inJobs(ids, options.count("jobs", 1, 1, 64), async (threadId) => {
       world.signal.throwIfAborted();
       totals.threads++;
@@ -60,9 +72,10 @@ export async function run(call: CommandCall): Promise<ExitCode> {
         if (copied.isVerified) totals.verified++;
       });
       if (failure !== undefined) await failed(failure);
-      await progress.show(() => `${plural(totals.threads, "thread")}, ${sizeText(totals.bytes)} copied`);
+      await progress.show(line);
     });
   } finally {
+    await counting?.end();
     await progress.clear();
     if (world.signal.aborted)
       await note("stopped; run the same command again to go on where it stopped").catch(() => undefined);

@@ -1,36 +1,39 @@
+import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { encodeValue } from "../../state/codec.ts";
 import { type Message, textOf } from "../../state/message.ts";
-import { diffStates, type StateDiff } from "../../state/state-diff.ts";
+import type { ListDiff, StateDiff } from "../../state/state-diff.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { visible } from "../output/visible.ts";
 import { cutTo } from "../output/width.ts";
-import { type FoundState, placeNamed, stateOf } from "../references.ts";
+import { type FoundPlace, placeNamed, placeOf } from "../references.ts";
 
 export async function run(call: CommandCall): Promise<ExitCode> {
   const { printer, options } = call;
-  const [before, after] = await bothSides(call);
-  const diff = diffStates(before.state.fields, after.state.fields);
-  const isSame = diff.messages.removed.length + diff.messages.added.length + Object.keys(diff.fields).length === 0;
+  const checkpointer = await call.open();
+  const [before, after] = await bothSides(call, checkpointer);
+  const diff = await checkpointer.diff(before, after);
+  const isSame = Object.keys({ ...diff.fields, ...diff.lists }).length === 0 && isSameList(diff.messages);
   if (printer.isForPeople || printer.format === "tsv") await showDiff(call, diff);
   else await printer.document(diffJson(before, after, diff));
   if (isSame && printer.isForPeople) await call.note("no difference");
   return !isSame && options.flag("exit-code") ? EXIT.no : EXIT.done;
 }
 
-async function bothSides(call: CommandCall): Promise<readonly [FoundState, FoundState]> {
+const isSameList = ({ removed, added }: ListDiff): boolean => removed.length + added.length === 0;
+
+async function bothSides(call: CommandCall, checkpointer: Checkpointer): Promise<readonly [FoundPlace, FoundPlace]> {
   const { a = "", b = "", c } = call.given;
-  const checkpointer = await call.open();
   if (c === undefined) return [await placeNamed(checkpointer, a), await placeNamed(checkpointer, b)];
-  return [await stateOf(checkpointer, a, b), await stateOf(checkpointer, a, c)];
+  return [await placeOf(checkpointer, a, b), await placeOf(checkpointer, a, c)];
 }
 
-const placeOf = ({ threadId, checkpointId }: FoundState): object => ({ threadId, checkpointId });
-
-const diffJson = (before: FoundState, after: FoundState, { messages, fields }: StateDiff): unknown => ({
-  before: placeOf(before),
-  after: placeOf(after),
-  messages: encodeValue(messages, "messages"),
+const diffJson = (before: FoundPlace, after: FoundPlace, { messages, fields, lists }: StateDiff): unknown => ({
+  before,
+  after,
+  ...(lists === undefined
+    ? { messages: encodeValue(messages, "messages") }
+    : { lists: encodeValue({ ...lists }, "lists") }),
   fields: Object.fromEntries(
     Object.entries(fields).map(([name, { before: was, after: is }]) => [
       name,
@@ -42,28 +45,37 @@ const diffJson = (before: FoundState, after: FoundState, { messages, fields }: S
 /** A field that only one side has is left out on the other. */
 const jsonOf = (value: unknown): unknown => (value === undefined ? undefined : encodeValue(value, "field"));
 
-async function showDiff({ printer, options }: CommandCall, { messages, fields }: StateDiff): Promise<void> {
-  const { shared, removed, added } = messages;
-  await printer.text(
-    `messages\t${shared} shared, ${removed.length} removed, ${added.length} added`.replace("\t", "  "),
-  );
-  if (!options.flag("stat")) {
-    for (const message of removed) await printer.text(`- ${lineOf(message, options.flag("wide"))}`);
-    for (const message of added) await printer.text(`+ ${lineOf(message, options.flag("wide"))}`);
-  }
+async function showDiff(call: CommandCall, { messages, fields, lists }: StateDiff): Promise<void> {
+  const { printer, options } = call;
+  // A graph has its messages in a channel, if it has any.
+  if (lists === undefined) await showList(call, "messages  ", messages, lineOf);
+  for (const [name, list] of Object.entries(lists ?? {}))
+    await showList(call, `list      ${visible(name)}  `, list, valueText);
   for (const [name, { before, after }] of Object.entries(fields)) {
     if (options.flag("stat")) await printer.text(`field     ${visible(name)}`);
     else await printer.text(`field     ${visible(name)}  ${shortly(before, options)} → ${shortly(after, options)}`);
   }
 }
 
-function lineOf(message: Message, isWide: boolean): string {
-  const text = visible(`${message.role}: ${textOf(message)}`);
-  return isWide ? text : cutTo(text, 100);
+async function showList<Item>(
+  { printer, options }: CommandCall,
+  title: string,
+  { shared, removed, added }: ListDiff<Item>,
+  text: (item: Item) => string,
+): Promise<void> {
+  await printer.text(`${title}${shared} shared, ${removed.length} removed, ${added.length} added`);
+  if (options.flag("stat")) return;
+  const line = (item: Item): string => (options.flag("wide") ? text(item) : cutTo(text(item), 100));
+  for (const item of removed) await printer.text(`- ${line(item)}`);
+  for (const item of added) await printer.text(`+ ${line(item)}`);
 }
+
+const lineOf = (message: Message): string => visible(`${message.role}: ${textOf(message)}`);
+
+const valueText = (value: unknown): string => visible(JSON.stringify(encodeValue(value, "field")));
 
 function shortly(value: unknown, options: CommandCall["options"]): string {
   if (value === undefined) return "(none)";
-  const text = visible(JSON.stringify(encodeValue(value, "field")));
+  const text = valueText(value);
   return options.flag("wide") ? text : cutTo(text, 60);
 }

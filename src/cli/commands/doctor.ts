@@ -1,13 +1,11 @@
-import { backendOf } from "../../backends/open.ts";
-import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
-import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";
 import { type Damage, damagesIn } from "../doctor/damages.ts";
 import { type Latencies, type Latency, latenciesOf } from "../doctor/latency.ts";
 import { removeLeftovers } from "../doctor/leftovers.ts";
 import { casesOf, type Proofs, prove, type Subject } from "../doctor/proving.ts";
-import { Scratch, scratchPrefix } from "../doctor/scratch.ts";
+import { assertMayRemove, Scratch, scratchPrefix } from "../doctor/scratch.ts";
+import { anotherOf } from "../doctor/second-instance.ts";
 import { type Surroundings, surroundingsOf } from "../doctor/surroundings.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import type { Cell } from "../output/printer.ts";
@@ -59,31 +57,6 @@ export async function run(call: CommandCall): Promise<ExitCode> {
 function rootOf(text: string): string {
   if (/^[\w.:-]{1,30}$/.test(text)) return text;
   throw new UsageError("--scratch takes up to 30 letters, digits and . : _ -");
-}
-
-/** What nobody may remove would stay: asked before anything is written. */
-async function assertMayRemove(context: CheckpointContext, { prefix }: Scratch): Promise<void> {
-  const threadId = `${prefix}0/none`;
-  try {
-    await context.call({ operation: "doctor", threadId }, (log) => log.remove(threadId));
-  } catch (error) {
-    if (!StateError.is(error, "PERMISSION_DENIED")) throw error;
-    throw new StateError("PERMISSION_DENIED", "doctor needs to delete what it writes, and may not delete here", {
-      cause: error,
-    });
-  }
-}
-
-/** A second instance, as another process would open it. What lies in the memory of one has no second. */
-function anotherOf(call: CommandCall): Subject["another"] {
-  if (backendOf(call.stores[0] ?? "").schemes.includes("memory")) return undefined;
-  let opened: Promise<Checkpointer> | undefined;
-  return async () => {
-    opened ??= call.open("write");
-    const checkpointer = await opened;
-    await checkpointer.connect();
-    return (contextOf(checkpointer) as CheckpointContext).log;
-  };
 }
 
 /** Ends what is under way, removes everything, and says what could not be. */

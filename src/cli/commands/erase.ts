@@ -3,12 +3,12 @@ import type { ErasureReceipt, ErasureReport } from "../../session/receipts.ts";
 import { PersonalData } from "../../wiring/personal-data.ts";
 import type { CommandCall } from "../command.ts";
 import { confirm } from "../confirming.ts";
-import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Cell } from "../output/printer.ts";
 import { plural } from "../output/wording.ts";
+import { ledgerOf } from "../people/ledger.ts";
 import { placesOf } from "../people/places.ts";
 import { secretKey } from "../people/secret-key.ts";
-import { storeUrlOf } from "../store-url.ts";
 import { forLooking } from "./inventory.ts";
 
 export async function run(call: CommandCall): Promise<ExitCode> {
@@ -31,24 +31,17 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     const receipt = await data.eraseUser(userId, {
       process,
       acceptUnreached: options.flag("accept-unreached"),
+      acceptHeld: options.flag("accept-held"),
       ...(reason !== undefined && { reason }),
     });
     await keepReceipt(call, receipt);
     await report(call, receipt, data.publicKey);
-    if (!receipt.verified) await note("something could not be reached; the receipt says what");
+    if (!receipt.verified)
+      await note("something could not be reached, or is under a legal hold; the receipt says what");
     return receipt.verified ? EXIT.done : EXIT.inPart;
   } finally {
     await data.close();
   }
-}
-
-function ledgerOf({ options, world }: CommandCall): string {
-  const named = options.text("ledger") ?? world.env["HOLDFAST_ERASURE_LEDGER"];
-  if (named !== undefined && named !== "") return storeUrlOf(named, world.env);
-  throw new UsageError(
-    "erase needs a ledger, which remembers what was erased when a backup is restored",
-    "--ledger <url> or HOLDFAST_ERASURE_LEDGER: a store of its own, outside of the backups of the others",
-  );
 }
 
 async function keepReceipt({ options }: CommandCall, receipt: ErasureReceipt): Promise<void> {
@@ -69,13 +62,16 @@ const foundText = ({ places }: ErasureReport): string => {
 };
 
 async function report({ printer }: CommandCall, found: ErasureReport, publicKey: string | undefined): Promise<void> {
-  const { dryRun, places, unreached } = found;
+  const { dryRun, places, unreached, held } = found;
   const facts: (readonly [string, Cell])[] = [
     [dryRun ? "would erase" : "erased", foundText(found)],
     ...places.flatMap(({ backend, cleaned, remains }) => [
       ...cleaned.map((text) => ["cleaned", `${backend}: ${text}`] as const),
       ...remains.map((text) => ["remains", `${backend}: ${text}`] as const),
     ]),
+    ...held.map(({ backend, count, id, placedBy, reason }) => {
+      return ["held", `${backend}: ${count} by hold ${id}, placed by ${placedBy}: ${reason}`] as const;
+    }),
     ...unreached.map(({ where, why }) => ["not reached", `${where}: ${why}`] as const),
     ["receipt", "number" in found ? String(found.number) : undefined],
   ];

@@ -1,9 +1,10 @@
 import { sleep } from "../../internal/sleep.ts";
 import type { TokenEntry } from "../../server/authentication.ts";
 import { serve } from "../../server/serve.ts";
+import type { Store } from "../../store/store.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
-import { fileText } from "../store-url.ts";
+import { fileText, storeUrlOf } from "../store-url.ts";
 
 /** A timer cannot wait longer. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -18,18 +19,21 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   const isDry = options.flag("dry-run");
   const checkpointer = await call.open(isDry ? "read" : "create");
   await checkpointer.connect();
+  const items = options.text("items");
+  const store = items === undefined ? undefined : await itemsAt(call, storeUrlOf(items, world.env), isDry);
   if (isDry) {
     await printer.facts(
       [
-        ["would serve", "yes"],
+        ["would serve", store === undefined ? "threads" : "threads and items"],
         ["tokens", tokens?.length],
       ],
-      { dryRun: true, tokens: tokens?.length ?? 0 },
+      { dryRun: true, tokens: tokens?.length ?? 0, items: store !== undefined },
     );
     return EXIT.done;
   }
   const service = await serve({
     checkpointer,
+    ...(store !== undefined && { store }),
     port: options.count("port", 8420, 0, 65_535),
     ...(host !== undefined && { host }),
     ...(hosts.length > 0 && { allowedHosts: hosts }),
@@ -48,6 +52,13 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     await service.close();
   }
   return EXIT.done;
+}
+
+/** Contact is made before anybody is told an address. */
+async function itemsAt(call: CommandCall, url: string, isDry: boolean): Promise<Store> {
+  const store = await call.openItems(isDry ? "read" : "write", url);
+  await store.connect();
+  return store;
 }
 
 /** A JSON list, or an entry a line. The text itself is never shown. */

@@ -9,6 +9,7 @@ import { CorePersonalData } from "../../session/personal-data.ts";
 import type { Store } from "../../store/store.ts";
 import { startStudio } from "../../studio/studio-server.ts";
 import type { CommandCall } from "../command.ts";
+import { caseLines } from "../doctor/in-studio.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { visible } from "../output/visible.ts";
 import { storeUrlOf } from "../store-url.ts";
@@ -37,6 +38,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     mayWrite,
     mayDelete,
     ...(openItems !== undefined && { openItems }),
+    ...(mayWrite && { provesCases: (signal) => caseLines(call, checkpointer, signal) }),
     ...peopleFor(call, checkpointer, openItems),
     cacheBytes: options.count("cache-mb", 256, 1, 100_000) * 1024 * 1024,
     version: await versionOfPackage(),

@@ -105,3 +105,16 @@ async function isGone(context: CheckpointContext, threadId: string): Promise<boo
     throw error;
   }
 }
+
+/** What nobody may remove would stay: asked before anything is written. */
+export async function assertMayRemove(context: CheckpointContext, { prefix }: Scratch): Promise<void> {
+  const threadId = `${prefix}0/none`;
+  try {
+    await context.call({ operation: "doctor", threadId }, (log) => log.remove(threadId));
+  } catch (error) {
+    if (!StateError.is(error, "PERMISSION_DENIED")) throw error;
+    throw new StateError("PERMISSION_DENIED", "doctor needs to delete what it writes, and may not delete here", {
+      cause: error,
+    });
+  }
+}

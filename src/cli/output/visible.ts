@@ -28,7 +28,11 @@ const HARMFUL_IN_JSON =
 
 /** JSON of the same value: what it need not escape and a terminal would obey is escaped as well. */
 export const visibleJson = (value: unknown, indent?: number): string =>
-  (JSON.stringify(value, null, indent) ?? "null").replace(HARMFUL_IN_JSON, (found) =>
+  visibleDocument(JSON.stringify(value, null, indent) ?? "null");
+
+/** The same of what is JSON already. */
+export const visibleDocument = (json: string): string =>
+  json.replace(HARMFUL_IN_JSON, (found) =>
     [...Array(found.length).keys()].map((at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""),
   );
 

@@ -12,7 +12,7 @@ export async function secretKey({ options, world }: CommandCall): Promise<string
   const key = named === undefined ? world.env["HOLDFAST_ERASURE_KEY"] : storeUrlOf(named, world.env);
   if (key !== undefined && key !== "") return key;
   throw new UsageError(
-    "erase needs the secret that its receipts are signed with",
+    "the secret that receipts are signed with is needed",
     "--key env:NAME, --key-file <file> or HOLDFAST_ERASURE_KEY",
   );
 }

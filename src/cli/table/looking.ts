@@ -54,7 +54,7 @@ export const LOOKING: readonly CommandSpec[] = [
     arguments: [{ name: "a" }, { name: "b" }, { name: "c", optional: true }],
     options: { stat: { help: "numbers only" }, "exit-code": EXIT_CODE },
     notes:
-      "With three arguments: a thread and two of its checkpoints. With two: two threads, each perhaps with @ and a checkpoint behind it.",
+      "With three arguments: a thread and two of its checkpoints. With two: two threads, each perhaps with @ and a checkpoint behind it. Of a graph's thread it shows the channels that differ.",
     examples: ["diff sqlite:./agents.db trip-42 @-2 @-1 --stat", "diff sqlite:./agents.db trip-42 trip-43@-1"],
     load: () => import("../commands/diff.ts"),
   },

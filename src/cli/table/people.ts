@@ -14,6 +14,14 @@ const KEY: OptionSpec = {
 };
 const KEY_FILE: OptionSpec = { value: "file", help: "the secret of the receipts, from a file" };
 
+const LEDGER: OptionSpec = {
+  value: "url",
+  isStore: true,
+  help: "the store that remembers what was erased, apart from the others; or HOLDFAST_ERASURE_LEDGER",
+};
+const BY: OptionSpec = { value: "who", help: "who says so; stands in errors and receipts" };
+const REASON: OptionSpec = { value: "text", help: "why, without naming a person; stands in errors and receipts" };
+
 /** Commands about what is kept of a person. */
 export const PEOPLE: readonly CommandSpec[] = [
   {
@@ -43,17 +51,14 @@ export const PEOPLE: readonly CommandSpec[] = [
     arguments: [USER],
     options: {
       also: ALSO,
-      ledger: {
-        value: "url",
-        isStore: true,
-        help: "the store that remembers what was erased, apart from the others; or HOLDFAST_ERASURE_LEDGER",
-      },
+      ledger: LEDGER,
       key: KEY,
       "key-file": KEY_FILE,
       reason: { value: "text", help: "why, without naming the person; stands in the receipt" },
       receipt: { value: "file", help: "add the receipt to this file; the ledger has it in any case" },
       "keep-process": { help: "leave checkpoints as they are; erase user data and items only" },
       "accept-unreached": { help: "give a receipt although something could not be reached; it says what" },
+      "accept-held": { help: "give a receipt although legal holds keep a part, which stays; it names them" },
       "dry-run": DRY_RUN,
       yes: YES,
     },
@@ -78,5 +83,64 @@ export const PEOPLE: readonly CommandSpec[] = [
     notes: "Ends with 1 where they are not. Without --public-key it follows from the secret.",
     examples: ["receipt verify receipts.ndjson --public-key erasures.pem"],
     load: () => import("../commands/receipt-verify.ts"),
+  },
+  {
+    name: "hold place",
+    summary: "keep what is about a person, or threads, from being erased, deleted or vacuumed",
+    store: "write",
+    arguments: [],
+    options: {
+      subject: { value: "person", help: "everything about this person" },
+      threads: { value: "prefix", help: "threads whose ids begin with it" },
+      reason: REASON,
+      by: BY,
+      also: ALSO,
+      "dry-run": DRY_RUN,
+    },
+    notes:
+      "Counts from the moment it is there, also for what others are erasing or deleting just now: docs/retention.md.",
+    examples: ["hold place env:DATABASE_URL --subject user-17 --reason 'case 17' --by counsel@example.com"],
+    load: () => import("../commands/hold-place.ts"),
+  },
+  {
+    name: "hold list",
+    summary: "legal holds: who placed them, why and since when",
+    store: "read",
+    arguments: [],
+    options: { all: { help: "those that were lifted, too" }, also: ALSO, "exit-code": EXIT_CODE },
+    examples: ["hold list env:DATABASE_URL --all"],
+    load: () => import("../commands/hold-list.ts"),
+  },
+  {
+    name: "hold lift",
+    summary: "let go of what a legal hold keeps; the hold stays in the list",
+    store: "write",
+    arguments: [{ name: "hold" }],
+    options: { reason: REASON, by: BY, also: ALSO, "dry-run": DRY_RUN, yes: YES },
+    examples: ["hold lift env:DATABASE_URL 5f0c… --reason 'case 17 is closed' --by counsel@example.com"],
+    load: () => import("../commands/hold-lift.ts"),
+  },
+  {
+    name: "retention",
+    summary: "remove what rules no longer keep, with a signed receipt",
+    store: "write",
+    arguments: [],
+    options: {
+      rules: { value: "file", help: "a JSON list of rules" },
+      also: ALSO,
+      ledger: LEDGER,
+      key: KEY,
+      "key-file": KEY_FILE,
+      reason: { value: "text", help: "why, without naming a person; stands in the receipt" },
+      "dry-run": DRY_RUN,
+      yes: YES,
+    },
+    notes:
+      "The first rule that fits a thread or an item decides about it; what no rule fits stays. Ends with 3 where a legal hold kept something or a thread could not be looked at. A run that was interrupted is finished by the next one.",
+    examples: [
+      "retention env:DATABASE_URL --rules retention.json --dry-run",
+      "retention env:DATABASE_URL --rules retention.json --ledger sqlite:./erasures.db --key env:ERASURE_KEY",
+    ],
+    load: () => import("../commands/retention.ts"),
   },
 ];

@@ -9,6 +9,7 @@ export const SERVING: readonly CommandSpec[] = [
     store: "write",
     arguments: [],
     options: {
+      items: { value: "url", isStore: true, help: "serve the items of this store as well; it may be the same one" },
       host: { value: "address", help: "127.0.0.1 unless told" },
       port: { value: "n", help: "8420 unless told; 0 for any that is free" },
       tokens: {
@@ -18,7 +19,10 @@ export const SERVING: readonly CommandSpec[] = [
       "allowed-host": { value: "name", repeatable: true, help: "a name that clients use" },
       "dry-run": DRY_RUN,
     },
-    examples: ["serve sqlite:./agents.db --tokens tokens.json"],
+    examples: [
+      "serve sqlite:./agents.db --tokens tokens.json",
+      "serve env:DATABASE_URL --items env:DATABASE_URL --tokens tokens.json",
+    ],
     load: () => import("../commands/serve.ts"),
   },
   {
@@ -48,7 +52,10 @@ export const SERVING: readonly CommandSpec[] = [
     store: "none",
     arguments: [],
     options: {
-      scopes: { value: "list", help: "threads:read, threads:write, threads:delete; the first two unless told" },
+      scopes: {
+        value: "list",
+        help: "threads:read, threads:write, threads:delete, items:read, items:write, items:delete; the first two unless told",
+      },
       tenant: { value: "name", help: "whose threads it reaches" },
     },
     notes:

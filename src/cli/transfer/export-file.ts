@@ -3,6 +3,7 @@ import { openRecord } from "../../checkpoint/record.ts";
 import type { LogRecord } from "../../checkpoint/thread-log.ts";
 import { assertThreadId, MAX_THREAD_ID_BYTES } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
+import { visibleJson } from "../output/visible.ts";
 import { outlined, type SourceThread } from "./source-thread.ts";
 
 /**
@@ -42,7 +43,7 @@ export async function* linesOf(source: SourceThread): AsyncGenerator<string> {
   const { threadId, edits, ttlMs, outline } = source;
   const hash = createHash("sha256");
   const counted = (value: object): string => {
-    const line = JSON.stringify(value);
+    const line = visibleJson(value);
     hash.update(`${line}\n`);
     return line;
   };
@@ -51,7 +52,7 @@ export async function* linesOf(source: SourceThread): AsyncGenerator<string> {
     openRecord(record);
     yield counted(storedRecord(record));
   }
-  yield JSON.stringify({ type: "thread-end", threadId, records: outline.length, sha256: hash.digest("hex") });
+  yield visibleJson({ type: "thread-end", threadId, records: outline.length, sha256: hash.digest("hex") });
 }
 
 export const lastLine = (threads: number, records: number): string => JSON.stringify({ type: "end", threads, records });

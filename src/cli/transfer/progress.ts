@@ -14,9 +14,15 @@ export class Progress {
     this.#last = call.world.now();
   }
 
+  /** Whether somebody watches it. */
+  get isOnTerminal(): boolean {
+    const { world, printer } = this.#call;
+    return world.stderr.isTerminal && printer.isForPeople;
+  }
+
   async show(text: () => string): Promise<void> {
-    const { world, printer, note } = this.#call;
-    const isTerminal = world.stderr.isTerminal && printer.isForPeople;
+    const { world, note } = this.#call;
+    const isTerminal = this.isOnTerminal;
     if (world.now() - this.#last < (isTerminal ? ON_TERMINAL_MS : ELSEWHERE_MS)) return;
     this.#last = world.now();
     if (!isTerminal) return note(text());

@@ -1,7 +1,8 @@
 import { everyThread } from "../../checkpoint/finding.ts";
 import { Warnings } from "../../driver/warnings.ts";
+import { StateError } from "../../errors.ts";
 import type { StudioRequest } from "../request.ts";
-import type { EventLine, ProofLine } from "../service-api.ts";
+import type { CaseLine, EventLine, ProofLine } from "../service-api.ts";
 import type { StudioContext } from "../studio-context.ts";
 import { cutAt, LINE_SHOWN } from "./cut.ts";
 
@@ -42,4 +43,17 @@ export async function* proofLines(studio: StudioContext, { signal }: StudioReque
     yield { type: "finding", threadId, code, message: cutAt(message, LINE_SHOWN), lost: 0 };
   }
   yield { type: "end", threads, records, findings };
+}
+
+/** Proves on the store itself that it does what an agent relies on, in threads that are removed again. */
+export async function* caseLines(studio: StudioContext, { signal }: StudioRequest): AsyncGenerator<CaseLine> {
+  const { provesCases } = studio.options;
+  if (provesCases === undefined) throw new StateError("UNSUPPORTED", "this Studio was started without the proofs");
+  const ended = studio.begin();
+  try {
+    yield* provesCases(signal);
+  } finally {
+    studio.wrote("the cases of doctor were run on the store");
+    ended();
+  }
 }

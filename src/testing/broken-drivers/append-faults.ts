@@ -214,6 +214,25 @@ export const appendFaults: readonly DriverFault[] = [
     caughtBy: ["a refused append leaves nothing of its edits behind"],
   },
   {
+    fault: "answers appends that wait together with the first failure among them",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        #group: Promise<AppendOutcome>[] = [];
+
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const own = super.append(threadId, request);
+          const group = this.#group;
+          group.push(own);
+          // Whoever comes after this turn is of the next group.
+          const [outcome] = await Promise.all([own, turn().then(() => Promise.all(group))]).finally(() => {
+            if (this.#group === group) this.#group = [];
+          });
+          return outcome;
+        }
+      })(inner),
+    caughtBy: ["of appends to many threads at once each is answered for itself, whatever becomes of the others"],
+  },
+  {
     fault: "never expires anything",
     driver: (inner) =>
       new (class extends ReferenceLog {

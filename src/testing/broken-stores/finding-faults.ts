@@ -32,7 +32,24 @@ function deeply(condition: Condition, leaf: (condition: Condition) => Condition)
 const filtering = (leaf: (condition: Condition) => Condition): StoreFault["driver"] =>
   scoping((scope) => ({ ...scope, condition: scope.condition && deeply(scope.condition, leaf) }));
 
+/** Answers a question that was asked before as it did then. */
+const remembering: StoreFault["driver"] = (inner) =>
+  new (class extends ReferenceDriver {
+    readonly #known = new Map<string, Promise<readonly RankedItem[]>>();
+    override searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
+      const name = JSON.stringify([scope, [...vector], limit]);
+      const known = this.#known.get(name) ?? super.searchVector(scope, vector, limit);
+      this.#known.set(name, known);
+      return known;
+    }
+  })(inner);
+
 export const findingFaults: readonly StoreFault[] = [
+  {
+    fault: "remembers the vectors of an earlier search",
+    driver: remembering,
+    caughtBy: ["a search by vector that is asked again sees what another instance put, changed and removed since"],
+  },
   {
     fault: "ignores filters",
     driver: scoping((scope) => ({ ...scope, condition: undefined })),

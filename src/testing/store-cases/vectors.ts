@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Vector } from "../../store/items.ts";
+import type { BaseStore } from "../../store/base-store.ts";
+import type { StoreHit, Vector } from "../../store/items.ts";
 import { failsWith } from "../expect-failure.ts";
 import { clusteredVectors, cosineOf, nearest } from "./sample-vectors.ts";
 import { type StoreCase, type StoreFixture, storeCasesOf } from "./store-case.ts";
@@ -160,6 +161,48 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
       await failsWith("INVALID_ARGUMENT", () => other.putWithEmbedding(NS, "x", 1, [1, 2]), "another length");
       await failsWith("INVALID_ARGUMENT", () => other.searchByEmbedding(NS, { query: [1, 2] }), "another length");
       assert.deepEqual(keysOf(await other.searchByEmbedding(NS, { query: [1, 2, 3] })), ["k"]);
+    },
+  },
+  {
+    name: "a search by vector that is asked again sees what another instance put, changed and removed since",
+    needs: ["semanticSearch", "reopen"],
+    run: async ({ subject, reopen }) => {
+      const other = await reopen?.();
+      assert.ok(other !== undefined);
+      const there = new Map<string, { readonly embedding: readonly number[]; readonly group: number }>();
+      const query = VECTORS[0] ?? [];
+      for (const [step, embedding] of VECTORS.slice(0, 48).entries()) {
+        const [writer, reader]: readonly BaseStore[] = step % 2 === 0 ? [other, subject] : [subject, other];
+        assert.ok(writer !== undefined && reader !== undefined);
+        // Some keys come again, with other vectors and groups; some go, or lose their vectors.
+        const [key, group] = [`k${(step * 7) % 20}`, step % 3];
+        if (step % 5 === 4) {
+          await writer.delete(NS, key);
+          there.delete(key);
+        } else if (step % 11 === 10) {
+          await writer.put(NS, key, { group });
+          there.delete(key);
+        } else {
+          await writer.putWithEmbedding(NS, key, { group }, embedding);
+          there.set(key, { embedding, group });
+        }
+        for (const filter of [undefined, { group: 1 }]) {
+          const kept = [...there].filter(([, item]) => filter === undefined || item.group === filter.group);
+          const order = nearest(
+            kept.map(([, item]) => item.embedding),
+            query,
+            5,
+          );
+          const options = { query, limit: 5, ...(filter !== undefined && { filter }) };
+          const hits: readonly StoreHit[] = await reader.searchByEmbedding(NS, options);
+          assert.deepEqual(
+            keysOf(hits),
+            order.map((index) => kept[index]?.[0]),
+            `step ${step}`,
+          );
+          for (const { value } of hits) assert.ok(filter === undefined || (value as { group: number }).group === 1);
+        }
+      }
     },
   },
 ]);

@@ -4,7 +4,7 @@ import type { ThreadLog } from "../../checkpoint/thread-log.ts";
 import type { Fixture } from "../conformance-case.ts";
 import { passTime } from "../manual-clock.ts";
 import { assertAbsent, assertThread, grow, put, recordAt, refused, requestFor } from "./sample-records.ts";
-import { wordsOf } from "./searching.ts";
+import { recordSaying, wordsOf } from "./speaking-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 /** Short, because some storage systems expire by a clock that a test cannot move. */
@@ -91,8 +91,7 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
     needs: ["ttl", "search", "queryMetadata"],
     run: async (fixture) => {
       const { subject } = fixture;
-      const body = Buffer.from("says: word");
-      const record = recordAt(1, { words: "word", body, metadata: '{"a":1}' });
+      const record = recordSaying(1, "word", { metadata: '{"a":1}' });
       await put(subject, "t", record, { ttlMs: SECOND });
       await untilExpired(fixture, "t", SECOND + 1);
       await subject.catchUp?.(wordsOf);

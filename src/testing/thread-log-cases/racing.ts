@@ -117,6 +117,43 @@ export const racingCases: readonly ThreadLogCase[] = threadLogCasesOf("races", [
     },
   },
   {
+    name: "of appends to many threads at once each is answered for itself, whatever becomes of the others",
+    needs: ["conditionalAppend"],
+    run: async ({ subject }) => {
+      const ids = Array.from({ length: 24 }, (_, index) => `thread ${index}`);
+      await Promise.all(ids.map((threadId) => grow(subject, threadId, 2)));
+      // Every fourth is sound. Of the others one is late, one is of another generation, and one replaces what is not there.
+      const requests = [
+        requestFor(recordAt(3)),
+        requestFor(recordAt(2, { writeId: "late" })),
+        requestFor(recordAt(3), { generation: "another" }),
+        requestFor(recordAt(3), { drop: [2], replace: [recordAt(1)] }),
+      ] as const;
+      await put(subject, "thread 3", recordAt(3), { drop: [1] });
+      const answers = await Promise.allSettled(
+        ids.map((threadId, index) => {
+          const request = requests[index % 4] ?? requests[0];
+          const behind = requestFor(recordAt(4), { replace: [recordAt(1)] });
+          return subject.append(threadId, threadId === "thread 3" ? behind : request);
+        }),
+      );
+      for (const [index, answer] of answers.entries()) {
+        const threadId = ids[index] ?? "";
+        const refused = index % 4 === 1 || index % 4 === 2;
+        const what = `${threadId}: ${JSON.stringify(answer)}`;
+        if (threadId === "thread 3") assert.equal(answer.status, "rejected", what);
+        else assert.equal(answer.status === "fulfilled" && answer.value.appended, !refused, what);
+        const kept = threadId === "thread 3" ? [2, 3] : refused ? [1, 2] : index % 4 === 0 ? [1, 2, 3] : [1, 3];
+        const chain = await subject.readTail(threadId);
+        assert.deepEqual(
+          chain?.records.map(({ seq }) => seq),
+          kept,
+          what,
+        );
+      }
+    },
+  },
+  {
     name: "an append that races a removal brings nothing back",
     run: async ({ subject }) => {
       for (let round = 0; round < 10; round++) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { LogRecord, SearchHit, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { assertEntry, markAt, PREFIXED_IDS, put, recordAt } from "./sample-records.ts";
+import { recordSaying, wordsOf } from "./speaking-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 async function find(log: ThreadLog, words: readonly string[], limit = 50): Promise<readonly SearchHit[]> {
@@ -16,20 +17,8 @@ async function found(log: ThreadLog, ...words: readonly string[]): Promise<reado
 /** Where writers stop by themselves. */
 const MOST_WRITTEN = 1500;
 
-const SPOKEN = "says: ";
-
-/** A record that says something: in its words, and in its body for a driver that indexes later. */
-const saying = (seq: number, words: string): LogRecord =>
-  recordAt(seq, { words, body: Buffer.from(`${SPOKEN}${words}`) });
-
 const say = (log: ThreadLog, threadId: string, seq: number, words: string): Promise<LogRecord> =>
-  put(log, threadId, saying(seq, words));
-
-/** What the owner of the bodies tells a driver that asks for the words of a record. */
-export function wordsOf({ body }: LogRecord): string | undefined {
-  const text = Buffer.from(body).toString("utf8");
-  return text.startsWith(SPOKEN) ? text.slice(SPOKEN.length) : undefined;
-}
+  put(log, threadId, recordSaying(seq, words));
 
 export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search", [
   {
@@ -37,14 +26,14 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
     needs: ["search"],
     run: async ({ subject }) => {
       await say(subject, "t", 1, "the quick brown fox");
-      await say(subject, "t", 2, "the lazy dog");
+      const lazy = await say(subject, "t", 2, "the lazy dog");
       await say(subject, "u", 1, "a quick dog");
       assert.deepEqual(await found(subject, "quick"), ["t/1", "u/1"]);
       assert.deepEqual(await found(subject, "quick", "dog"), ["u/1"]);
       assert.deepEqual(await found(subject, "brown", "lazy"), [], "not spread over two records");
       assert.deepEqual(await found(subject, "absent"), []);
       const [hit] = await find(subject, ["lazy"]);
-      assertEntry(hit?.entry, recordAt(2), "the entry of the hit");
+      assertEntry(hit?.entry, lazy, "the entry of the hit");
     },
   },
   {
@@ -52,8 +41,8 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
     needs: ["search"],
     run: async ({ subject }) => {
       await say(subject, "t", 1, "first");
-      const second = { ...saying(2, "second"), head: 1 };
-      await put(subject, "t", second, { more: [{ ...saying(3, "third"), head: 1 }] });
+      const second = recordSaying(2, "second", { head: 1 });
+      await put(subject, "t", second, { more: [recordSaying(3, "third", { head: 1 })] });
       assert.deepEqual(await found(subject, "first"), ["t/1"]);
       assert.deepEqual(await found(subject, "second"), ["t/2"]);
       assert.deepEqual(await found(subject, "third"), ["t/3"]);
@@ -126,7 +115,7 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
     needs: ["search"],
     run: async ({ subject }) => {
       await say(subject, "t", 1, "before");
-      await put(subject, "t", markAt(2, { head: 1 }), { replace: [saying(1, "after")] });
+      await put(subject, "t", markAt(2, { head: 1 }), { replace: [recordSaying(1, "after")] });
       assert.deepEqual(await found(subject, "before"), []);
       assert.deepEqual(await found(subject, "after"), ["t/1"]);
     },
@@ -135,13 +124,12 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
     name: "a record without a checkpoint id is found by its words, also when it lost its id",
     needs: ["search"],
     run: async ({ subject }) => {
-      const { checkpointId: _, ...step } = saying(1, "early");
-      await put(subject, "t", { ...step, checkpointId: undefined, head: 0 });
+      const nameless = { checkpointId: undefined, head: 0 };
+      await put(subject, "t", recordSaying(1, "early", nameless));
       await say(subject, "t", 2, "later");
       assert.deepEqual(await found(subject, "early"), ["t/1"], "it never had one");
-      const { checkpointId: _id, ...nameless } = saying(2, "later");
-      const replace = [{ ...nameless, checkpointId: undefined, head: 0 }];
-      await put(subject, "t", saying(3, "last"), { replace });
+      const replace = [recordSaying(2, "later", nameless)];
+      await put(subject, "t", recordSaying(3, "last"), { replace });
       assert.deepEqual(await found(subject, "later"), ["t/2"], "its id was taken off");
       assert.equal((await find(subject, ["later"]))[0]?.entry.checkpointId, undefined);
     },

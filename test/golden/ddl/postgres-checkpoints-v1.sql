@@ -101,6 +101,40 @@ CREATE FUNCTION "public"."holdfast_append" (
       RETURN true;
     END $body$;
 
+CREATE FUNCTION "public"."holdfast_append_many" (
+    p_threads text[], p_generations text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_starts integer[], p_lengths integer[], p_bodies bytea) RETURNS integer[]
+    LANGUAGE plpgsql SET enable_seqscan = off AS $body$
+    DECLARE
+      taken integer[];
+    BEGIN
+      SELECT array_agg(n.place) INTO taken
+      FROM unnest(p_threads, p_generations, p_seqs, p_heads) WITH ORDINALITY AS n (thread_id, generation, seq, head, place)
+        CROSS JOIN LATERAL (
+          SELECT FROM "public"."holdfast_threads" t
+          WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.seq - 1
+            AND (n.head = n.seq OR n.head = t.head) AND (t.expires_at IS NULL OR t.expires_at > now())
+          FOR NO KEY UPDATE SKIP LOCKED) held;
+      IF taken IS NULL THEN
+        RETURN '{}';
+      END IF;
+      UPDATE "public"."holdfast_threads" t SET tail = n.seq, head = n.head, stale = t.stale OR n.head = n.seq OR n.length > 2,
+        metadata = CASE WHEN n.head = n.seq THEN CASE WHEN n.metadata ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE n.metadata::jsonb END ELSE t.metadata END,
+        unindexed = CASE WHEN n.head = n.seq THEN coalesce(n.metadata ~* E'\\\\u(0000|d[89a-f])', false) ELSE t.unindexed END
+      FROM unnest(taken) AS place, LATERAL (
+        SELECT p_threads[place] AS thread_id, p_seqs[place] AS seq, p_heads[place] AS head, p_metadatas[place] AS metadata,
+          p_lengths[place] AS length) n
+      WHERE t.thread_id = n.thread_id;
+      INSERT INTO "public"."holdfast_records" (thread_id, seq, base, head, write_id, checkpoint_id, header, metadata, body)
+      SELECT p_threads[place], p_seqs[place], p_bases[place], p_heads[place], p_write_ids[place], p_checkpoint_ids[place],
+        p_headers[place], p_metadatas[place], substring(p_bodies FROM p_starts[place] FOR p_lengths[place])
+      FROM unnest(taken) AS place;
+      PERFORM pg_notify('holdfast_cc5521ea18a9fcd9b30570d68abf7e06', w.thread_id) FROM (
+        SELECT DISTINCT w.thread_id FROM "public"."holdfast_watchers" w JOIN unnest(taken) AS place ON w.thread_id = p_threads[place]
+        WHERE w.until > now()) w;
+      RETURN taken;
+    END $body$;
+
 CREATE FUNCTION "public"."holdfast_append_with_edits" (
     p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision,

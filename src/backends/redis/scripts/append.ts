@@ -6,8 +6,10 @@ import { type Script, script } from "./script.ts";
 import { ENTER_ID } from "./thread-index.ts";
 
 /**
- * The newest record of a name is in c:<name>, and in n:<position of a record>\n<name> is the one before it with that name.
- * Positions below the thread's first are gone, so a link to one leads nowhere: what is taken out from below needs no mending.
+ * c:<name> holds the newest record of a name. n:<position of a record>\n<name> holds
+ * the one before it with that name. Positions below the thread's first are gone, so
+ * a link to one leads nowhere, and removing the oldest records needs no repair of
+ * links.
  */
 const NAMING = `
 local function before(name, position)
@@ -58,12 +60,7 @@ local function drop(position)
   redis.call('HDEL', key, 'e:' .. position, 'b:' .. position)
 end`;
 
-/**
- * KEYS  the thread, and the index of ids when this creates the thread and both are on one server
- * Says {"appended"}; {"late"} when the announcement is too old to create; {"invalid", why}; else {"refused"} for no thread, or
- * {"refused", generation, tail, entry of the tail, entry of the occupant or nil}.
- */
-export const APPEND: Script = script(`${ENTER_ID}
+const APPENDING = `
 local key, generation, expected = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local thread, fault = readThread(key)
 if fault then return fault end
@@ -126,13 +123,38 @@ end
 
 if lifetime ~= '' then redis.call('PEXPIRE', key, lifetime) end
 return {'appended'}
+`;
+
+/**
+ * KEYS  the thread, and the index of ids if this creates the thread and both are on one server
+ * Returns {"appended"}; {"late"} if the announcement is too old to create; {"invalid", why}; else {"refused"} for no thread, or
+ * {"refused", generation, tail, entry of the tail, entry of the occupant or nil}.
+ */
+export const APPEND: Script = script(`${ENTER_ID}${APPENDING}`);
+
+/**
+ * KEYS  threads that exist, each once, on one server
+ * ARGV  for each of them how many arguments it has, and these, as of `APPEND`
+ * Says of each what `APPEND` would say; {"failed"} where that is an error: whoever asks for it alone hears which.
+ */
+export const APPEND_MANY: Script = script(`${ENTER_ID}
+local function append(KEYS, ARGV)${APPENDING}end
+local replies, at = {}, 1
+for index, key in ipairs(KEYS) do
+  local own, count = {}, tonumber(ARGV[at])
+  for number = 1, count do own[number] = ARGV[at + number] end
+  at = at + 1 + count
+  local done, reply = pcall(append, {key}, own)
+  replies[index] = done and not reply.err and reply or {'failed'}
+end
+return replies
 `);
 
 export interface AppendTerms {
   readonly threadId: string;
-  /** In a cluster: until when, by the servers' clocks, the announcement lets this create. */
+  /** In a cluster: until when, by the servers' clocks, the announcement allows creating the thread. */
   readonly createBefore: number | undefined;
-  /** How long the thread lives after this append, unless the request says how long. */
+  /** How long the thread lives after this append, unless the request has its own limit. */
   readonly lifetimeMs: number | undefined;
 }
 

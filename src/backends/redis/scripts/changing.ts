@@ -4,7 +4,7 @@ import { ENTER_ID } from "./thread-index.ts";
 /**
  * KEYS  the thread, and the index of ids where both are on one server
  * ARGV  thread id, and the generation and position that must be its tail, if any
- * Says "removed", "absent" or "moved".
+ * Returns "removed", "absent" or "moved".
  */
 export const REMOVE: Script = script(`
 local thread, fault = readThread(KEYS[1])
@@ -21,7 +21,7 @@ return 'removed'
 /**
  * KEYS  source, target, index of ids: all on one server
  * ARGV  target's id, its generation
- * Says "copied", "no source" or "target exists".
+ * Returns "copied", "no source" or "target exists".
  */
 export const COPY: Script = script(`${ENTER_ID}
 local source, fault = readThread(KEYS[1])
@@ -37,7 +37,7 @@ redis.call('HSET', KEYS[2], 'thread', threadLine(source))
 return 'copied'
 `);
 
-/** {the thread in the server's own form, how long it has left in ms or "0" for ever}, or nil: for a copy to another node. */
+/** {the thread as DUMP returns it, its remaining time in ms or "0" for no expiry}, or nil: for a copy to another node. */
 export const EXPORT: Script = script(`
 local thread, fault = readThread(KEYS[1])
 if fault then return fault end
@@ -49,7 +49,7 @@ return {redis.call('DUMP', KEYS[1]), string.format('%.0f', left)}
 
 /**
  * ARGV  what EXPORT gave, the generation, until when the announcement lets this create. How long the copy has left counts
- * by its own node's clock. Says "copied", "target exists" or "late".
+ * by its own node's clock. Returns "copied", "target exists" or "late".
  */
 export const IMPORT: Script = script(`
 local target, fault = readThread(KEYS[1])

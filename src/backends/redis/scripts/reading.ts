@@ -1,6 +1,6 @@
 import { type Script, script } from "./script.ts";
 
-/** How many fields are asked for at once: Lua cannot hand on more than some thousands of arguments. */
+/** How many fields are read at once: Lua cannot pass more than a few thousand arguments. */
 const POSITIONS_AT_ONCE = 500;
 
 const CHAIN = `
@@ -41,7 +41,7 @@ if ARGV[1] == thread.generation and tonumber(ARGV[2]) <= thread.tail then from =
 return chain(key, thread, from, thread.tail)
 `);
 
-/** As many of the newest records below a position as are asked for, and no more bytes than that; but one record always. */
+/** The newest records below a position, limited by count and by bytes, but always at least one record. */
 export const READ_RECORDS: Script = script(`${THREAD_OR_NIL}
 local limit, most = tonumber(ARGV[2]), tonumber(ARGV[3])
 local position = math.min(tonumber(ARGV[1]) - 1, thread.tail)
@@ -77,7 +77,10 @@ if not position then return outOfStep() or false end
 return {position, redis.call('HGET', key, 'e:' .. position)}
 `);
 
-/** {generation, position, entry} of the newest record and the milliseconds left to the thread, negative without an end; or nil. */
+/**
+ * {generation, position, entry} of the newest record and the thread's remaining
+ * milliseconds, negative without an expiry; or nil.
+ */
 export const READ_NEWEST: Script = script(`${THREAD_OR_NIL}
 local left = tostring(redis.call('PTTL', key))
 return {thread.generation, tostring(thread.tail), redis.call('HGET', key, 'e:' .. thread.tail), left}

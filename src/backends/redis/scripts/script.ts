@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
 import { FORMAT } from "../layout.ts";
 
-/** A Lua script: what it does is atomic, and is asked for in one round trip. */
+/** A Lua script: it runs atomically, in one round trip. */
 export interface Script {
   readonly source: string;
-  /** By which a server finds a script that it has run before. */
+  /** The hash by which a server finds a script that it has run before. */
   readonly sha: string;
 }
 
 /**
- * Obligations of every script. It writes only after everything that can refuse
- * has been asked: an error in the middle would leave the first half written. It
- * names every key in KEYS. What it costs grows with what is new or asked for,
- * never with the thread.
+ * Obligations of every script. It checks everything that can refuse before it
+ * writes: an error in the middle would leave the first half written. It names every
+ * key in KEYS. Its cost grows with what is new or asked for, never with the length
+ * of the thread.
  */
 export function script(body: string): Script {
   const source = `${SHARED}${body}`;

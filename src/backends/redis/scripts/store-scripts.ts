@@ -1,6 +1,6 @@
 import { type Script, script } from "./script.ts";
 
-/** The keys as store-layout.ts lists them, and what every write does with an item. */
+/** The keys as store-layout.ts lists them, and the steps that all writes share. */
 const NAMES = `
 -- A right that is missing must be found out before the first write: a script that fails is not undone.
 local function forbidden()
@@ -52,7 +52,7 @@ end
 
 /**
  * ARGV  for how long writes are remembered, then seven for each change: "put" or "remove", id, write key, expected version or
- * "", body, vector or "", milliseconds to live, "keep" or "". Says {"refused", index, version}, or {"applied", then
+ * "", body, vector or "", milliseconds to live, "keep" or "". Returns {"refused", index, version}, or {"applied", then
  * "1" for a repeated one or "0", and "version created updated end" of each}.
  */
 export const WRITE_ITEMS: Script = script(`${NAMES}

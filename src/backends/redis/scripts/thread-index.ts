@@ -1,7 +1,7 @@
 import { ANNOUNCED_BEFORE_MS, CLEAN_WITHIN_MS, COMPLETE, CREATE_WITHIN_MS, KEEP_ANNOUNCED_MS } from "../layout.ts";
 import { type Script, script } from "./script.ts";
 
-/** How an id gets into the index; see layout.ts for the mark that all its members have as their score. */
+/** How an id gets into the index; see layout.ts for the mark, which is the score of all members. */
 export const ENTER_ID: string = `
 local function markOf(index)
   return redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')[2]
@@ -29,7 +29,7 @@ return ids
 `);
 
 /**
- * KEYS  index of ids; ARGV  the mark that it must have ("" for no index), ids that were found. Says the mark that it has
+ * KEYS  index of ids; ARGV  the mark that it must have ("" for no index), ids that were found. Returns the mark that it has
  * then; "lost" when it is not the one that was being mended.
  */
 export const ENTER_FOUND: Script = script(`${ENTER_ID}
@@ -40,19 +40,19 @@ for at = 2, #ARGV do redis.call('ZADD', KEYS[1], mark, ARGV[at]) end
 return mark
 `);
 
-/** KEYS  index of ids; ARGV  the mark that it must have. Makes it one that is complete. Says "complete" or "lost". */
+/** KEYS  index of ids; ARGV  the mark that it must have. Marks the index as complete. Returns "complete" or "lost". */
 export const COMPLETE_INDEX: Script = script(`${ENTER_ID}
 if markOf(KEYS[1]) ~= ARGV[1] then return 'lost' end
 redis.call('ZUNIONSTORE', KEYS[1], 1, KEYS[1], 'WEIGHTS', 0)
 return 'complete'
 `);
 
-/** The clock that everybody shares: in a cluster, the one of the node that holds the index. */
+/** The shared clock: in a cluster, that of the node that holds the index. */
 export const NOW: Script = script(`
 return string.format('%.0f', milliseconds())
 `);
 
-/** One server. KEYS  threads, and behind them the index of ids; ARGV  their ids. Takes out those that have no thread. */
+/** One server. KEYS  threads, then the index of ids; ARGV  their ids. Removes the ids that have no thread. */
 export const FORGET: Script = script(`
 for at, id in ipairs(ARGV) do
   if redis.call('EXISTS', KEYS[at]) == 0 then redis.call('ZREM', KEYS[#KEYS], id) end
@@ -60,7 +60,7 @@ end
 return 'ok'
 `);
 
-/** Cluster. KEYS  index of ids, the announced; ARGV  id. Says until when a thread of that id may be created. */
+/** Cluster. KEYS  index of ids, the announced; ARGV  id. Returns until when a thread of that id may be created. */
 export const ANNOUNCE: Script = script(`${ENTER_ID}
 local now = milliseconds()
 redis.call('ZADD', KEYS[2], now, ARGV[1])

@@ -1,10 +1,7 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { ProofLine } from "../../service-api.ts";
-import { threadHref } from "../addresses.ts";
-import { follow } from "../asking.ts";
 import { Badge, Loading, TableFrame, Trouble } from "../parts/basics.tsx";
 import { useAnswer } from "../use-answer.ts";
-import { bytesText, durationText, numberText, plural } from "../wording.ts";
+import { bytesText, durationText, numberText } from "../wording.ts";
+import { Proofs } from "./proofs.tsx";
 
 export const HealthView = () => {
   const { answer, failure, again } = useAnswer("health", undefined, {});
@@ -105,78 +102,5 @@ export const HealthView = () => {
         </div>
       )}
     </main>
-  );
-};
-
-type Finding = Extract<ProofLine, { readonly type: "finding" }>;
-
-/** Every record is read and compared with its checksum; changes nothing. */
-const Proofs = () => {
-  const [progress, setProgress] = useState<Exclude<ProofLine, Finding>>();
-  const [findings, setFindings] = useState<readonly Finding[]>([]);
-  const [failure, setFailure] = useState<Error>();
-  const [isRunning, setRunning] = useState(false);
-  const ending = useRef<AbortController>(undefined);
-  useEffect(() => () => ending.current?.abort(), []);
-  const run = async (): Promise<void> => {
-    const controller = new AbortController();
-    ending.current = controller;
-    setRunning(true);
-    setFindings([]);
-    setFailure(undefined);
-    setProgress(undefined);
-    try {
-      for await (const line of follow("proofs", { signal: controller.signal })) {
-        if (line.type === "finding") setFindings((before) => [...before, line]);
-        else setProgress(line);
-      }
-    } catch (error) {
-      if (!controller.signal.aborted) setFailure(error as Error);
-    }
-    setRunning(false);
-  };
-  const isDone = progress?.type === "end";
-  return (
-    <div class="card proofs">
-      <div class="card-head">
-        <h2>Proofs</h2>
-        {isRunning ? (
-          <button type="button" class="small" onClick={() => ending.current?.abort()}>
-            Stop
-          </button>
-        ) : (
-          <button type="button" class="primary small" onClick={() => void run()}>
-            Run the proofs
-          </button>
-        )}
-      </div>
-      <p class="faint">
-        Reads every record of every thread and compares it with its checksum. It changes nothing, and takes as long as
-        reading all of it.
-      </p>
-      {progress !== undefined && (
-        <p role="status">
-          {isDone && findings.length === 0 && (
-            <Badge tone="good" icon="check">
-              no damage
-            </Badge>
-          )}{" "}
-          {plural(progress.threads, "thread")}, {plural(progress.records, "record")} proven{!isDone && " so far"}
-          {isDone && findings.length > 0 && `; ${plural(progress.type === "end" ? progress.findings : 0, "finding")}`}
-        </p>
-      )}
-      {failure !== undefined && <Trouble failure={failure} />}
-      <ul class="plain-list">
-        {findings.map((each, index) => (
-          <li key={index}>
-            <Badge tone="alarm" icon="warning">
-              {each.code}
-            </Badge>{" "}
-            <a href={threadHref(each.threadId, "timeline")}>{each.threadId}</a> {each.message}{" "}
-            {each.lost > 0 && <span class="faint">{plural(each.lost, "checkpoint")} cannot be loaded.</span>}
-          </li>
-        ))}
-      </ul>
-    </div>
   );
 };

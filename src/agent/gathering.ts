@@ -1,0 +1,39 @@
+/**
+ * Those who are about to ask for a save. A write that gathers waits for them, so
+ * that the model's message and the claims of the calls it asks for are one write,
+ * also where a schema, a guard or a hook takes a moment before the claim.
+ */
+export class Gathering {
+  #expected = 0;
+  #onComplete: () => void = () => undefined;
+
+  /** Somebody is about to ask. Returns what to call when that was done, or will not be; calling it again does nothing. */
+  expect(): () => void {
+    this.#expected++;
+    let isExpected = true;
+    return () => {
+      if (!isExpected) return;
+      isExpected = false;
+      this.#expected--;
+      if (this.#expected === 0) this.#onComplete();
+    };
+  }
+
+  /** Resolves when everybody has asked, or after a while: what takes longer than a write gains nothing by sharing one. */
+  async complete(): Promise<void> {
+    await turn();
+    if (this.#expected === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, LONGEST_MS);
+      this.#onComplete = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+const LONGEST_MS = 50;
+
+/** Whatever happens in the same turn of the event loop, such as the beginning of several calls, comes first. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

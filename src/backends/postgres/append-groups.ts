@@ -1,0 +1,19 @@
+import type { Ways } from "../../driver/groups.ts";
+import { StateError } from "../../errors.ts";
+import { type Appending, mayShare } from "./calls.ts";
+import { sqlState } from "./classify.ts";
+
+/** Appends that wait at the same time are one statement: `append_many`. The answer is whether it was appended. */
+export const appendWays = (send: Pick<Ways<Appending, boolean>, "one" | "many">): Ways<Appending, boolean> => ({
+  ...send,
+  mayShare,
+  threadOf: ({ threadId }) => threadId,
+  bytesOf: ({ request }) => request.record.body.byteLength,
+  isRefusal,
+});
+
+/** Not where the server gave up in the middle, or the connection did. */
+function isRefusal(error: unknown): boolean {
+  const state = sqlState(StateError.is(error) ? error.cause : error);
+  return state !== undefined && /^[0-9A-Z]{5}$/.test(state) && !state.startsWith("08") && !state.startsWith("57");
+}

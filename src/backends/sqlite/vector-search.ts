@@ -1,0 +1,187 @@
+import { matches } from "../../store/matching.ts";
+import type { RankedItem, Scope } from "../../store/store-driver.ts";
+import { TopHits } from "../../store/top-hits.ts";
+import { vectorFromBytes } from "../../store/vector-bytes.ts";
+import { type VectorScope, VectorShelf } from "../../store/vector-shelf.ts";
+import { type VectorQuestion, type VectorRow, VectorTable } from "../../store/vector-table.ts";
+import { cosine, norm } from "../../store/vectors.ts";
+import type { Connection } from "./connection.ts";
+import { fieldsOf, type ItemRow, namespaceSql, scopeSql, toItem } from "./store-rows.ts";
+import type { StoreStatements } from "./store-statements.ts";
+
+/** How many rows one step reads, so that the event loop turns in between. */
+const ROWS_PER_STEP = 2000;
+const FIELD_COLUMNS = "i.value, i.metadata, i.value_fields, i.metadata_fields";
+
+interface VectorItemRow extends ItemRow {
+  /** The number of the vector's row. A put of any kind makes a new one, and no number comes again. */
+  readonly stamp: number;
+  readonly vector: Uint8Array;
+}
+
+/**
+ * Vectors are compared one by one, in this process. Those of a scope that is
+ * asked about again are kept; what was written since, by whomever, has higher
+ * numbers and is read before the search, and what was found is looked up by its
+ * number in the same moment. So a search sees what the file holds.
+ */
+export class SqliteVectorSearch {
+  readonly #connection: Connection<StoreStatements>;
+  readonly #now: () => number;
+  readonly #shelf = new VectorShelf<number>();
+  #preparing: Promise<unknown> = Promise.resolve();
+
+  constructor(connection: Connection<StoreStatements>, now: () => number) {
+    this.#connection = connection;
+    this.#now = now;
+  }
+
+  async search(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
+    const table = await this.#table(scope, { ...scope, dimension: vector.length });
+    return this.#connection.read((statements, isOurs) => {
+      const question = { vector, limit, condition: scope.condition, now: this.#now() };
+      if (table === undefined || !isOurs || !table.canFilter(scope.condition)) {
+        return searchRows(statements, scope, question);
+      }
+      while (!takeIn(statements, { ...scope, dimension: vector.length }, table));
+      return searchTable(statements, table, question);
+    });
+  }
+
+  /** The table of a scope with the fields that its condition needs; `undefined` where rows are better looked at themselves. */
+  async #table(scope: Scope, place: VectorScope): Promise<VectorTable<number> | undefined> {
+    const known = this.#shelf.get(place);
+    // A filter that is asked once is quicker asked of the file.
+    if (known === undefined && scope.condition !== undefined && !this.#shelf.wasAsked(place)) return undefined;
+    const prepared = this.#preparing.then(() => this.#prepare(scope, place));
+    this.#preparing = prepared.catch(() => undefined);
+    return prepared;
+  }
+
+  /** One at a time, so that two who ask at once do not both read all of it. */
+  async #prepare({ condition }: Scope, place: VectorScope): Promise<VectorTable<number> | undefined> {
+    const known = this.#shelf.get(place);
+    const table = known === undefined || known.isOutgrown ? await this.#load(place) : known;
+    if (table === undefined || !(await this.#takeInSteps(place, table))) return this.#shelf.forget(place);
+    if (condition !== undefined && !table.canFilter(condition)) {
+      table.openColumns(condition);
+      if (!(await this.#fillColumns(place, table))) return this.#shelf.forget(place);
+      table.closeColumns(condition);
+    }
+    return this.#shelf.keep(place, table) ? table : undefined;
+  }
+
+  /** `undefined` where there are too many, or where the connection's owner is in a transaction, which may be undone. */
+  async #load(place: VectorScope): Promise<VectorTable<number> | undefined> {
+    const table = new VectorTable<number>(place.dimension);
+    const mark = await this.#connection.read(newestStamp);
+    const isWhole = await this.#walk(place, "v.vector", (row) => {
+      table.set(toVectorRow(row));
+      return this.#shelf.hasRoomFor(table.size, place);
+    });
+    if (!isWhole) return undefined;
+    table.loaded(mark);
+    return table;
+  }
+
+  #fillColumns(place: VectorScope, table: VectorTable<number>): Promise<boolean> {
+    return this.#walk(place, FIELD_COLUMNS, (row) => {
+      table.fillColumns(row.id, row.stamp, fieldsOf(row));
+      return true;
+    });
+  }
+
+  async #walk(place: VectorScope, columns: string, visit: (row: VectorItemRow) => boolean): Promise<boolean> {
+    const within = namespaceSql(place);
+    let last: readonly [string, string] | undefined;
+    for (;;) {
+      const rows = await this.#connection.read(({ prepare, names }, isOurs) => {
+        if (!isOurs) return undefined;
+        const behind = last === undefined ? "" : "AND (i.namespace, i.key) > (?, ?)";
+        const sql = `SELECT v.id AS stamp, i.id, i.namespace, i.key, i.expires_at, ${columns}
+          FROM ${names.items} i JOIN ${names.itemVectors} v ON v.item = i.id
+          WHERE ${within.text} ${behind} AND v.dims = ? ORDER BY i.namespace, i.key LIMIT ${ROWS_PER_STEP}`;
+        return prepare(sql).all(...within.values, ...(last ?? []), place.dimension) as VectorItemRow[];
+      });
+      if (rows === undefined || !rows.every(visit)) return false;
+      const end = rows.at(-1);
+      if (end === undefined || rows.length < ROWS_PER_STEP) return true;
+      last = [end.namespace, end.key];
+    }
+  }
+
+  /** What was written until now, a step at a time; the little that comes meanwhile is read with the search itself. */
+  async #takeInSteps(place: VectorScope, table: VectorTable<number>): Promise<boolean> {
+    const newest = await this.#connection.read(newestStamp);
+    for (let left = newest - table.mark; left > 0; left -= ROWS_PER_STEP) {
+      const isOurs = await this.#connection.read((statements, ours) => {
+        if (ours) takeIn(statements, place, table);
+        return ours;
+      });
+      if (!isOurs) return false;
+    }
+    return true;
+  }
+}
+
+const newestStamp = ({ newestVector }: StoreStatements): number =>
+  (newestVector.get() as { stamp: number | null }).stamp ?? 0;
+
+/** Some of the rows that are newer than the table. True when it has them all. */
+function takeIn(statements: StoreStatements, place: VectorScope, table: VectorTable<number>): boolean {
+  const newest = newestStamp(statements);
+  if (newest <= table.mark) return true;
+  const { prepare, names } = statements;
+  const within = namespaceSql(place);
+  const to = Math.min(newest, table.mark + ROWS_PER_STEP);
+  // Few are newer, so they are looked at first; their items tell which of them are in the scope.
+  const sql = `SELECT v.id AS stamp, i.id, i.expires_at, v.vector, ${FIELD_COLUMNS}
+    FROM ${names.itemVectors} v CROSS JOIN ${names.items} i ON i.id = v.item
+    WHERE v.id > ? AND v.id <= ? AND v.dims = ? AND ${within.text}`;
+  for (const row of prepare(sql).all(table.mark, to, place.dimension, ...within.values) as VectorItemRow[]) {
+    table.set(toVectorRow(row), table.hasColumns ? fieldsOf(row) : undefined);
+  }
+  table.mark = to;
+  return to === newest;
+}
+
+/** What is not there any more is taken out of the table, and the next best comes in its place. */
+function searchTable(
+  { byVector }: StoreStatements,
+  table: VectorTable<number>,
+  question: VectorQuestion,
+): readonly RankedItem[] {
+  for (;;) {
+    const hits = table.best(question);
+    const rows = hits.map(({ stamp }) => byVector.get(stamp) as ItemRow | undefined);
+    for (const [at, { key }] of hits.entries()) if (rows[at] === undefined) table.delete(key);
+    if (rows.every((row) => row !== undefined)) {
+      return hits.map(({ score }, at) => ({ item: toItem(rows[at] as ItemRow), score }));
+    }
+  }
+}
+
+/** Without a table: the filter is asked of the file, and each vector that it keeps is read. */
+function searchRows(statements: StoreStatements, scope: Scope, question: VectorQuestion): readonly RankedItem[] {
+  const { prepare, names, byVector, vectorById } = statements;
+  const { vector, limit, now } = question;
+  const { text, values, rest } = scopeSql(scope, now);
+  const columns = rest === undefined ? "v.id AS stamp" : `v.id AS stamp, ${FIELD_COLUMNS}`;
+  const sql = `SELECT ${columns} FROM ${names.items} i JOIN ${names.itemVectors} v ON v.item = i.id
+    WHERE v.dims = ? AND ${text}`;
+  const best = new TopHits<number>(limit);
+  const length = norm(vector);
+  for (const row of prepare(sql).all(vector.length, ...values) as VectorItemRow[]) {
+    if (rest !== undefined && !matches(scope.condition, fieldsOf(row))) continue;
+    const other = vectorFromBytes((vectorById.get(row.stamp) as VectorItemRow).vector);
+    best.add(row.stamp, cosine(vector, other, length * norm(other)));
+  }
+  return best.list().map(({ item, score }) => ({ item: toItem(byVector.get(item) as ItemRow), score }));
+}
+
+const toVectorRow = ({ id, stamp, expires_at, vector }: VectorItemRow): VectorRow<number> => ({
+  key: id,
+  stamp,
+  end: expires_at ?? undefined,
+  vector: vectorFromBytes(vector),
+});

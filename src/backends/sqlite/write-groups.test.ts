@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
+import type { SqliteDatabase, SqliteStatement } from "./connect.ts";
+import { SqliteLog } from "./log.ts";
+import { openDatabase } from "./open-file.ts";
+import { sqliteLogOptions } from "./options.ts";
+
+const THREADS = Array.from({ length: 16 }, (_, index) => `thread ${index}`);
+
+let database: SqliteDatabase;
+let log: SqliteLog;
+let commits = 0;
+
+/** Counts the transactions that are committed. */
+const counted = (inner: SqliteDatabase): SqliteDatabase => ({
+  exec: (sql) => inner.exec(sql),
+  close: () => inner.close(),
+  prepare: (sql) => {
+    const statement = inner.prepare(sql);
+    if (sql !== "COMMIT") return statement;
+    const counting: SqliteStatement = {
+      run: (...values) => {
+        commits++;
+        return statement.run(...values);
+      },
+      get: (...values) => statement.get(...values),
+      all: (...values) => statement.all(...values),
+    };
+    return counting;
+  },
+});
+
+beforeEach(async () => {
+  database = await openDatabase(":memory:");
+  log = new SqliteLog(sqliteLogOptions({ database: counted(database) }));
+  for (const threadId of THREADS) await log.append(threadId, requestFor(recordAt(1)));
+  commits = 0;
+});
+afterEach(async () => {
+  await log.close();
+  database.close();
+});
+
+const tails = async (): Promise<readonly (number | undefined)[]> => {
+  const found: (number | undefined)[] = [];
+  for (const threadId of THREADS) found.push((await log.tail(threadId).catch(() => undefined))?.entry.seq);
+  return found;
+};
+
+const appendToAll = (seq: number, body = "small"): Promise<readonly PromiseSettledResult<unknown>[]> =>
+  Promise.allSettled(
+    THREADS.map((threadId) => log.append(threadId, requestFor(recordAt(seq, { body: Buffer.from(body) })))),
+  );
+
+describe("20.1: saves that wait together share one transaction", () => {
+  test("20.1: appends of one moment are committed at once, and one alone by itself", async () => {
+    await appendToAll(2);
+    const first = commits;
+    expect(first).toBeLessThan(THREADS.length / 2);
+    await log.append("thread 0", requestFor(recordAt(3)));
+    expect(commits).toBe(first + 1);
+    expect(await tails()).toEqual(THREADS.map((_, index) => (index === 0 ? 3 : 2)));
+  });
+
+  test("20.1: a thread that is damaged fails alone in its group", async () => {
+    database.exec("UPDATE holdfast_threads SET tail = 7 WHERE thread_id = 'thread 5'");
+    const answers = await appendToAll(2);
+    expect(answers.map(({ status }) => status)).toEqual(
+      THREADS.map((_, index) => (index === 5 ? "rejected" : "fulfilled")),
+    );
+    expect(answers[5]).toMatchObject({ reason: { code: "CORRUPT" } });
+    expect(await tails()).toEqual(THREADS.map((_, index) => (index === 5 ? undefined : 2)));
+  });
+
+  test("20.1: one that the disk has no room for fails alone, and leaves nothing behind", async () => {
+    const { page_count: pages } = database.prepare("PRAGMA page_count").get() as { page_count: number };
+    database.exec(`PRAGMA max_page_count = ${pages + 40}`);
+    const answers = await Promise.allSettled(
+      THREADS.map((threadId, index) => {
+        const body = Buffer.alloc(index === 7 ? 10_000_000 : 10, "x");
+        return log.append(threadId, requestFor(recordAt(2, { body })));
+      }),
+    );
+    expect(answers.flatMap(({ status }, index) => (status === "rejected" ? index : []))).toEqual([7]);
+    expect(answers[7]).toMatchObject({ reason: { code: "STORAGE_FULL" } });
+    expect(await tails()).toEqual(THREADS.map((_, index) => (index === 7 ? 1 : 2)));
+  });
+
+  test("20.1: a group that was undone as a whole is made again one by one", async () => {
+    // What SQLite does by itself where it has no memory left.
+    database.exec(`CREATE TEMP TRIGGER undoing BEFORE INSERT ON main.holdfast_records WHEN NEW.header = 'poison'
+      BEGIN SELECT RAISE(ROLLBACK, 'out of memory'); END`);
+    const answers = await Promise.allSettled(
+      THREADS.map((threadId, index) =>
+        log.append(threadId, requestFor(recordAt(2, index === 9 ? { header: "poison" } : {}))),
+      ),
+    );
+    expect(answers.flatMap(({ status }, index) => (status === "rejected" ? index : []))).toEqual([9]);
+    expect(await tails()).toEqual(THREADS.map((_, index) => (index === 9 ? 1 : 2)));
+  });
+
+  test("20.1: all of a group that could not begin are told why, and the next group begins", async () => {
+    const begin = "cannot start a transaction within a transaction";
+    database.exec("BEGIN");
+    const answers = await appendToAll(2);
+    expect(answers.every(({ status }) => status === "rejected")).toBe(true);
+    expect(String((answers[0] as PromiseRejectedResult).reason)).toContain(begin);
+    database.exec("COMMIT");
+    expect((await appendToAll(2)).every(({ status }) => status === "fulfilled")).toBe(true);
+  });
+});

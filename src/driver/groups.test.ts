@@ -1,0 +1,85 @@
+import { expect, test } from "vitest";
+import { Groups, type Ways } from "./groups.ts";
+
+const THREADS = Array.from({ length: 16 }, (_, index) => `thread ${index}`);
+
+const groupsOf = (ways: Partial<Ways<string, string>>): Groups<string, string> =>
+  new Groups({
+    one: async (call) => `${call} alone`,
+    many: async (group) => group.map((call) => `${call} shared`),
+    mayShare: () => true,
+    threadOf: (call) => call,
+    bytesOf: () => 1,
+    isRefusal: (error) => String(error).includes("refused"),
+    ...ways,
+  });
+
+test("20.1: one that has nobody before it goes at once and alone, and those that wait for it go together", async () => {
+  const sent: string[] = [];
+  let letGo = (): void => undefined;
+  const holding = new Promise<string>((resolve) => {
+    letGo = () => resolve("answered");
+  });
+  const groups = groupsOf({
+    one: (call) => {
+      sent.push(call);
+      return holding;
+    },
+    many: async (group) => {
+      sent.push(group.join("+"));
+      return group;
+    },
+  });
+  const answers = ["a", "b", "c", "d", "c"].map((call) => groups.call(call));
+  expect(sent).toEqual(["a", "b"]);
+  letGo();
+  expect(await Promise.all(answers)).toEqual(["answered", "answered", "c", "d", "answered"]);
+  // Of two calls for one thread the second builds on the first.
+  expect(sent).toEqual(["a", "b", "c+d", "c"]);
+});
+
+test("20.1: one that hangs holds up nobody else", async () => {
+  const groups = groupsOf({
+    one: async (call) => (call === "hangs" ? new Promise<string>(() => undefined) : `${call} alone`),
+  });
+  void groups.call("hangs");
+  void groups.call("hangs");
+  const answers = await Promise.all(THREADS.map((call) => groups.call(call)));
+  expect(answers).toEqual(THREADS.map((call) => `${call} shared`));
+});
+
+test("20.1: what cannot be shared goes alone, and so does whoever the group left out", async () => {
+  const groups = groupsOf({
+    mayShare: (call) => call !== "thread 5",
+    many: async (group) => group.map((call) => (call === "thread 7" ? undefined : `${call} shared`)),
+  });
+  const answers = await Promise.all(THREADS.map((call) => groups.call(call)));
+  expect(answers.filter((answer) => answer.endsWith("alone"))).toEqual(
+    ["thread 0", "thread 1", "thread 5", "thread 7"].map((call) => `${call} alone`),
+  );
+});
+
+test("20.1: a group that is refused is made one by one; one whose end is unknown is that for each", async () => {
+  const refused = groupsOf({ many: () => Promise.reject(new Error("refused")) });
+  expect(await Promise.all(THREADS.map((call) => refused.call(call)))).toEqual(THREADS.map((call) => `${call} alone`));
+  const cut = groupsOf({ many: () => Promise.reject(new Error("cut")) });
+  const answers = await Promise.allSettled(THREADS.map((call) => cut.call(call)));
+  expect(answers.map(({ status }) => status)).toEqual([
+    "fulfilled",
+    "fulfilled",
+    ...THREADS.slice(2).map(() => "rejected"),
+  ]);
+});
+
+test("20.1: a group has a bound in bytes, and a call above it goes by itself", async () => {
+  const sizes: number[] = [];
+  const groups = groupsOf({
+    bytesOf: () => 400 * 1024,
+    many: async (group) => {
+      sizes.push(group.length);
+      return group;
+    },
+  });
+  await Promise.all(THREADS.map((call) => groups.call(call)));
+  expect(Math.max(...sizes)).toBe(2);
+});

@@ -1,0 +1,192 @@
+import { createHash } from "node:crypto";
+import type { Forgets } from "../checkpoint/people-in-thread.ts";
+import { noteOf } from "../state/legal-hold.ts";
+import type { BaseStore } from "../store/base-store.ts";
+import { forgetInHolds } from "../store/holds.ts";
+import type { EraseOptions } from "./erase-options.ts";
+import { eraseFrom } from "./erasing-from.ts";
+import { heldBack, unfinished } from "./erasure-findings.ts";
+import type { ErasureLedger, Tombstone } from "./erasure-ledger.ts";
+import type { ErasureParty } from "./erasure-party.ts";
+import { type HoldBook, listHolds } from "./hold-books.ts";
+import type { ErasedPlace, ErasureKeys, ErasureReceipt, HeldBack, Unreached } from "./receipts.ts";
+
+/** What a receipt may leave out, as long as it says so. */
+export type AcceptedGaps = Pick<EraseOptions, "acceptUnreached" | "acceptHeld">;
+
+export interface RunParts {
+  readonly keys: ErasureKeys;
+  readonly now: () => number;
+  readonly ledger: ErasureLedger;
+  /** The store that the ledger lies in. */
+  readonly ledgerStore: BaseStore;
+  /** In the order in which an erasure comes to them. */
+  readonly parties: readonly ErasureParty[];
+  readonly books: readonly HoldBook[];
+}
+
+/** The clocks of those who wrote may differ from that of whoever erased. */
+const CLOCK_SLACK_MS = 86_400_000;
+
+export const OUTSIDE: Unreached = {
+  where: "backups, exports and other copies outside of these backends",
+  why: "they cannot be reached from here; a restored backup is cleaned when it is opened with the same ledger",
+};
+
+/** An erasure without a receipt, and what was done for it so far. */
+interface Pending {
+  readonly tombstone: Tombstone;
+  readonly places: ErasedPlace[];
+  readonly unreached: Unreached[];
+  readonly held: HeldBack[];
+}
+
+interface Work {
+  readonly tombstones: readonly Tombstone[];
+  /** By the request. */
+  readonly receipts: ReadonlyMap<string, ErasureReceipt>;
+  readonly pending: readonly Pending[];
+  readonly acceptUnreached: boolean;
+  /** What holds keep of what was erased before and came back with a backup. */
+  readonly heldAgain: HeldBack[];
+  /** The one that was asked for just now: nobody has begun it before. */
+  readonly fresh: Tombstone | undefined;
+}
+
+/** Everything that the ledger asks for, carried out in every backend. */
+export class ErasureRun {
+  readonly #given: RunParts;
+
+  constructor(given: RunParts) {
+    this.#given = given;
+  }
+
+  /** Brings every backend up to the ledger, then writes the receipts that are missing. One backend's failure keeps no other from its turn. */
+  async run(
+    { acceptUnreached = false, acceptHeld = false }: AcceptedGaps,
+    fresh?: Tombstone,
+  ): Promise<readonly ErasureReceipt[]> {
+    const { ledger, parties } = this.#given;
+    const tombstones = await ledger.tombstones();
+    const receipts = new Map((await ledger.receipts()).map((receipt) => [receipt.requestId, receipt]));
+    const pending = tombstones
+      .filter(({ requestId }) => !receipts.has(requestId))
+      .map((tombstone) => ({
+        tombstone,
+        places: [] as ErasedPlace[],
+        unreached: [] as Unreached[],
+        held: [] as HeldBack[],
+      }));
+    const heldAgain: HeldBack[] = [];
+    const failures: { readonly name: string; readonly error: unknown }[] = [];
+    for (const party of parties) {
+      if (party.isLast === true && failures.length > 0) continue;
+      try {
+        await this.#bringUp(party, { tombstones, receipts, pending, acceptUnreached, heldAgain, fresh });
+      } catch (error) {
+        failures.push({ name: party.name, error });
+      }
+    }
+    if (failures.length > 0) throw unfinished(failures);
+    const held = [...heldAgain, ...pending.flatMap((each) => each.held)];
+    if (held.length > 0 && !acceptHeld) throw heldBack(held);
+    const made: ErasureReceipt[] = [];
+    for (const each of pending) {
+      const { subject } = each.tombstone;
+      await forgetInHolds(this.#given.ledgerStore, (person) => this.#given.keys.tokenFor(person) === subject);
+      made.push(await this.#write(each));
+    }
+    return made;
+  }
+
+  async #bringUp(party: ErasureParty, work: Work): Promise<void> {
+    const { tombstones, receipts, pending, acceptUnreached, heldAgain, fresh } = work;
+    const mark = await party.mark();
+    const appliedTo = mark?.ledger === this.#ledgerId ? mark.appliedTo : 0;
+    const concerns = ({ process }: Tombstone): boolean => !(party.holdsProcess && process === "keep");
+    // Erased once and not here: the backend was restored from a backup, or is new to this ledger. Data of the same
+    // person that came after the erasure is theirs to keep.
+    const until = new Map<string, number>();
+    for (const tombstone of tombstones) {
+      const receipt = receipts.get(tombstone.requestId);
+      if (receipt === undefined || tombstone.number <= appliedTo || !concerns(tombstone)) continue;
+      until.set(tombstone.subject, Date.parse(receipt.finishedAt) + CLOCK_SLACK_MS);
+    }
+    const rule = { acceptUnreached, scrubsAlways: true };
+    // A key opens what is held: it stays until that goes.
+    const mayGo = (held: readonly HeldBack[]): boolean => party.isLast !== true || held.length === 0;
+    let isHeldAgain = !mayGo(heldAgain);
+    if (until.size > 0 && !isHeldAgain) {
+      const { held } = await eraseFrom(party, this.#forgetting(until), rule);
+      isHeldAgain = held.length > 0;
+      heldAgain.push(...held);
+    }
+    for (const { tombstone, places, unreached, held } of pending) {
+      if (!concerns(tombstone) || !mayGo(held)) continue;
+      if (party.isLast === true) {
+        held.push(...(await this.#heldNow(tombstone, party.name)));
+        if (held.length > 0) continue;
+      }
+      const forgets = this.#forgetting(new Map([[tombstone.subject, Number.POSITIVE_INFINITY]]));
+      // Somebody who was erased before may have left traces that could not be removed then.
+      const isFirst = !tombstones.some(
+        ({ subject, number }) => subject === tombstone.subject && number < tombstone.number,
+      );
+      const scrubsAlways = tombstone.requestId !== fresh?.requestId || !isFirst;
+      const erased = await eraseFrom(party, forgets, { acceptUnreached, scrubsAlways });
+      places.push(erased.place);
+      unreached.push(...erased.unreached);
+      held.push(...erased.held);
+    }
+    const last = tombstones.at(-1)?.number ?? 0;
+    // What a hold kept of an old erasure is tried again when the backend is opened the next time.
+    if (last > appliedTo && !isHeldAgain) await party.setMark({ ledger: this.#ledgerId, appliedTo: last });
+  }
+
+  /** A hold on the person themselves that was placed since the erasure began. */
+  async #heldNow({ subject }: Tombstone, backend: string): Promise<readonly HeldBack[]> {
+    const holds = await listHolds(this.#given.books);
+    return holds
+      .filter((hold) => hold.lifted === undefined && hold.subject !== undefined)
+      .filter((hold) => this.#given.keys.tokenFor(hold.subject ?? "") === subject)
+      .map((hold) => ({ ...noteOf(hold), backend, count: 1 }));
+  }
+
+  /** `until`: for the hash of each person, the time from which data is new. */
+  #forgetting(until: ReadonlyMap<string, number>): Forgets {
+    const tokens = new Map<string, number | undefined>();
+    return (subject, writtenAt) => {
+      if (!tokens.has(subject)) {
+        if (tokens.size > 100_000) tokens.clear();
+        tokens.set(subject, until.get(this.#given.keys.tokenFor(subject)));
+      }
+      return writtenAt <= (tokens.get(subject) ?? Number.NEGATIVE_INFINITY);
+    };
+  }
+
+  #write({ tombstone, places, unreached, held }: Pending): Promise<ErasureReceipt> {
+    const { requestId, subject, reason, process, requestedAt } = tombstone;
+    return this.#given.ledger.addReceipt(requestId, ({ number, previous }) =>
+      this.#given.keys.sign({
+        format: 1,
+        number,
+        requestId,
+        subject,
+        reason,
+        process,
+        requestedAt: new Date(requestedAt).toISOString(),
+        finishedAt: new Date(this.#given.now()).toISOString(),
+        dryRun: false,
+        places,
+        unreached: [...unreached, OUTSIDE],
+        held,
+        verified: unreached.length === 0 && held.length === 0,
+        previous,
+      }),
+    );
+  }
+
+  get #ledgerId(): string {
+    return createHash("sha256").update(this.#given.keys.publicKey).digest("base64url").slice(0, 16);
+  }
+}
