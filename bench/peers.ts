@@ -8,6 +8,7 @@ import { rmSync } from "node:fs";
 import { startPostgres } from "../test/services/postgres.ts";
 import { SERVICES } from "../test/services/services.ts";
 import { type Measurement, measure, type Plan } from "./checkpointers.ts";
+import type { Contender } from "./contenders/contender.ts";
 import { PEERS } from "./contenders/index.ts";
 import { SERVER_VARIABLES } from "./contenders/server-place.ts";
 import { kilobytes, milliseconds, renderTable } from "./table.ts";
@@ -21,13 +22,22 @@ const QUIET = {
   LANGSMITH_TRACING: "false",
 };
 
-export async function benchPeers(plan: Plan): Promise<{
+export interface PeersPlan extends Plan {
+  /** "local", "postgres": those who are compared with each other are measured together. */
+  readonly groups: readonly string[];
+  /** What was measured before: a group that is not measured now stays. */
+  readonly before: readonly Measurement[];
+}
+
+export async function benchPeers({ groups, before, ...plan }: PeersPlan): Promise<{
   readonly measurements: readonly Measurement[];
   readonly verdicts: readonly Verdict[];
 }> {
   Object.assign(process.env, QUIET);
-  const local = await measure(PEERS.local, plan);
-  const server = await onPostgres(plan);
+  const kept = (contenders: readonly Contender[]): readonly Measurement[] =>
+    before.filter(({ name }) => contenders.some((contender) => contender.name === name));
+  const local = groups.includes("local") ? await measure(PEERS.local, plan) : kept(PEERS.local);
+  const server = groups.includes("postgres") ? await onPostgres(plan) : kept(PEERS.postgres);
   const measurements = [...local, ...server];
   console.log(`\n${tableOf(measurements)}`);
   return { measurements, verdicts: judge(measurements) };
@@ -53,7 +63,7 @@ function judge(measurements: readonly Measurement[]): readonly Verdict[] {
   const named = (name: string): Measurement | undefined => measurements.find((one) => one.name === name);
   const pairs = [
     ["holdfast sqlite", "LangGraph SqliteSaver, synchronous=FULL"],
-    ["holdfast sqlite", "Mastra LibSQLStore"],
+    ["holdfast sqlite", "Mastra LibSQLStore, synchronous=FULL"],
     ["holdfast postgres", "LangGraph PostgresSaver"],
     ["holdfast postgres", "Mastra PostgresStore"],
     ["holdfast postgres", "DBOS, one step a message"],
@@ -68,13 +78,14 @@ function judge(measurements: readonly Measurement[]): readonly Verdict[] {
 
 const tableOf = (measurements: readonly Measurement[]): string =>
   renderTable(
-    ["", "durability", "bytes", "save @10", "save @400", "load", "history"],
+    ["", "durability", "bytes", "save @10", "save @400", "open and load", "load again", "history"],
     measurements.map((one) => [
       one.name,
       one.durability,
       kilobytes(one.bytes),
       milliseconds(one.saveMs[10]),
       milliseconds(one.saveMs[400]),
+      milliseconds(one.openAndLoadMs),
       milliseconds(one.loadMs),
       one.historyMs === undefined ? "-" : milliseconds(one.historyMs),
     ]),

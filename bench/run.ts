@@ -9,7 +9,7 @@ import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { benchAgent } from "./agent.ts";
 import { benchBytes } from "./bytes.ts";
-import { type Plan, STEPS } from "./checkpointers.ts";
+import { type Measurement, type Plan, STEPS } from "./checkpointers.ts";
 import { benchCommandLine } from "./command-line.ts";
 import { benchCore } from "./core.ts";
 import { benchErasing } from "./erasing.ts";
@@ -51,7 +51,13 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   bytes: () => benchBytes(),
   writers: ({ rounds, seed }) => benchWriters({ rounds, seed }),
   oracle: () => benchOracle(),
-  peers: (plan) => benchPeers({ ...plan, rounds: Math.min(plan.rounds, 2) }),
+  peers: (plan) =>
+    benchPeers({
+      ...plan,
+      rounds: Math.min(plan.rounds, 2),
+      groups: values.peers.split(","),
+      before: measuredBefore<Measurement>("peers"),
+    }),
   prompts: benchPromptCache,
   retrieval: benchRetrieval,
   s3: ({ seed }) => benchObjectStore(seed),
@@ -74,6 +80,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     sizes: { type: "string", default: "1000,20000,100000" },
     stores: { type: "string", default: "" },
+    peers: { type: "string", default: "local,postgres" },
     threads: { type: "string", default: "100000" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },

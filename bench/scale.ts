@@ -36,7 +36,7 @@ export interface ScaleResult {
   readonly payloadBytes: number;
   readonly sizes: readonly PartSize[];
   readonly timings: { readonly many: Timings; readonly few: Timings };
-  readonly memory: ServingMemory;
+  readonly memory?: ServingMemory;
   /** What the server does for the operations that look at more than one thread. */
   readonly plans?: Readonly<Record<string, readonly string[]>>;
 }
@@ -51,14 +51,18 @@ const { values } = parseArgs({
 
 type Measured = Pick<ScaleResult, "fillSeconds" | "sizes" | "timings" | "memory" | "plans">;
 
-async function onPostgres(threads: number): Promise<Measured> {
+/** Told after each step: a run that ends early has kept what it measured. */
+type Keep = (measured: Measured) => void;
+
+async function onPostgres(threads: number, keep: Keep): Promise<void> {
   const settings = { shared_buffers: "1GB", max_wal_size: "8GB", checkpoint_timeout: "30min" };
   const server = await startPostgres({ settings });
   try {
     const fillSeconds = (await timed(() => fillPostgres(server.url, "many", threads))) / 1000;
     await fillPostgres(server.url, "few", FEW);
     const sizes = await postgresSizes(server.url, "many");
-    const open = (schema: string) => postgresqlCheckpointer({ dsn: server.url, schema, maxConnections: 2 });
+    const patience = { connectTimeoutMs: 60_000, maxConnections: 2 };
+    const open = (schema: string) => postgresqlCheckpointer({ dsn: server.url, schema, ...patience });
     const [many, few] = [open("many"), open("few")];
     const timings = await sideBySide({
       many: { threads, checkpointer: many },
@@ -66,7 +70,9 @@ async function onPostgres(threads: number): Promise<Measured> {
     });
     await many.close();
     await few.close();
+    keep({ fillSeconds, sizes, timings });
     const memory = await servingMemory(`${server.url}?schema=many`, Math.min(threads, SERVED_THREADS));
+    keep({ fillSeconds, sizes, timings, memory });
     const plans = {
       list: await plansOf(server.url, "many", (checkpointer) => checkpointer.listThreads({ limit: 50 })),
       metadata: await plansOf(server.url, "many", (checkpointer) =>
@@ -75,14 +81,14 @@ async function onPostgres(threads: number): Promise<Measured> {
       "a rare word": await plansOf(server.url, "many", (checkpointer) => checkpointer.search(rareWord(1))),
       "a common word": await plansOf(server.url, "many", (checkpointer) => checkpointer.search(COMMON_WORD)),
     };
-    return { fillSeconds, sizes, timings, memory, plans };
+    keep({ fillSeconds, sizes, timings, memory, plans });
   } finally {
     await server.stop();
     rmSync(server.folder, { recursive: true, force: true });
   }
 }
 
-async function onSqlite(threads: number): Promise<Measured> {
+async function onSqlite(threads: number, keep: Keep): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-bench-scale-"));
   const path = (name: string): string => join(folder, `${name}.db`);
   try {
@@ -96,8 +102,9 @@ async function onSqlite(threads: number): Promise<Measured> {
     });
     await many.close();
     await few.close();
+    keep({ fillSeconds, sizes, timings });
     const memory = await servingMemory(`sqlite:${path("many")}`, Math.min(threads, SERVED_THREADS));
-    return { fillSeconds, sizes, timings, memory };
+    keep({ fillSeconds, sizes, timings, memory });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -151,6 +158,7 @@ function print({ storage, threads, timings: { many, few }, sizes, memory, ...res
   for (const { name, bytes, depth } of sizes) {
     console.log(`  ${name}: ${kilobytes(bytes)}${depth === undefined ? "" : `, depth ${depth}`}`);
   }
+  if (memory === undefined) return;
   const { rssBytes, heapBytesAThread } = memory;
   console.log(
     `${memory.threads} threads served: ${kilobytes(rssBytes)} in all, ${heapBytesAThread.toFixed(0)} bytes a thread`,
@@ -162,18 +170,19 @@ mkdirSync(new URL("results/", import.meta.url), { recursive: true });
 for (const name of values.only.split(",")) {
   const isPostgres = name === "postgres";
   const threads = Number(isPostgres ? values.threads : values["sqlite-threads"]);
-  const measured = await (isPostgres ? onPostgres : onSqlite)(threads);
-  const result: ScaleResult = {
-    storage: isPostgres ? "PostgreSQL" : "SQLite",
-    threads,
-    few: FEW,
-    date: new Date().toISOString(),
-    node: process.versions.node,
-    load: (loadavg()[0] ?? 0) / cpus().length,
-    payloadBytes: payloadOfAThread() * threads,
-    ...measured,
-  };
-  print(result);
-  writeFileSync(new URL(`results/scale-${name}.json`, import.meta.url), `${JSON.stringify(result, null, 2)}\n`);
-  keepRows(result);
+  await (isPostgres ? onPostgres : onSqlite)(threads, (measured) => {
+    const result: ScaleResult = {
+      storage: isPostgres ? "PostgreSQL" : "SQLite",
+      threads,
+      few: FEW,
+      date: new Date().toISOString(),
+      node: process.versions.node,
+      load: (loadavg()[0] ?? 0) / cpus().length,
+      payloadBytes: payloadOfAThread() * threads,
+      ...measured,
+    };
+    print(result);
+    writeFileSync(new URL(`results/scale-${name}.json`, import.meta.url), `${JSON.stringify(result, null, 2)}\n`);
+    keepRows(result);
+  });
 }

@@ -5,6 +5,7 @@
  */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
+import type { ServingMemory } from "../bench/scale/memory.ts";
 import type { Operation, Percentiles } from "../bench/scale/operations.ts";
 import type { PartSize } from "../bench/scale/sizes.ts";
 import type { ScaleResult } from "../bench/scale.ts";
@@ -25,16 +26,17 @@ const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(bytes < 1e
 function section(result: ScaleResult): string {
   const { storage, threads, few, date, node, load, memory } = result;
   const run = `\`npm run bench:scale\`, ${date.slice(0, 10)}, Node ${node}, ${load.toFixed(1)} waiting processes for each of two processors.`;
-  const { heapBytesAThread, rssBytes, threads: served } = memory;
-  const serving = `A process that served ${count(served)} threads held ${kilobytes(rssBytes)} in all, and ${count(heapBytesAThread)} bytes more for each thread; its cache of states is bounded by bytes, so that does not go on for ever.`;
   return [
     `### ${storage}: ${count(threads)} threads beside ${count(few)}`,
     run,
     timesOf(result),
     sizesOf(result),
-    serving,
+    ...(memory === undefined ? [] : [servedBy(memory)]),
   ].join("\n\n");
 }
+
+const servedBy = ({ heapBytesAThread, rssBytes, threads }: ServingMemory): string =>
+  `A process that served ${count(threads)} threads held ${kilobytes(rssBytes)} in all, ${count(heapBytesAThread)} bytes more for each thread; its cache of states is bounded by bytes, so that does not go on for ever.`;
 
 function timesOf({ threads, few, timings }: ScaleResult): string {
   const operations = Object.entries(timings.many) as unknown as readonly [Operation, Percentiles][];

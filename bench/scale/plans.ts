@@ -10,6 +10,7 @@ export async function plansOf(
 ): Promise<readonly string[]> {
   const sent: { readonly text: string; readonly values: unknown[] }[] = [];
   const pool = new pg.Pool({ connectionString: url, max: 2 });
+  pool.on("error", () => undefined);
   const watched = {
     connect: async () => {
       const client = await pool.connect();
@@ -27,8 +28,9 @@ export async function plansOf(
     removeListener: pool.removeListener.bind(pool),
     end: () => pool.end(),
   };
-  const checkpointer = postgresqlCheckpointer({ pool: watched as never, schema });
-  await checkpointer.connect();
+  const checkpointer = postgresqlCheckpointer({ pool: watched as never, schema, connectTimeoutMs: 60_000 });
+  // What was saved since is indexed before, and not as a part of the work.
+  await checkpointer.search("catch up with all");
   sent.length = 0;
   await work(checkpointer);
   await checkpointer.close();
