@@ -1,5 +1,5 @@
 import type { Place } from "./only-writer.ts";
-import type { SessionStorage } from "./thread-session.ts";
+import type { SessionStorage } from "./thread-hold.ts";
 
 /** The thread of a run as its session sees it: each save carries the lease. */
 export function sessionStorage({ checkpointer, threadId, riding, lease }: Place): SessionStorage {

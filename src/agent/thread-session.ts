@@ -5,22 +5,7 @@ import type { RunEvent } from "./events.ts";
 import { GatedEvents } from "./gated-events.ts";
 import { Gathering } from "./gathering.ts";
 import type { MeasureSave } from "./save-metrics.ts";
-
-/** Where a session's states go. */
-export interface SessionStorage {
-  /** With `ends` it is the last save of the run: whatever the run holds is given back with it. */
-  save(state: AgentState, ends: boolean): Promise<string>;
-  /** For a run that holds its thread. */
-  readonly hold?: ThreadHold;
-}
-
-export interface ThreadHold {
-  readonly isHeld: boolean;
-  /** Without a sign of life for three times this, another may take over. */
-  readonly renewEveryMs: number;
-  /** Takes, renews or gives back without saving anything. `state` is the newest that is stored. */
-  mark(state: AgentState, ends: boolean): Promise<void>;
-}
+import type { SessionStorage, ThreadHold } from "./thread-hold.ts";
 
 export interface SessionOptions {
   readonly emit?: (event: RunEvent) => void;
