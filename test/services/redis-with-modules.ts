@@ -23,7 +23,12 @@ export async function redisWithModules(): Promise<RedisOptions | undefined> {
     if (!canUnpack || !(await onPath("pip")) || !(await onPath("python3")) || !(await onPath("apt-get"))) {
       return undefined;
     }
-    await unpack();
+    try {
+      await unpack();
+    } catch (error) {
+      console.log(`Redis with its modules could not be unpacked: ${error}`);
+      return undefined;
+    }
   }
   const environment = { LD_LIBRARY_PATH: join(PLACE, "usr/lib/x86_64-linux-gnu") };
   return { program: { program, environment }, modules: ["rejson.so", "redisearch.so"].map(moduleAt) };
