@@ -17,6 +17,7 @@ let checkpointer: Checkpointer;
 let served: Promise<Outcome> | undefined;
 beforeEach(async () => {
   store = await filledStore("one");
+  await writeFile(`${store.directory}/rules.json`, JSON.stringify([{ category: "process", keepLast: 1 }]));
   checkpointer = sqliteCheckpointer({ path: `${store.directory}/agents.db`, now: () => NOW });
 });
 afterEach(async () => {
@@ -36,8 +37,10 @@ async function threadWithCall(threadId: string, status: "unknown" | "waiting"): 
   await checkpointer.save(state, threadId, { checkpointId: "asked", metadata: { user: "ann" } });
 }
 
+const SAYS = ["--by", "ann", "--reason", "case 17"];
+
 /** What each command that writes is called with where it would change something. */
-const WRITES: Readonly<Record<string, readonly string[]>> = {
+const writes = (hold: string): Readonly<Record<string, readonly string[]>> => ({
   answer: ["waits", "ok-9", "--approve"],
   settle: ["doubt", "call-9", "done", "--by", "ann"],
   fork: ["trip-1", "trip-2"],
@@ -48,24 +51,31 @@ const WRITES: Readonly<Record<string, readonly string[]>> = {
   doctor: [],
   migrate: ["--apply"],
   repair: ["trip-1", "--to", "trip-2"],
-  erase: ["ann", "--yes", "--ledger", "memory:", "--key", "env:ERASURE_KEY"],
+  erase: ["ann", "--yes", ...LEDGER],
   import: [fileURLToPath(new URL("../../test/golden/cli/export.ndjson", import.meta.url))],
-};
+  "hold place": ["--threads", "trip-", ...SAYS],
+  "hold lift": [hold, "--yes", ...SAYS],
+  retention: ["--rules", `${store.directory}/rules.json`, "--yes", ...LEDGER],
+});
+const LEDGER = ["--ledger", "memory:", "--key", "env:ERASURE_KEY"];
 
 /** What those say on stderr of what they would do. */
 const SAID: Readonly<Record<string, string>> = {
   migrate: "the tables are up to date\n",
   vacuum: "would remove 2 checkpoints (with all of 0 threads)\n",
+  retention: "would remove 2 checkpoints (with all of 0 threads) and 0 items\n",
 };
 
 test("17.1: every command that writes leaves every byte as it was with --dry-run", async () => {
   await threadWithCall("doubt", "unknown");
   await threadWithCall("waits", "waiting");
   await checkpointer.close();
+  const placed = await holdfast(["hold", "place", store.url, "--threads", "other-", ...SAYS, "--json"]);
   const before = await hashedFiles(store.directory);
   const writing = COMMANDS.filter((command) => command.store === "write").map(({ name }) => name);
-  expect(Object.keys(WRITES).sort()).toEqual(writing.sort());
-  for (const [name, args] of Object.entries(WRITES)) {
+  const calls = writes(JSON.parse(placed.stdout).id);
+  expect(Object.keys(calls).sort()).toEqual(writing.sort());
+  for (const [name, args] of Object.entries(calls)) {
     const { code, stderr } = await holdfast([...name.split(" "), store.url, ...args, "--dry-run"]);
     expect([name, code, stderr]).toEqual([name, 0, SAID[name] ?? ""]);
     expect(await hashedFiles(store.directory), name).toEqual(before);
@@ -74,7 +84,7 @@ test("17.1: every command that writes leaves every byte as it was with --dry-run
 
 test("17.1: no command but serve, import and migrate makes a store that is not there", async () => {
   const before = await hashedFiles(store.directory);
-  for (const [name, args] of Object.entries(WRITES).filter(
+  for (const [name, args] of Object.entries(writes("a hold")).filter(
     ([name]) => !["serve", "import", "migrate"].includes(name),
   )) {
     for (const typo of [`sqlite:${store.directory}/typo.db`, `file:${store.directory}/typo`]) {
