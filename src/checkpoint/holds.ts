@@ -1,6 +1,15 @@
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
-import { ActiveHolds, HOLDS, heldError, holdFrom, type LegalHold, laterOf, storedHold } from "../state/legal-hold.ts";
+import {
+  ActiveHolds,
+  HOLDS,
+  heldError,
+  holdFrom,
+  isLeftToService,
+  type LegalHold,
+  laterOf,
+  storedHold,
+} from "../state/legal-hold.ts";
 import type { CheckpointContext } from "./context.ts";
 import { loadNewest } from "./loading.ts";
 import { LostRaces } from "./lost-races.ts";
@@ -23,8 +32,14 @@ export async function everyHold(context: CheckpointContext): Promise<readonly Le
   return holdsIn(await loadNewest(context, { operation: "holds", threadId: HOLDS }));
 }
 
-export const activeHolds = async (context: CheckpointContext): Promise<ActiveHolds> =>
-  new ActiveHolds(await everyHold(context));
+export async function activeHolds(context: CheckpointContext): Promise<ActiveHolds> {
+  try {
+    return new ActiveHolds(await everyHold(context));
+  } catch (error) {
+    if (isLeftToService(error)) return new ActiveHolds([]);
+    throw error;
+  }
+}
 
 /** Writes a hold, or that it was lifted. What others place meanwhile stays. */
 export async function putHold(context: CheckpointContext, hold: LegalHold): Promise<void> {

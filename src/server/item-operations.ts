@@ -35,6 +35,7 @@ import { type Answer, jsonAnswer } from "./answers.ts";
 import type { AdmittedRequest } from "./operations.ts";
 import { asRefusal, Refusal } from "./refusal.ts";
 import type { TenantStore } from "./tenant-store.ts";
+import { assertNoUnseenHoldOnItems } from "./unseen-holds.ts";
 
 export interface ItemRequest extends AdmittedRequest {
   /** The tenant's items. */
@@ -49,16 +50,21 @@ export const OPERATE_ON_ITEMS: Readonly<Record<ItemOperation, (request: ItemRequ
   writeItems: async ({ store, body, principal }) => {
     const changes = changesIn(body);
     if (!principal.scopes.has("items:delete")) assertOnlyAdds(changes);
+    if (changes.some(({ kind }) => kind === "remove")) await assertNoUnseenHoldOnItems(store, principal);
     return outcomeAnswer(store, changes);
   },
 
-  removeItems: async ({ store, body }) => {
+  removeItems: async ({ store, body, principal }) => {
     const changes = changesIn(body);
-    if (changes.every(({ kind }) => kind === "remove")) return outcomeAnswer(store, changes);
-    throw new Refusal("INVALID_ARGUMENT", "this removes items; to put them is another request");
+    if (!changes.every(({ kind }) => kind === "remove")) {
+      throw new Refusal("INVALID_ARGUMENT", "this removes items; to put them is another request");
+    }
+    await assertNoUnseenHoldOnItems(store, principal);
+    return outcomeAnswer(store, changes);
   },
 
-  clearItems: async ({ store, body }) => {
+  clearItems: async ({ store, body, principal }) => {
+    await assertNoUnseenHoldOnItems(store, principal);
     const fields = fieldsIn(body, QUESTION).only("namespace", "recursive", "before", "limit");
     const scope = { namespace: namespaceIn(fields, "namespace"), recursive: fields.flag("recursive") };
     return jsonAnswer({ count: await store.clear(scope, fields.number("before"), limitIn(fields)) });

@@ -26,6 +26,7 @@ import type { Principal } from "./authentication.ts";
 import { assertSamePlace, hold, onePlace, type Preconditions } from "./preconditions.ts";
 import { asRefusal, Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
+import { assertNoUnseenHold } from "./unseen-holds.ts";
 import type { Watches } from "./watches.ts";
 
 /** A request that was let in: authenticated, of a known route, with the scope that the route asks for. */
@@ -95,7 +96,8 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
     return jsonAnswer(outcomeJson(outcome), outcome.appended ? 201 : 412, tag);
   },
 
-  remove: async ({ log, thread, preconditions }) => {
+  remove: async ({ log, thread, preconditions, principal }) => {
+    await assertNoUnseenHold(log, principal);
     const outcome = await removeIf(log, thread, preconditions);
     return jsonAnswer({ outcome }, outcome === "moved" ? 412 : 200);
   },

@@ -78,6 +78,13 @@ export function heldError(what: string, hold: LegalHold): StateError {
   );
 }
 
+/**
+ * Over HTTP a token may delete and not read, and so cannot look for holds. The
+ * service looks in its place, and refuses while there are any.
+ */
+export const isLeftToService = (error: unknown): boolean =>
+  StateError.is(error, "PERMISSION_DENIED") && error.context.backend === "http";
+
 /** How a hold lies in a storage: the person's id is attributed to the person, so that an erasure after the hold finds it. */
 export const storedHold = ({ subject, ...hold }: LegalHold): Readonly<Record<string, unknown>> => ({
   ...hold,

@@ -1,6 +1,15 @@
 import { StateError } from "../errors.ts";
 import { Sweep } from "../state/erasing.ts";
-import { ActiveHolds, HOLDS, heldError, holdFrom, type LegalHold, laterOf, storedHold } from "../state/legal-hold.ts";
+import {
+  ActiveHolds,
+  HOLDS,
+  heldError,
+  holdFrom,
+  isLeftToService,
+  type LegalHold,
+  laterOf,
+  storedHold,
+} from "../state/legal-hold.ts";
 import { erasedValue } from "../state/subjects.ts";
 import type { BaseStore } from "./base-store.ts";
 import type { StoreItem } from "./items.ts";
@@ -25,8 +34,14 @@ export async function everyHoldIn(store: BaseStore): Promise<readonly LegalHold[
   return holds.sort((a, b) => (a.placedAt < b.placedAt ? -1 : 1));
 }
 
-export const activeHoldsIn = async (store: BaseStore): Promise<ActiveHolds> =>
-  new ActiveHolds(await everyHoldIn(store));
+export async function activeHoldsIn(store: BaseStore): Promise<ActiveHolds> {
+  try {
+    return new ActiveHolds(await everyHoldIn(store));
+  } catch (error) {
+    if (isLeftToService(error)) return new ActiveHolds([]);
+    throw error;
+  }
+}
 
 /** Writes a hold, or that it was lifted. */
 export async function putHoldIn(store: BaseStore, hold: LegalHold): Promise<void> {

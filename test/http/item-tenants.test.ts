@@ -128,6 +128,18 @@ test("a token does what its scope says: one that adds takes nothing out, and one
   expect(await failureOf(() => deleting.get(["scoped"], "k"))).toMatchObject({ code: "PERMISSION_DENIED" });
   expect(await failureOf(() => deleting.put(["scoped"], "k", 1))).toMatchObject({ code: "PERMISSION_DENIED" });
   expect(await deleting.delete(["scoped"], "k")).toBe(true);
+  await adding.put(["scoped"], "k", "kept");
+  await adding.put(["holdfast:holds"], "h1", {
+    id: "h1",
+    subject: "ann",
+    reason: "case",
+    placedBy: "x",
+    placedAt: "now",
+  });
+  for (const work of [() => deleting.delete(["scoped"], "k"), () => deleting.clearNamespace(["scoped"])]) {
+    expect(await failureOf(work)).toMatchObject({ code: "HELD", message: expect.stringContaining("items:read") });
+  }
+  expect(await adding.get(["scoped"], "k")).toBe("kept");
   const threads = clientOf(some["threads:delete"].token);
   for (const work of [() => threads.get(["scoped"], "k"), () => threads.put(["scoped"], "k", 1)]) {
     expect(await failureOf(work)).toMatchObject({ code: "PERMISSION_DENIED" });

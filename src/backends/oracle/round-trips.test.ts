@@ -46,7 +46,7 @@ await describeWithStandIn((place) => {
         "a copy, which looks first what there is, then whether somebody was erased meanwhile, and whether calls are open in it";
       expect(await costOf(() => checkpointer.copyThread("t1", "t2")), copy).toBe(5);
       expect(await costOf(() => checkpointer.save(said("late"), "t1").catch(() => 0)), "a refused save").toBe(2);
-      expect(await costOf(() => checkpointer.delete("t1")), "a deletion").toBe(1);
+      expect(await costOf(() => checkpointer.delete("t1")), "a deletion, which looks for legal holds").toBe(2);
     });
 
     test("a save is one up to 32 kilobytes, and four beyond; a load of long values is two on a warm session", async () => {
@@ -74,7 +74,10 @@ await describeWithStandIn((place) => {
       expect(await costOf(() => saver.putWrites(writes)), "writes").toBe(1);
       expect(await costOf(() => other.get({ threadId: "t" })), "a get").toBe(1);
       expect(await costOf(() => other.listCheckpoints({ threadId: "t" })), "a list").toBe(1);
-      expect(await costOf(() => saver.deleteThread("t")), "a deletion, which looks first whose the thread is").toBe(2);
+      expect(
+        await costOf(() => saver.deleteThread("t")),
+        "a deletion, which looks first whose the thread is, and for legal holds",
+      ).toBe(3);
       await Promise.all([saver.close(), other.close()]);
     });
 
@@ -91,7 +94,7 @@ await describeWithStandIn((place) => {
       expect(await costOf(() => store.list(ns, { filter: { note: "cats" } })), "with a filter").toBe(1);
       expect(await costOf(() => store.search(ns, { query: "cats", mode: "text" })), "a search").toBe(1);
       expect(await costOf(() => store.update(ns, "k", (value) => value)), "an update").toBe(2);
-      expect(await costOf(() => store.delete(ns, "k")), "a deletion").toBe(1);
+      expect(await costOf(() => store.delete(ns, "k")), "a deletion, which looks for legal holds").toBe(2);
       const batch = (length: number) =>
         Array.from({ length }, (_, index) => ({ namespace: ns, key: `k${index}`, value: index }));
       expect(await costOf(() => store.putBatch(batch(16))), "sixteen").toBe(1);

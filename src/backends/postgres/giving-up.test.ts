@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { Client, Pool } from "pg";
 import { afterAll, expect, test, vi } from "vitest";
 import { startCuttingProxy } from "../../../test/network/cutting-proxy.ts";
@@ -116,11 +116,15 @@ await describeWithService("postgres", (url) => {
     proxy.restore();
     // So that a connection to send it on exists.
     await checkpointer.load("t2");
-    proxy.swallow("to client");
-    await expect(checkpointer.delete("t2")).rejects.toMatchObject({
+    const heard = proxy.forwarded["to client"];
+    const deleting = expect(checkpointer.delete("t2")).rejects.toMatchObject({
       code: "TIMEOUT",
       message: expect.stringContaining("It may have been carried out; deleting again is safe"),
     });
+    // The first answer says that there are no legal holds. The one after it is that of the deletion.
+    while (proxy.forwarded["to client"] === heard) await nextTurn();
+    proxy.swallow("to client");
+    await deleting;
     await vi.waitUntil(async () => (await busy("unheard")) === 0, { timeout: 2_000 });
     const other = place.open({ dsn: url, tablePrefix });
     expect((await other.load("t1"))?.messages).toHaveLength(2);
