@@ -35,7 +35,7 @@ export const proveOracleSaver = (every: number): Promise<void> =>
 
 /** A table is made for vectors of one length, and the cases of the suite have several. */
 const LENGTHS: readonly (readonly [RegExp, number])[] = [
-  [/nearest vectors|a filtered search/, 16],
+  [/nearest vectors|a filtered search|sees what another instance put/, 16],
   [/a search by vector stays|past its end|closing and opening again/, 2],
 ];
 
