@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe } from "vitest";
 import type { OracleCheckpointerOptions } from "../../src/backends/oracle/index.ts";
 import { behindProxy } from "../network/outage-proxy.ts";
+import { CREATE_VECTOR } from "../services/pgvector.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { dsnOf, type OraclePlace, oraclePlace } from "./oracle-place.ts";
 
@@ -45,7 +46,7 @@ export async function describeWithStandIn(
 ): Promise<void> {
   await describeWithService(vectors ? "pgvector" : "postgres", async (url) => {
     const place = await oraclePlace(url);
-    if (vectors) await place.sql("CREATE EXTENSION IF NOT EXISTS vector");
+    if (vectors) await place.sql(CREATE_VECTOR);
     afterAll(place.dispose);
     body(place, url);
   });

@@ -13,6 +13,10 @@ const PLACE = fileURLToPath(new URL("postgres-with-pgvector/", CACHE));
 export const HOW_TO_GET_PGVECTOR =
   "set HOLDFAST_TEST_PGVECTOR_URL, or run `npm run services:pgvector` on Debian as root with gcc installed";
 
+/** One at a time: two that create it at once do not both succeed, whatever IF NOT EXISTS says. */
+export const CREATE_VECTOR =
+  "DO $$ BEGIN PERFORM pg_advisory_xact_lock(72656374); CREATE EXTENSION IF NOT EXISTS vector; END $$";
+
 /** Whether it is built, or can be. */
 export async function canHavePgvector(): Promise<boolean> {
   if ((await embeddedPostgres()) === undefined) return false;

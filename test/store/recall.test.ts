@@ -14,6 +14,7 @@ import type { StoreFilter } from "../../src/store/filter.ts";
 import { Store } from "../../src/store/store.ts";
 import { failureOf } from "../failure-of.ts";
 import { clearPrefix, freshPrefix } from "../redis/fixtures.ts";
+import { CREATE_VECTOR } from "../services/pgvector.ts";
 import { observedPool } from "../services/postgres-observed-pool.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
@@ -36,7 +37,7 @@ await describeWithService("pgvector", (url) => {
     name: "pgvector, exactly",
     count: COUNT,
     open: async () => {
-      await sql("CREATE EXTENSION IF NOT EXISTS vector");
+      await sql(CREATE_VECTOR);
       return postgresqlStore({ dsn: url, schema, tablePrefix: prefix() });
     },
   });
@@ -46,7 +47,7 @@ await describeWithService("pgvector", (url) => {
     name: "pgvector, by its index where many match",
     count: COUNT,
     open: async () => {
-      await sql("CREATE EXTENSION IF NOT EXISTS vector");
+      await sql(CREATE_VECTOR);
       const options = postgresStoreOptions({
         dsn: url,
         schema,

@@ -242,29 +242,30 @@ function createAppendWithEdits(names: TableNames): string {
       last_seq integer := greatest(p_seq, (SELECT max(n.seq) FROM unnest(p_seqs) AS n (seq)));
       last_head integer := coalesce((SELECT n.head FROM unnest(p_seqs, p_heads) AS n (seq, head) WHERE n.seq = last_seq), p_head);
     BEGIN
+      -- A thread that begins has nothing to edit, and one that is there already must stay as it is.
       IF p_expected > 0 THEN
         PERFORM FROM ${threads} WHERE thread_id = p_thread AND generation = p_generation AND tail = p_expected
           AND (expires_at IS NULL OR expires_at > now()) FOR NO KEY UPDATE;
         IF NOT FOUND THEN
           RETURN false;
         END IF;
+        DELETE FROM ${records} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped));
+        DELETE FROM ${named} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
+        UPDATE ${records} r SET base = n.base, head = n.head, write_id = n.write_id, checkpoint_id = n.checkpoint_id,
+          names = n.names, header = n.header, metadata = n.metadata, body = n.body
+        FROM unnest(p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_name_lists, p_headers, p_metadatas, p_bodies)
+          AS n (seq, base, head, write_id, checkpoint_id, names, header, metadata, body)
+        WHERE r.thread_id = p_thread AND r.seq = n.seq;
+        GET DIAGNOSTICS replaced = ROW_COUNT;
+        IF replaced < to_replace THEN
+          ${refuse("a record that is to be replaced is not there")}
+        END IF;
+        -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
+        DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
+        INSERT INTO ${words} (thread_id, seq, words)
+        SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
+        FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       END IF;
-      DELETE FROM ${records} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped));
-      DELETE FROM ${named} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
-      UPDATE ${records} r SET base = n.base, head = n.head, write_id = n.write_id, checkpoint_id = n.checkpoint_id,
-        names = n.names, header = n.header, metadata = n.metadata, body = n.body
-      FROM unnest(p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids, p_name_lists, p_headers, p_metadatas, p_bodies)
-        AS n (seq, base, head, write_id, checkpoint_id, names, header, metadata, body)
-      WHERE r.thread_id = p_thread AND r.seq = n.seq;
-      GET DIAGNOSTICS replaced = ROW_COUNT;
-      IF replaced < to_replace THEN
-        ${refuse("a record that is to be replaced is not there")}
-      END IF;
-      -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
-      DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
-      INSERT INTO ${words} (thread_id, seq, words)
-      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-      FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       IF NOT ${append} (${THE_RECORD}) THEN
         RETURN false;
       END IF;

@@ -1,5 +1,6 @@
 import { afterAll, test } from "vitest";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
+import { CREATE_VECTOR } from "../../../test/services/pgvector.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import type { Store } from "../../store/store.ts";
@@ -16,7 +17,7 @@ for (const service of ["postgres", "pgvector"] as const) {
       test,
       afterAll,
       create: async () => {
-        if (service === "pgvector") await sql("CREATE EXTENSION IF NOT EXISTS vector");
+        if (service === "pgvector") await sql(CREATE_VECTOR);
         const { url: dsn, ...rest } = await behindProxy(url);
         const tablePrefix = prefix();
         const open = (): Store => postgresqlStore({ dsn, schema, tablePrefix });

@@ -54,6 +54,27 @@ export const batchCases: readonly ThreadLogCase[] = threadLogCasesOf("several re
     },
   },
   {
+    name: "records that would begin a thread which is there are refused together, and it stays as it was",
+    needs: ["conditionalAppend"],
+    run: async ({ subject }) => {
+      const records = await grow(subject, "t", 3);
+      const rival = { body: Buffer.from("rival") };
+      const second = requestFor(recordAt(1, rival), { generation: "another", more: from(2, 3, rival) });
+      refused(await subject.append("t", second), "several records that begin a thread");
+      await assertThread(subject, "t", records, "the thread");
+      assertEntry(await subject.entry("t", "checkpoint-2"), recordAt(2), "its second record");
+      const bodyOf = (index: number) => ({ body: Buffer.from(`rival ${index}`) });
+      const rivals = Array.from({ length: 6 }, (_, index) =>
+        requestFor(recordAt(1, bodyOf(index)), { generation: `rival ${index}`, more: from(2, 2, bodyOf(index)) }),
+      );
+      const outcomes = await Promise.all(rivals.map((request) => subject.append("u", request)));
+      const winner = outcomes.findIndex(({ appended }) => appended);
+      assert.equal(outcomes.filter(({ appended }) => appended).length, 1);
+      assert.equal((await subject.tail("u"))?.generation, `rival ${winner}`);
+      await assertThread(subject, "u", from(1, 3, bodyOf(winner)), "the thread that one of them began");
+    },
+  },
+  {
     name: "records that are appended together may build on one another, and come with edits of older ones",
     run: async ({ subject }) => {
       await grow(subject, "t", 4);
