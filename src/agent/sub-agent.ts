@@ -144,11 +144,15 @@ async function answered(
       if (result.stopReason !== "interrupted") return result;
     } catch (error) {
       if (StateError.is(error, "INVALID_ARGUMENT")) return new InterruptSignal([askedAgain(asked, error.message)]);
+      // A save of a process that died may land this late. Then the answer is there, and the child goes on with it.
+      if (isConflict(error) && !(await waits(place, child.interruptId))) continue;
       throw error;
     }
   }
   return followed(() => agent.run(prompt, place), delegation);
 }
+
+const isConflict = (error: unknown): boolean => error instanceof LeftOpen && StateError.is(error.cause, "CONFLICT");
 
 /** What the child's model could not do is the call's failure; trouble with its storage, or a process that ends, is not. */
 async function followed(begin: () => Run<unknown>, { emit, countUsage }: Delegation): Promise<RunResult> {
