@@ -31,6 +31,24 @@ export const appendFaults: readonly DriverFault[] = [
     ],
   },
   {
+    fault: "replaces what lies at the positions of further records before it finds the thread taken",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          const { tail, generation } = outcome.appended ? {} : outcome;
+          if (tail === undefined || generation === undefined || request.expected > 0) return outcome;
+          const replace = (request.more ?? []).filter(({ seq }) => seq <= tail.seq);
+          if (replace.length === 0) return outcome;
+          const seq = tail.seq + 1;
+          const record = { ...request.record, seq, base: seq, head: seq, writeId: "its own", checkpointId: "its own" };
+          await super.append(threadId, { generation, expected: tail.seq, record, replace });
+          return outcome;
+        }
+      })(inner),
+    caughtBy: ["records that would begin a thread which is there are refused together, and it stays as it was"],
+  },
+  {
     fault: "looks at the tail first and writes later",
     driver: (inner) =>
       new (class extends ReferenceLog {
