@@ -6,13 +6,31 @@ import { CheckpointContext } from "./context.ts";
 import { APPENDS_PER_INDEXING } from "./deferred-index.ts";
 import type { LogRecord } from "./thread-log.ts";
 
-/** A log whose index is brought up to date by somebody who takes his time, until he is told to stop. */
+/** A log whose index is brought up to date by an indexing that goes on until the test lets it end. */
 class SlowIndexLog extends MemoryLog {
   readonly signals: (AbortSignal | undefined)[] = [];
   running = 0;
   mostAtOnce = 0;
   isClosedWhileIndexing = false;
   failures = 0;
+  readonly #begun: () => void;
+  readonly #mayEnd: Promise<void>;
+  /** Resolves when the first indexing has begun. */
+  readonly begun: Promise<void>;
+  /** Every indexing, of now and later, ends after this call. */
+  letEnd: () => void = () => undefined;
+
+  constructor() {
+    super();
+    let begun = (): void => undefined;
+    this.begun = new Promise((resolve) => {
+      begun = resolve;
+    });
+    this.#begun = begun;
+    this.#mayEnd = new Promise((resolve) => {
+      this.letEnd = resolve;
+    });
+  }
 
   async search(): Promise<readonly never[]> {
     return [];
@@ -21,7 +39,8 @@ class SlowIndexLog extends MemoryLog {
   async catchUp(_wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
     this.signals.push(signal);
     this.mostAtOnce = Math.max(this.mostAtOnce, ++this.running);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    this.#begun();
+    await this.#mayEnd;
     this.running--;
     if (this.failures > 0) {
       this.failures--;
@@ -47,6 +66,7 @@ describe("words are indexed in the background", () => {
     await context.index.settled();
     expect(log.signals).toHaveLength(0);
     appendTimes(context, 1 + 2 * APPENDS_PER_INDEXING);
+    log.letEnd();
     await context.index.settled();
     expect(log.signals).toHaveLength(3);
     expect(log.mostAtOnce).toBe(1);
@@ -56,8 +76,9 @@ describe("words are indexed in the background", () => {
     const log = new SlowIndexLog();
     const context = new CheckpointContext(log, {});
     appendTimes(context, 3 * APPENDS_PER_INDEXING);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await log.begun;
     context.beginClosing();
+    log.letEnd();
     await context.index.settled();
     expect(log.signals).toEqual([context.closing]);
     expect(log.signals[0]?.aborted).toBe(true);
@@ -66,6 +87,7 @@ describe("words are indexed in the background", () => {
   test("a failure harms no append, and the next indexing tries again", async () => {
     const log = new SlowIndexLog();
     log.failures = 1;
+    log.letEnd();
     const context = new CheckpointContext(log, { retry: { attempts: 1 } });
     appendTimes(context, 2 * APPENDS_PER_INDEXING);
     await context.index.settled();
@@ -86,9 +108,12 @@ describe("words are indexed in the background", () => {
       state = state.withMetadata({ count });
       await checkpointer.save(state, "t");
     }
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await log.begun;
+    const closed = checkpointer.close();
+    await new Promise((resolve) => setImmediate(resolve));
     expect(log.running).toBe(1);
-    await checkpointer.close();
+    log.letEnd();
+    await closed;
     expect(log.signals).toHaveLength(1);
     expect(log.isClosedWhileIndexing).toBe(false);
   });

@@ -150,6 +150,9 @@ export async function startCuttingProxy(target: {
       const closed = once(server, "close");
       server.close();
       await closed;
+      // A client in this process reads of its reset in the next turn of the loop. Before that its pool would use the dead
+      // connection again for the next server that happens to get this port.
+      await new Promise((resolve) => setImmediate(resolve));
     },
   };
 }
