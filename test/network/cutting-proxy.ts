@@ -150,9 +150,9 @@ export async function startCuttingProxy(target: {
       const closed = once(server, "close");
       server.close();
       await closed;
-      // A client in this process reads of its reset in the next turn of the loop. Before that its pool would use the dead
+      // A client in this process learns of its reset within two turns of the loop. Before that its pool would use the dead
       // connection again for the next server that happens to get this port.
-      await new Promise((resolve) => setImmediate(resolve));
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
     },
   };
 }
