@@ -205,7 +205,7 @@ describe.each(STRANGERS)("%s", (_, code, listener) => {
       expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/zebra|Please sign in/);
     }
     await client.close();
-  }, 60_000);
+  });
 });
 
 test("a frame that was cut off anywhere, behind a fitting Content-Length, is no state", async () => {

@@ -14,7 +14,7 @@ import { classify } from "./classify.ts";
 import type { PostgresqlCheckpointerOptions } from "./index.ts";
 
 /** How long to wait for events that come at their own pace: a loaded machine is slow, and no test here is about speed. */
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const ONCE = { attempts: 1 };

@@ -1,5 +1,5 @@
 import { Pool } from "pg";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
@@ -12,8 +12,6 @@ import { openCheckpointer } from "../open.ts";
 import { ask } from "./ask.ts";
 import type { PostgresPool } from "./connect.ts";
 import { postgresqlCheckpointer } from "./index.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 await describeWithService("postgres", (url) => {
   const place = postgresPlace(url);

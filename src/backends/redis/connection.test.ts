@@ -19,7 +19,7 @@ import { type RedisClient, type RedisConnectionOptions, redisCheckpointer, redis
 import type { Link } from "./link.ts";
 import type { Command } from "./port.ts";
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 /** A second facet, as small as possible: a counter. */
 class Counter {

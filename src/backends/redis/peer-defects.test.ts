@@ -117,7 +117,7 @@ await describeWithOwnRedis("defects of other savers on Redis", () => {
     }
     const seen: (number | undefined)[] = [];
     await expect
-      .poll(async () => seen.push((await checkpointer.load("t"))?.messages.length) && seen.at(-1), { timeout: 5000 })
+      .poll(async () => seen.push((await checkpointer.load("t"))?.messages.length) && seen.at(-1))
       .toBeUndefined();
     for (const count of seen) expect([20, undefined]).toContain(count);
     expect(await checkpointer.listThreads()).toEqual([]);

@@ -63,7 +63,7 @@ describe("B2: long work beside a writer that never stops", () => {
     }
     database.close();
     log = new SqliteLog(sqliteLogOptions({ path }));
-  }, 120_000);
+  });
   afterAll(() => log.close());
 
   test("B2: timers fire while 10,000 records are indexed, and it ends", async () => {
