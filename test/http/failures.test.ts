@@ -14,6 +14,7 @@ import { encodeChain } from "../../src/wire/messages.ts";
 import { STATUS_OF } from "../../src/wire/problems.ts";
 import { FRAME_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../src/wire/protocol.ts";
 import { startCuttingProxy } from "../network/cutting-proxy.ts";
+import { noticedByClients } from "../network/noticed-by-clients.ts";
 import { served } from "./served.ts";
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
@@ -68,10 +69,11 @@ test("what is thrown inside is shown to the operator and not to the client", asy
 
 /** Something that is no holdfast service. */
 let stranger: Server | undefined;
-afterEach(() => {
+afterEach(async () => {
   stranger?.closeAllConnections();
   stranger?.close();
   stranger = undefined;
+  await noticedByClients();
 });
 
 async function strangerWith(listener: RequestListener): Promise<HTTPCheckpointer> {

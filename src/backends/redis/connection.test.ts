@@ -143,7 +143,7 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
 
     test("a connection that fell silent is replaced once, for both", async () => {
       const { proxy, url } = await proxied();
-      const { checkpointer, counter } = both({ url, library, commandTimeoutMs: 400 });
+      const { checkpointer, counter } = both({ url, library, commandTimeoutMs: 2_000 });
       await Promise.all([checkpointer.save(said("hello"), "t1"), counter.add()]);
       const before = proxy.connections;
       proxy.silence(...DIRECTIONS);

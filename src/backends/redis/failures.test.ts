@@ -72,10 +72,10 @@ await describeWithOwnRedis("when Redis fails", () => {
 
     test("an answer that does not come is TIMEOUT; the same save repeated is applied once", async () => {
       const { server: slow, admin } = await server();
-      const checkpointer = checkpointerOn({ url: slow.url, library, commandTimeoutMs: 100 });
+      const checkpointer = checkpointerOn({ url: slow.url, library, commandTimeoutMs: 1_000 });
       const state = said("one");
       await checkpointer.save(state, "t");
-      await admin.call("CLIENT", ["PAUSE", "600", "ALL"]);
+      await admin.call("CLIENT", ["PAUSE", "4000", "ALL"]);
       const next = state.withMessage(userMessage("two"));
       await expect(checkpointer.save(next, "t")).rejects.toMatchObject({ code: "TIMEOUT", retryable: true });
       await admin.ping();
@@ -90,8 +90,8 @@ await describeWithOwnRedis("when Redis fails", () => {
       const client = make(mortal.url);
       const borrowed = checkpointerOn({ client, connectTimeoutMs: 300 });
       let state = said("one");
-      await checkpointer.save(state, "t");
-      await borrowed.load("t");
+      await expect.poll(() => checkpointer.save(state, "t").then(() => "saved", String)).toBe("saved");
+      await expect.poll(() => borrowed.exists("t").catch(String)).toBe(true);
       for (let life = 0; life < 2; life++) {
         await mortal.kill();
         state = state.withMessage(userMessage(`life ${life}`));
