@@ -56,7 +56,7 @@ describeWithChromium("Studio for everybody", (open) => {
   }
 
   describe.each(LOOKS)("18.2: $name", ({ name: _, ...look }) => {
-    test("axe finds nothing in any view, and no view is wider than the window", { timeout: 180_000 }, async () => {
+    test("axe finds nothing in any view, and no view is wider than the window", async () => {
       // The page's policy forbids what the checker needs to be put in; what is checked is the page and not the policy.
       const context = await browser.newContext({ ...look, bypassCSP: true });
       const page = await context.newPage();

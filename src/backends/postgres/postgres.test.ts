@@ -11,7 +11,7 @@ import { postgresqlCheckpointer } from "./index.ts";
 import { tableNames } from "./layout.ts";
 
 /** How long to wait for events that come at their own pace: a loaded machine is slow, and no test here is about speed. */
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
