@@ -19,7 +19,7 @@ export interface KilledCopies extends CopyEnds {
   readonly at?: readonly number[];
 }
 
-const THREADS = ["long", "fork", "graph", "short"];
+const THREADS = ["long", "fork", "graph"];
 
 /**
  * Copies by a process that the system kills at one driver call after another.
@@ -84,13 +84,12 @@ async function refill(source: Checkpointer): Promise<void> {
   await fill(source);
 }
 
-/** Threads with gaps where checkpoints were deleted, one of them the newest; their fork; a graph's; one that is whole. */
+/** A thread with gaps where checkpoints were deleted, one of them the newest; its fork, which is whole; and a graph's. */
 async function fill(source: Checkpointer): Promise<void> {
-  const { ids } = await growThread(source, "long", 9);
+  const { ids } = await growThread(source, "long", 7);
   await source.delete("long", ids[2] ?? "");
   await source.delete("long", ids.at(-1) ?? "");
   await source.fork("long", "fork", ids[4] ?? "");
-  await growThread(source, "short", 2);
   await fillGraph(saverOf(source));
 }
 
