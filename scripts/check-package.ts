@@ -26,6 +26,21 @@ export async function load(url, context, next) {
 await import("holdfast");
 `;
 
+/** What two entry points both export is one thing: an error of a backend is the `StateError` that a program looks for. */
+const ONE_OF_EACH = `
+const known = new Map();
+let shared = 0;
+for (const entry of JSON.parse(process.argv[2])) {
+  for (const [name, value] of Object.entries(await import(entry))) {
+    const before = known.get(name);
+    if (before !== undefined && before.value !== value) throw new Error(name + " of " + entry + " is not that of " + before.entry);
+    if (before !== undefined) shared++;
+    known.set(name, { entry, value });
+  }
+}
+console.log(shared);
+`;
+
 /** These extend a class of a peer's: without it they cannot be imported, and the failure names it. */
 const NEEDS: Readonly<Record<string, string>> = { "./langgraph": "@langchain/" };
 
@@ -138,6 +153,10 @@ await withTarball(async (packed) => {
   const program = entries.map(importOf).join("\n");
   await writeFile(join(user, "entries.mjs"), program);
   run("node", ["entries.mjs"], user);
+  await writeFile(join(user, "one-of-each.mjs"), ONE_OF_EACH);
+  const named = entries.filter((entry) => NEEDS[entry] === undefined).map((entry) => entry.replace(/^\./, "holdfast"));
+  const shared = run("node", ["one-of-each.mjs", JSON.stringify(named)], user).trim();
+  console.log(`${shared} exports are in more than one entry point, and are the same there`);
   await writeFile(join(user, "loaded.mjs"), LOADED_MODULES);
   const loaded = run("node", ["loaded.mjs"], user).trim().split("\n");
   const drivers = loaded.filter((url) => /\/backends\/\w+\/log\.js$/.test(url));

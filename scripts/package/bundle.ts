@@ -1,10 +1,13 @@
 import { readdir, readFile, rm } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { build } from "esbuild";
 import { rolldown } from "rolldown";
 import { ROOT } from "./packed.ts";
 
 const SOURCES = join(ROOT, "src");
+
+/** They find files of the package two folders above their own address: chunks lie as deep as they do. */
+const ADDRESSED = ["cli/version.ts", "studio/page-files.ts"];
 
 /** Two classes of one name in one file: the names of classes appear in messages. */
 const RENAMED_CLASS = /(?:var|let|const) \w+\$\d+ = class\b/g;
@@ -32,14 +35,27 @@ export async function bundle(folder: string): Promise<{ readonly files: number; 
     dir: folder,
     format: "esm",
     entryFileNames: "[name].js",
-    // What has a file of its own keeps its place. Chunks lie as deep as the modules that find package.json by their address.
+    // What has a file of its own keeps its place.
     chunkFileNames: ({ facadeModuleId }) =>
       facadeModuleId?.startsWith(SOURCES)
         ? relative(SOURCES, facadeModuleId).replace(/\.ts$/, ".js")
         : "chunks/[name]-[hash].js",
-    codeSplitting: { groups: [{ name: "core", test: (id: string) => core.has(id) }] },
+    codeSplitting: {
+      groups: [
+        { name: "core", test: (id: string) => core.has(id) },
+        ...ADDRESSED.map((path) => ({ name: basename(path, ".ts"), test: (id: string) => id === join(SOURCES, path) })),
+      ],
+    },
   });
-  const renamed = output.flatMap((file) => (file.type === "chunk" ? (file.code.match(RENAMED_CLASS) ?? []) : []));
+  const chunks = output.filter((file) => file.type === "chunk");
+  const misplaced = chunks.filter(
+    ({ code, fileName }) => /new URL\("\.\.\//.test(code) && !/^[^/]+\/[^/]+$/.test(fileName),
+  );
+  if (misplaced.length > 0)
+    throw new Error(
+      `these find files by their address and are not where they were: ${misplaced.map(({ fileName }) => fileName).join(", ")}`,
+    );
+  const renamed = chunks.flatMap(({ code }) => code.match(RENAMED_CLASS) ?? []);
   if (renamed.length > 0) throw new Error(`classes have other names in dist: ${renamed.join(", ")}`);
   return { files: output.length, atOnce: core.size };
 }
