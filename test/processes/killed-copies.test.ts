@@ -5,7 +5,7 @@ import { sharedOnDisk } from "./shared-storage.ts";
 
 let programs: Programs;
 beforeAll(async () => {
-  programs = await Programs.compile();
+  programs = await Programs.pack("copying-program");
 });
 afterAll(() => programs.dispose());
 
