@@ -38,7 +38,7 @@ describe.each(PAIRS)("from $source.name to $target.name", ({ source, target }) =
 
 let programs: Programs;
 beforeAll(async () => {
-  programs = await Programs.compile();
+  programs = await Programs.pack("copying-program");
 });
 afterAll(() => programs.dispose());
 

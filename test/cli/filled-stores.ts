@@ -71,6 +71,15 @@ async function fill(checkpointer: Checkpointer, corpus: Corpus): Promise<readonl
   return ids;
 }
 
+/** What there is to say in a store of this kind. */
+export const textsOf = (corpus: Corpus): readonly string[] =>
+  ({
+    empty: [],
+    one: ["window seat"],
+    many: Array.from({ length: 60 }, (_, at) => `seat ${at}`),
+    hostile: HOSTILE_TEXTS,
+  })[corpus];
+
 const ABOUT_ANN = { metadata: { subject: "ann" } };
 
 /** Items, memories and what is known of a person, beside the threads of the same file. */
@@ -80,13 +89,7 @@ export async function fillItems({ directory }: FilledStore, corpus: Corpus): Pro
   // The tables are made by the first use.
   await store.put(["gone"], "gone", {});
   await store.delete(["gone"], "gone");
-  const texts = {
-    empty: [],
-    one: ["window seat"],
-    many: Array.from({ length: 60 }, (_, at) => `seat ${at}`),
-    hostile: HOSTILE_TEXTS,
-  }[corpus];
-  for (const [at, text] of texts.entries()) {
+  for (const [at, text] of textsOf(corpus).entries()) {
     const whose = corpus === "hostile" ? (HOSTILE_IDS[at % HOSTILE_IDS.length] ?? "") : "ann";
     await store.put(["users", whose], `k${at}`, { text }, ABOUT_ANN);
     const provenance = { threadId: whose, checkpointId: "c1", message: { index: 0, role: "user" }, quote: text };

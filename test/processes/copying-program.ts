@@ -1,9 +1,10 @@
 /**
  * copying-program <from> <to>
  *
- * Waits for a word, `{ at, when, args }`, and runs `holdfast copy` then. At the
- * driver call of that number it is killed by the system: before the call, or
- * while it is under way. Says how many calls it made when it lives to the end.
+ * Waits for a word, `{ at, when, args }`, and runs `holdfast copy` then; again
+ * for each further word. At the driver call of that number it is killed by the
+ * system: before the call, or while it is under way. Says how many calls it made
+ * when it lives to the end.
  */
 import { BACKENDS, type BackendModule } from "../../src/backends/registry.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
@@ -33,14 +34,23 @@ const [from = "", to = ""] = process.argv.slice(2);
 if (`${from} ${to}`.includes("oracle:")) await import("../oracle-stand-in/install.ts");
 // What the first contact loads is loaded before the first call.
 for (const url of [from, to]) await standBeforeDeath(url);
-say("ready");
-const { at, when, args } = JSON.parse(await listen()) as { at: number; when: string; args: readonly string[] };
-let calls = 0;
-const { code, stderr } = await holdfast(["copy", "env:FROM", "env:TO", ...args], { env: { FROM: from, TO: to } });
-// The end may come before the moment does.
-if (at > 0 && calls >= at) die();
-say({ calls, code, stderr });
-process.exit(code);
+let [calls, at, when] = [0, 0, ""];
+for (let word = nextWord("ready"); ; ) {
+  const order = JSON.parse(await word) as { at: number; when: string; args: readonly string[] };
+  [calls, at, when] = [0, order.at, order.when];
+  const line = ["copy", "env:FROM", "env:TO", ...order.args];
+  const { code, stderr } = await holdfast(line, { env: { FROM: from, TO: to } });
+  // The end may come before the moment does.
+  if (at > 0 && calls >= at) die();
+  word = nextWord({ calls, code, stderr });
+}
+
+/** Listens before it speaks: an answer is never missed. */
+function nextWord(said: unknown): Promise<string> {
+  const word = listen();
+  say(said);
+  return word;
+}
 
 /** Every checkpointer of the command is one whose driver calls are counted. */
 async function standBeforeDeath(url: string): Promise<void> {

@@ -5,7 +5,7 @@ import { sharedOnDisk } from "./shared-storage.ts";
 
 let programs: Programs;
 beforeAll(async () => {
-  programs = await Programs.compile();
+  programs = await Programs.pack("copying-program");
 });
 afterAll(() => programs.dispose());
 
@@ -15,7 +15,6 @@ test.each([
   ["sqlite", "file", ["--cut-over"]],
 ] as const)(
   "17.4: a copy from %s to %s that the system kills is whole when it is run again: %j",
-  { timeout: 120_000 },
   async (source, target, args) => {
     const [from, to] = [await sharedOnDisk(source), await sharedOnDisk(target)];
     const ends = { from: from.url, to: to.url };

@@ -50,6 +50,26 @@ export class Programs {
     return new Programs(directory);
   }
 
+  /**
+   * One program with all of ours that it imports in few files: what it loads only
+   * when it is needed stays apart, and packages stay where they are installed.
+   */
+  static async pack(program: string): Promise<Programs> {
+    const directory = await mkdtemp(join(tmpdir(), "holdfast-programs-"));
+    await writeFile(join(directory, "package.json"), '{ "type": "module" }');
+    await symlink(join(ROOT, "node_modules"), join(directory, "node_modules"), "dir");
+    await build({
+      entryPoints: [join(HERE, `${program}.ts`)],
+      outdir: join(directory, "test", "processes"),
+      bundle: true,
+      splitting: true,
+      platform: "node",
+      format: "esm",
+      packages: "external",
+    });
+    return new Programs(directory);
+  }
+
   start(program: string, args: readonly string[]): ProgramProcess {
     return new ProgramProcess(this.pathOf(program), args);
   }
