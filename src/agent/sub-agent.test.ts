@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
 import { gate } from "../../test/agent/gate.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
+import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import type { Model } from "../models/model.ts";
 import { ModelError } from "../models/model-error.ts";
 import { userMessage } from "../state/message.ts";
@@ -197,6 +198,42 @@ describe("19.4: an agent as a tool of another", () => {
     await agentOf({ model: parent, tools: [asTool], checkpointer: store.open() }).run("go", { threadId: "t" });
     expect(model.requests[0]!.messages.at(-1)).toMatchObject({ content: "Fly to Rome." });
     expect((await store.lines())[2]).toBe('tool: {"seat":"12A"}');
+  });
+
+  test("19.4: an answer that a dead process's save brings late is not given twice, and the child goes on with it", async () => {
+    const heard: unknown[] = [];
+    const ask = book(async ({ interrupt }) => heard.push(await interrupt({ question: "Which seat?" })));
+    const store = new MemoryStore();
+    await family({ store, childTools: [ask] }).agent.run("go", { threadId: "t" });
+    const child = await childOf(store);
+    const lands = async (): Promise<void> => {
+      const late = store.open();
+      const before = await late.load(child);
+      const [question] = before?.interrupts ?? [];
+      if (before === undefined || question === undefined) throw new Error("nothing waits in the child's thread");
+      await late.save(before.withInterrupt({ ...question, answer: { value: "12A", at: 1 } }), child);
+    };
+    const checkpointer = store.open();
+    let looks = 0;
+    const load: typeof checkpointer.load = async (...given) => {
+      const found = await Checkpointer.prototype.load.apply(checkpointer, given);
+      // Right behind the look whether the question still waits.
+      if (given[0] === child && ++looks === 1) await lands();
+      return found;
+    };
+    const clerk = agentOf({ model: scriptedModel(["it is booked"]), tools: [ask] });
+    const model = scriptedModel(["ready"]);
+    const back = agentOf({
+      model,
+      tools: [clerk.asTool({ name: "clerk" })],
+      checkpointer: Object.assign(checkpointer, { load }),
+    });
+    const ended = await back.resume({ threadId: "t", interruptId: "c/b/1", response: "12A" });
+    expect(ended).toMatchObject({ stopReason: "complete", text: "ready" });
+    expect(heard).toEqual(["12A"]);
+    expect(looks).toBeGreaterThan(1);
+    expect(await store.statuses(child)).toEqual(["succeeded"]);
+    expect((await store.state(child)).interrupts).toMatchObject([{ answer: { value: "12A", at: 1 } }]);
   });
 
   test("19.4: a sub-agent may have sub-agents; all of them go when the thread is deleted", async () => {
