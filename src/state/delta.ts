@@ -1,4 +1,5 @@
 import { defineOwn, own } from "./immutable.ts";
+import { knownInCommon } from "./list-lines.ts";
 import type { StateFields } from "./state-fields.ts";
 
 /**
@@ -159,7 +160,7 @@ function changeRecord(record: Record<string, unknown>, { set, unset }: RecordDel
 
 function sharedPrefix(a: readonly unknown[], b: readonly unknown[]): number {
   const end = Math.min(a.length, b.length);
-  let index = 0;
+  let index = knownInCommon(a, b);
   while (index < end && Object.is(a[index], b[index])) index++;
   return index;
 }
