@@ -51,9 +51,9 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     globalSetup: ["test/services/desk.ts"],
     reporters: ["default", new FailuresInShort()],
     // Patience with a slow, busy machine. They only have to end what hangs: no statement of a test rests on them.
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     // Most tests wait for the disk or for another process: every core may have one.
     maxWorkers: "100%",
   },

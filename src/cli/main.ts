@@ -19,7 +19,8 @@ function outputTo(stream: NodeJS.WriteStream): Output {
       if (stream.destroyed || stream.writableEnded) return reject(new Ended("closed pipe"));
       stream.write(text, (error) => (error ? reject(new Ended("closed pipe")) : resolve()));
     });
-  return { write, isTerminal: stream.isTTY === true, columns: stream.columns ?? 80 };
+  // A terminal that does not know its size says 0.
+  return { write, isTerminal: stream.isTTY === true, columns: stream.columns || 80 };
 }
 
 const stdin: Input = {

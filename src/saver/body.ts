@@ -89,6 +89,22 @@ export function callsIn(
   });
 }
 
+/** The position that the checkpoint of a record is a change of; 0 where it is whole, or the record puts no checkpoint. */
+export const changeOf = (body: Uint8Array, seq: number): number => lineAndTexts(body, seq).line.on ?? 0;
+
+/** The same body in a thread whose positions are others: that is the only one which a body names. */
+export function asChangeOf(body: Uint8Array, seq: number, on: number): Uint8Array {
+  const { line, texts } = lineAndTexts(body, seq);
+  if ((line.on ?? 0) === on) return body;
+  return Buffer.concat([Buffer.from(JSON.stringify({ ...line, on })), texts]);
+}
+
+function lineAndTexts(body: Uint8Array, seq: number): { readonly line: Line; readonly texts: Buffer } {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const end = bytes.indexOf("\n");
+  return { line: parsedLine(bytes.subarray(0, end).toString(), seq), texts: bytes.subarray(end) };
+}
+
 /** The record was proven by its checksum, so its line is one of ours. */
 function parsedLine(text: string, seq: number): Line {
   try {

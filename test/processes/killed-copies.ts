@@ -19,7 +19,7 @@ export interface KilledCopies extends CopyEnds {
   readonly at?: readonly number[];
 }
 
-const THREADS = ["long", "fork", "graph", "short"];
+const THREADS = ["long", "fork", "graph"];
 
 /**
  * Copies by a process that the system kills at one driver call after another.
@@ -84,25 +84,28 @@ async function refill(source: Checkpointer): Promise<void> {
   await fill(source);
 }
 
-/** Threads with gaps where checkpoints were deleted, one of them the newest; their fork; a graph's; one that is whole. */
+/** A thread with gaps where checkpoints were deleted, one of them the newest; its fork, which is whole; and a graph's, pruned. */
 async function fill(source: Checkpointer): Promise<void> {
-  const { ids } = await growThread(source, "long", 9);
+  const { ids } = await growThread(source, "long", 7);
   await source.delete("long", ids[2] ?? "");
   await source.delete("long", ids.at(-1) ?? "");
   await source.fork("long", "fork", ids[4] ?? "");
-  await growThread(source, "short", 2);
   await fillGraph(saverOf(source));
 }
 
-const GRAPH_PLACES = ["g1", "g2"].map((checkpointId) => ({ threadId: "graph", checkpointId }));
+const GRAPH_PLACES = ["g2", "g3"].map((checkpointId) => ({ threadId: "graph", checkpointId }));
 
 async function fillGraph(saver: CheckpointSaver): Promise<void> {
-  const [first, second] = [["of badgers"], ["of badgers", "again"]];
-  const put = { threadId: "graph", metadata: { tag: "x" } };
-  await saver.put({ ...put, checkpointId: "g1", checkpointData: { values: { messages: first } } });
-  await saver.putWrites({ threadId: "graph", checkpointId: "g1", taskId: "t", writes: [["messages", ["again"]]] });
-  const checkpointData = { values: { messages: second } };
-  await saver.put({ ...put, checkpointId: "g2", parentId: "g1", checkpointData });
+  const messages: string[] = [];
+  for (const [at, checkpointId] of ["g1", "g2", "g3"].entries()) {
+    const parent = at === 0 ? {} : { parentId: `g${at}` };
+    messages.push(`of badgers, ${at}`);
+    const checkpointData = { values: { messages: [...messages] } };
+    await saver.put({ threadId: "graph", checkpointId, metadata: { tag: "x" }, checkpointData, ...parent });
+    await saver.putWrites({ threadId: "graph", checkpointId, taskId: "t", writes: [["messages", ["again"]]] });
+  }
+  // So that its positions are others in a copy.
+  await saver.prune({ threadId: "graph", keepLast: 2 });
 }
 
 /** All that is in a store: the graph's thread as a graph reads it, the others as agents do. */

@@ -192,9 +192,7 @@ await describeWithStandIn((place, url) => {
     expect((await checkpointer.load("t"))?.messages).toHaveLength(1);
   });
 
-  test("a state of ten megabytes comes back unchanged, and so do ids of four-byte characters", {
-    timeout: 120_000,
-  }, async () => {
+  test("a state of ten megabytes comes back unchanged, and so do ids of four-byte characters", async () => {
     await using checkpointer = oracleCheckpointer({ dsn, user, password, tableName: place.tableName() });
     const text = "ä😀x".repeat(1_500_000);
     const id = "😀".repeat(256);

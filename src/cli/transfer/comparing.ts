@@ -3,7 +3,7 @@ import { openRecord } from "../../checkpoint/record.ts";
 import type { LogChain, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { placeElsewhere } from "./relocated.ts";
-import { digestOf, type OutlinedRecord, type SourceThread } from "./source-thread.ts";
+import { changesOf, digestOf, type OutlinedRecord, type SourceThread } from "./source-thread.ts";
 
 const PAGE = 256;
 
@@ -36,6 +36,7 @@ function isSame(record: LogRecord, outline: readonly OutlinedRecord[], index: nu
   const { kind, buildsOn } = openRecord(record);
   const wanted = placeElsewhere(outline, index);
   const isThere = seq === wanted.seq && base === wanted.base && head === wanted.head && buildsOn === wanted.buildsOn;
+  if (changesOf(record) !== wanted.changes) return false;
   return isThere && kind === outline[index]?.kind && digestOf(record) === outline[index]?.digest;
 }
 

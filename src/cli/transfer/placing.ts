@@ -70,23 +70,36 @@ export async function isPartOf(context: CheckpointContext, source: SourceThread,
 }
 
 /** Said before anything is written, so that no half of a thread is left behind. */
-export function assertFits(context: CheckpointContext, { threadId, outline, ttlMs }: SourceThread): void {
+export function assertFits(context: CheckpointContext, source: SourceThread): void {
+  const { threadId, outline, ttlMs } = source;
   const { maxRecordBytes, ttl } = context.log.capabilities;
   const at = outline.findIndex(({ bytes }) => bytes > maxRecordBytes);
   if (at !== -1) {
     const message = `record ${outline[at]?.seq} has ${outline[at]?.bytes} bytes; the target takes ${maxRecordBytes}`;
     throw new StateError("TOO_LARGE", message, { threadId });
   }
-  // What a graph's thread holds names other records by their positions, which cannot be told new ones.
-  if (outline.some(({ seq, isGraphs }, index) => isGraphs && seq !== index + 1)) {
-    const message = "it belongs to a graph, and records were taken out of it; such a thread cannot be copied yet";
-    throw new StateError("UNSUPPORTED", message, { threadId });
-  }
+  assertNothingMissing(source);
   if (ttlMs !== undefined && !ttl) {
     throw new StateError("UNSUPPORTED", "it expires by itself, and the target cannot do that", {
       threadId,
       capability: "ttl",
     });
+  }
+}
+
+/**
+ * A graph's record says how many there are since its base, marks not counted.
+ * Its new position must not hide that one of them is lost.
+ */
+function assertNothingMissing({ threadId, outline }: SourceThread): void {
+  let before = 0;
+  for (const { seq, isGraphs, kind, count } of outline) {
+    if (!isGraphs || (kind !== "base" && kind !== "delta")) continue;
+    const isNext = kind === "base" || count === before + 1;
+    before = count;
+    if (isNext) continue;
+    const message = `a record before record ${seq} is missing, and others build on it`;
+    throw new StateError("CORRUPT", message, { threadId, location: `record ${seq}` });
   }
 }
 

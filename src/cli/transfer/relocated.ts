@@ -5,7 +5,8 @@ import { openRecord, sealRecord, type ThreadFacts } from "../../checkpoint/recor
 import { isGraphs } from "../../checkpoint/thread-kind.ts";
 import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
-import type { OutlinedRecord } from "./source-thread.ts";
+import { asChangeOf } from "../../saver/body.ts";
+import { isGraphContent, type OutlinedRecord } from "./source-thread.ts";
 
 /** Where a record lies in a store without gaps, and where what it names lies. */
 export interface NewPlace {
@@ -13,6 +14,8 @@ export interface NewPlace {
   readonly base: number;
   readonly head: number;
   readonly buildsOn: number;
+  /** What a graph's checkpoint is a change of. */
+  readonly changes: number;
 }
 
 /**
@@ -21,30 +24,35 @@ export interface NewPlace {
  * counts, so it is told the checkpoint before.
  */
 export function placeElsewhere(outline: readonly OutlinedRecord[], index: number): NewPlace {
-  const { base, head, kind, buildsOn } = outline[index] as OutlinedRecord;
+  const { base, head, kind, buildsOn, changes, isGraphs: isOfGraph } = outline[index] as OutlinedRecord;
   const seq = index + 1;
+  // A graph's builds on whatever was before it, be it a lease's mark, which is not taken along.
+  const before = isOfGraph ? index - 1 : kind === "delta" ? indexOf(outline, buildsOn) : -1;
   return {
     seq,
     base: Math.min(seq, atOrAfter(outline, base) + 1),
     head: head === 0 ? 0 : Math.min(seq, headElsewhere(outline, head)),
-    buildsOn: kind === "delta" ? indexOf(outline, buildsOn) + 1 : 0,
+    buildsOn: kind === "delta" ? before + 1 : 0,
+    changes: changes === 0 ? 0 : indexOf(outline, changes) + 1,
   };
 }
 
 /**
  * A record as it is in another store: whatever names a position is told the new
- * one, and it is sealed anew. Its write id, names, time, metadata and body stay.
+ * one, and it is sealed anew. Its write id, names, time, metadata and body stay;
+ * but for the position that a graph's body names.
  * The same record comes out every time, whoever copies it.
  */
 export function relocated(record: LogRecord, outline: readonly OutlinedRecord[], log: ThreadLog): LogRecord {
   // Proves the bytes: what is damaged is not passed on under a new seal.
   const { format: _, bodyBytes: _bytes, thread, ...fields } = openRecord(record);
-  const { buildsOn, ...place } = placeElsewhere(outline, indexOf(outline, record.seq));
+  const { buildsOn, changes, ...place } = placeElsewhere(outline, indexOf(outline, record.seq));
   const isContent = fields.kind === "base" || fields.kind === "delta";
   const facts = factsElsewhere(thread);
   return sealRecord({
     ...record,
     ...place,
+    body: isGraphContent(record) ? asChangeOf(record.body, record.seq, changes) : record.body,
     words: isContent ? wordsFor(log, record, thread) : undefined,
     fields: { ...fields, buildsOn, ...(facts !== undefined && { thread: facts }) },
   });

@@ -4,6 +4,7 @@ import { openHeader, type RecordHeader } from "../../checkpoint/record.ts";
 import { isGraphs } from "../../checkpoint/thread-kind.ts";
 import type { LogChain, LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
+import { asChangeOf, changeOf } from "../../saver/body.ts";
 
 /** What is kept of a record while its thread is moved: enough to know it again, and to find its new position. */
 export interface OutlinedRecord {
@@ -15,6 +16,10 @@ export interface OutlinedRecord {
   readonly writeId: string;
   readonly isCheckpoint: boolean;
   readonly isGraphs: boolean;
+  /** For a graph's: the position that its checkpoint is a change of. 0 where there is no such. */
+  readonly changes: number;
+  /** How many records of the thread are needed to read it, itself included. */
+  readonly count: number;
   readonly bytes: number;
   readonly digest: string;
 }
@@ -32,14 +37,25 @@ export interface SourceThread {
 }
 
 /** Everything of a record but its position and what follows from that. */
-export function digestOf({ writeId, checkpointId, names, metadata, body }: LogRecord): string {
+export function digestOf(record: LogRecord): string {
+  const { writeId, checkpointId, names, metadata, seq, body } = record;
   const fields = JSON.stringify([writeId, checkpointId ?? null, names ?? [], metadata ?? null]);
-  return createHash("sha256").update(fields).update(body).digest("base64url").slice(0, 22);
+  const elsewhere = isGraphContent(record) ? asChangeOf(body, seq, 0) : body;
+  return createHash("sha256").update(fields).update(elsewhere).digest("base64url").slice(0, 22);
 }
+
+/** Whether the body is a graph's, which names a position. Marks have a body of another kind. */
+export const isGraphContent = (record: LogRecord, header: RecordHeader = openHeader(record)): boolean =>
+  isGraphs(header.thread) && header.graph !== undefined;
+
+/** The position that a record's body names, where it is a graph's. */
+export const changesOf = (record: LogRecord, header: RecordHeader = openHeader(record)): number =>
+  isGraphContent(record, header) ? changeOf(record.body, record.seq) : 0;
 
 export function outlined(record: LogRecord): OutlinedRecord {
   const { seq, base, head, writeId, checkpointId, body } = record;
-  const { kind, buildsOn, thread } = openHeader(record);
+  const header = openHeader(record);
+  const { kind, buildsOn, thread, chain } = header;
   const bytes = body.byteLength;
   return {
     seq,
@@ -50,6 +66,8 @@ export function outlined(record: LogRecord): OutlinedRecord {
     writeId,
     isCheckpoint: checkpointId !== undefined,
     isGraphs: isGraphs(thread),
+    changes: changesOf(record, header),
+    count: chain.records,
     bytes,
     digest: digestOf(record),
   };
