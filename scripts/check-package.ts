@@ -11,6 +11,9 @@ import { buildStudio } from "./studio/build-page.ts";
 /** Itself, and the validator for tools that are described by plain JSON Schema; it has no dependencies. */
 const EXPECTED = ["holdfast", "@cfworker/json-schema"];
 
+/** The entry, what the root needs, and the bundler's own few lines: a program waits for each file. */
+const MOST_FILES = 3;
+
 /** Prints the address of every module of the package that `import "holdfast"` loads. */
 const LOADED_MODULES = `
 import { register } from "node:module";
@@ -21,6 +24,21 @@ export async function load(url, context, next) {
   return next(url, context);
 }\`));
 await import("holdfast");
+`;
+
+/** What two entry points both export is one thing: an error of a backend is the `StateError` that a program looks for. */
+const ONE_OF_EACH = `
+const known = new Map();
+let shared = 0;
+for (const entry of JSON.parse(process.argv[2])) {
+  for (const [name, value] of Object.entries(await import(entry))) {
+    const before = known.get(name);
+    if (before !== undefined && before.value !== value) throw new Error(name + " of " + entry + " is not that of " + before.entry);
+    if (before !== undefined) shared++;
+    known.set(name, { entry, value });
+  }
+}
+console.log(shared);
 `;
 
 /** These extend a class of a peer's: without it they cannot be imported, and the failure names it. */
@@ -135,12 +153,17 @@ await withTarball(async (packed) => {
   const program = entries.map(importOf).join("\n");
   await writeFile(join(user, "entries.mjs"), program);
   run("node", ["entries.mjs"], user);
+  await writeFile(join(user, "one-of-each.mjs"), ONE_OF_EACH);
+  const named = entries.filter((entry) => NEEDS[entry] === undefined).map((entry) => entry.replace(/^\./, "holdfast"));
+  const shared = run("node", ["one-of-each.mjs", JSON.stringify(named)], user).trim();
+  console.log(`${shared} exports are in more than one entry point, and are the same there`);
   await writeFile(join(user, "loaded.mjs"), LOADED_MODULES);
   const loaded = run("node", ["loaded.mjs"], user).trim().split("\n");
   const drivers = loaded.filter((url) => /\/backends\/\w+\/log\.js$/.test(url));
   if (drivers.length > 0) throw new Error(`import "holdfast" loads the drivers ${drivers.join(", ")}`);
-  const doors = loaded.filter((url) => /\/backends\/\w+\//.test(url));
-  console.log(`import "holdfast" loads ${loaded.length} modules: no driver, ${doors.length} of the backends' doors`);
+  if (loaded.length > MOST_FILES)
+    throw new Error(`import "holdfast" loads ${loaded.length} files: ${loaded.join(", ")}`);
+  console.log(`import "holdfast" loads ${loaded.length} files and no driver`);
   console.log(
     `${entries.length} entry points import; ${packed.size} bytes packed; installing adds ${installed.length} packages`,
   );

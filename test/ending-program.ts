@@ -9,6 +9,7 @@ import { type RedisLibrary, redisCheckpointer, redisConnection } from "../src/ba
 import { sqliteCheckpointer, sqliteConnection } from "../src/backends/sqlite/index.ts";
 import type { Checkpointer } from "../src/checkpoint/checkpointer.ts";
 import { AgentState } from "../src/state/agent-state.ts";
+import { tellLinger } from "./ending.ts";
 
 const [backend = "", place = "", name = "ending"] = process.argv.slice(2);
 
@@ -40,3 +41,4 @@ for (const checkpointer of two()) {
   await checkpointer.save(AgentState.create(), "t1");
   console.log((await checkpointer.load("t1")) === undefined ? "lost" : "loaded");
 }
+tellLinger();

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { agentOf } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
+import { turnsPass } from "../../test/turns-of-the-loop.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { type ToolEffect, tool } from "./tool.ts";
 
@@ -11,7 +12,7 @@ async function storedAtEachQuestion(every: number | "end", effect: ToolEffect): 
   const counts: number[] = [];
   const ask = (step: ScriptStep): ScriptStep => {
     return async () => {
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await turnsPass();
       counts.push((await store.lines()).length);
       return step;
     };

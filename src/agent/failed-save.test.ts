@@ -4,6 +4,7 @@ import { gate } from "../../test/agent/gate.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { BreakingLog } from "../../test/altered-log.ts";
 import { failureOf } from "../../test/failure-of.ts";
+import { turnsPass } from "../../test/turns-of-the-loop.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
 import { textOf } from "../state/message.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
@@ -14,7 +15,7 @@ import { tool } from "./tool.ts";
 const breaks = (log: BreakingLog, moment: "before" | "after", step: ScriptStep): ScriptStep => {
   return async () => {
     await new MemoryStore(log).holds(1);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await turnsPass();
     log.failures.push(moment);
     return step;
   };

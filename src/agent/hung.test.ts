@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { agentOf } from "../../test/agent/agent-of.ts";
 import { gate } from "../../test/agent/gate.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
@@ -29,37 +29,58 @@ const hungTool = (effect: ToolEffect, begun: () => void = () => undefined): Tool
   });
 const works = { toolCalls: [{ name: "work" }] };
 
+const HOUR = 3_600_000;
+
+/** Time passes for a run that hangs, and only then: a busy machine would spend a short budget before anything hangs. */
+async function passAfter(begun: Promise<void>): Promise<void> {
+  await begun;
+  vi.advanceTimersByTime(HOUR);
+}
+
 describe("11.9: timeBudgetMs ends what hangs", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true }));
+  afterEach(() => void vi.useRealTimers());
+
   test("a model; what it said is kept, and the thread goes on", async () => {
     const store = new MemoryStore();
-    const agent = agentOf({ model: hungModel(), checkpointer: store.open(), timeBudgetMs: 50 });
-    expect(await agent.run("go", { threadId: "t" })).toMatchObject({ stopReason: "time-budget", text: "well" });
+    const begun = gate();
+    const agent = agentOf({ model: hungModel(begun.open), checkpointer: store.open(), timeBudgetMs: HOUR });
+    const run = agent.run("go", { threadId: "t" });
+    await passAfter(begun.opened);
+    expect(await run).toMatchObject({ stopReason: "time-budget", text: "well" });
     expect(await store.lines()).toEqual(["user: go", "assistant: well (cut off)"]);
-    const next = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), timeBudgetMs: 5_000 });
+    const next = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), timeBudgetMs: HOUR });
     expect(await next.run(undefined, { threadId: "t" })).toMatchObject({ stopReason: "complete", text: "ready" });
   });
 
   test.each(["pure", "idempotent", "atMostOnce"] as const)("a tool (%s); it counts as begun", async (effect) => {
     const store = new MemoryStore();
-    const options = { checkpointer: store.open(), tools: [hungTool(effect)] };
-    const agent = agentOf({ ...options, model: scriptedModel([works]), timeBudgetMs: 50 });
-    expect(await agent.run("go", { threadId: "t" })).toMatchObject({ stopReason: "time-budget" });
+    const begun = gate();
+    const options = { checkpointer: store.open(), tools: [hungTool(effect, begun.open)] };
+    const agent = agentOf({ ...options, model: scriptedModel([works]), timeBudgetMs: HOUR });
+    const run = agent.run("go", { threadId: "t" });
+    await passAfter(begun.opened);
+    expect(await run).toMatchObject({ stopReason: "time-budget" });
     expect(await store.statuses()).toEqual([effect === "pure" ? "intended" : "started"]);
   });
 
   test("a verification; the call stays open for the next who looks", async () => {
     const store = new MemoryStore();
     const stop = new AbortController();
-    const begun = gate();
-    const open = (tools: readonly Tool[], timeBudgetMs: number) =>
-      agentOf({ model: scriptedModel([works]), checkpointer: store.open(), tools, timeBudgetMs });
-    const run = open([hungTool("atMostOnce", begun.open)], 5_000).run("go", { threadId: "t", signal: stop.signal });
+    const [begun, looking] = [gate(), gate()];
+    const open = (tools: readonly Tool[]) =>
+      agentOf({ model: scriptedModel([works]), checkpointer: store.open(), tools, timeBudgetMs: HOUR });
+    const run = open([hungTool("atMostOnce", begun.open)]).run("go", { threadId: "t", signal: stop.signal });
     await begun.opened;
     stop.abort();
     await run;
-    const verifies = tool({ name: "work", execute: () => "done", verify: never });
-    const second = await open([verifies], 50).run(undefined, { threadId: "t" });
-    expect(second.stopReason).toBe("time-budget");
+    const verify = (): Promise<never> => {
+      looking.open();
+      return never();
+    };
+    const second = open([tool({ name: "work", execute: () => "done", verify })]).run(undefined, { threadId: "t" });
+    await passAfter(looking.opened);
+    expect((await second).stopReason).toBe("time-budget");
     expect(await store.statuses()).toEqual(["started"]);
   });
 });

@@ -12,9 +12,14 @@ import { type Tool, tool } from "./tool.ts";
 /** A storage that can be away: before a write is made, or after, when its answer is lost. */
 class OutageLog extends MemoryLog {
   away: "no" | "before" | "after" = "no";
+  /** It is back after so many writes were refused. */
+  patience = Number.POSITIVE_INFINITY;
 
   override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-    if (this.away === "before") throw new Error("nobody is there");
+    if (this.away === "before") {
+      if (--this.patience <= 0) this.away = "no";
+      throw new Error("nobody is there");
+    }
     const outcome = await super.append(threadId, request);
     if (this.away === "after") {
       this.away = "before";
@@ -50,15 +55,9 @@ describe.each(["before", "after"] as const)(
       const log = new OutageLog();
       const store = new MemoryStore(log);
       const { pay, paid } = paying(log);
-      const run = agentOf({ model: scriptedModel([pays, "ready"]), checkpointer: store.open(), tools: [pay] }).run(
-        "go",
-        {
-          threadId: "t",
-        },
-      );
-      setTimeout(() => {
-        log.away = "no";
-      }, 600);
+      log.patience = 3;
+      const agent = agentOf({ model: scriptedModel([pays, "ready"]), checkpointer: store.open(), tools: [pay] });
+      const run = agent.run("go", { threadId: "t" });
       const warnings = ofType(await eventsOf(run), "warning");
       expect(await run).toMatchObject({ text: "ready" });
       expect(warnings.length).toBeGreaterThanOrEqual(1);
@@ -140,10 +139,8 @@ describe.each(["before", "after"] as const)("11.3: a claim that could not be sav
   test("leaves nothing behind that says it began, once the storage is back", async () => {
     const log = new OutageLog();
     const store = new MemoryStore(log);
-    const { agent, ran } = claiming(log, store, 5_000);
-    setTimeout(() => {
-      log.away = "no";
-    }, 300);
+    const { agent, ran } = claiming(log, store, 60_000);
+    log.patience = 3;
     const error = await failureOf(() => agent.run("go", { threadId: "t" }));
     expect(error.code).toBe("UNAVAILABLE");
     if (away === "before") {

@@ -3,6 +3,7 @@ import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
 import { gate } from "../../test/agent/gate.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
+import { turnsPass } from "../../test/turns-of-the-loop.ts";
 import { textOf, userMessage } from "../state/message.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { tool } from "./tool.ts";
@@ -150,7 +151,7 @@ describe("11.5: what is said while a run is under way", () => {
     const first = agent.run("go", { threadId: "t" });
     await begun;
     const second = agent.run("and hurry", { threadId: "t", whenBusy: "enqueue" });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await turnsPass();
     end();
     expect((await Promise.all([first, second])).map(({ text }) => text)).toEqual(["both", "both"]);
     expect(await store.lines()).toEqual([
@@ -175,7 +176,7 @@ describe("11.5: what is said while a run is under way", () => {
     const first = agent.run("1", { threadId: "t" });
     await asked.opened;
     const second = agent.run("2", { threadId: "t" });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await turnsPass();
     go.open();
     expect((await Promise.all([first, second])).map(({ text }) => text)).toEqual(["one", "two"]);
     expect(await store.lines()).toEqual(["user: 1", "assistant: one", "user: 2", "assistant: two"]);

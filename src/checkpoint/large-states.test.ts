@@ -162,7 +162,7 @@ describe.each(LOCAL_BACKENDS)("B1: on $name, a state larger than the largest rec
   });
 });
 
-test("B1: 28 messages with files of 2.5 MB each are saved, load, fork and go on", { timeout: 120_000 }, async () => {
+test("B1: 28 messages with files of 2.5 MB each are saved, load, fork and go on", async () => {
   const checkpointer = new Checkpointer(new MemoryLog());
   let state = AgentState.create();
   for (let index = 0; index < 28; index++) {
@@ -172,7 +172,8 @@ test("B1: 28 messages with files of 2.5 MB each are saved, load, fork and go on"
   }
   const loaded = (await checkpointer.load("t"))!;
   expect(loaded.messages).toHaveLength(28);
-  expect(loaded.messages[27]).toEqual(state.messages[27]);
+  // toEqual would compare two and a half million bytes one by one, for most of a minute.
+  expect(exactForm(loaded.messages[27]) === exactForm(state.messages[27])).toBe(true);
   await checkpointer.save(loaded.with({ agentId: "a" }).withHistory(loaded.messages.slice(0, 27)), "t");
   await checkpointer.fork("t", "u");
   await checkpointer.vacuum({ keepLast: 1 });

@@ -1,3 +1,5 @@
+import { lateAfter } from "./late-after.ts";
+
 /**
  * Runs `work` with a signal that aborts after `ms` with a TimeoutError, or when
  * `outer` aborts. Unlike `AbortSignal.timeout`, its timer is cleared when the
@@ -10,13 +12,13 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const controller = new AbortController();
   const onOuter = (): void => controller.abort(outer?.reason);
-  const timer = setTimeout(() => controller.abort(new DOMException(`not done within ${ms} ms`, "TimeoutError")), ms);
+  const stop = lateAfter(ms, () => controller.abort(new DOMException(`not done within ${ms} ms`, "TimeoutError")));
   if (outer?.aborted) onOuter();
   outer?.addEventListener("abort", onOuter, { once: true });
   try {
     return await work(controller.signal);
   } finally {
-    clearTimeout(timer);
+    stop();
     outer?.removeEventListener("abort", onOuter);
   }
 }

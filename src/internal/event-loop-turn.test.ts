@@ -4,7 +4,7 @@ import { endOfLongTurn } from "./event-loop-turn.ts";
 test("a loop of awaits that never really waits still lets timers fire", async () => {
   let ticks = 0;
   const timer = setInterval(() => ticks++, 1);
-  const giveUp = performance.now() + 4_000;
+  const giveUp = performance.now() + 60_000;
   while (ticks < 3 && performance.now() < giveUp) {
     const pause = endOfLongTurn();
     if (pause !== undefined) await pause;

@@ -80,7 +80,7 @@ test("an update gives up where somebody writes without a pause, and says so", as
   );
   expect(failure).toMatchObject({ code: "CONFLICT", context: { written: "no" } });
   expect(failure.message).toContain("came too late every time");
-}, 20_000);
+});
 
 test("an item that is damaged is left out of a list and named, and is CORRUPT for whoever asks for it", async () => {
   const driver = new MemoryStoreDriver();

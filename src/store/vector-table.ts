@@ -49,7 +49,7 @@ const FIELD_BYTES = 16;
  * looks at the stamps of what was found last.
  */
 export class VectorTable<Key> {
-  readonly #dimension: number;
+  readonly dimension: number;
   /** Up to which change of the storage it is complete. */
   mark = 0;
   #matrix = new Float32Array(0);
@@ -62,7 +62,7 @@ export class VectorTable<Key> {
   #sizeWhenLoaded = 0;
 
   constructor(dimension: number) {
-    this.#dimension = dimension;
+    this.dimension = dimension;
   }
 
   get size(): number {
@@ -73,6 +73,10 @@ export class VectorTable<Key> {
     let bytes = this.#matrix.byteLength + this.size * ROW_BYTES;
     for (const column of this.#columns.values()) bytes += column.bytes;
     return bytes;
+  }
+
+  keys(): IterableIterator<Key> {
+    return this.#places.keys();
   }
 
   /** All rows as of a change are in it. */
@@ -94,13 +98,13 @@ export class VectorTable<Key> {
   /** In place of the row with the same key. */
   set({ key, stamp, end = Number.POSITIVE_INFINITY, vector }: VectorRow<Key>, fields?: ItemFields): void {
     const at = this.#places.get(key) ?? this.size;
-    if ((at + 1) * this.#dimension > this.#matrix.length) this.#grow();
+    if ((at + 1) * this.dimension > this.#matrix.length) this.#grow();
     this.#places.set(key, at);
     this.#keys[at] = key;
     this.#stamps[at] = stamp;
     this.#ends[at] = end;
     this.#norms[at] = norm(vector);
-    this.#matrix.set(vector, at * this.#dimension);
+    this.#matrix.set(vector, at * this.dimension);
     for (const column of this.#columns.values()) fill(column, at, fields);
   }
 
@@ -109,7 +113,7 @@ export class VectorTable<Key> {
     if (at === undefined) return;
     const last = this.size - 1;
     const moved = this.#keys[last] as Key;
-    this.#matrix.copyWithin(at * this.#dimension, last * this.#dimension, (last + 1) * this.#dimension);
+    this.#matrix.copyWithin(at * this.dimension, last * this.dimension, (last + 1) * this.dimension);
     this.#places.set(moved, at);
     this.#places.delete(key);
     for (const list of [this.#keys, this.#stamps, this.#ends, this.#norms]) moveLast(list, at);
@@ -158,7 +162,7 @@ export class VectorTable<Key> {
     const holds = condition === undefined ? undefined : predicate(condition, this.#reader);
     const best = new TopHits<number>(limit);
     const length = norm(vector);
-    const [matrix, ends, norms, dimension] = [this.#matrix, this.#ends, this.#norms, this.#dimension];
+    const [matrix, ends, norms, dimension] = [this.#matrix, this.#ends, this.#norms, this.dimension];
     let least = best.least;
     for (let at = 0, from = 0; at < ends.length; at++, from += dimension) {
       if ((ends[at] as number) <= now || (holds !== undefined && !holds(at))) continue;
@@ -180,10 +184,15 @@ export class VectorTable<Key> {
     return (at) => values[at];
   };
 
-  #grow(): void {
-    const rows = Math.max(256, Math.ceil(this.size * 1.25) + 1);
-    const larger = new Float32Array(rows * this.#dimension);
-    larger.set(this.#matrix.subarray(0, this.size * this.#dimension));
+  /** Room for so many more rows. */
+  reserve(more: number): void {
+    const rows = this.size + more;
+    if (rows * this.dimension > this.#matrix.length) this.#grow(rows);
+  }
+
+  #grow(rows: number = Math.max(256, Math.ceil(this.size * 1.25) + 1)): void {
+    const larger = new Float32Array(rows * this.dimension);
+    larger.set(this.#matrix.subarray(0, this.size * this.dimension));
     this.#matrix = larger;
   }
 }

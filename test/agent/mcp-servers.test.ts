@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { experimental_createMCPClient as createMCPClient } from "@ai-sdk/mcp";
 import { Experimental_StdioMCPTransport as StdioMCPTransport } from "@ai-sdk/mcp/mcp-stdio";
 import {
@@ -17,6 +16,7 @@ import { type McpClient, mcpTools } from "../../src/agent/mcp-tools.ts";
 import type { Tool } from "../../src/agent/tool.ts";
 import type { ToolMessage } from "../../src/state/message.ts";
 import { scriptedModel } from "../../src/testing/models/scripted-model.ts";
+import { freePort } from "../services/server-process.ts";
 import { agentOf, eventsOf, ofType } from "./agent-of.ts";
 import { MemoryStore } from "./stored-thread.ts";
 
@@ -87,14 +87,6 @@ async function overStdio(generation: Generation): Promise<Connected> {
   endings.push(() => connected.close());
   return { ...connected, kill: () => void process.kill(pid ?? 0, "SIGKILL") };
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 
 async function overHttp(generation: Generation): Promise<Connected> {
   const port = await freePort();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import { describeWithChromium } from "../studio/with-chromium.ts";
 import { linesOf } from "./stored-thread.ts";
@@ -15,8 +15,6 @@ const FOREVER = "3600000";
 const ANSWER = '["p99 was 2.1 s at 14:02"]\nCheckout was slow at 14:02.\n';
 
 // A browser on a busy machine is slow; these only end what hangs.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
-
 /** `examples/19-page.ts serve`, in a process of its own. */
 class Server {
   static readonly running = new Set<Server>();

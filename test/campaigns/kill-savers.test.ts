@@ -5,7 +5,7 @@ import { sharedOnDisk } from "../processes/shared-storage.ts";
 import { seed } from "../property-seed.ts";
 import { KilledSavers } from "../saver/killed-saver.ts";
 import { runRandomly } from "../saver/random-operations.ts";
-import { reportCampaign } from "./report.ts";
+import { reportCampaign, reportProgress } from "./report.ts";
 
 vi.setConfig({ testTimeout: 7_200_000 });
 
@@ -35,6 +35,7 @@ test.each(["file", "sqlite"] as const)(
       now: () => 0,
       wasRepeated: (saver) => processes.some((each) => each.wasRepeated(saver)),
       disturb: (operation) => {
+        reportProgress(`${backend}, kill -9`, began, operation);
         if (operation % EVERY === 0) processes[random.below(2)]?.killIn(random.next() * LONGEST_MOMENT_MS);
       },
     });

@@ -12,7 +12,7 @@ import { seed } from "../property-seed.ts";
 import { wiredS3 } from "../s3/test-bucket.ts";
 import { runRandomly } from "../saver/random-operations.ts";
 import { describeWithService } from "../services/with-service.ts";
-import { reportCampaign } from "./report.ts";
+import { reportCampaign, reportProgress } from "./report.ts";
 
 vi.setConfig({ testTimeout: 7_200_000 });
 
@@ -44,6 +44,7 @@ function prove(name: string, reach: () => Promise<Reached>): void {
       open: () => saverOf(checkpointers[turn++ % 2] as (typeof checkpointers)[number], { slackBytes: 16 * 1024 }),
       now: () => 0,
       disturb: (operation) => {
+        reportProgress(`${name}, wire cuts`, began, operation);
         if (operation % EVERY !== 0) return;
         if (armed?.fired === true) cuts++;
         armed?.disarm();

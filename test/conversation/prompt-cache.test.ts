@@ -32,10 +32,10 @@ test("with memories and compaction on, at least 90 % of all prompt tokens can co
     prompts.map(({ messages }) => textOf(messages[1]!)).filter((text) => text.startsWith("[The first")),
   );
   expect(summaries.size).toBeGreaterThan(5);
-}, 120_000);
+});
 
 test("a window that slides with every call would leave less than half of them", async () => {
   const sliding = { shape: async (messages: readonly never[]) => messages.slice(-60) };
   const report = cacheReport(await longTalk(TURNS / 2, { conversation: sliding, systemPrompt: SYSTEM_PROMPT }));
   expect(report.cacheable).toBeLessThan(0.5);
-}, 120_000);
+});

@@ -137,7 +137,6 @@ const eachWay = <Case>(cases: Readonly<Record<string, Case>>): (readonly [string
 export function testKilledAtAnyStep(crashes: Crashes, letter = ""): void {
   test.for(eachWay(crashes))(
     `${letter}killed at any step, %s is seen whole or not at all, folding every %d`,
-    { timeout: 120_000 },
     async ([, foldEvery, { before, act }]) => {
       const open = opening(foldEvery);
       const untouched = (await sequence(open, before)).end;
@@ -185,7 +184,6 @@ async function leftovers(directory: string): Promise<readonly string[]> {
 export function testTwoAtOnce(pairs: Pairs, letter = ""): void {
   test.for(eachWay(pairs))(
     `${letter}whatever step is interrupted, two at once do what two in turn do: %s; folding every %d`,
-    { timeout: 120_000 },
     async ([, foldEvery, pair]) => {
       const open = opening(foldEvery);
       const [first, second, before = fourRecords] = pair;

@@ -11,6 +11,7 @@ import { openCheckpointer } from "../../src/backends/open.ts";
 import { StateError } from "../../src/errors.ts";
 import { AgentState, userMessage } from "../../src/index.ts";
 import { PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../src/wire/protocol.ts";
+import { noticedByClients } from "../network/noticed-by-clients.ts";
 import { served } from "./served.ts";
 
 const MARK = { "content-type": "application/json", [PROTOCOL_HEADER]: PROTOCOL_VERSION };
@@ -25,10 +26,11 @@ const CAPABILITIES = JSON.stringify({
 });
 
 let other: Server | undefined;
-afterEach(() => {
+afterEach(async () => {
   other?.closeAllConnections();
   other?.close();
   other = undefined;
+  await noticedByClients();
 });
 
 /** A client of something that makes contact as a service does, and then answers as `listener` does. */

@@ -71,4 +71,4 @@ test("deleting a thread of 2,500 checkpoints leaves nothing behind", async () =>
     await there[Symbol.asyncDispose]();
     await remove();
   }
-}, 120_000);
+});

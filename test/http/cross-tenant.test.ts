@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { OCIBucketBackend } from "../../src/backends/oci/index.ts";
 import { optionsOfUrl } from "../../src/backends/opensearch/checkpointer.ts";
@@ -17,8 +17,6 @@ import { ownIndex } from "../services/opensearch-index.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { assertTenantsApart, TwoTenants } from "./two-tenants.ts";
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const WRITER: readonly Scope[] = ["threads:read", "threads:write"];
 const ATTACKERS = [

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { HTTPCheckpointer } from "../../src/backends/http/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { ERROR_CODES, type ErrorCode, StateError } from "../../src/errors.ts";
@@ -14,6 +14,7 @@ import { encodeChain } from "../../src/wire/messages.ts";
 import { STATUS_OF } from "../../src/wire/problems.ts";
 import { FRAME_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../src/wire/protocol.ts";
 import { startCuttingProxy } from "../network/cutting-proxy.ts";
+import { noticedByClients } from "../network/noticed-by-clients.ts";
 import { served } from "./served.ts";
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
@@ -68,17 +69,18 @@ test("what is thrown inside is shown to the operator and not to the client", asy
 
 /** Something that is no holdfast service. */
 let stranger: Server | undefined;
-afterEach(() => {
+afterEach(async () => {
   stranger?.closeAllConnections();
   stranger?.close();
   stranger = undefined;
+  await noticedByClients();
 });
 
-async function strangerWith(listener: RequestListener): Promise<HTTPCheckpointer> {
+async function strangerWith(listener: RequestListener, timeoutMs = 60_000): Promise<HTTPCheckpointer> {
   stranger = createServer(listener).listen(0, "127.0.0.1");
   await once(stranger, "listening");
   const baseUrl = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
-  return new HTTPCheckpointer({ baseUrl, token: "zebra-token-zebra", retry: { attempts: 1 }, timeoutMs: 500 });
+  return new HTTPCheckpointer({ baseUrl, token: "zebra-token-zebra", retry: { attempts: 1 }, timeoutMs });
 }
 
 const EVERY_READ = (client: HTTPCheckpointer): readonly (() => Promise<unknown>)[] => [
@@ -198,14 +200,15 @@ const STRANGERS: readonly [what: string, code: ErrorCode, listener: RequestListe
 
 describe.each(STRANGERS)("%s", (_, code, listener) => {
   test(`is ${code}, and never "no state"`, async () => {
-    const client = await strangerWith(afterContact(listener));
+    const client = await strangerWith(afterContact(listener), code === "TIMEOUT" ? 500 : undefined);
+    await vi.waitFor(() => client.connect(), { timeout: 60_000 });
     for (const call of EVERY_READ(client)) {
       const error = await call().catch((failure: unknown) => failure);
       expect(error, String(call)).toMatchObject({ code });
       expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/zebra|Please sign in/);
     }
     await client.close();
-  }, 60_000);
+  });
 });
 
 test("a frame that was cut off anywhere, behind a fitting Content-Length, is no state", async () => {
@@ -237,7 +240,7 @@ test("a line that goes dead is TIMEOUT at the deadline, and the same save repeat
   const proxy = await startCuttingProxy({ targetPort: there.service.port });
   await using client = there.client({
     baseUrl: `http://127.0.0.1:${proxy.port}`,
-    timeoutMs: 300,
+    timeoutMs: 1_500,
     retry: { attempts: 2, baseDelayMs: 1 },
   });
   await client.connect();

@@ -105,7 +105,7 @@ function testTenantsApart(open: () => Promise<Store>, many: number): void {
     await service.close();
     await behind.clearNamespace([], { recursive: true });
     await behind.close();
-  }, 120_000);
+  });
 }
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-item-tenants-"));

@@ -2,6 +2,7 @@ import { HTTPStore, type HTTPStoreOptions } from "../../src/backends/http/index.
 import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { SCOPES, type Scope } from "../../src/wire/protocol.ts";
+import { noticedByClients } from "../network/noticed-by-clients.ts";
 
 /** A service in front of a store, with one token that may do everything; of everybody's items, or of one tenant's. */
 export interface ServedStore extends AsyncDisposable {
@@ -28,6 +29,7 @@ export async function servedStore(
     [Symbol.asyncDispose]: async () => {
       await service.close();
       await behind.close();
+      await noticedByClients();
     },
   };
 }

@@ -10,6 +10,7 @@ import type { CheckpointerOptions } from "../../src/checkpoint/context.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { createToken, type RunningService, type ServeOptions, serve } from "../../src/server/index.ts";
 import { SCOPES } from "../../src/wire/protocol.ts";
+import { noticedByClients } from "../network/noticed-by-clients.ts";
 
 /** A service on a loopback socket with one token that may do everything; of everybody's threads, or of one tenant's. */
 export interface Served extends AsyncDisposable {
@@ -37,6 +38,7 @@ export async function served(
     [Symbol.asyncDispose]: async () => {
       await service.close();
       await behind.close();
+      await noticedByClients();
     },
   };
 }

@@ -15,11 +15,11 @@ test(`a save over HTTP is applied once, at whatever byte of it the connection is
   expect(report.cuts).toBeGreaterThan(50);
   expect(report.failed).toBeGreaterThan(50);
   expect(report.appliedUnseen, "some were written, and only the answer was cut").toBeGreaterThan(0);
-}, 120_000);
+});
 
 test("a load over HTTP gives the state or an error, at whatever byte of it the connection is cut", async () => {
   await using there = await served();
   const report = await cutLoads(wiredService(there), cuts);
   expect(report.cuts).toBeGreaterThan(50);
   expect(report.failed).toBeGreaterThan(50);
-}, 120_000);
+});

@@ -13,7 +13,7 @@ export const wiredService = (
       ...options,
       baseUrl: `http://127.0.0.1:${port}`,
       token,
-      timeoutMs: 5000,
+      timeoutMs: 30_000,
       ...(freshConnections && { headers: { connection: "close" } }),
     }),
 });

@@ -27,7 +27,7 @@ function testMemoryOn(open: () => BaseStore): void {
       expect.arrayContaining(["The user is a vegan.", "The user's favourite dish is ratatouille."]),
     );
     expect(JSON.stringify(await store.list([], { recursive: true, limit: 200 }))).not.toMatch(/hunter2|evil/i);
-  }, 60_000);
+  });
 }
 
 describe("http", async () => {

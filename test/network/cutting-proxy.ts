@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { noticedByClients } from "./noticed-by-clients.ts";
 
 /** Which way the counted bytes go. */
 export type Direction = "to server" | "to client";
@@ -150,9 +151,7 @@ export async function startCuttingProxy(target: {
       const closed = once(server, "close");
       server.close();
       await closed;
-      // A client in this process learns of its reset within two turns of the loop. Before that its pool would use the dead
-      // connection again for the next server that happens to get this port.
-      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+      await noticedByClients();
     },
   };
 }

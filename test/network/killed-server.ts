@@ -31,7 +31,7 @@ export interface OutageReport {
 }
 
 /** Nobody waits longer than this for a server that comes back within seconds. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 200_000;
 
 /**
  * The server is killed and started again while several writers save. Every save

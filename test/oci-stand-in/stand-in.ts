@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { noticedByClients } from "../network/noticed-by-clients.ts";
 import { type Answer, failure, StandInBucket } from "./buckets.ts";
 import { faultInSignature, keyIdOf, newUser, type StandInUser } from "./signature.ts";
 
@@ -120,6 +121,7 @@ export class OciStandIn {
     this.#server.close();
     this.#server.closeAllConnections();
     await closed;
+    await noticedByClients();
   }
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -114,7 +114,7 @@ export function wiredBucket(standIn: OciStandIn): WiredStorage {
         ...options,
         ...place,
         endpoint: `http://127.0.0.1:${port}`,
-        requestTimeoutMs: 5000,
+        requestTimeoutMs: 30_000,
       }),
   };
 }

@@ -21,7 +21,7 @@ const isRefused = (answer: string | undefined): boolean => /Exception/.test(answ
 const hasH2 = await canHaveH2();
 if (!hasH2) console.log("no second opinion: H2 needs java, and mvn to get it");
 
-describe.skipIf(!hasH2)("H2 in its Oracle mode", { timeout: 240_000 }, () => {
+describe.skipIf(!hasH2)("H2 in its Oracle mode", () => {
   test("every plain statement of ours runs there: tables, indexes, MERGE and queries", async () => {
     const plain = [...everyStatement("HF")].filter((statement) => !BEYOND_H2.test(statement)).map(inH2);
     const isMaking = (statement: string): boolean => /^(?:CREATE|INSERT|MERGE)\b/.test(statement);

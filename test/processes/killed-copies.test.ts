@@ -15,7 +15,6 @@ test.each([
   ["sqlite", "file", ["--cut-over"]],
 ] as const)(
   "17.4: a copy from %s to %s that the system kills is whole when it is run again: %j",
-  { timeout: 120_000 },
   async (source, target, args) => {
     const [from, to] = [await sharedOnDisk(source), await sharedOnDisk(target)];
     const ends = { from: from.url, to: to.url };

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { noticedByClients } from "../network/noticed-by-clients.ts";
 
 /** What a provider that only pretends is to answer, one after the other. */
 export type FakeReply = FakeAnswer | FakeFailure | ((body: unknown) => FakeAnswer | FakeFailure);
@@ -76,6 +77,7 @@ export async function startFakeProvider(dialect: FakeDialect, replies: readonly 
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+      await noticedByClients();
     },
   };
 }

@@ -10,6 +10,7 @@ import { collectAnswer } from "../../src/models/collect-answer.ts";
 import { type ModelStringOptions, modelFromString } from "../../src/providers/strings.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { failureOf } from "../failure-of.ts";
+import { noticedByClients } from "../network/noticed-by-clients.ts";
 
 const KEY = "zebra-key-0123456789";
 const PROMPT = "the quokka's account number";
@@ -36,6 +37,7 @@ async function listening(answer: RequestListener): Promise<Listening> {
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
+      await noticedByClients();
     },
   };
 }

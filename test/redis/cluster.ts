@@ -65,14 +65,14 @@ export async function announce({ admins }: TestCluster, ports: readonly number[]
     for (let waited = 0; ; waited += 50) {
       const told = JSON.stringify(await admin.call("CLUSTER", ["SLOTS"]));
       if (ports.every((port) => told.includes(String(port)))) break;
-      if (waited > 15_000) throw new Error("the nodes of the cluster did not hear of each other's ports");
+      if (waited > 60_000) throw new Error("the nodes of the cluster did not hear of each other's ports");
       await sleep(50);
     }
   }
 }
 
 async function untilServing(admin: Redis, size: number): Promise<void> {
-  for (let waited = 0; waited < 15_000; waited += 50) {
+  for (let waited = 0; waited < 60_000; waited += 50) {
     const info = String(await admin.call("CLUSTER", ["INFO"]).catch(() => ""));
     if (info.includes("cluster_state:ok") && info.includes(`cluster_size:${size}`)) return;
     await sleep(50);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type RedisLibrary, redisCheckpointer } from "../../src/backends/redis/index.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
+import { tellLinger } from "../ending.ts";
 
 const [url = "", library = "ioredis", idleMs = "0"] = process.argv.slice(2);
 const checkpointer = redisCheckpointer({ url, library: library as RedisLibrary });
@@ -13,3 +14,4 @@ const state = await checkpointer.load(id);
 console.log(`loaded ${state?.messages.length}`);
 await sleep(Number(idleMs));
 console.log("done");
+tellLinger();

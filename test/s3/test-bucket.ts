@@ -40,7 +40,7 @@ export function wiredS3(serverUrl: string): WiredStorage {
         ...options,
         ...place,
         endpoint: `http://127.0.0.1:${port}`,
-        requestTimeoutMs: 5000,
+        requestTimeoutMs: 30_000,
       }),
   };
 }

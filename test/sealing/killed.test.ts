@@ -18,7 +18,7 @@ const folder = await mkdtemp(join(tmpdir(), "holdfast-killed-sealing-"));
 let programs: Programs;
 beforeAll(async () => {
   programs = await Programs.compile();
-}, 120_000);
+});
 afterAll(async () => {
   await programs.dispose();
   await rm(folder, { recursive: true });
@@ -67,9 +67,7 @@ async function atEveryMoment(deed: "rotate" | "erase", after: (directory: string
   return moment;
 }
 
-test("16.2: a rotation that is killed at any step is finished by calling it again, and every thread loads in between", {
-  timeout: 300_000,
-}, async () => {
+test("16.2: a rotation that is killed at any step is finished by calling it again, and every thread loads in between", async () => {
   const moments = await atEveryMoment("rotate", async (directory, moment) => {
     const { ring, checkpointer, close } = await open(directory);
     const texts = async () =>
@@ -83,9 +81,7 @@ test("16.2: a rotation that is killed at any step is finished by calling it agai
   expect(moments).toBeGreaterThan(10);
 });
 
-test("16.4: an erasure by key that is killed at any step is finished by whoever opens the backends next", {
-  timeout: 300_000,
-}, async () => {
+test("16.4: an erasure by key that is killed at any step is finished by whoever opens the backends next", async () => {
   const moments = await atEveryMoment("erase", async (directory, moment) => {
     const { ring, checkpointer, ledger, close } = await open(directory);
     const data = new PersonalData({ checkpointers: [checkpointer], ledger, key: KEY });

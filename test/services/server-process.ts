@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { openSync } from "node:fs";
 import { chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -37,7 +38,7 @@ export interface ServerCommand {
   readonly stopSignal: "SIGINT" | "SIGTERM";
   /** Resolves once it answers; rejects while it does not. */
   readonly probe: () => Promise<void>;
-  /** How long it may take until then. @default 60000 */
+  /** How long it may take until then. @default 180000 */
   readonly patienceMs?: number;
 }
 
@@ -46,7 +47,7 @@ export interface SystemUser {
   readonly gid: number;
 }
 
-const START_PATIENCE_MS = 60_000;
+const START_PATIENCE_MS = 180_000;
 
 export async function startServer(command: ServerCommand): Promise<TestServer> {
   const server = new ServerProcess(command);
@@ -176,12 +177,24 @@ export async function serverFolder(name: string, user?: SystemUser, parent: stri
   return folder;
 }
 
-/** A port that was free a moment ago. */
+/** Below the ports that systems give to outgoing connections and to those who listen at any port. */
+const [LOWEST_PORT, HIGHEST_PORT] = [12_000, 32_000];
+
+/**
+ * A port that was free a moment ago. Nobody is given it by chance: not a server of another test, not while the server that
+ * it is for is down, and not a client, which would then be connected to itself.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = randomInt(LOWEST_PORT, HIGHEST_PORT);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }

@@ -84,5 +84,5 @@ describe.skipIf(!hasS3)(`2: a bucket that keeps versions${hasS3 ? "" : `: ${HOW_
       client.destroy?.();
       await server.stop();
     }
-  }, 120_000);
+  });
 });

@@ -54,7 +54,7 @@ await describeWithOwnRedis("4: the files of a Redis server", () => {
     } finally {
       await server.stop();
     }
-  }, 120_000);
+  });
 });
 
 const hasPostgres = (await findPostgres()) !== undefined;
@@ -77,6 +77,6 @@ describe.skipIf(!hasPostgres)(
         await admin.end();
         await server.stop();
       }
-    }, 120_000);
+    });
   },
 );

@@ -15,7 +15,7 @@ const folder = await mkdtemp(join(tmpdir(), "holdfast-interrupted-erasure-"));
 let programs: Programs;
 beforeAll(async () => {
   programs = await Programs.compile();
-}, 120_000);
+});
 afterAll(async () => {
   await programs.dispose();
   await rm(folder, { recursive: true });
@@ -34,7 +34,7 @@ describe.each(DISK_BACKENDS)("4: on %s", (backend) => {
     };
     const { kills } = await killAtEveryStep(programs, place, 9);
     expect(kills).toBeGreaterThan(2);
-  }, 240_000);
+  });
 
   test("4: a restored backup is cleaned before anybody gets it, and what came after the erasure stays", async () => {
     const directory = await mkdtemp(join(folder, "live-"));
@@ -63,5 +63,5 @@ describe.each(DISK_BACKENDS)("4: on %s", (backend) => {
     expect(await users.get(userOf(0), "email")).toBe("back@example.com");
     await later.close();
     await ledger.close();
-  }, 120_000);
+  });
 });

@@ -7,7 +7,7 @@ import { describeWithService } from "../services/with-service.ts";
 let programs: Programs;
 beforeAll(async () => {
   programs = await Programs.compile();
-}, 120_000);
+});
 afterAll(() => programs.dispose());
 
 const PROCESSES = 3;
@@ -43,12 +43,12 @@ test("sqlite: processes that count at once lose nothing and count nothing twice,
   const storage = await sharedOnDisk("sqlite");
   await proveCounting(storage.url);
   await storage.dispose();
-}, 120_000);
+});
 
 for (const service of ["postgres", "redis"] as const) {
   await describeWithService(service, (server) => {
     test("processes that count at once lose nothing and count nothing twice, also when one is killed", async () => {
       await proveCounting(sharedOnServer(server).url);
-    }, 120_000);
+    });
   });
 }

@@ -45,25 +45,21 @@ export function testRecall({ name, count, open }: RecallSubject): void {
     };
     afterAll(async () => (await opening)?.close());
 
-    test.for(Object.entries(SHARES))(
-      "recall@10 with %s kept is at least 0.97",
-      { timeout: 240_000 },
-      async ([, every]) => {
-        const store = await filled();
-        const keep = (index: number): boolean => every === 1 || turnOf(index, every) === 7 % every;
-        const filter = every === 1 ? undefined : { [`of${every}`]: 7 % every };
-        const matching = vectors.filter((_, index) => keep(index)).length;
-        let found = 0;
-        let wanted = 0;
-        for (const query of queries) {
-          const hits = await store.searchByEmbedding(NS, { query, limit: 10, ...(filter !== undefined && { filter }) });
-          expect(hits.length).toBe(Math.min(10, matching));
-          const best = new Set(nearest(vectors, query, 10, keep).map((index) => `v${index}`));
-          found += hits.filter(({ key }) => best.has(key)).length;
-          wanted += best.size;
-        }
-        expect(found / wanted).toBeGreaterThanOrEqual(0.97);
-      },
-    );
+    test.for(Object.entries(SHARES))("recall@10 with %s kept is at least 0.97", async ([, every]) => {
+      const store = await filled();
+      const keep = (index: number): boolean => every === 1 || turnOf(index, every) === 7 % every;
+      const filter = every === 1 ? undefined : { [`of${every}`]: 7 % every };
+      const matching = vectors.filter((_, index) => keep(index)).length;
+      let found = 0;
+      let wanted = 0;
+      for (const query of queries) {
+        const hits = await store.searchByEmbedding(NS, { query, limit: 10, ...(filter !== undefined && { filter }) });
+        expect(hits.length).toBe(Math.min(10, matching));
+        const best = new Set(nearest(vectors, query, 10, keep).map((index) => `v${index}`));
+        found += hits.filter(({ key }) => best.has(key)).length;
+        wanted += best.size;
+      }
+      expect(found / wanted).toBeGreaterThanOrEqual(0.97);
+    });
   });
 }

@@ -56,11 +56,11 @@ describeWithChromium("Studio for everybody", (open) => {
   }
 
   describe.each(LOOKS)("18.2: $name", ({ name: _, ...look }) => {
-    test("axe finds nothing in any view, and no view is wider than the window", { timeout: 180_000 }, async () => {
+    test("axe finds nothing in any view, and no view is wider than the window", async () => {
       // The page's policy forbids what the checker needs to be put in; what is checked is the page and not the policy.
       const context = await browser.newContext({ ...look, bypassCSP: true });
       const page = await context.newPage();
-      page.setDefaultTimeout(20_000);
+      page.setDefaultTimeout(60_000);
       await page.goto(opened.studio.url);
       await page.evaluate(axe);
       const found: Record<string, readonly string[]> = {};

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Checkpointer, Store } from "../../src/index.ts";
 import { MOST_ANSWER_BYTES } from "../../src/studio/routes.ts";
 import { fillHostile, HOSTILE, HOSTILE_ID, HOSTILE_VIEWS } from "./hostile-store.ts";
@@ -14,8 +14,6 @@ import { describeWithChromium } from "./with-chromium.ts";
 const COUNT = 100_000;
 
 // A browser on a busy machine is slow; these only end what hangs.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
-
 describeWithChromium("Studio in a browser", (open) => {
   let browser: Browser;
   let place: StudioFolder;

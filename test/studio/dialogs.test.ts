@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Checkpointer, InMemoryStore } from "../../src/index.ts";
 import { CorePersonalData } from "../../src/session/personal-data.ts";
 import type { CaseLine } from "../../src/studio/service-api.ts";
@@ -8,8 +8,6 @@ import { fillItems, fillStory, StoryClock } from "./story-store.ts";
 import { describeWithChromium } from "./with-chromium.ts";
 
 // A browser on a busy machine is slow; these only end what hangs.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
-
 /** What the proofs of the store itself tell; the real ones run in answers.test.ts. */
 async function* provesCases(): AsyncGenerator<CaseLine> {
   yield { type: "progress", done: 1, of: 2 };

@@ -1,5 +1,5 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/index.ts";
 import { FaultyLog } from "../../src/testing/faulty-log.ts";
@@ -8,8 +8,6 @@ import { fillStory, StoryClock } from "./story-store.ts";
 import { describeWithChromium } from "./with-chromium.ts";
 
 // A browser on a busy machine is slow; these only end what hangs.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000 });
-
 describeWithChromium("Studio and a store that comes and goes", (open) => {
   let browser: Browser;
   let opened: OpenedStudio;

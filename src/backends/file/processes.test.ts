@@ -32,9 +32,7 @@ const COUNTER = `
   console.log(JSON.stringify({ conflicts }));
 `;
 
-test("processes that count on one thread at once reach the exact count: a conflict is reported, and no count is lost", {
-  timeout: 120_000,
-}, async () => {
+test("processes that count on one thread at once reach the exact count: a conflict is reported, and no count is lost", async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-file-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   const module = new URL("./log.ts", import.meta.url).href;

@@ -50,9 +50,7 @@ test("E2: several records are one file that a person can read, and one line each
   expect(await Promise.all(questions(thread.open()).map((ask) => ask()))).toEqual(before);
 });
 
-test("E2: a file of several records that is cut or changed at any byte is reported as damaged, and a part of it is never taken for the whole", {
-  timeout: 120_000,
-}, async () => {
+test("E2: a file of several records that is cut or changed at any byte is reported as damaged, and a part of it is never taken for the whole", async () => {
   const log = thread.open();
   await log.append("t", requestFor(recordAt(1)));
   await log.append("t", three(2));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, test, vi } from "vitest";
+import { afterAll, beforeAll, test } from "vitest";
 import { bucketOfTests, type TestBucket } from "../../../test/oci-stand-in/test-bucket.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { testCheckpointer } from "../../testing/test-checkpointer.ts";
@@ -6,8 +6,6 @@ import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { OCIBucketBackend } from "./index.ts";
 
 // Thousands of requests in one case, each of them signed.
-vi.setConfig({ testTimeout: 240_000 });
-
 let bucket: TestBucket;
 beforeAll(async () => {
   bucket = await bucketOfTests();

@@ -22,7 +22,7 @@ describe("deleting", () => {
     expect(names().length).toBeGreaterThan(1);
     expect(await log.remove("t")).toBe("removed");
     expect(names()).toEqual([]);
-  }, 240_000);
+  });
 
   test("`org`, `org/alice`, `..` and `%2e%2e` never touch each other", async () => {
     const ids = ["org", "org/", "org/alice", "org~2Falice", "..", ".", "%2e%2e", "%2E%2E", "../org", "org%2Falice"];
@@ -35,7 +35,7 @@ describe("deleting", () => {
       for (const other of ids.slice(index + 1)) expect((await log.readTail(other))?.records).toHaveLength(11);
     }
     expect(names()).toEqual([]);
-  }, 120_000);
+  });
 
   test("a deleted checkpoint is gone from the bucket, byte for byte", async () => {
     const subject = open();

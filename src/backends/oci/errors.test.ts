@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
+import { noticedByClients } from "../../../test/network/noticed-by-clients.ts";
 import { filledLog } from "../../../test/oci-stand-in/filled-log.ts";
 import { OciStandIn } from "../../../test/oci-stand-in/stand-in.ts";
 import { logOptions, placeOn, type TestPlace } from "../../../test/oci-stand-in/test-bucket.ts";
@@ -88,6 +89,7 @@ describe("errors", () => {
       server.closeAllConnections();
       server.close();
     }
+    await noticedByClients();
   });
 
   test("a server that does not answer is TIMEOUT after the given time", async () => {

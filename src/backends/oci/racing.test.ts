@@ -48,7 +48,7 @@ test("six writers of one thread in one process, each with its own client, lose n
   }
   expect(conflicts.reduce((sum, count) => sum + count)).toBeGreaterThan(0);
   expect(await writers[1]?.listCheckpoints("t", { limit: 100 })).toHaveLength(48);
-}, 120_000);
+});
 
 test("copies, deletions and new threads that meet at one name leave a complete thread or no thread, and nothing else", async () => {
   const place = placeOn(standIn);
@@ -75,7 +75,7 @@ test("copies, deletions and new threads that meet at one name leave a complete t
   await source.delete("target");
   await source.delete("source");
   expect([...standIn.objects().keys()].filter((name) => name.startsWith(place.prefix))).toEqual([]);
-}, 120_000);
+});
 
 const ignoreConflict = (error: unknown): void => {
   if (!StateError.is(error, "CONFLICT")) throw error;
@@ -111,7 +111,7 @@ test("of two appends at one place, one is made, though both push a page out befo
   const objects = [...standIn.objects().keys()].filter((name) => name.startsWith(place.prefix));
   // The document, two pages, and the bodies: nothing is left of the losers.
   expect(objects).toHaveLength(1 + 2 + 34);
-}, 120_000);
+});
 
 test("four processes that increment one thread at once lose nothing", async () => {
   const programs = await Programs.compile();
@@ -126,7 +126,7 @@ test("four processes that increment one thread at once lose nothing", async () =
     await programs.dispose();
     await rm(directory, { recursive: true });
   }
-}, 240_000);
+});
 
 /** `npm run test:chaos` cuts at every byte. */
 const EVERY = 41;
@@ -137,10 +137,10 @@ test(`a save is applied once, at whatever byte of it the connection is cut (ever
   console.log(`oci: ${report.cuts} cuts in saves, every ${EVERY}th byte; ${report.appliedUnseen} were written unseen`);
   expect(report.cuts).toBeGreaterThan(20);
   expect(report.failed).toBeGreaterThan(0);
-}, 240_000);
+});
 
 test("a load gives the state or an error, at whatever byte of it the connection is cut", async () => {
   const report = await cutLoads(wiredBucket(standIn), cuts);
   expect(report.cuts).toBeGreaterThan(20);
   expect(report.failed).toBeGreaterThan(0);
-}, 240_000);
+});

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { StateError } from "../../errors.ts";
+import { lateAfter } from "../../internal/late-after.ts";
 import { untilAborted } from "../../internal/until-aborted.ts";
 import { asFailure, OciFailure } from "./classify.ts";
 
@@ -66,7 +67,7 @@ export class OciTransport implements HttpClientShape {
   async request<T>(call: (retryConfiguration: object) => Promise<T>): Promise<T> {
     const deadline = new AbortController();
     const message = `no answer within ${this.#timeoutMs} ms`;
-    const timer = setTimeout(() => deadline.abort(new StateError("TIMEOUT", message)), this.#timeoutMs);
+    const stop = lateAfter(this.#timeoutMs, () => deadline.abort(new StateError("TIMEOUT", message)));
     const underWay: RequestUnderWay = { signal: deadline.signal, failure: undefined };
     try {
       const work = this.#underWay.run(underWay, () => call(withoutRetries(underWay)));
@@ -74,7 +75,7 @@ export class OciTransport implements HttpClientShape {
     } catch (error) {
       throw asFailure(error);
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 }

@@ -1,4 +1,4 @@
-import { afterAll, test, vi } from "vitest";
+import { afterAll, test } from "vitest";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { httpUrl, ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -8,8 +8,6 @@ import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import { OpenSearchLog } from "./log.ts";
 
 // Some cases make a thousand calls, each write is synced, and the index is refreshed after it.
-vi.setConfig({ testTimeout: 240_000 });
-
 await describeWithService("opensearch", (url) => {
   const index = ownIndex(url);
   afterAll(index.remove);

@@ -1,4 +1,4 @@
-import { afterAll, test, vi } from "vitest";
+import { afterAll, test } from "vitest";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { ownIndex } from "../../../test/services/opensearch-index.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -10,8 +10,6 @@ import { opensearchCheckpointer } from "./index.ts";
 import { OpenSearchLog } from "./log.ts";
 
 // Some cases make a thousand calls, and each write is synced.
-vi.setConfig({ testTimeout: 180_000 });
-
 await describeWithService("opensearch", (url) => {
   const index = ownIndex(url);
   afterAll(index.remove);

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { Client } from "@opensearch-project/opensearch";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { AT_ONCE_MS, endingOf } from "../../../test/ending.ts";
 import { startCuttingProxy } from "../../../test/network/cutting-proxy.ts";
 import { httpUrl, ownIndex } from "../../../test/services/opensearch-index.ts";
@@ -11,8 +11,6 @@ import { userMessage } from "../../state/message.ts";
 import { optionsOfUrl } from "./checkpointer.ts";
 import type { OpenSearchClient } from "./connect.ts";
 import { type OpensearchConnection, opensearchCheckpointer, opensearchConnection } from "./index.ts";
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
+import { noticedByClients } from "../../../test/network/noticed-by-clients.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
@@ -37,9 +38,10 @@ async function answering(answer: (request: { url: string; authorization: string 
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   opened.push({
-    close: () => {
+    close: async () => {
       server.closeAllConnections();
       server.close();
+      await noticedByClients();
     },
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

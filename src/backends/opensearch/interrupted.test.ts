@@ -98,7 +98,7 @@ await describeWithService("opensearch", (url) => {
   }
 
   describe.each(["before", "after"] as const)("a process that dies %s a request takes effect", (moment) => {
-    test("has appended with all its edits, or nothing of it", { timeout: 120_000 }, async () => {
+    test("has appended with all its edits, or nothing of it", async () => {
       const replacement = recordAt(3, { base: 3, header: "anew", body: Buffer.from("anew") });
       const request = {
         generation: "first",
@@ -135,7 +135,7 @@ await describeWithService("opensearch", (url) => {
       expect(deaths).toBeGreaterThanOrEqual(2);
     });
 
-    test("has removed the thread, or left it intact", { timeout: 120_000 }, async () => {
+    test("has removed the thread, or left it intact", async () => {
       const deaths = await atEveryRequest(moment, (log) => log.remove("t"), {
         before: (log) => grow(log, "t", 5, "first"),
         after: async (log) => {
@@ -147,7 +147,7 @@ await describeWithService("opensearch", (url) => {
       expect(deaths).toBeGreaterThanOrEqual(4);
     });
 
-    test("has copied the thread or created none, and what it left is cleaned up", { timeout: 120_000 }, async () => {
+    test("has copied the thread or created none, and what it left is cleaned up", async () => {
       const deaths = await atEveryRequest(moment, (log) => log.copy("t", "u", "second"), {
         before: (log) => grow(log, "t", 5, "first"),
         after: async (log) => {
@@ -235,7 +235,7 @@ await describeWithService("opensearch", (url) => {
     await log.remove("t");
   });
 
-  test("a thread of 2,500 checkpoints is deleted to the last document", { timeout: 300_000 }, async () => {
+  test("a thread of 2,500 checkpoints is deleted to the last document", async () => {
     const log = open(index.namespace());
     await grow(log, "org", 2500, "first");
     await grow(log, "org/alice", 2, "first");

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
@@ -12,8 +12,6 @@ import type { OpenSearchClient, OpenSearchRequest } from "./connect.ts";
 import { opensearchCheckpointer } from "./index.ts";
 
 // Some cases make a thousand calls, and each write is synced.
-vi.setConfig({ testTimeout: 180_000 });
-
 await describeWithService("opensearch", (url) => {
   const index = ownIndex(url);
   afterAll(index.remove);

@@ -1,4 +1,5 @@
 import { StateError } from "../../errors.ts";
+import { lateAfter } from "../../internal/late-after.ts";
 import { type Binds, clientBinds } from "./binds.ts";
 import type { OraclePool, OracleSession } from "./connect.ts";
 import { neverSent } from "./declined.ts";
@@ -126,16 +127,16 @@ async function borrow({ pool, bounds: { connectTimeoutMs } }: SessionSource): Pr
 }
 
 async function within<T>(asked: Promise<T>, ms: number, shownMs: number, onLate: () => void): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+    stop = lateAfter(ms, () => {
       onLate();
       reject(new StateError("TIMEOUT", `no answer within ${shownMs} ms`));
-    }, ms);
+    });
   });
   try {
     return await Promise.race([asked, late]);
   } finally {
-    clearTimeout(timer);
+    stop?.();
   }
 }

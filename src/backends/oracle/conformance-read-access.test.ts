@@ -1,12 +1,10 @@
-import { afterAll, test, vi } from "vitest";
+import { afterAll, test } from "vitest";
 import { describeWithOracle } from "../../../test/oracle-stand-in/with-oracle.ts";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { oracleLogOptions } from "./checkpointer.ts";
 import { OracleLog } from "./log.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 await describeWithOracle(({ options }) => {
   testThreadLog({

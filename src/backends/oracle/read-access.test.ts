@@ -1,12 +1,10 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
 import { type ObservedStore, testReadAccess } from "../../../test/read-access/proof.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { oracleCheckpointer } from "./index.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 await describeWithStandIn((place) => {
   const { dsn, user, password, sql } = place;

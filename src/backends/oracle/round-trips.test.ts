@@ -106,7 +106,7 @@ await describeWithStandIn((place) => {
       await store.close();
     });
 
-    test("the cost of a save and a load does not grow with the thread", { timeout: 120_000 }, async () => {
+    test("the cost of a save and a load does not grow with the thread", async () => {
       await using checkpointer = await open();
       let state = said("0");
       const costs = new Map<number, readonly number[]>();

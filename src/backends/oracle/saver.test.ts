@@ -83,7 +83,7 @@ await describeWithStandIn((place) => {
     const reader = open(tableName);
     expect(await rowsOf(place, tableName)).toEqual(await listedBy(reader));
     for (const saver of [reader, ...opened]) await saver.close();
-  }, 120_000);
+  });
 
   test("a copy has rows too, and deleted or pruned checkpoints leave no row", async () => {
     const tableName = place.tableName();

@@ -150,9 +150,7 @@ await describeWithStandIn(
       await store.close();
     });
 
-    test("four instances that change one counter and create the same items at once lose nothing, and no caller sees ORA-00001", {
-      timeout: 120_000,
-    }, async () => {
+    test("four instances that change one counter and create the same items at once lose nothing, and no caller sees ORA-00001", async () => {
       const tableName = place.tableName();
       const stores = Array.from({ length: 4 }, () => open(tableName));
       await stores[0]?.connect();

@@ -1,5 +1,6 @@
 import type { Access } from "../../driver/access.ts";
 import { StateError } from "../../errors.ts";
+import { lateAfter } from "../../internal/late-after.ts";
 import { boundedQuery } from "./bounded-query.ts";
 import { cancelStatement } from "./cancel.ts";
 import type { PostgresClient, PostgresPool } from "./connect.ts";
@@ -75,21 +76,21 @@ export async function onConnection<T>(
 
 /** A pool that was handed in may have no limit for the wait. We always have one. */
 async function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresClient> {
-  let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
   try {
     const connecting = pool.connect();
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
+      stop = lateAfter(timeoutMs + GRACE_MS, () => {
         // A connection that arrives after the timeout goes back to the pool.
         void connecting.then((client) => client.release()).catch(() => undefined);
         reject(new StateError("TIMEOUT", `no connection within ${timeoutMs} ms`));
-      }, timeoutMs + GRACE_MS);
+      });
     });
     return await Promise.race([connecting, late]);
   } catch (error) {
     throw neverSent(explained(error));
   } finally {
-    clearTimeout(timer);
+    stop?.();
   }
 }
 
@@ -108,18 +109,18 @@ function answer(
   giveUp: () => void,
 ): Promise<readonly TextRow[]> {
   return new Promise((resolve, reject) => {
-    const stop = (error: unknown): void => {
+    const abandon = (error: unknown): void => {
       giveUp();
       settle(() => reject(error));
     };
     const settle = (end: () => void): void => {
-      clearTimeout(timer);
+      stop();
       signal?.removeEventListener("abort", onAbort);
       end();
     };
-    const onAbort = (): void => stop(signal?.reason);
-    const late = (): void => stop(new StateError("TIMEOUT", `no answer within ${timeoutMs} ms`));
-    const timer = setTimeout(late, timeoutMs + GRACE_MS);
+    const onAbort = (): void => abandon(signal?.reason);
+    const late = (): void => abandon(new StateError("TIMEOUT", `no answer within ${timeoutMs} ms`));
+    const stop = lateAfter(timeoutMs + GRACE_MS, late);
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) return settle(() => reject(signal.reason));
     boundedQuery(client, { timeoutMs, access }, text, values).then(

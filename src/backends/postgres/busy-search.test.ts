@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, Pool } from "pg";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { observedPool } from "../../../test/services/postgres-observed-pool.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -13,18 +13,16 @@ import { PostgresLog } from "./log.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-/** Far more than it takes on a loaded machine, far less than never. */
-const SEARCH_BOUND_MS = 10_000;
-
 await describeWithService("postgres", (url) => {
   const place = postgresPlace(url);
   const { schema, sql } = place;
   afterAll(place.dispose);
 
   /** Writers that save as fast as possible until stopped: into new threads, and over an existing name. */
-  function writers(tablePrefix: string): () => Promise<number> {
+  function writers(tablePrefix: string): { saves(): number; stop(): Promise<void> } {
     let stopped = false;
-    const write = async (checkpointer: Checkpointer, name: string): Promise<number> => {
+    const counts = [0, 0];
+    const write = async (checkpointer: Checkpointer, name: string, index: number): Promise<void> => {
       let saves = 0;
       while (!stopped) {
         await checkpointer.save(said(`noise ${saves}`), `zz ${name} ${saves++}`);
@@ -32,13 +30,16 @@ await describeWithService("postgres", (url) => {
           checkpointId: "the same",
           expectedHead: saves === 1 ? null : "the same",
         });
+        counts[index] = saves;
       }
-      return saves;
     };
-    const running = [1, 2].map((name) => write(place.open({ dsn: url, tablePrefix }), `writer ${name}`));
-    return async () => {
-      stopped = true;
-      return (await Promise.all(running)).reduce((sum, saves) => sum + saves);
+    const running = counts.map((_, index) => write(place.open({ dsn: url, tablePrefix }), `writer ${index}`, index));
+    return {
+      saves: () => counts.reduce((sum, saves) => sum + saves),
+      stop: async () => {
+        stopped = true;
+        await Promise.all(running);
+      },
     };
   }
 
@@ -46,17 +47,17 @@ await describeWithService("postgres", (url) => {
     const tablePrefix = place.prefix();
     const searcher = place.open({ dsn: url, tablePrefix });
     for (let thread = 0; thread < 40; thread++) await searcher.save(said(`needle ${thread}`), `t${thread}`);
-    const stop = writers(tablePrefix);
+    const busy = writers(tablePrefix);
     try {
-      await sleep(500);
       for (let round = 0; round < 5; round++) {
+        await vi.waitUntil(() => busy.saves() > 10 * (round + 1), { timeout: 60_000 });
         await searcher.save(said(`needle of round ${round}`), `u${round}`);
-        const began = performance.now();
+        // The writers go on meanwhile: a search that ended only after them would never end.
         expect(await searcher.search("needle", { limit: 100 })).toHaveLength(41 + round);
-        expect(performance.now() - began).toBeLessThan(SEARCH_BOUND_MS);
       }
+      expect(busy.saves()).toBeGreaterThan(50);
     } finally {
-      expect(await stop()).toBeGreaterThan(50);
+      await busy.stop();
     }
   });
 
@@ -81,7 +82,7 @@ await describeWithService("postgres", (url) => {
 
   test("B2: close() does not wait for a long indexing, and the search under way fails with CLOSED", async () => {
     const tablePrefix = place.prefix();
-    const checkpointer = place.open({ dsn: url, tablePrefix });
+    const checkpointer = place.open({ dsn: url, tablePrefix, statementTimeoutMs: 240_000 });
     for (let thread = 0; thread < 20; thread++) await checkpointer.save(said("needle"), `t${thread}`);
     const holder = new Client({ connectionString: url });
     await holder.connect();
@@ -91,9 +92,8 @@ await describeWithService("postgres", (url) => {
     await sleep(300);
     const began = performance.now();
     await checkpointer.close();
-    const took = performance.now() - began;
+    expect(performance.now() - began, "the indexing would wait for as long as a statement may").toBeLessThan(120_000);
     await holder.end();
-    expect(took).toBeLessThan(1_900);
     expect(await searching).toMatchObject({ code: "CLOSED" });
   });
 

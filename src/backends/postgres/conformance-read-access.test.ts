@@ -1,4 +1,4 @@
-import { afterAll, test, vi } from "vitest";
+import { afterAll, test } from "vitest";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -6,8 +6,6 @@ import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
 import { postgresLogOptions } from "./checkpointer.ts";
 import { PostgresLog } from "./log.ts";
-
-vi.setConfig({ testTimeout: 120_000 });
 
 await describeWithService("postgres", (url) => {
   const place = postgresPlace(url);

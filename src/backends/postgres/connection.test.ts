@@ -13,7 +13,7 @@ import type { PostgresHandle } from "./handle.ts";
 import { type PostgresqlConnection, postgresqlConnection } from "./index.ts";
 import { tableNames } from "./layout.ts";
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 

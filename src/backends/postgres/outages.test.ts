@@ -14,7 +14,7 @@ import { classify } from "./classify.ts";
 import type { PostgresqlCheckpointerOptions } from "./index.ts";
 
 /** How long to wait for events that come at their own pace: a loaded machine is slow, and no test here is about speed. */
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const ONCE = { attempts: 1 };
@@ -123,13 +123,14 @@ await describeWithService("postgres", (url) => {
   test("a statement that takes too long is TIMEOUT, and the save that is repeated is there once", async () => {
     const { tablePrefix } = await filled();
     const hasty = open({ dsn: url, tablePrefix, statementTimeoutMs: 200 });
-    const state = (await hasty.load("t1"))?.withMessage(userMessage("again")) as AgentState;
+    const loaded = await vi.waitUntil(() => hasty.load("t1").catch(() => undefined), PATIENCE);
+    const state = loaded.withMessage(userMessage("again"));
     await whileLocked(tablePrefix, async (release) => {
       await expect(hasty.save(state, "t1")).rejects.toMatchObject({ code: "TIMEOUT", retryable: true });
       await release();
     });
-    await hasty.save(state, "t1");
-    expect(await hasty.listCheckpoints("t1")).toHaveLength(2);
+    await vi.waitFor(() => hasty.save(state, "t1"), PATIENCE);
+    expect(await open({ dsn: url, tablePrefix }).listCheckpoints("t1")).toHaveLength(2);
   });
 
   test("the server's own statement timeout is TIMEOUT too", async () => {
@@ -138,7 +139,8 @@ await describeWithService("postgres", (url) => {
     await sql(`GRANT USAGE ON SCHEMA ${schema} TO ${role.name}`);
     await sql(`GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO ${role.name}`);
     const hasty = open({ dsn: role.url, tablePrefix });
-    const state = (await hasty.load("t1"))?.withMessage(userMessage("again")) as AgentState;
+    const loaded = await vi.waitUntil(() => hasty.load("t1").catch(() => undefined), PATIENCE);
+    const state = loaded.withMessage(userMessage("again"));
     await whileLocked(tablePrefix, async () => {
       await expect(hasty.save(state, "t1")).rejects.toMatchObject({ code: "TIMEOUT" });
     });

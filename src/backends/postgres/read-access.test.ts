@@ -13,8 +13,6 @@ import { ask } from "./ask.ts";
 import type { PostgresPool } from "./connect.ts";
 import { postgresqlCheckpointer } from "./index.ts";
 
-vi.setConfig({ testTimeout: 120_000 });
-
 await describeWithService("postgres", (url) => {
   const place = postgresPlace(url);
   const { schema, sql } = place;
@@ -142,14 +140,20 @@ await describeWithService("postgres", (url) => {
 
   test("10.4: a long statement of a reader does not block a writer", async () => {
     const tablePrefix = place.prefix();
-    const writer = place.open({ dsn: url, tablePrefix, statementTimeoutMs: 2_000, retry: { attempts: 1 } });
+    const writer = place.open({ dsn: url, tablePrefix, retry: { attempts: 1 } });
     await writer.save(conversation(1), "t");
     const pool = new Pool({ connectionString: url, max: 1 });
-    const bounds = { connectTimeoutMs: 10_000, statementTimeoutMs: 10_000, access: "read" } as const;
-    const slow = ask(pool, bounds, `SELECT pg_sleep(3), t.* FROM ${schema}.${tablePrefix}threads t`);
+    const bounds = { connectTimeoutMs: 60_000, statementTimeoutMs: 240_000, access: "read" } as const;
+    const stop = new AbortController();
+    const long = `SELECT pg_sleep(200), t.* FROM ${schema}.${tablePrefix}threads t`;
+    const slow = ask(pool, bounds, long, [], stop.signal).catch((error: unknown) => error);
+    const underWay = "SELECT FROM pg_stat_activity WHERE query = $1 AND wait_event = 'PgSleep'";
+    await vi.waitUntil(async () => (await sql(underWay, [long])).length === 1, { timeout: 60_000 });
     await writer.save(((await writer.load("t")) ?? AgentState.create()).withMessages(conversation(2).messages), "t");
     await writer.delete("t");
-    await slow;
+    expect(await sql(underWay, [long]), "it is still under way").toHaveLength(1);
+    stop.abort(new Error("enough"));
+    expect(await slow).toMatchObject({ message: "enough" });
     await pool.end();
   });
 });

@@ -20,7 +20,7 @@ await describeWithService("postgres", (url) => {
     const tablePrefix = place.prefix();
     for (const isAway of [false, true]) {
       const { url: dsn, outage, cleanup } = await behindProxy(url);
-      const watcher = place.open({ dsn, tablePrefix });
+      const watcher = place.open({ dsn, tablePrefix, connectTimeoutMs: 120_000, statementTimeoutMs: 120_000 });
       await watcher.save(said("hello"), `t ${isAway}`);
       const next = watcher.watch(`t ${isAway}`)[Symbol.asyncIterator]().next();
       await sleep(300);
@@ -28,7 +28,7 @@ await describeWithService("postgres", (url) => {
       const began = performance.now();
       await watcher.close();
       expect(await next).toEqual({ done: true, value: undefined });
-      expect(performance.now() - began).toBeLessThan(9_000);
+      expect(performance.now() - began, "no limit of a connection had to pass").toBeLessThan(60_000);
       await cleanup();
     }
   });
@@ -48,10 +48,10 @@ await describeWithService("postgres", (url) => {
     const next = watcher.watch("t1")[Symbol.asyncIterator]().next();
     const listeners = (): Promise<unknown[]> =>
       sql("SELECT FROM pg_stat_activity WHERE query = $1", [`LISTEN ${channel}`]);
-    await vi.waitUntil(async () => (await listeners()).length === 1, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await listeners()).length === 1, { timeout: 60_000 });
     await watcher.close();
     await next;
-    await vi.waitUntil(async () => (await listeners()).length === 0, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await listeners()).length === 0, { timeout: 60_000 });
     expect(sent.filter((text) => text.startsWith("LISTEN"))).toEqual([]);
     await pool.end();
   });
@@ -60,16 +60,16 @@ await describeWithService("postgres", (url) => {
     const { url: dsn, outage, cleanup } = await behindProxy(url);
     const tablePrefix = place.prefix();
     // By default it would try for five seconds; a busy machine may need longer to come back.
-    const checkpointer = place.open({ dsn, tablePrefix, retry: { forMs: 60_000 } });
+    const checkpointer = place.open({ dsn, tablePrefix, retry: { forMs: 240_000 } });
     const first = said("before");
     await checkpointer.save(first, "t1");
     const restore = await outage();
     const saving = checkpointer.save(first.withMessage(userMessage("during")), "t1");
     const loading = checkpointer.load("t1");
-    const stranger = place.open({ dsn, tablePrefix, retry: { forMs: 60_000 } });
+    const stranger = place.open({ dsn, tablePrefix, retry: { forMs: 240_000 } });
     const began = performance.now();
     await expect(stranger.load("t1")).rejects.toMatchObject({ code: "UNAVAILABLE" });
-    expect(performance.now() - began).toBeLessThan(30_000);
+    expect(performance.now() - began, "not as long as it would try later").toBeLessThan(60_000);
     await sleep(Math.max(0, 3_000 - (performance.now() - began)));
     await restore();
     await saving;
@@ -93,7 +93,7 @@ await describeWithService("postgres", (url) => {
         const upright = place.open({ dsn: url, tablePrefix });
         expect(await upright.exists(kept)).toBe(true);
         expect(await skewed.exists(kept)).toBe(true);
-        await vi.waitUntil(async () => !(await upright.exists(brief)), { timeout: 10_000 });
+        await vi.waitUntil(async () => !(await upright.exists(brief)), { timeout: 60_000 });
         expect(await skewed.exists(brief)).toBe(false);
         await skewed.copyThread(kept, `copy ${skewMs}`);
         await skewed.save(said("new"), brief, { ttlSeconds: 60 });

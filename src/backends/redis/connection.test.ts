@@ -19,7 +19,7 @@ import { type RedisClient, type RedisConnectionOptions, redisCheckpointer, redis
 import type { Link } from "./link.ts";
 import type { Command } from "./port.ts";
 
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 /** A second facet, as small as possible: a counter. */
 class Counter {
@@ -133,7 +133,7 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
 
     test("a server that cannot be reached is tried again by the next call of either", async () => {
       const { proxy, url } = await proxied();
-      const { checkpointer, counter } = both({ url, library });
+      const { checkpointer, counter } = both({ url, library, connectTimeoutMs: 3_000 });
       proxy.refuse();
       await expect(counter.add()).rejects.toThrow();
       await expect(checkpointer.load("t1")).rejects.toMatchObject({ retryable: true });
@@ -143,7 +143,7 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
 
     test("a connection that fell silent is replaced once, for both", async () => {
       const { proxy, url } = await proxied();
-      const { checkpointer, counter } = both({ url, library, commandTimeoutMs: 400 });
+      const { checkpointer, counter } = both({ url, library, commandTimeoutMs: 2_000 });
       await Promise.all([checkpointer.save(said("hello"), "t1"), counter.add()]);
       const before = proxy.connections;
       proxy.silence(...DIRECTIONS);

@@ -1,4 +1,5 @@
 import { StateError } from "../../errors.ts";
+import { lateAfter } from "../../internal/late-after.ts";
 import { classify } from "./classify.ts";
 
 /** How clients of both libraries emit events. */
@@ -40,7 +41,7 @@ export class Listening {
   #wait(isReady: () => boolean, connect: (() => Promise<unknown>) | undefined, ms: number): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (end: () => void): void => {
-        clearTimeout(timer);
+        stop();
         this.#client.off("ready", onReady);
         this.#client.off("error", onError);
         this.#client.off("end", onEnd);
@@ -53,7 +54,7 @@ export class Listening {
         if (!mayPass(error)) settle(() => reject(error));
       };
       const onEnd = (): void => settle(() => reject(this.#lastError ?? new Error("Connection is closed.")));
-      const timer = setTimeout(() => settle(() => reject(this.#lastError ?? notReady(ms))), ms);
+      const stop = lateAfter(ms, () => settle(() => reject(this.#lastError ?? notReady(ms))));
       this.#client.on("ready", onReady);
       this.#client.on("error", onError);
       this.#client.on("end", onEnd);

@@ -109,15 +109,15 @@ await describeWithOwnRedis("defects of other savers on Redis", () => {
   });
 
   test("a thread has one expiry, not one for each of its parts", async () => {
-    await using checkpointer = redisCheckpointer({ url: server.url, ttlSeconds: 1 });
+    await using checkpointer = redisCheckpointer({ url: server.url, ttlSeconds: 60 });
     let state = said("message 0");
     for (let step = 1; step <= 20; step++) {
-      await checkpointer.save(state, "t");
+      await checkpointer.save(state, "t", step === 20 ? { ttlSeconds: 1 } : {});
       state = state.withMessage(userMessage(`message ${step}`));
     }
     const seen: (number | undefined)[] = [];
     await expect
-      .poll(async () => seen.push((await checkpointer.load("t"))?.messages.length) && seen.at(-1), { timeout: 5000 })
+      .poll(async () => seen.push((await checkpointer.load("t"))?.messages.length) && seen.at(-1))
       .toBeUndefined();
     for (const count of seen) expect([20, undefined]).toContain(count);
     expect(await checkpointer.listThreads()).toEqual([]);

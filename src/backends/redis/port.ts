@@ -1,4 +1,5 @@
 import { StateError } from "../../errors.ts";
+import { lateAfter } from "../../internal/late-after.ts";
 import { mayPass } from "./listening.ts";
 import type { Address } from "./url.ts";
 
@@ -70,8 +71,8 @@ export type Renew = (usable: readonly Address[]) => Promise<RedisPort>;
 export function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = `no answer within ${ms} ms; repeating the same call is safe, and commandTimeoutMs allows more`;
-    const timer = setTimeout(() => reject(new StateError("TIMEOUT", late)), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    const stop = lateAfter(ms, () => reject(new StateError("TIMEOUT", late)));
+    work.then(resolve, reject).finally(stop);
   });
 }
 

@@ -1,10 +1,7 @@
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
-import { type ErrorCode, StateError } from "../../errors.ts";
-import { inParallel } from "../../internal/in-parallel.ts";
-import type { JsonValue } from "../../state/codec.ts";
+import type { ErrorCode } from "../../errors.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
-import { matches } from "../../store/matching.ts";
 import { decodeNamespace, encodeId, encodeNamespace } from "../../store/namespaces.ts";
 import {
   type Change,
@@ -17,8 +14,6 @@ import {
   WRITES_REMEMBERED_MS,
   type WriteOutcome,
 } from "../../store/store-driver.ts";
-import { TopHits } from "../../store/top-hits.ts";
-import { cosine, norm } from "../../store/vectors.ts";
 import { classify } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
 import type { Link } from "./link.ts";
@@ -26,11 +21,10 @@ import type { Argument } from "./port.ts";
 import { asReply, asText } from "./replies.ts";
 import type { Script } from "./scripts/script.ts";
 import {
+  ANY_VECTOR,
   CLEAR_ITEMS,
   PAGE_OF_ITEMS,
   READ_ITEMS,
-  READ_VECTORS,
-  VECTOR_IDS,
   WALK_NAMESPACES,
   WRITE_ITEMS,
 } from "./scripts/store-scripts.ts";
@@ -38,6 +32,7 @@ import { NOW } from "./scripts/thread-index.ts";
 import { rewriteFiles } from "./scrubbing.ts";
 import { EXACT_UP_TO, STORE_FACTS } from "./store-facts.ts";
 import {
+  anyVectorOf,
   decodeRecord,
   encodeChange,
   lexBounds,
@@ -48,6 +43,8 @@ import {
   storeKeys,
 } from "./store-layout.ts";
 import { rankedByWords } from "./store-words.ts";
+import { fits, ITEMS_AT_ONCE, type RunStoreScript, readVectorItems } from "./vector-rows.ts";
+import { RedisVectorSearch } from "./vector-search.ts";
 
 export interface RedisStoreDriverOptions {
   readonly connection: RedisConnection;
@@ -55,22 +52,23 @@ export interface RedisStoreDriverOptions {
   readonly exactUpTo?: number;
 }
 
-/** A script that reads too many items would block all other clients. */
-const ITEMS_AT_ONCE = 200;
-
 /** Items in Redis or Valkey. Every write is one script; filters, words and vectors are evaluated in this process. */
 export class RedisStoreDriver implements FullStoreDriver {
   readonly name: string = STORE_FACTS.name;
   readonly secrets: readonly string[];
   readonly #keys: StoreKeys;
   readonly #link: Lease<Link>;
-  readonly #exactUpTo: number;
+  readonly #vectors: RedisVectorSearch;
   #capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
 
   constructor({ connection, prefix, exactUpTo = EXACT_UP_TO }: RedisStoreDriverOptions) {
     this.#link = connection.lease(async (link) => link);
     this.#keys = storeKeys(prefix);
-    this.#exactUpTo = exactUpTo;
+    this.#vectors = new RedisVectorSearch({
+      run: this.#runScript,
+      records: (ids) => this.#records(ids),
+      exactUpTo,
+    });
     this.secrets = connection.secrets;
   }
 
@@ -139,7 +137,7 @@ export class RedisStoreDriver implements FullStoreDriver {
   }
 
   async searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
-    const ranked = await rankedByWords((script, args) => this.#run(script, args), scope, words);
+    const ranked = await rankedByWords(this.#runScript, scope, words);
     const hits: RankedItem[] = [];
     for (let at = 0; at < ranked.length && hits.length < limit; at += ITEMS_AT_ONCE) {
       const some = ranked.slice(at, at + ITEMS_AT_ONCE);
@@ -152,33 +150,19 @@ export class RedisStoreDriver implements FullStoreDriver {
     return hits.slice(0, limit);
   }
 
-  async searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
-    const length = norm(vector);
-    const best = new TopHits<string>(limit);
-    const compared = await inParallel(parts(await this.#idsWithVectors(scope)), async (ids) => {
-      const kept = scope.condition === undefined ? ids : await this.#fitting(scope, ids);
-      return (await this.#vectorsOf(kept)).flatMap((other, at) =>
-        other?.length === vector.length ? [[kept[at] ?? "", cosine(vector, other, length * norm(other))] as const] : [],
-      );
-    });
-    for (const [id, score] of compared.flat()) best.add(id, score);
-    const hits = best.list();
-    const records = await this.#records(hits.map(({ item }) => item));
-    return hits.flatMap(({ score }, at) => {
-      const item = records[at]?.item;
-      return item === undefined ? [] : [{ item, score }];
-    });
+  searchVector(scope: Scope, vector: Float32Array, limit: number): Promise<readonly RankedItem[]> {
+    return this.#vectors.search(scope, vector, limit);
   }
 
   async readVector(id: ItemId): Promise<Float32Array | undefined> {
-    const [found] = await this.#vectorsOf([encodeId(id)]);
-    return found;
+    const { now, items } = await readVectorItems(this.#runScript, "vectors", [anyVectorOf(encodeId(id))]);
+    const row = items[0]?.row;
+    return row !== undefined && (row.end === undefined || row.end > now) ? row.vector : undefined;
   }
 
   async dimension(below: Namespace): Promise<number | undefined> {
-    const bounds = lexBounds({ namespace: below, recursive: true });
-    const [, , vector] = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, "1", "vectors"])) ?? [];
-    return vector == null ? undefined : openVector(vector).vector.length;
+    const found = await this.#run(ANY_VECTOR, lexBounds({ namespace: below, recursive: true }));
+    return Buffer.isBuffer(found) ? openVector(found).vector.length : undefined;
   }
 
   async now(): Promise<number> {
@@ -197,6 +181,8 @@ export class RedisStoreDriver implements FullStoreDriver {
   close(): Promise<void> {
     return this.#link.release();
   }
+
+  readonly #runScript: RunStoreScript = (script, args) => this.#run(script, args);
 
   async #run(script: Script, args: readonly Argument[]): Promise<unknown> {
     const { run } = await (await this.#link.get()).server();
@@ -229,26 +215,6 @@ export class RedisStoreDriver implements FullStoreDriver {
     }
   }
 
-  /** Those that a filter keeps: the vectors of the others are not read. */
-  async #fitting(scope: Scope, ids: readonly string[]): Promise<readonly string[]> {
-    const records = await this.#records(ids);
-    return ids.filter((_, at) => {
-      const record = records[at];
-      return record !== undefined && fits(scope, record);
-    });
-  }
-
-  async #vectorsOf(ids: readonly string[]): Promise<readonly (Float32Array | undefined)[]> {
-    if (ids.length === 0) return [];
-    const [now, ...found] = asReply(await this.#run(READ_VECTORS, ids)) ?? [];
-    return ids.map((_, at) => {
-      const bytes = found[at];
-      if (bytes == null) return undefined;
-      const { vector, end } = openVector(bytes);
-      return isLive(end, asText(now)) ? vector : undefined;
-    });
-  }
-
   async *#pages(
     scope: Scope,
     atOnce: number,
@@ -256,7 +222,7 @@ export class RedisStoreDriver implements FullStoreDriver {
   ): AsyncGenerator<readonly [id: string, bytes: Buffer, now: string]> {
     for (let last = after; ; ) {
       const bounds = lexBounds(scope, { after: last });
-      const reply = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, String(atOnce), "items"])) ?? [];
+      const reply = asReply(await this.#run(PAGE_OF_ITEMS, [...bounds, String(atOnce)])) ?? [];
       const now = asText(reply[0]);
       for (let at = 1; at < reply.length; at += 2) {
         last = asText(reply[at]);
@@ -266,30 +232,6 @@ export class RedisStoreDriver implements FullStoreDriver {
       if ((reply.length - 1) / 2 < atOnce) return;
     }
   }
-
-  async #idsWithVectors(scope: Scope): Promise<readonly string[]> {
-    const [total, ...ids] = asReply(await this.#run(VECTOR_IDS, [...lexBounds(scope), String(this.#exactUpTo)])) ?? [];
-    const count = Number(asText(total));
-    if (count <= this.#exactUpTo) return ids.map(asText);
-    throw new StateError(
-      "TOO_LARGE",
-      `${count} vectors would have to be compared, and Redis has no index for them: at most ${this.#exactUpTo} are. Search a smaller namespace, or keep them in PostgreSQL with pgvector`,
-    );
-  }
 }
-
-/** For several requests at once: the server works on one while another is read here. */
-const parts = (ids: readonly string[]): readonly (readonly string[])[] =>
-  Array.from({ length: Math.ceil(ids.length / ITEMS_AT_ONCE) }, (_, at) =>
-    ids.slice(at * ITEMS_AT_ONCE, (at + 1) * ITEMS_AT_ONCE),
-  );
 
 const isLive = (end: number | undefined, now: string): boolean => end === undefined || end > Number(now);
-
-function fits({ condition }: Scope, { fields }: Record): boolean {
-  if (condition === undefined) return true;
-  return matches(condition, {
-    value: JSON.parse(fields.value) as JsonValue,
-    metadata: JSON.parse(fields.metadata) as JsonValue,
-  });
-}

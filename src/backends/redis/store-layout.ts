@@ -9,8 +9,9 @@ import type { Argument } from "./port.ts";
 /**
  * <prefix>{store}:items    hash: id → record. One hash for all, because scripts name every key that they touch
  * <prefix>{store}:ids      sorted set of ids, all with the score 0: in the order of their bytes a range is what is below a namespace
- * <prefix>{store}:vectors  hash: id → the end of the item (8 bytes), then 4 bytes per number
- * <prefix>{store}:vids     sorted set of the ids that have a vector
+ * <prefix>{store}:vectors  hash: name of a vector → the end of the item (8 bytes), then 4 bytes per number
+ * <prefix>{store}:vids     sorted set of the names of vectors: <id> 02 <version of the item>.<hash of the write key>. Every put
+ *                          makes another name, also where a server lost its last writes and counts versions again
  * <prefix>{store}:words    sorted set of <word> 01 <id> 02 <weight of the word in the item>/<words of the item>
  * <prefix>{store}:ends     sorted set of ids by the time at which their items end
  * <prefix>{store}:writes   hash: write key → what it answered. Those of the last ten minutes
@@ -45,11 +46,22 @@ export function encodeChange(change: Change): readonly Argument[] {
   return [...head, encodeBody(change), bytes, ttlMs === undefined ? "" : String(ttlMs)];
 }
 
-/** A vector and the expiry of its item. */
+/** The bytes of a vector as one of its own, and the expiry of its item. */
 export function openVector(bytes: Buffer): { readonly vector: Float32Array; readonly end: number | undefined } {
   const end = bytes.readDoubleLE(0);
   return { vector: vectorFromBytes(bytes.subarray(8)), end: end === 0 ? undefined : end };
 }
+
+const VERSION = "\u0002";
+
+/** The item whose vector has this name. */
+export const idOfVector = (name: string): string => name.slice(0, name.indexOf(VERSION));
+
+/** The version with which the vector was put. */
+export const versionOfVector = (name: string): number => Number.parseInt(name.slice(name.indexOf(VERSION) + 1), 10);
+
+/** A name that no vector has: whoever asks for it is given the vector that the item has now. */
+export const anyVectorOf = (id: string): string => id + VERSION;
 
 /** The part of a record after the version and the times. */
 function encodeBody({ value, metadata, fields, words }: PutChange): Buffer {

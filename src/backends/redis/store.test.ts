@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { clearPrefix, endClient, freshPrefix, IOREDIS, makeUser, NODE_REDIS } from "../../../test/redis/fixtures.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -36,7 +35,7 @@ await describeWithService("redis", (url) => {
       { embedding: [1, 0], metadata: { tag: "dugong" } },
     );
     await store.delete(["a"], "deleted");
-    await sleep(100);
+    await vi.waitUntil(async () => (await store.get(["a"], "k")) === undefined, { timeout: 60_000 });
     await store.put(["a"], "last", 1, { index: false });
     await store.delete(["a"], "last");
     await store.close();

@@ -4,6 +4,7 @@ import { type Access, noStoreHere } from "../../driver/access.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
+import { lateAfter } from "../../internal/late-after.ts";
 import { untilAborted } from "../../internal/until-aborted.ts";
 import { isAmbiguous, isBucketAbsent, isNotImplemented, isObjectAbsent, isRefused } from "./classify.ts";
 import type { S3ClientShape, S3Module } from "./connect.ts";
@@ -138,7 +139,7 @@ export class S3Bucket implements ObjectBucket {
     const deadline = new AbortController();
     const { requestTimeoutMs, access, bucketName } = this.#place;
     const late = new StateError("TIMEOUT", `no answer within ${requestTimeoutMs} ms`);
-    const timer = setTimeout(() => deadline.abort(late), requestTimeoutMs);
+    const stop = lateAfter(requestTimeoutMs, () => deadline.abort(late));
     try {
       const send = (command: object): Promise<unknown> => this.#client.send(command, { abortSignal: deadline.signal });
       return await untilAborted(call(send), deadline.signal);
@@ -146,7 +147,7 @@ export class S3Bucket implements ObjectBucket {
       if (access === "write" || !isBucketAbsent(error)) throw error;
       throw noStoreHere(`there is no bucket ${JSON.stringify(bucketName)}`, error);
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 }

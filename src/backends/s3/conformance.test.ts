@@ -1,4 +1,4 @@
-import { afterAll, test, vi } from "vitest";
+import { afterAll, test } from "vitest";
 import { behindProxy } from "../../../test/network/outage-proxy.ts";
 import { s3Place } from "../../../test/s3/test-bucket.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -9,8 +9,6 @@ import { S3BucketCheckpointer } from "./index.ts";
 import { S3Log } from "./log.ts";
 
 // Hundreds of signed requests in one case.
-vi.setConfig({ testTimeout: 240_000 });
-
 await describeWithService("s3", async (url) => {
   const server = await behindProxy(url);
   afterAll(() => server.cleanup());

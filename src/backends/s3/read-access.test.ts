@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { readingCalls } from "../../../test/read-access/every-method.ts";
 import { fillStore } from "../../../test/read-access/fill-store.ts";
@@ -10,8 +10,6 @@ import { createClient, loadSdk } from "./connect.ts";
 import { S3BucketCheckpointer } from "./index.ts";
 
 // Hundreds of signed requests in one test.
-vi.setConfig({ testTimeout: 240_000 });
-
 await describeWithService("s3", async (url) => {
   const sdk = await loadSdk();
 

@@ -92,7 +92,7 @@ await describeWithService("s3", (server) => {
       for (const name of Object.keys(environment)) delete process.env[name];
       await programs.dispose();
     }
-  }, 240_000);
+  });
 
   /** `npm run test:chaos` cuts at every byte. */
   const EVERY = 41;
@@ -103,11 +103,11 @@ await describeWithService("s3", (server) => {
     console.log(`s3: ${report.cuts} cuts in saves, every ${EVERY}th byte; ${report.appliedUnseen} were written unseen`);
     expect(report.cuts).toBeGreaterThan(20);
     expect(report.failed).toBeGreaterThan(0);
-  }, 240_000);
+  });
 
   test("a load gives the state or an error, at whatever byte of it the connection is cut", async () => {
     const report = await cutLoads(wiredS3(server), cuts);
     expect(report.cuts).toBeGreaterThan(20);
     expect(report.failed).toBeGreaterThan(0);
-  }, 240_000);
+  });
 });

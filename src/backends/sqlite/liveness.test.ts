@@ -16,17 +16,18 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const RECORDS = 10_000;
 
-/** How often a timer of 10 ms fired during `work`, and how long `work` took. */
+/** How often a timer of 10 ms fired during `work`, and how long the processor was at it: what a busy machine takes away is not counted. */
 async function timersDuring(work: () => Promise<unknown>): Promise<{ readonly fired: number; readonly ms: number }> {
   let fired = 0;
   const timer = setInterval(() => fired++, 10);
-  const began = performance.now();
+  const before = process.cpuUsage();
   try {
     await work();
   } finally {
     clearInterval(timer);
   }
-  return { fired, ms: performance.now() - began };
+  const { user, system } = process.cpuUsage(before);
+  return { fired, ms: (user + system) / 1_000 };
 }
 
 /** Appends to a thread, one record after another, until stopped. */
@@ -63,7 +64,7 @@ describe("B2: long work beside a writer that never stops", () => {
     }
     database.close();
     log = new SqliteLog(sqliteLogOptions({ path }));
-  }, 120_000);
+  });
   afterAll(() => log.close());
 
   test("B2: timers fire while 10,000 records are indexed, and it ends", async () => {
@@ -128,7 +129,7 @@ describe("B2: long work beside a writer that never stops", () => {
   });
 
   test("B2: timers fire while another process holds the write lock", async () => {
-    const other = new SqliteLog(sqliteLogOptions({ path, busyTimeoutMs: 500 }));
+    const other = new SqliteLog(sqliteLogOptions({ path, busyTimeoutMs: 2_000 }));
     await other.tail("long");
     const holder = await openDatabase(path);
     holder.exec("BEGIN IMMEDIATE");

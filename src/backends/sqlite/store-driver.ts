@@ -23,7 +23,7 @@ import { prepareTables } from "./prepare-tables.ts";
 import { storeFacts } from "./store-facts.ts";
 import { fieldsOf, ITEM_COLUMNS, type ItemRow, idValues, scopeSql, toItem } from "./store-rows.ts";
 import { prepareStoreStatements, type StoreStatements } from "./store-statements.ts";
-import { isLive, take, writeChanges } from "./store-writes.ts";
+import { isLive, take, type Written, writeChanges } from "./store-writes.ts";
 import { SqliteVectorSearch } from "./vector-search.ts";
 
 export interface SqliteStoreDriverOptions {
@@ -56,9 +56,11 @@ export class SqliteStoreDriver implements FullStoreDriver {
   }
 
   async write(changes: readonly Change[]): Promise<WriteOutcome> {
-    const { outcome, erases } = await this.#connection.write((statements) =>
-      writeChanges(statements, changes, this.#now()),
-    );
+    const work = (statements: StoreStatements): Written => writeChanges(statements, changes, this.#now());
+    // Those who wait with it are answered when all are done: a long list has a transaction of its own.
+    const { outcome, erases } = await (changes.length === 1
+      ? this.#connection.together(work)
+      : this.#connection.write(work));
     if (erases) await this.#connection.erased();
     return outcome;
   }

@@ -4,6 +4,7 @@ import type { SqliteDatabase, SqliteStatement } from "./connect.ts";
 import { SqliteLog } from "./log.ts";
 import { openDatabase } from "./open-file.ts";
 import { sqliteLogOptions } from "./options.ts";
+import { sqliteStore } from "./store.ts";
 
 const THREADS = Array.from({ length: 16 }, (_, index) => `thread ${index}`);
 
@@ -108,4 +109,19 @@ describe("20.1: saves that wait together share one transaction", () => {
     database.exec("COMMIT");
     expect((await appendToAll(2)).every(({ status }) => status === "fulfilled")).toBe(true);
   });
+});
+
+test("puts of one moment share transactions, and one that is refused fails alone", async () => {
+  const store = sqliteStore({ database: counted(database) });
+  await store.put(["ns"], "k3", "there");
+  commits = 0;
+  const answers = await Promise.allSettled(
+    THREADS.map((_, index) => store.put(["ns"], `k${index}`, index, index === 3 ? { expectedVersion: 0 } : {})),
+  );
+  expect(commits).toBeLessThan(THREADS.length);
+  expect(answers.flatMap(({ status }, index) => (status === "rejected" ? index : []))).toEqual([3]);
+  expect(answers[3]).toMatchObject({ reason: { code: "CONFLICT" } });
+  const items = await store.getBatch(THREADS.map((_, index) => ({ namespace: ["ns"], key: `k${index}` })));
+  expect(items).toEqual(THREADS.map((_, index) => (index === 3 ? "there" : index)));
+  await store.close();
 });

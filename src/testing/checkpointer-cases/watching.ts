@@ -5,6 +5,9 @@ import { another } from "../conformance-case.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, conversation } from "./conversations.ts";
 
+/** Far more than an ending takes on a busy machine. */
+const LONGEST_WAIT_MS = 20_000;
+
 /** Saves until the watcher has seen four; what it saw must be an unbroken part of what was saved. */
 async function watchWhileSaving(watcher: BaseCheckpointer, writer: BaseCheckpointer): Promise<void> {
   const stop = new AbortController();
@@ -67,7 +70,7 @@ export const watchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("w
       // Long enough that both wait, and are not only about to.
       await sleep(100);
       await subject.close();
-      const late = sleep(5_000, "still waiting", { ref: false });
+      const late = sleep(LONGEST_WAIT_MS, "still waiting", { ref: false });
       for (const next of waiting) {
         const ended = await Promise.race([next, late]);
         assert.ok(typeof ended !== "string", "a watch still waits after close()");

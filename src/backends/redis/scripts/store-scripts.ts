@@ -30,10 +30,15 @@ local function eachWord(record, act)
   local from = at + 1 + value + math.max(0, metadata) + valueFields + metadataFields
   for word, weight in string.gmatch(string.sub(record, from), '([^ ]+) ([^\\n]+)\\n') do act(word, weight) end
 end
+-- The name under which the vector of an item lies, if it has one.
+local function vectorOf(id) return redis.call('ZRANGEBYLEX', vids, '[' .. id .. '\\2', '(' .. id .. '\\3', 'LIMIT', 0, 1)[1] end
 local function take(id, item)
   eachWord(item.record, function (word, weight) redis.call('ZREM', words, word .. '\\1' .. id .. '\\2' .. weight) end)
-  redis.call('HDEL', vectors, id)
-  redis.call('ZREM', vids, id)
+  local named = vectorOf(id)
+  if named then
+    redis.call('HDEL', vectors, named)
+    redis.call('ZREM', vids, named)
+  end
   redis.call('ZREM', ends, id)
 end
 local function takeOut(id, item)
@@ -104,8 +109,9 @@ for at = 2, #ARGV, 7 do
       redis.call('ZADD', ids, 0, id)
       eachWord(record, function (word, weight) redis.call('ZADD', words, 0, word .. '\\1' .. id .. '\\2' .. weight) end)
       if vector ~= '' then
-        redis.call('HSET', vectors, id, struct.pack('<d', finish) .. vector)
-        redis.call('ZADD', vids, 0, id)
+        local named = id .. '\\2' .. whole(version) .. '.' .. string.sub(redis.sha1hex(key), 1, 10)
+        redis.call('HSET', vectors, named, struct.pack('<d', finish) .. vector)
+        redis.call('ZADD', vids, 0, named)
       end
       if finish > 0 then redis.call('ZADD', ends, whole(finish), id) end
     end
@@ -137,16 +143,14 @@ end
 return answer
 `);
 
-/** ARGV  from, to, how many, "items" or "vectors". {the time, then an id and its record or vector for each} */
+/** ARGV  from, to, how many. {the time, then an id and its record for each} */
 export const PAGE_OF_ITEMS: Script = script(`${NAMES}
 local fault = outOfStep()
 if fault then return fault end
 local answer = {whole(milliseconds())}
-local set, hash = ids, items
-if ARGV[4] == 'vectors' then set, hash = vids, vectors end
-for _, id in ipairs(redis.call('ZRANGEBYLEX', set, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])) do
+for _, id in ipairs(redis.call('ZRANGEBYLEX', ids, ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])) do
   table.insert(answer, id)
-  table.insert(answer, redis.call('HGET', hash, id))
+  table.insert(answer, redis.call('HGET', items, id))
 end
 return answer
 `);
@@ -169,22 +173,54 @@ end
 return answer
 `);
 
-/** ARGV  from, to, how many at most. {how many have vectors, then their ids, unless they are too many} */
-export const VECTOR_IDS: Script = script(`${NAMES}
+/**
+ * ARGV  from, to, how many at most, the digest that the caller knows. {the time, how many have vectors, a digest of their
+ * names, and the names, one in a line}; without names where they are the same as those the caller knows, and with the
+ * time and the count alone where they are too many.
+ */
+export const VECTOR_NAMES: Script = script(`${NAMES}
 local fault = outOfStep()
 if fault then return fault end
+local now = whole(milliseconds())
 local count = redis.call('ZLEXCOUNT', vids, ARGV[1], ARGV[2])
-if count > tonumber(ARGV[3]) then return {whole(count)} end
-local found = redis.call('ZRANGEBYLEX', vids, ARGV[1], ARGV[2])
-table.insert(found, 1, whole(count))
-return found
+if count > tonumber(ARGV[3]) then return {now, whole(count)} end
+local lines = table.concat(redis.call('ZRANGEBYLEX', vids, ARGV[1], ARGV[2]), '\\n')
+local digest = redis.sha1hex(lines)
+return {now, whole(count), digest, digest ~= ARGV[4] and lines}
 `);
 
-/** ARGV  ids. A vector, or nil, for each. */
+/**
+ * ARGV  "vectors", "records" or "both", then names of vectors. What those items have at one moment: {the time; the names of
+ * their vectors, one in a line, empty where there is no vector; then for each its vector, its record, or both, or nil}.
+ */
 export const READ_VECTORS: Script = script(`${NAMES}
-local answer = {whole(milliseconds())}
-for at, id in ipairs(ARGV) do answer[at + 1] = redis.call('HGET', vectors, id) or false end
+local mode, names, answer = ARGV[1], {}, {whole(milliseconds()), ''}
+for at = 2, #ARGV do
+  local id = string.match(ARGV[at], '^([^\\2]*)')
+  local named = ARGV[at]
+  local vector = redis.call('HGET', vectors, named)
+  if not vector then
+    named = vectorOf(id)
+    vector = named and redis.call('HGET', vectors, named)
+  end
+  if not vector then
+    local fault = outOfStep()
+    if fault then return fault end
+  end
+  names[at - 1] = named or ''
+  if mode ~= 'records' then answer[#answer + 1] = vector or false end
+  if mode ~= 'vectors' then answer[#answer + 1] = named and redis.call('HGET', items, id) or false end
+end
+answer[2] = table.concat(names, '\\n')
 return answer
+`);
+
+/** ARGV  from, to. The first vector in that range, or nil. */
+export const ANY_VECTOR: Script = script(`${NAMES}
+local fault = outOfStep()
+if fault then return fault end
+local named = redis.call('ZRANGEBYLEX', vids, ARGV[1], ARGV[2], 'LIMIT', 0, 1)[1]
+return named and redis.call('HGET', vectors, named) or false
 `);
 
 /** ARGV  from, to, how many. Namespaces: from each to the next one, past all items in between. {the time, then the first id of each} */

@@ -1,0 +1,100 @@
+import { readdir, readFile, rm } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
+import { build } from "esbuild";
+import { rolldown } from "rolldown";
+import { ROOT } from "./packed.ts";
+
+const SOURCES = join(ROOT, "src");
+
+/** They find files of the package two folders above their own address: chunks lie as deep as they do. */
+const ADDRESSED = ["cli/version.ts", "studio/page-files.ts"];
+
+/** Two classes of one name in one file: the names of classes appear in messages. */
+const RENAMED_CLASS = /(?:var|let|const) \w+\$\d+ = class\b/g;
+
+/**
+ * The JavaScript of the package, in few files instead of one for each module: a
+ * program that imports it waits for every file. All that `import "holdfast"` loads
+ * is one file; what is loaded by `import()` (drivers, providers, commands) keeps a
+ * file of its own, so nothing is loaded that was not loaded before. Declarations
+ * stay as tsc writes them.
+ */
+export async function bundle(folder: string): Promise<{ readonly files: number; readonly atOnce: number }> {
+  const core = await loadedByTheRoot();
+  const drivers = [...core].filter((path) => /\/backends\/\w+\/(?:log|store-driver)\.ts$/.test(path));
+  if (drivers.length > 0) throw new Error(`import "holdfast" would load the drivers ${drivers.join(", ")}`);
+  await removeModules(folder);
+  const bundled = await rolldown({
+    input: await entryPoints(),
+    platform: "node",
+    external: (id) => !id.startsWith(".") && !id.startsWith("/"),
+    // The doors of the backends are both at the root and behind `import()`: that is meant.
+    checks: { ineffectiveDynamicImport: false },
+  });
+  const { output } = await bundled.write({
+    dir: folder,
+    format: "esm",
+    entryFileNames: "[name].js",
+    // What has a file of its own keeps its place.
+    chunkFileNames: ({ facadeModuleId }) =>
+      facadeModuleId?.startsWith(SOURCES)
+        ? relative(SOURCES, facadeModuleId).replace(/\.ts$/, ".js")
+        : "chunks/[name]-[hash].js",
+    codeSplitting: {
+      groups: [
+        { name: "core", test: (id: string) => core.has(id) },
+        ...ADDRESSED.map((path) => ({ name: basename(path, ".ts"), test: (id: string) => id === join(SOURCES, path) })),
+      ],
+    },
+  });
+  const chunks = output.filter((file) => file.type === "chunk");
+  const misplaced = chunks.filter(
+    ({ code, fileName }) => /new URL\("\.\.\//.test(code) && !/^[^/]+\/[^/]+$/.test(fileName),
+  );
+  if (misplaced.length > 0)
+    throw new Error(
+      `these find files by their address and are not where they were: ${misplaced.map(({ fileName }) => fileName).join(", ")}`,
+    );
+  const renamed = chunks.flatMap(({ code }) => code.match(RENAMED_CLASS) ?? []);
+  if (renamed.length > 0) throw new Error(`classes have other names in dist: ${renamed.join(", ")}`);
+  return { files: output.length, atOnce: core.size };
+}
+
+/** The sources behind package.json's exports and its command, by where they lie in dist. */
+async function entryPoints(): Promise<Readonly<Record<string, string>>> {
+  const { exports, bin } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
+    exports: Readonly<Record<string, string | { readonly default: string }>>;
+    bin: Readonly<Record<string, string>>;
+  };
+  const exported = Object.values(exports).map((entry) => (typeof entry === "string" ? entry : entry.default));
+  const names = [...exported, ...Object.values(bin)].flatMap((path) => /^\.\/dist\/(.*)\.js$/.exec(path)?.[1] ?? []);
+  return Object.fromEntries(names.map((name) => [name, join(SOURCES, `${name}.ts`)]));
+}
+
+/** Every source that the root imports by a statement, however deep. */
+async function loadedByTheRoot(): Promise<ReadonlySet<string>> {
+  const { metafile } = await build({
+    entryPoints: [join(SOURCES, "index.ts")],
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    packages: "external",
+    metafile: true,
+    write: false,
+    absWorkingDir: ROOT,
+  });
+  const reached = new Set(["src/index.ts"]);
+  for (const path of reached) {
+    for (const { path: next, kind, external } of metafile.inputs[path]?.imports ?? []) {
+      if (kind === "import-statement" && external !== true) reached.add(next);
+    }
+  }
+  return new Set([...reached].map((path) => join(ROOT, path)));
+}
+
+/** Those that tsc wrote one by one. */
+async function removeModules(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile() && entry.name.endsWith(".js")) await rm(join(entry.parentPath, entry.name));
+  }
+}
