@@ -46,7 +46,8 @@ function compareFields(before: StateFields, after: StateFields): { delta: StateD
   const records: Record<string, RecordDelta> = {};
   let [kept, rewritten] = [0, 0];
   for (const name of Object.keys(now)) {
-    const [a, b] = [old[name], now[name]];
+    const a = old[name];
+    const b = now[name];
     if (Object.is(a, b) && Object.hasOwn(old, name)) {
       if (Array.isArray(a)) kept += a.length;
       continue;

@@ -61,15 +61,16 @@ const hasPostgres = (await findPostgres()) !== undefined;
 describe.skipIf(!hasPostgres)(
   `4: the files of a PostgreSQL server${hasPostgres ? "" : `: ${HOW_TO_GET_POSTGRES}`}`,
   () => {
-    test("4: the receipt says that dead rows and the log remain; after VACUUM FULL the tables' files hold no word of them", async () => {
+    test("4: the receipt says that dead rows, the planner's samples and the log remain; after ANALYZE and VACUUM FULL the tables' files hold no word of them", async () => {
       const server = await startPostgres();
       const admin = new pg.Client({ connectionString: server.url });
       try {
-        const { remains } = await fillAndErase(server.url, async () => undefined);
-        expect(remains).toMatch(/dead rows.*VACUUM FULL.*write-ahead log/);
         await admin.connect();
-        await admin.query("VACUUM FULL");
-        await admin.query("CHECKPOINT");
+        // As the server does by itself sooner or later: samples of what is in the columns lie in a table of its own then.
+        const { remains } = await fillAndErase(server.url, async () => void (await admin.query("ANALYZE")));
+        expect(remains).toMatch(/dead rows.*VACUUM FULL.*write-ahead log/);
+        expect(remains).toMatch(/pg_statistic.*ANALYZE/);
+        for (const step of ["ANALYZE", "VACUUM FULL", "CHECKPOINT"]) await admin.query(step);
         const tables = join(server.folder, "data", "base");
         expect(await readableIn(tables, ERASED)).toEqual([]);
         expect(await readableIn(tables, KEPT)).toEqual(KEPT);

@@ -64,6 +64,34 @@ describe.each(BACKENDS)("5: on %s", (name, open) => {
     }
   });
 
+  test("5: a fork whose process is killed between its write and its look holds nothing after the erasure is run again", async () => {
+    const checkpointer = await open();
+    await withAnn(checkpointer, "t");
+    const data = new PersonalData({ checkpointers: [checkpointer], ledger: new InMemoryStore(), key: KEY });
+    const log = contextOf(checkpointer)?.log;
+    if (log === undefined) throw new Error("it has no log");
+    const [append, tail] = [log.append.bind(log), log.tail.bind(log)];
+    log.append = async (target, request) => {
+      if (target !== "late") return append(target, request);
+      await data.eraseUser("ann");
+      // The look never comes.
+      log.tail = () => Promise.reject(new Error("killed"));
+      return append(target, request);
+    };
+    await expect(checkpointer.fork("t", "late")).rejects.toThrow();
+    [log.append, log.tail] = [append, tail];
+    const held = async (): Promise<string> => JSON.stringify((await checkpointer.load("late"))?.messages);
+    expect(await held()).toContain("Ann");
+    expect((await data.inventory("ann")).total).toBeGreaterThan(0);
+    expect((await data.eraseUser("ann")).verified).toBe(true);
+    expect(await held()).toContain("[erased]");
+    for (const threadId of ["t", "late"]) {
+      const records = (await log.readRecords(threadId, { limit: 100 }))?.records ?? [];
+      for (const { body } of records) expect(Buffer.from(body).toString()).not.toContain("Ann");
+    }
+    await checkpointer.close();
+  });
+
   // Each fork of files waits for the disk several times.
   test.skipIf(name === "file")(
     "5: forkers that never stop, of the thread and of its newest fork, keep nothing from an erasure",
