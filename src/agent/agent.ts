@@ -200,11 +200,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
     await settleError(error);
   }
 
-  #start(
-    options: RunOptions,
-    opening: Opening,
-    open: OpenCheckpointer = this.#options.checkpointer,
-  ): Run<Output, Tools> {
+  #start(options: RunOptions, opening: Opening, open = this.#options.checkpointer): Run<Output, Tools> {
     if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
     assertAnswerable(this.#tools, options.threadId, open !== undefined);
     let end: () => void = () => undefined;
