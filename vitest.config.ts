@@ -17,6 +17,7 @@ const MATRIX: readonly string[] = [
   "src/checkpoint/storage-adapter/conformance-without-optional-methods.test.ts",
   "test/examples.test.ts",
   "test/services/services.test.ts",
+  "src/backends/oracle/conformance.test.ts",
   "src/backends/oracle/conformance-checkpointer.test.ts",
   "src/backends/oracle/conformance-saver.test.ts",
   "src/backends/oracle/conformance-store.test.ts",

@@ -29,6 +29,7 @@ import { benchStores, type StoreMeasurement } from "./stores.ts";
 import { benchStudio } from "./studio.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
+import { benchVacuum } from "./vacuum.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
 import { benchWriters } from "./writers.ts";
 
@@ -71,6 +72,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
     }),
   "command-line": () => benchCommandLine(Number(values.threads)),
   studio: () => benchStudio(),
+  vacuum: () => benchVacuum(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
 

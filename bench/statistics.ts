@@ -17,3 +17,10 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
   await work();
   return performance.now() - start;
 }
+
+/** The value that so many of a hundred do not exceed. */
+export function percentile(values: readonly number[], percent: number): number {
+  if (values.length === 0) throw new RangeError("a percentile of nothing");
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil((sorted.length * percent) / 100) - 1)]!;
+}

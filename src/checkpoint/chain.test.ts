@@ -43,6 +43,27 @@ describe("a record that is gone is missed", () => {
   });
 });
 
+test("a long conversation loads as it was saved, at every checkpoint, whatever else some of its saves changed", async () => {
+  const log = new AlteredLog();
+  const checkpointer = new Checkpointer(log, { cacheBytes: 0 });
+  const saved: AgentState[] = [];
+  let state = AgentState.create();
+  for (let step = 0; step < 160; step++) {
+    const text = `${step} ${"word ".repeat(120)}`;
+    state = state.withMessage(
+      step % 20 === 3 ? { ...userMessage(text), metadata: { at: new Date(step) } } : userMessage(text),
+    );
+    if (step % 50 === 7) state = state.withMetadata({ step }).withArtifact("note", text);
+    if (step % 70 === 69) state = state.with({ messages: state.messages.with(step, userMessage("edited")) });
+    await checkpointer.save(state, "t", { checkpointId: `c${step}` });
+    saved.push(state);
+  }
+  for (const step of [0, 3, 6, 7, 8, 60, 69, 70, 139, 140, 158, 159]) {
+    expect((await checkpointer.load("t", `c${step}`))?.fields, `checkpoint ${step}`).toEqual(saved[step]?.fields);
+  }
+  expect((await checkpointer.load("t"))?.fields).toEqual(state.fields);
+});
+
 test("records in the wrong order are refused", async () => {
   const { log, checkpointer } = await fiveCheckpoints();
   const chain = (await log.readTail("t"))!;

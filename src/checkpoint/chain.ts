@@ -3,16 +3,17 @@ import { decodeParsed, decodeText } from "../state/codec.ts";
 import { addedItems, DeltaFold, type StateDelta } from "../state/delta.ts";
 import { isPlainObject, own } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
-import { inBatches, parseBytes } from "../state/parse-together.ts";
+import { inBatches, parseBytes, parseInsides } from "../state/parse-together.ts";
 import { EMPTY_FIELDS, type StateFields } from "../state/state-fields.ts";
 import {
   assertProven,
   buildsOnOf,
+  isUsualLink,
+  type LinkHeader,
+  linkHeaders,
   openHeader,
   openRecord,
-  parseHeaders,
   type RecordHeader,
-  type StoredHeader,
 } from "./record.ts";
 import { assertAgents, graphsThread, isGraphs } from "./thread-kind.ts";
 import type { LogChain, LogRecord } from "./thread-log.ts";
@@ -90,7 +91,7 @@ function unfold(
   let onTheWay: RebuiltCheckpoint | undefined;
   // Not thrown at once: a later base needs nothing of what is missing before it.
   let gap: StateError | undefined;
-  for (const { record, buildsOn, body } of stepsTo(chain, seq, bytes)) {
+  for (const { added, buildsOn, body } of stepsTo(chain, seq, bytes, keeping === undefined)) {
     if (body.base !== undefined) {
       records.length = 0;
       fold = new DeltaFold(body.base);
@@ -99,7 +100,8 @@ function unfold(
     } else if (fold === undefined) gap ??= missing(seq, "the base it builds on");
     else if (buildsOn !== before) gap ??= missing(seq, `record ${buildsOn}`);
     else fold.add(body.delta);
-    records.push(record);
+    records.push(...added);
+    const record = added.at(-1) as LogRecord;
     before = record.seq;
     if (record.seq === keeping && fold !== undefined && gap === undefined) {
       const fields = fold.end();
@@ -113,8 +115,9 @@ function unfold(
   return { records, rebuilt: { record: last, header: openHeader(last), fields: fold.end(), bytes }, onTheWay };
 }
 
+/** One record, or several that are folded as one. */
 interface Step {
-  readonly record: LogRecord;
+  readonly added: readonly LogRecord[];
   readonly buildsOn: number;
   readonly body: RecordBody;
 }
@@ -123,29 +126,65 @@ interface Step {
  * The records up to `seq` that are checkpoints or steps, each verified and
  * decoded. In batches, so that little more than the state is ever held.
  */
-function* stepsTo(chain: LogChain, seq: number, bytes: Uint8Array[]): Generator<Step> {
+function* stepsTo(chain: LogChain, seq: number, bytes: Uint8Array[], mayJoin: boolean): Generator<Step> {
   const records = chain.records.filter((record) => record.seq <= seq);
   for (const batch of inBatches(records, ({ header, body }) => header.length + body.byteLength)) {
     const links: Link[] = [];
-    for (const [index, stored] of parseHeaders(batch).entries()) {
-      if (stored.kind !== "base" && stored.kind !== "delta") continue;
-      if (isGraphs(stored.thread)) throw graphsThread();
+    for (const [index, header] of linkHeaders(batch).entries()) {
+      if (header.kind !== "base" && header.kind !== "delta") continue;
+      if (isGraphs(header.thread)) throw graphsThread();
       const record = batch[index] as LogRecord;
       assertProven(record);
-      links.push({ record, stored });
+      links.push({ record, header });
     }
-    for (const [index, body] of bodiesOf(links, bytes).entries()) {
-      const { record, stored } = links[index] as Link;
-      if (body[stored.kind as keyof RecordBody] === undefined) throw damagedBody(record);
-      yield { record, buildsOn: buildsOnOf(record, stored), body };
-    }
+    const usual = links.findLastIndex(({ header }) => !isUsualLink(header)) + 1;
+    const joined = mayJoin ? joinedStep(links.slice(usual), bytes) : undefined;
+    yield* singleSteps(joined === undefined ? links : links.slice(0, usual), bytes);
+    if (joined !== undefined) yield joined;
   }
 }
 
-/** A verified record. Its header was parsed once, and is opened only where somebody wants all of it. */
+/** A verified record, and as much of its header as was looked at. */
 interface Link {
   readonly record: LogRecord;
-  readonly stored: StoredHeader;
+  readonly header: LinkHeader;
+}
+
+function* singleSteps(links: readonly Link[], bytes: Uint8Array[]): Generator<Step> {
+  if (links.length === 0) return;
+  for (const [index, body] of bodiesOf(links, bytes).entries()) {
+    const { record, header } = links[index] as Link;
+    if (body[header.kind as keyof RecordBody] === undefined) throw damagedBody(record);
+    yield { added: [record], buildsOn: buildsOnOf(record, header), body };
+  }
+}
+
+const ONLY_MESSAGES = { begin: Buffer.from('{"delta":{"append":{"messages":['), end: Buffer.from("]}}}") };
+
+/**
+ * All of these usual deltas as one, if each only adds messages to the state of the
+ * record before: then nobody needs to know which message came with which record.
+ */
+function joinedStep(links: readonly Link[], bytes: Uint8Array[]): Step | undefined {
+  const [first] = links;
+  if (first === undefined) return undefined;
+  const begin = first.record.seq;
+  if (links.some(({ record }, index) => record.seq !== begin + index)) return undefined;
+  const added = links.map(({ record }) => record);
+  const messages = parseInsides(
+    added.map(({ body }) => body),
+    ONLY_MESSAGES,
+  );
+  if (messages === undefined) return undefined;
+  const met: Uint8Array[] = [];
+  try {
+    const delta = { append: { messages: decodeParsed(messages, nameOf(first.record), met, 0) as readonly unknown[] } };
+    bytes.push(...met);
+    return { added, buildsOn: begin - 1, body: { delta } };
+  } catch {
+    // One by one, the error names the record.
+    return undefined;
+  }
 }
 
 /**
@@ -173,8 +212,8 @@ export function bodyOf(record: LogRecord, bytes: Uint8Array[]): RecordBody {
 function bodiesOf(links: readonly Link[], bytes: Uint8Array[]): readonly RecordBody[] {
   const together = parseBytes(links.map(({ record }) => record.body));
   if (together === undefined) return links.map(({ record }) => bodyOf(record, bytes));
-  return links.map(({ record, stored }, index) => {
-    const wrapping = stored.kind === "delta" ? WRAPPING.delta : WRAPPING.base;
+  return links.map(({ record, header }, index) => {
+    const wrapping = header.kind === "delta" ? WRAPPING.delta : WRAPPING.base;
     return checkedBody(record, decodeParsed(together[index], nameOf(record), bytes, wrapping));
   });
 }

@@ -179,11 +179,12 @@ export async function* everyThread(
   operation: string,
   prefix: string,
   warnings: Warnings,
+  limit: number = 100,
 ): AsyncGenerator<ThreadEntry, void, undefined> {
   let cursor: string | undefined;
   let metAny = false;
   do {
-    const query = { prefix, limit: 100, ...(cursor !== undefined && { cursor }) };
+    const query = { prefix, limit, ...(cursor !== undefined && { cursor }) };
     let found: LogPage<ThreadEntry>;
     try {
       found = await context.call({ operation }, (log) => log.listThreads(query));

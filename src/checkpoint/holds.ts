@@ -60,8 +60,12 @@ export async function putHold(context: CheckpointContext, hold: LegalHold): Prom
 }
 
 /** Refuses to take anything from a thread that is under a hold, or that holds something about a person who is. */
-export async function assertNotHeld(context: CheckpointContext, threadId: string): Promise<void> {
-  const holds = await activeHolds(context);
+export async function assertNotHeld(
+  context: CheckpointContext,
+  threadId: string,
+  readHolds: () => Promise<ActiveHolds> = () => activeHolds(context),
+): Promise<void> {
+  const holds = await readHolds();
   const hold =
     threadId === HOLDS ? holds.first : (holds.onThread(threadId) ?? (await holdOnPeopleIn(context, threadId, holds)));
   if (hold !== undefined) throw heldError(`thread ${JSON.stringify(threadId)}`, hold);

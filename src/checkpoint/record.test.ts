@@ -151,6 +151,19 @@ describe("the error names what is damaged", () => {
   });
 });
 
+test("a character that moved from one field to its neighbour is found", async () => {
+  log.alter = <Entry extends LogEntry>(entry: Entry): Entry => {
+    const { seq, writeId, checkpointId = "", metadata = "" } = entry;
+    if (seq !== 2) return entry;
+    return { ...entry, writeId: writeId + checkpointId[0], checkpointId: checkpointId.slice(1) + metadata[0] };
+  };
+  try {
+    expect(await failureOf(() => checkpointer.load("plain"))).toMatchObject({ code: "CORRUPT" });
+  } finally {
+    log.alter = (entry) => entry;
+  }
+});
+
 test("an unharmed checkpoint below a damaged one still loads by its name", async () => {
   log.alter = damage(3, "body", new Uint8Array(2));
   expect((await checkpointer.load("plain", { checkpointId: "c2" }))?.messages).toHaveLength(2);

@@ -1,12 +1,14 @@
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
-import { HOLDS } from "../state/legal-hold.ts";
+import { inParallelAsFound } from "../internal/in-parallel.ts";
+import { sharedReading } from "../internal/shared-reading.ts";
+import { type ActiveHolds, HOLDS } from "../state/legal-hold.ts";
 import type { VacuumOptions, VacuumPlanEntry, VacuumReport } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { appendEdit, type EditPlan, entries, MOST_PLANS, rebuiltOn } from "./editing.ts";
 import { ERASURE_MARK } from "./erasure-mark.ts";
 import { everyThread } from "./finding.ts";
-import { assertNotHeld } from "./holds.ts";
+import { activeHolds, assertNotHeld } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
 import { fits } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
@@ -33,15 +35,19 @@ export async function vacuumThreads(context: CheckpointContext, options: VacuumO
   const { dryRun = false } = options;
   const rule = { ...ruleOf(context, options), dryRun };
   const warnings = new Warnings();
+  const { callsTogether = 1 } = context.log.capabilities;
+  const readHolds = sharedReading(() => activeHolds(context));
   let [checkpoints, threads] = [0, 0];
-  for await (const thread of everyThread(context, "vacuum", "", warnings)) {
+  const work = async (thread: ThreadEntry): Promise<void> => {
     const { threadId } = thread;
     const removed = await warnings.skipping(threadId, () =>
-      context.guard({ operation: "vacuum", threadId }, () => vacuumThread(context, thread, rule)),
+      context.guard({ operation: "vacuum", threadId }, () => vacuumThread(context, thread, rule, readHolds)),
     );
     checkpoints += removed?.checkpoints ?? 0;
     threads += removed?.threads ?? 0;
-  }
+  };
+  const pageSize = Math.max(100, callsTogether);
+  await inParallelAsFound(everyThread(context, "vacuum", "", warnings, pageSize), work, callsTogether);
   return { checkpoints, threads, dryRun, skipped: warnings.count, warnings: warnings.list };
 }
 
@@ -80,6 +86,7 @@ export async function vacuumThread(
   context: CheckpointContext,
   { threadId, head }: ThreadEntry,
   rule: Rule,
+  readHolds?: () => Promise<ActiveHolds>,
 ): Promise<Removed> {
   if (isOwnThread(threadId)) return NOTHING;
   if (isGraphs(openHeader(head).thread)) {
@@ -97,14 +104,14 @@ export async function vacuumThread(
     if (found.oldestKept === undefined) {
       const removed = { checkpoints: found.outdated, threads: found.outdated > 0 ? 1 : 0 };
       if (found.outdated === 0) return removed;
-      await assertNotHeld(context, threadId);
+      await assertNotHeld(context, threadId, readHolds);
       if (rule.dryRun) return removed;
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };
       if ((await context.call(place, (log) => log.remove(threadId, ifTail))) !== "moved") return removed;
       continue;
     }
     const { outdated, plan } = await planCut(context, threadId, { ...found, oldestKept: found.oldestKept }, rule);
-    if (outdated > 0 || plan !== undefined) await assertNotHeld(context, threadId);
+    if (outdated > 0 || plan !== undefined) await assertNotHeld(context, threadId, readHolds);
     if (rule.dryRun || plan === undefined || (await appendEdit(context, threadId, tail, plan))) {
       return { checkpoints: outdated, threads: 0 };
     }

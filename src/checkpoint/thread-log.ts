@@ -154,6 +154,12 @@ export interface LogCapabilities {
   readonly maxChainRecords: number;
   /** The longest thread id in bytes, for a layer that adds a prefix and so accepts less. Default 1088. */
   readonly maxThreadIdBytes?: number;
+  /**
+   * How many calls for different threads the driver takes at once because they travel together: whoever has work in
+   * very many threads has so many under way. Each is answered as if it had come alone: a thread that is locked,
+   * damaged, moved or gone is no other call's trouble. Default 1.
+   */
+  readonly callsTogether?: number;
   /** Of a layer that seals: whether words and metadata lie in plain below it. Without it nothing is sealed here. */
   readonly sealing?: "all" | "except index";
 }

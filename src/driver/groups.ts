@@ -8,6 +8,8 @@ export interface Ways<Call, Answer> {
   /** A group has one call for each of these: a second one builds on the first, or comes too late. */
   readonly threadOf: (call: Call) => string;
   readonly bytesOf: (call: Call) => number;
+  /** How many go together at most. @default 128 */
+  readonly most?: number;
   /** Whether the server refused a group as a whole, perhaps because of one call: then each goes alone. */
   readonly isRefusal: (error: unknown) => boolean;
 }
@@ -77,11 +79,12 @@ export class Groups<Call, Answer> {
   #takeGroup(): readonly Waiting<Call, Answer>[] {
     const [group, rest]: [Waiting<Call, Answer>[], Waiting<Call, Answer>[]] = [[], []];
     const threads = new Set<string>();
+    const { most = MOST_IN_A_GROUP } = this.#ways;
     let bytes = 0;
     for (const one of this.#waiting) {
       const thread = this.#ways.threadOf(one.call);
       const size = bytes + this.#ways.bytesOf(one.call);
-      const fits = group.length < MOST_IN_A_GROUP && (group.length === 0 || size <= MOST_BYTES_IN_A_GROUP);
+      const fits = group.length < most && (group.length === 0 || size <= MOST_BYTES_IN_A_GROUP);
       if (fits && !threads.has(thread)) {
         threads.add(thread);
         bytes = size;

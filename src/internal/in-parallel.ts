@@ -26,4 +26,29 @@ export async function inParallel<Item, Result>(
   return results;
 }
 
+/** The same for items that are still being found. Whatever fails, it returns only when everything that began has ended. */
+export async function inParallelAsFound<Item>(
+  found: AsyncIterable<Item>,
+  work: (item: Item) => Promise<void>,
+  atOnce: number = AT_ONCE,
+): Promise<void> {
+  const items = found[Symbol.asyncIterator]();
+  let failed = false;
+  const takeTurns = async (): Promise<void> => {
+    while (!failed) {
+      try {
+        const next = await items.next();
+        if (next.done === true) return;
+        await work(next.value);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: atOnce }, takeTurns));
+  await items.return?.();
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
 export const AT_ONCE = 16;

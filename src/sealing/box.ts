@@ -42,13 +42,23 @@ function boxKey(key: Uint8Array, salt: Uint8Array): Buffer {
 /** For boxes that are sealed together. Each still has a nonce of its own, so few of them may share a salt. */
 export const newSalt = (): Uint8Array => chance(SALT_BYTES);
 
-export function sealBox(key: Uint8Array, plain: Uint8Array, aad: Uint8Array, salt: Uint8Array = newSalt()): Buffer {
+export const sealBox = (key: Uint8Array, plain: Uint8Array, aad: Uint8Array, salt: Uint8Array = newSalt()): Buffer =>
+  sealPieces(key, [plain], aad, salt);
+
+/** The same for content in pieces. The box stands behind `lead`: a large one is put together once. */
+export function sealPieces(
+  key: Uint8Array,
+  pieces: readonly Uint8Array[],
+  aad: Uint8Array,
+  salt: Uint8Array,
+  lead: readonly Uint8Array[] = [],
+): Buffer {
   const iv = chance(IV_BYTES);
   const cipher = createCipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(aad);
-  const first = cipher.update(plain);
+  const sealed = pieces.map((piece) => cipher.update(piece));
   const last = cipher.final();
-  return Buffer.concat([salt, iv, cipher.getAuthTag(), first, last]);
+  return Buffer.concat([...lead, salt, iv, cipher.getAuthTag(), ...sealed, last]);
 }
 
 /** `undefined` if the box was not sealed with this key for this place. */
@@ -61,7 +71,8 @@ export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buff
   decipher.setAuthTag(box.subarray(SALT_BYTES + IV_BYTES, HEAD_BYTES));
   const plain = decipher.update(box.subarray(HEAD_BYTES));
   try {
-    return Buffer.concat([plain, decipher.final()]);
+    const last = decipher.final();
+    return last.length === 0 ? plain : Buffer.concat([plain, last]);
   } catch {
     return undefined;
   }
@@ -76,7 +87,6 @@ export function combinedKey(keys: readonly Uint8Array[]): Uint8Array {
   );
 }
 
-/** An unambiguous encoding of names and numbers: each with its kind and its length. */
-export function placeBytes(parts: readonly (string | number | undefined | readonly string[])[]): Buffer {
-  return Buffer.from(JSON.stringify(parts.map((part) => part ?? null)), "utf8");
-}
+/** An unambiguous encoding of names and numbers, each in quotes or without. A missing one becomes `null`. */
+export const placeBytes = (parts: readonly (string | number | undefined | readonly string[])[]): Buffer =>
+  Buffer.from(JSON.stringify(parts), "utf8");

@@ -101,6 +101,11 @@ export class Keyring {
     return new Keyring(ring, shelf, masters, indexKey, checked);
   }
 
+  /** The key of a tenant that was asked for before. It stays the same for ever, so it need not be waited for. */
+  knownTenantKey(tenant: string): NamedKey | undefined {
+    return this.#tenants.get(tenant);
+  }
+
   /** The key of a tenant. `isNew`: creates a missing one, for what is sealed from now on. */
   async tenantKey(tenant: string, { isNew }: { readonly isNew: boolean }): Promise<NamedKey | undefined> {
     const known = this.#tenants.get(tenant);

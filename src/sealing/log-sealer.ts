@@ -3,7 +3,7 @@ import { wordsOf } from "../checkpoint/plan-record.ts";
 import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import type { Keyring } from "./keyring.ts";
-import { contentOf, NO_PEOPLE, partsOf, peopleAfter, type ThreadPeople } from "./personal-parts.ts";
+import { contentOf, NO_PEOPLE, type OpenedContent, partsOf, peopleAfter, type ThreadPeople } from "./personal-parts.ts";
 import type { SealedPlace } from "./sealed-places.ts";
 import {
   keysNeededBy,
@@ -23,6 +23,9 @@ export interface SealerOptions {
   /** Metadata and words lie in plain. */
   readonly isIndexPlain: boolean;
 }
+
+/** What is judged of a record in which nobody is named: nothing changes. */
+const ABOUT_NOBODY = { after: undefined, personal: undefined };
 
 /** Stands for a header that does not open: no reader takes it for a valid one. */
 const NOT_OPENED = "(this header does not open)";
@@ -44,15 +47,17 @@ export class LogSealer {
   ): Promise<{ readonly records: readonly LogRecord[]; readonly people: ThreadPeople }> {
     const { keyring, isIndexPlain } = this.#options;
     const place = this.#place(threadId);
-    const key = await keyring.tenantKey(place.tenant, { isNew: true });
+    const key = keyring.knownTenantKey(place.tenant) ?? (await keyring.tenantKey(place.tenant, { isNew: true }));
     if (key === undefined) throw keyring.missing("of the tenant");
     const sealing = { place, generation, key, isIndexPlain };
-    let people = await this.#living(before);
+    let people = before === NO_PEOPLE ? before : await this.#living(before);
     const sealed: LogRecord[] = [];
     for (const record of records) {
-      const { after, personal } = await this.#judge(place, record, people);
-      sealed.push(sealedRecord(record, sealing, after, personal));
-      people = after;
+      const content = contentOf(record, people);
+      const { after, personal } =
+        content === undefined ? ABOUT_NOBODY : await this.#judge(place, record, content, people);
+      people = after ?? people;
+      sealed.push(sealedRecord(record, sealing, people, personal));
     }
     return { records: sealed, people };
   }
@@ -60,10 +65,9 @@ export class LogSealer {
   async #judge(
     { tenant }: SealedPlace,
     record: LogRecord,
+    content: OpenedContent,
     before: ThreadPeople,
   ): Promise<{ readonly after: ThreadPeople; readonly personal: Personal | undefined }> {
-    const content = contentOf(record, before);
-    if (content === undefined) return { after: before, personal: undefined };
     const { keyring } = this.#options;
     const subjects = [...content.subjects];
     const named = await keyring.personKeys(tenant, subjects);
@@ -82,7 +86,6 @@ export class LogSealer {
 
   /** Without people whose keys are gone: nothing new is sealed for them. */
   async #living(people: ThreadPeople): Promise<ThreadPeople> {
-    if (people === NO_PEOPLE) return people;
     const keys = await this.#options.keyring.keysById(peopleIn(people));
     const living = (ids: readonly string[]): readonly string[] => ids.filter((id) => keys.get(id) !== undefined);
     const calls = Object.entries(people.calls).map(([call, ids]) => [call, living(ids)] as const);
@@ -143,7 +146,7 @@ export class LogSealer {
 
   async #tenantKey({ tenant }: SealedPlace): Promise<TenantKey> {
     const { keyring } = this.#options;
-    const key = await keyring.tenantKey(tenant, { isNew: false });
+    const key = keyring.knownTenantKey(tenant) ?? (await keyring.tenantKey(tenant, { isNew: false }));
     return { key, missing: (id) => keyring.missing(id) };
   }
 }

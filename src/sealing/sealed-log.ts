@@ -257,7 +257,8 @@ export class SealedLog implements ThreadLog {
 
   /** A driver that indexes later is given no words with an append; it finds them beside the body. */
   #withoutLaterWords(request: AppendRequest): AppendRequest {
-    if (this.#inner.catchUp === undefined) return request;
+    if (this.#inner.catchUp === undefined || recordsIn(request).every(({ words }) => words === undefined))
+      return request;
     const [record = request.record, ...more] = recordsIn(request).map((each) => ({ ...each, words: undefined }));
     return { ...request, record, ...(more.length > 0 && { more }) };
   }

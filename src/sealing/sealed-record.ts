@@ -1,7 +1,7 @@
 import { openHeader, sealRecord } from "../checkpoint/record.ts";
 import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import type { StateError } from "../errors.ts";
-import { combinedKey, newSalt, openBox, sealBox } from "./box.ts";
+import { combinedKey, newSalt, openBox, sealBox, sealPieces } from "./box.ts";
 import type { NamedKey } from "./keyring.ts";
 import { NO_PEOPLE, type Parted, type PersonalPart, restored, type ThreadPeople } from "./personal-parts.ts";
 import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
@@ -40,6 +40,7 @@ export interface SealingOf {
 const HEADER = /^hs1\.([^.]+)\.([\w-]+)$/;
 const MAGIC = Buffer.from("HFS1");
 const [WHOLE, IN_PARTS] = [0, 1];
+const WHOLE_BEGINS = Buffer.of(WHOLE);
 
 /** What is in the box of a header. Short names, because every record pays for them. */
 interface HeaderContent {
@@ -93,10 +94,10 @@ export function sealedRecord(
   const plainWords = isIndexPlain ? (personal ?? record).words : undefined;
   const words = Buffer.from(plainWords ?? "", "utf8");
   const bodyAt = bodyPlace(place, generation, record.seq, header, words);
-  const plain = personal === undefined ? [Buffer.of(WHOLE), record.body] : bodyInParts(personal, bodyAt, salt);
+  const plain = personal === undefined ? [WHOLE_BEGINS, record.body] : bodyInParts(personal, bodyAt, salt);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(words.byteLength);
-  const body = Buffer.concat([MAGIC, length, words, sealBox(key.key, Buffer.concat(plain), bodyAt, salt)]);
+  const body = sealPieces(key.key, plain, bodyAt, salt, [MAGIC, length, words]);
   return { ...record, header, metadata, body, words: plainWords };
 }
 

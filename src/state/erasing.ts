@@ -215,21 +215,24 @@ export function callsOf(message: Message): readonly string[] {
 
 /** Returns the same list if every item stays the same. */
 function mapList<T>(list: readonly T[], change: (item: T, index: number) => unknown): readonly T[] {
-  let isChanged = false;
-  const next = list.map((item, index) => {
-    const changed = change(item, index);
-    isChanged ||= changed !== item;
-    return changed as T;
-  });
-  return isChanged ? next : list;
+  let next: T[] | undefined;
+  for (const [index, item] of list.entries()) {
+    const changed = change(item, index) as T;
+    if (changed !== item) next ??= list.slice(0, index);
+    next?.push(changed);
+  }
+  return next ?? list;
 }
 
 function mapRecord<R extends Fields>(record: R, change: (value: R[string], name: string) => unknown): R {
-  let isChanged = false;
-  const next = Object.entries(record).map(([name, value]) => {
-    const changed = change(value as R[string], name);
-    isChanged ||= changed !== value;
-    return [name, changed] as const;
-  });
-  return (isChanged ? Object.fromEntries(next) : record) as R;
+  let next: Map<string, unknown> | undefined;
+  for (const name of Object.keys(record)) {
+    const value = record[name] as R[string];
+    const changed = change(value, name);
+    if (changed === value) continue;
+    // Setting a key again leaves it where it is.
+    next ??= new Map(Object.entries(record));
+    next.set(name, changed);
+  }
+  return next === undefined ? record : (Object.fromEntries(next) as R);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inBatches, parseBytes, parseTexts } from "./parse-together.ts";
+import { inBatches, parseBytes, parseInsides, parseTexts } from "./parse-together.ts";
 
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
@@ -17,6 +17,31 @@ describe("objects that are parsed together", () => {
       expect(parseTexts(texts), damaged).toBeUndefined();
       expect(parseBytes(texts.map(bytes)), damaged).toBeUndefined();
     }
+  });
+});
+
+describe("lists that are parsed as one", () => {
+  const outside = { begin: bytes('{"list":['), end: bytes("]}") };
+  const insides = (...texts: readonly string[]): unknown => parseInsides(texts.map(bytes), outside);
+
+  test("hold the items of all of them, in their order", () => {
+    expect(insides('{"list":[1,{"a":"],[é\\"]}"}]}', '{"list":[[2]]}')).toEqual([1, { a: '],[é"]}' }, [2]]);
+  });
+
+  test("are refused if one of them is empty, ends early, or stands in something else", () => {
+    for (const other of [
+      '{"list":[]}',
+      '{"list":[1],"more":[2]}',
+      '{"list":[[1],"more",[2]],"list":[3]}',
+      '{"lists":[1]}',
+      '{"list":[1]} ',
+      '{"list":[1',
+      "",
+      '{"list":{"a":[1]}}',
+    ]) {
+      expect(insides('{"list":["first"]}', other, '{"list":["last"]}'), other).toBeUndefined();
+    }
+    expect(insides(`{"list":["${"x".repeat(70_000)}"]}`)).toBeUndefined();
   });
 });
 

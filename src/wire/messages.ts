@@ -183,9 +183,10 @@ export interface RemoteCapabilities {
   readonly metadataQuery: boolean;
 }
 
-/** JSON has no Infinity, so an unlimited chain length is left out. */
+/** JSON has no Infinity, so an unlimited chain length is left out. How many calls travel together is between service and storage. */
 export const capabilitiesJson = ({ log, search, metadataQuery }: RemoteCapabilities): object => ({
   ...log,
+  callsTogether: undefined,
   maxChainRecords: Number.isFinite(log.maxChainRecords) ? log.maxChainRecords : undefined,
   search,
   metadataQuery,

@@ -1,5 +1,5 @@
 /**
- * rival-agent <backend> <directory> <thread> <effects file> <story as JSON> <prompt> <barrier>
+ * rival-agent <backend> <directory> <thread> <effects file> <story as JSON> <prompt> <barrier> <lease in ms>
  *
  * Runs the thread once, without a prompt when that is empty. At the barrier, an
  * await point, it says where it is and waits for the word to go on. Says how the run ended.
@@ -14,7 +14,8 @@ import { stoppingLog } from "./stopping-log.ts";
 import { partsOf, type Story } from "./story.ts";
 import { nothingTold } from "./told.ts";
 
-const [backend, directory = "", threadId = "", effectsPath = "", story = "", prompt, barrier] = process.argv.slice(2);
+const [backend, directory = "", threadId = "", effectsPath = "", story = "", prompt, barrier, ttlMs] =
+  process.argv.slice(2);
 let hasWaited = false;
 
 const point = async (name: string): Promise<void> => {
@@ -27,8 +28,7 @@ const log = stoppingLog(openLogOnDisk(asDiskBackend(backend), directory), point)
 const checkpointer = new Checkpointer(log);
 const world = { point, effects: effectsInFile(effectsPath), faults: [], told: nothingTold() };
 const { model, ...parts } = partsOf(JSON.parse(story) as Story, world);
-// A short lease: a test that stops a process waits for its end.
-const lease = { ttlMs: 3_000 };
+const lease = { ttlMs: Number(ttlMs) };
 const agent = new CoreAgent({ ...parts, lease, model: async () => model, checkpointer: async () => checkpointer });
 say(await ending());
 await checkpointer.close();

@@ -29,7 +29,8 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
   afterAll(() => store.dispose());
 
   const effectsPath = (threadId: string): string => join(store.directory, `${threadId}.jsonl`);
-  const start = (threadId: string, story: Story, prompt: string, barrier: string): ProgramProcess =>
+  /** With a lease that no stall of a busy machine outlasts, unless a test waits for its end. */
+  const start = (threadId: string, story: Story, prompt: string, barrier: string, ttlMs = 60_000): ProgramProcess =>
     programs.start("rival-agent", [
       backend,
       store.directory,
@@ -38,6 +39,7 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
       JSON.stringify(story),
       prompt,
       barrier,
+      String(ttlMs),
     ]);
   const ending = async (process: ProgramProcess): Promise<string> => {
     await process.ended();
@@ -123,7 +125,7 @@ describe.each(DISK_BACKENDS)("two processes that run one thread at once on %s:",
 
   test("one is stopped past its lease in the middle of a tool: the other takes over, and the first gets CONFLICT when it wakes", async () => {
     const [threadId, story] = ["stopped", { kind: "atMostOnce", tools: 1, every: 1 } as const];
-    const first = start(threadId, story, PROMPT, "tool acted");
+    const first = start(threadId, story, PROMPT, "tool acted", 3_000);
     await first.hasSaid(1);
     first.signal("SIGSTOP");
     expect(await ending(start(threadId, story, "", ""))).toBe("complete");

@@ -11,7 +11,7 @@ import { faultInSignature, keyIdOf, newUser, type StandInUser } from "./signatur
 /** A request as tests see it. */
 export interface StandInRequest {
   readonly method: string;
-  /** "get object", "put object", "delete object", "list", "create bucket", "namespace". */
+  /** "get object", "put object", "delete object", "delete version", "list", "list versions", "create bucket", "namespace". */
   readonly kind: string;
   /** The object's name; what is asked for otherwise. */
   readonly name: string;
@@ -29,6 +29,8 @@ export interface StandInOptions {
   /** The most names in one page of a listing. @default 1000 */
   readonly mostListed?: number;
   readonly buckets?: readonly string[];
+  /** Whether what is overwritten or deleted stays as an older version. @default false */
+  readonly keepsVersions?: boolean;
 }
 
 const NAMESPACE = "standin";
@@ -52,11 +54,13 @@ export class OciStandIn {
   readonly #publicKey = createPublicKey(this.user.publicKey);
   readonly #buckets = new Map<string, StandInBucket>();
   readonly #mostListed: number;
+  readonly #keepsVersions: boolean;
   readonly #server: Server;
 
-  private constructor({ mostListed = 1000, buckets = ["threads"] }: StandInOptions) {
+  private constructor({ mostListed = 1000, buckets = ["threads"], keepsVersions = false }: StandInOptions) {
     this.#mostListed = mostListed;
-    for (const name of buckets) this.#buckets.set(name, new StandInBucket(mostListed));
+    this.#keepsVersions = keepsVersions;
+    for (const name of buckets) this.#buckets.set(name, new StandInBucket(mostListed, keepsVersions));
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
@@ -78,6 +82,11 @@ export class OciStandIn {
   /** What lies in a bucket, by name. */
   objects(bucket = "threads"): Map<string, { readonly bytes: Buffer; readonly etag: string }> {
     return this.#buckets.get(bucket)?.objects ?? new Map();
+  }
+
+  /** Everything that lies in a bucket with versions, older ones and marks of deletions included. */
+  versions(bucket = "threads"): readonly { readonly name: string; readonly object: { bytes: Buffer } | undefined }[] {
+    return this.#buckets.get(bucket)?.versions ?? [];
   }
 
   hasBucket(name: string): boolean {
@@ -147,6 +156,10 @@ export class OciStandIn {
     switch (kind) {
       case "list":
         return bucket.list(query);
+      case "list versions":
+        return bucket.listVersions(query);
+      case "delete version":
+        return bucket.deleteVersion(name, query.get("versionId") ?? "");
       case "get object":
         return bucket.get(name, message.headers);
       case "put object":
@@ -160,7 +173,7 @@ export class OciStandIn {
     const { name, compartmentId } = JSON.parse(body.toString()) as { name: string; compartmentId: string };
     if (compartmentId !== COMPARTMENT) return failure(404, "NotAuthorizedOrNotFound");
     if (this.#buckets.has(name)) return failure(409, "BucketAlreadyExists");
-    this.#buckets.set(name, new StandInBucket(this.#mostListed));
+    this.#buckets.set(name, new StandInBucket(this.#mostListed, this.#keepsVersions));
     return { status: 200, headers: { etag: randomUUID() }, body: { name, compartmentId, namespace: NAMESPACE } };
   }
 }
@@ -182,10 +195,12 @@ function routeOf({ method = "", url = "" }: IncomingMessage): Route | undefined 
   if (namespace === "" && method === "GET") return { kind: "namespace", name: "", ...place };
   if (b !== "b") return undefined;
   if (bucket === "" && method === "POST") return { kind: "create bucket", name: "", ...place };
+  if (o === "objectversions" && method === "GET") return { kind: "list versions", name: "", ...place };
   if (o !== "o") return undefined;
   if (name === undefined)
     return method === "GET" ? { kind: "list", name: query.get("prefix") ?? "", ...place } : undefined;
-  return { kind: `${method.toLowerCase()} object`, name, ...place };
+  const isVersion = method === "DELETE" && query.has("versionId");
+  return { kind: isVersion ? "delete version" : `${method.toLowerCase()} object`, name, ...place };
 }
 
 function send(response: ServerResponse, { status, headers = {}, body }: Answer): void {

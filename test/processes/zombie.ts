@@ -48,6 +48,6 @@ async function takeOver(checkpointer: Checkpointer, zombie: ProgramProcess): Pro
       zombie.signal("SIGCONT");
       expect(await zombie.ended()).toEqual({ code: 0, signal: null });
     },
-    { owner: "successor", ttlMs: 10_000, waitMs: 10_000 },
+    { owner: "successor", ttlMs: 60_000, waitMs: 60_000 },
   );
 }

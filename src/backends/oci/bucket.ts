@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Condition, FoundObject, ListOptions, ObjectBucket } from "../../checkpoint/bucket-log/object-bucket.ts";
 import { type Access, noStoreHere } from "../../driver/access.ts";
+import type { ScrubReport } from "../../driver/driver.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import { isAmbiguous, isBucketAbsent, isObjectAbsent, isRefused, OciFailure } from "./classify.ts";
 import type { ObjectListing, ObjectStorageClientShape } from "./connect.ts";
+import { deleteOlderVersions, type VersionedBucket } from "./older-versions.ts";
 import type { OciTransport } from "./transport.ts";
 
 export interface BucketPlace {
@@ -96,6 +98,37 @@ export class OciBucket implements ObjectBucket {
       if (next === undefined || next === null || next === "") return;
       from = { start: next };
     }
+  }
+
+  deleteOlderVersions(prefix: string): Promise<ScrubReport> {
+    // A bucket that is not there must not be made for this.
+    const send = async <T>(call: (place: object) => Promise<T>): Promise<T> => {
+      const place = { namespaceName: await this.#namespace.get(), bucketName: this.#place.bucketName };
+      return this.#transport.request((retryConfiguration) => call({ ...place, retryConfiguration }));
+    };
+    const versioned: VersionedBucket = {
+      listVersions: (below, page) =>
+        send(async (place) => {
+          const request = { ...place, prefix: below, ...(page !== undefined && { page }) };
+          const listing = await this.#client.listObjectVersions?.(request);
+          if (listing === undefined) throw new StateError("UNSUPPORTED", "the client cannot list versions of objects");
+          return { versions: listing.objectVersionCollection.items, next: listing.opcNextPage || undefined };
+        }),
+      currentVersion: (objectName) =>
+        send(async (place) => {
+          // Not HEAD, whose answer has no body: it would not tell a deleted object from one that must not be read.
+          const { value, versionId } = await this.#client.getObject({ ...place, objectName });
+          await bytesOf(value);
+          if (versionId) return versionId;
+          throw new StateError("UNSUPPORTED", "the service does not say which version an object is");
+        }).catch((error: unknown) => {
+          if (isObjectAbsent(error)) return undefined;
+          throw error;
+        }),
+      deleteVersion: (objectName, versionId) =>
+        send(async (place) => void (await this.#client.deleteObject({ ...place, objectName, versionId }))),
+    };
+    return deleteOlderVersions(versioned, prefix);
   }
 
   async #request<T>(call: (place: object) => Promise<T>): Promise<T> {

@@ -1,17 +1,27 @@
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 import { authenticationProvider, type OciAuth } from "./auth.ts";
+import type { ObjectVersion } from "./older-versions.ts";
 import type { HttpClientShape, OciTransport } from "./transport.ts";
 
 /** The part of the SDK's `ObjectStorageClient` that is used here. */
 export interface ObjectStorageClientShape {
   getNamespace(request: object): Promise<{ readonly value: string }>;
   createBucket(request: object): Promise<unknown>;
-  getObject(request: object): Promise<{ readonly value?: unknown; readonly eTag?: string }>;
+  getObject(
+    request: object,
+  ): Promise<{ readonly value?: unknown; readonly eTag?: string; readonly versionId?: string }>;
   putObject(request: object): Promise<{ readonly eTag?: string }>;
   deleteObject(request: object): Promise<unknown>;
   listObjects(request: object): Promise<{ readonly listObjects: ObjectListing }>;
+  /** Without it, older versions of objects are left alone. */
+  listObjectVersions?(request: object): Promise<VersionListing>;
   close?(): void;
+}
+
+interface VersionListing {
+  readonly objectVersionCollection: { readonly items: readonly ObjectVersion[] };
+  readonly opcNextPage?: string | null;
 }
 
 export interface ObjectListing {

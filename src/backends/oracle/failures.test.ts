@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
 import { drainSessions, type MessageSeen, setFaults } from "../../../test/oracle-stand-in/install.ts";
 import { describeWithStandIn } from "../../../test/oracle-stand-in/with-oracle.ts";
@@ -10,6 +10,7 @@ import { isDeclined } from "./declined.ts";
 import { explained } from "./explain.ts";
 import { OracleCheckpointSaver, OracleStore, oracleCheckpointer } from "./index.ts";
 
+const PATIENCE = { timeout: 60_000 };
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const isAppend = ({ sql = "" }: MessageSeen): boolean => /:b_appended/.test(sql);
 
@@ -164,7 +165,7 @@ await describeWithStandIn((place, url) => {
     const options = { dsn, user, password, tableName, statementTimeoutMs: 300, retry: { attempts: 1 } };
     await using checkpointer = oracleCheckpointer(options);
     let state = said("one");
-    await checkpointer.save(state, "t");
+    await vi.waitFor(() => checkpointer.save(state, "t"), PATIENCE);
     const other = new Client(url);
     await other.connect();
     await other.query(`BEGIN; SELECT 1 FROM ${user}.${tableName} FOR UPDATE`);
@@ -172,17 +173,18 @@ await describeWithStandIn((place, url) => {
     expect(await failureOf(() => checkpointer.save(state, "t"))).toMatchObject({ code: "TIMEOUT" });
     await other.query("ROLLBACK");
     await other.end();
-    await checkpointer.save(state, "t");
-    expect(await checkpointer.listCheckpoints("t")).toHaveLength(2);
+    await vi.waitFor(() => checkpointer.save(state, "t"), PATIENCE);
+    expect(await vi.waitFor(() => checkpointer.listCheckpoints("t"), PATIENCE)).toHaveLength(2);
   });
 
   test("a connection that falls silent is abandoned with its pool: the next call uses a new one", async () => {
     const options = { dsn, user, password, tableName: place.tableName(), statementTimeoutMs: 200, maxConnections: 1 };
     await using checkpointer = oracleCheckpointer({ ...options, retry: { attempts: 1 } });
-    await checkpointer.save(said("one"), "t");
+    const state = said("one");
+    await vi.waitFor(() => checkpointer.save(state, "t"), PATIENCE);
     once("silence", () => true);
     expect(await failureOf(() => checkpointer.load("t"))).toMatchObject({ code: "TIMEOUT" });
-    expect((await checkpointer.load("t"))?.messages).toHaveLength(1);
+    expect((await vi.waitFor(() => checkpointer.load("t"), PATIENCE))?.messages).toHaveLength(1);
   });
 
   test("a session that ended in the pool is noticed and replaced", async () => {

@@ -1,4 +1,5 @@
 import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
+import type { TableNames } from "./layout.ts";
 import { storedNames, storedWriteId } from "./rows.ts";
 import { storedWords } from "./words.ts";
 
@@ -114,8 +115,38 @@ const NAMES: Readonly<Record<"append" | "appendMany" | "appendWithEdits" | "inde
 };
 
 /** `"holdfast_append" (p_thread => $1, …)` */
-export const callOf = (name: string, call: keyof typeof NAMES): string =>
-  `${name} (${NAMES[call].map((parameter, index) => `p_${parameter} => $${index + 1}`).join(", ")})`;
+export const callOf = (name: string, call: keyof typeof NAMES, before = 0): string =>
+  `${name} (${NAMES[call].map((parameter, index) => `p_${parameter} => $${before + index + 1}`).join(", ")})`;
+
+/**
+ * Several appends with edits as one statement, each by a call of its own: its row
+ * has the places of those that were made, from 1. Threads that another transaction
+ * holds are left out, so that nobody waits for another thread's lock, and so are
+ * those that have another tail.
+ */
+export function editingMany(
+  { threads, appendWithEdits }: Pick<TableNames, "threads" | "appendWithEdits">,
+  group: readonly Appending[],
+): { readonly text: string; readonly values: readonly unknown[] } {
+  const parameters = NAMES.appendWithEdits.length;
+  const calls = group.map((_, index) => {
+    const call = callOf(appendWithEdits, "appendWithEdits", 3 + index * parameters);
+    return `CASE WHEN ${index + 1} = ANY (held.places) THEN CASE WHEN ${call} THEN ${index + 1} END END`;
+  });
+  const text = `WITH held AS MATERIALIZED (
+      SELECT array_agg(n.place) AS places
+      FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS n (thread_id, generation, tail, place)
+        CROSS JOIN LATERAL (SELECT FROM ${threads} t
+          WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.tail
+          FOR NO KEY UPDATE SKIP LOCKED) t)
+    SELECT array_remove(ARRAY[${calls.join(", ")}]::int[], NULL) AS places FROM held`;
+  const places = [
+    group.map(({ threadId }) => threadId),
+    group.map(({ request }) => request.generation),
+    group.map(({ request }) => request.expected),
+  ];
+  return { text, values: [...places, ...group.flatMap(editingValues)] };
+}
 
 const valuesOf = <Given>(parameters: Parameters<Given>, given: Given): readonly unknown[] =>
   Object.values(parameters).map((value) => value(given));
@@ -132,3 +163,6 @@ export const isOneRecord = ({ more = [], replace = [], drop = [], dropBelow }: A
 /** What `append_many` takes: it creates no thread, and knows neither names nor an end. */
 export const mayShare = ({ request }: Appending): boolean =>
   request.expected > 0 && isOneRecord(request) && request.record.names === undefined && request.ttlMs === undefined;
+
+/** What `editingMany` takes. */
+export const mayShareEdits = ({ request }: Appending): boolean => request.expected > 0 && request.ttlMs === undefined;

@@ -19,9 +19,10 @@ import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { Groups } from "../../driver/groups.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { appendWays } from "./append-groups.ts";
+import { appendWays, editWays } from "./append-groups.ts";
 import type { TextRow } from "./ask.ts";
-import { type Appending, appendValues, editingValues, groupValues, isOneRecord } from "./calls.ts";
+import { callGroups, type Removed } from "./call-groups.ts";
+import { type Appending, appendValues, editingMany, editingValues, groupValues, isOneRecord } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlConnection } from "./connect.ts";
@@ -33,7 +34,7 @@ import { type TableNames, tableNames } from "./layout.ts";
 import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
 import { openListener } from "./open-client.ts";
 import { checkpoints } from "./parts.ts";
-import { toEntry, toRecord } from "./rows.ts";
+import { chainOf, toEntry } from "./rows.ts";
 import { DEAD_ROWS } from "./scrubbing.ts";
 import { type RunStatement, type Statements, statements } from "./statements.ts";
 
@@ -65,6 +66,8 @@ export class PostgresLog implements ThreadLog {
   readonly #appends = new Groups(
     appendWays({ one: (one) => this.#append(one), many: (group) => this.#appendMany(group) }),
   );
+  readonly #edits = new Groups(editWays({ one: (one) => this.#append(one), many: (group) => this.#editMany(group) }));
+  readonly #groups = callGroups((statement, ...values) => this.#ask(statement, ...values));
   #capabilities: LogCapabilities = FACTS.capabilities;
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
@@ -97,7 +100,8 @@ export class PostgresLog implements ThreadLog {
     assertAppend(request);
     for (let round = 1; ; round++) {
       const isHeld = request.record.seq + (request.more?.length ?? 0) <= MAX_SEQ;
-      if (isHeld && (await this.#appends.call({ threadId, request }))) return this.#appended(request);
+      const groups = isOneRecord(request) ? this.#appends : this.#edits;
+      if (isHeld && (await groups.call({ threadId, request }))) return this.#appended(request);
       const outcome = await this.#refusal(threadId, request);
       if (outcome !== "free" || round === ROUNDS) return outcome === "free" ? ABSENT : outcome;
     }
@@ -113,6 +117,13 @@ export class PostgresLog implements ThreadLog {
   async #appendMany(group: readonly Appending[]): Promise<readonly (true | undefined)[]> {
     const places = await this.#ask("appendMany", ...groupValues(group));
     const appended = new Set(places.map(({ place }) => Number(place) - 1));
+    return group.map((_, place) => appended.has(place) || undefined);
+  }
+
+  async #editMany(group: readonly Appending[]): Promise<readonly (true | undefined)[]> {
+    const { text, values } = editingMany(this.#names, group);
+    const [row] = await this.#askText(text, values);
+    const appended = new Set((row?.["places"] ?? "").match(/\d+/g)?.map((place) => Number(place) - 1));
     return group.map((_, place) => appended.has(place) || undefined);
   }
 
@@ -157,8 +168,8 @@ export class PostgresLog implements ThreadLog {
   }
 
   async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
-    const rows = await this.#ask("readCheckpoint", threadId, name);
-    return chainOf(rows.at(-1), rows.slice(0, -1));
+    const found = await this.#groups.checkpoints.call({ threadId, name });
+    return found === "absent" ? undefined : found;
   }
 
   async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
@@ -172,27 +183,19 @@ export class PostgresLog implements ThreadLog {
   }
 
   async tail(threadId: string): Promise<ThreadTail | undefined> {
-    const [row] = await this.#ask("tail", threadId);
-    if (row === undefined) return undefined;
-    const ttlMs = row["ttl_ms"] ?? undefined;
-    const left = ttlMs === undefined ? {} : { ttlMs: Math.max(Number(ttlMs), 0) };
-    return { generation: row["generation"] ?? "", entry: toEntry(row), ...left };
+    const found = await this.#groups.tails.call(threadId);
+    return found === "absent" ? undefined : found;
   }
 
-  async list(threadId: string, options: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
-    return (await this.#ask("list", threadId, positionIn(options.before), options.limit)).map(toEntry);
+  list(threadId: string, { before, limit }: { before?: number; limit: number }): Promise<readonly LogEntry[]> {
+    return this.#groups.lists.call({ threadId, before: positionIn(before), limit });
   }
 
-  async remove(
-    threadId: string,
-    ifTail?: { generation: string; seq: number },
-  ): Promise<"removed" | "absent" | "moved"> {
+  remove(threadId: string, ifTail?: { generation: string; seq: number }): Promise<Removed> {
+    if (ifTail === undefined) return this.#groups.removals.call({ threadId });
     // No thread has a tail of 0, nor one that does not fit into the column.
-    const seq = ifTail && (ifTail.seq >= 1 && ifTail.seq <= MAX_SEQ ? ifTail.seq : 0);
-    const [row] = await this.#ask("remove", threadId, ifTail?.generation ?? null, seq ?? null);
-    if (row?.["found"] !== "1") return "absent";
-    if (row["gone"] === "1") return "removed";
-    return ifTail === undefined ? "absent" : "moved";
+    const seq = ifTail.seq >= 1 && ifTail.seq <= MAX_SEQ ? ifTail.seq : 0;
+    return this.#groups.removals.call({ threadId, ifTail: { generation: ifTail.generation, seq } });
   }
 
   async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
@@ -289,10 +292,6 @@ export class PostgresLog implements ThreadLog {
     return handle;
   }
 }
-
-/** A chain, from the tail's row and the rows of the records that were asked for. */
-const chainOf = (tail: TextRow | undefined, rows: readonly TextRow[]): LogChain | undefined =>
-  tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
 
 /** Clamped to what the column holds, so that any number from outside is compared rather than refused by the server. */
 const positionIn = (before: number = MAX_SEQ): number => Math.min(Math.max(before, 0), MAX_SEQ);

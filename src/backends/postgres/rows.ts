@@ -1,4 +1,4 @@
-import type { LogEntry, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { LogChain, LogEntry, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
 
@@ -27,6 +27,10 @@ export const toEntry = (row: TextRow): LogEntry => ({
 });
 
 export const toRecord = (row: TextRow): LogRecord => ({ ...toEntry(row), body: bytes(row), words: undefined });
+
+/** A chain, from the tail's row and the rows of the records that were asked for. */
+export const chainOf = (tail: TextRow | undefined, rows: readonly TextRow[]): LogChain | undefined =>
+  tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
 
 export const toThreadEntry = (row: TextRow): ThreadEntry => ({
   threadId: row["thread_id"] ?? "",

@@ -15,10 +15,14 @@ export interface Statements {
   readonly readNewer: string;
   readonly readRecords: string;
   readonly readCheckpoint: string;
+  readonly readCheckpointMany: string;
   readonly entry: string;
   readonly tail: string;
+  readonly tailMany: string;
   readonly list: string;
+  readonly listMany: string;
   readonly remove: string;
+  readonly removeMany: string;
   readonly removeExpired: string;
   readonly sweep: string;
   readonly copy: string;
@@ -46,10 +50,10 @@ export function statements(names: TableNames): Statements {
   const tell = (changed: string): string =>
     `(SELECT count(pg_notify('${channel}', c.thread_id)) FROM ${changed} c
         WHERE EXISTS (SELECT FROM ${watchers} w WHERE w.thread_id = c.thread_id AND w.until > now())) AS told`;
-  /** The position of the newest record of `t` with the name $2, as its first or a further name. */
-  const newestNamed = `(SELECT max(found.seq) FROM (
-        SELECT max(c.seq) AS seq FROM ${records} c WHERE c.thread_id = t.thread_id AND c.checkpoint_id = $2
-        UNION ALL SELECT max(n.seq) FROM ${named} n WHERE n.thread_id = t.thread_id AND n.name = $2) found)`;
+  /** The position of the newest record of `t` with the name, as its first or a further one. */
+  const newestNamed = (name: string): string => `(SELECT max(found.seq) FROM (
+        SELECT max(c.seq) AS seq FROM ${records} c WHERE c.thread_id = t.thread_id AND c.checkpoint_id = ${name}
+        UNION ALL SELECT max(o.seq) FROM ${named} o WHERE o.thread_id = t.thread_id AND o.name = ${name}) found)`;
   /** The page is cut before heads are joined, so that no plan reads more heads than the page needs. */
   const threadPage = (condition: string): string =>
     `SELECT t.thread_id, ${entryColumns("r")} FROM (
@@ -96,7 +100,7 @@ export function statements(names: TableNames): Statements {
 
     readCheckpoint: `WITH target AS (
         SELECT t.thread_id, t.generation, t.tail, c.base, c.seq FROM ${threads} t
-          JOIN ${records} c ON c.thread_id = t.thread_id AND c.seq = ${newestNamed}
+          JOIN ${records} c ON c.thread_id = t.thread_id AND c.seq = ${newestNamed("$2")}
         WHERE t.thread_id = $1 AND ${ALIVE})
       SELECT ${entryColumns("r")}, r.body, t.generation, 0 AS is_tail FROM target t
         JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq BETWEEN t.base AND t.seq
@@ -105,13 +109,45 @@ export function statements(names: TableNames): Statements {
         LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail
       ORDER BY is_tail, seq`,
 
+    // Those whose records are too many bytes together with those before them are left out.
+    readCheckpointMany: `WITH target AS MATERIALIZED (
+        SELECT n.place, found.*, sum(found.bytes) OVER (ORDER BY n.place) AS so_far
+        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (thread_id, name, place)
+          CROSS JOIN LATERAL (SELECT t.thread_id, t.generation, t.tail, c.base, c.seq, (SELECT sum(octet_length(b.body))
+              FROM ${records} b WHERE b.thread_id = t.thread_id AND b.seq BETWEEN c.base AND c.seq) AS bytes
+            FROM ${threads} t JOIN ${records} c ON c.thread_id = t.thread_id AND c.seq = ${newestNamed("n.name")}
+            WHERE t.thread_id = n.thread_id AND ${ALIVE} OFFSET 0) found)
+      SELECT t.place, r.*, t.generation, 0 AS is_tail FROM target t
+        CROSS JOIN LATERAL (SELECT ${entryColumns("r")}, r.body FROM ${records} r
+          WHERE r.thread_id = t.thread_id AND r.seq BETWEEN t.base AND t.seq OFFSET 0) r
+      WHERE t.so_far <= $3::bigint
+      UNION ALL
+      SELECT t.place, r.*, t.generation, 1 FROM target t
+        LEFT JOIN LATERAL (SELECT ${entryColumns("r")}, NULL::bytea AS body FROM ${records} r
+          WHERE r.thread_id = t.thread_id AND r.seq = t.tail OFFSET 0) r ON true
+      WHERE t.so_far <= $3::bigint
+      ORDER BY place, is_tail, seq`,
+
     entry: `SELECT ${entryColumns("r")} FROM ${threads} t
-        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = ${newestNamed}
+        JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = ${newestNamed("$2")}
       WHERE t.thread_id = $1 AND ${ALIVE}`,
 
     tail: `SELECT ${entryColumns("r")}, t.generation,
         extract(epoch FROM t.expires_at - clock_timestamp()) * 1000 AS ttl_ms FROM ${threads} t
         LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail WHERE t.thread_id = $1 AND ${ALIVE}`,
+
+    // For several threads, each looked up by itself: a join could choose to read whole tables.
+    tailMany: `SELECT n.place, found.* FROM unnest($1::text[]) WITH ORDINALITY AS n (thread_id, place)
+      CROSS JOIN LATERAL (SELECT ${entryColumns("r")}, t.generation,
+          extract(epoch FROM t.expires_at - clock_timestamp()) * 1000 AS ttl_ms FROM ${threads} t
+          LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq = t.tail
+        WHERE t.thread_id = n.thread_id AND ${ALIVE} OFFSET 0) found`,
+
+    listMany: `SELECT n.place, found.* FROM unnest($1::text[], $2::int[], $3::int[]) WITH ORDINALITY AS n (thread_id, before, most, place)
+      CROSS JOIN LATERAL (SELECT ${entryColumns("r")} FROM ${threads} t
+          JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq < n.before AND r.checkpoint_id IS NOT NULL
+        WHERE t.thread_id = n.thread_id AND ${ALIVE} ORDER BY r.seq DESC LIMIT n.most) found
+      ORDER BY n.place, found.seq DESC`,
 
     list: `SELECT ${entryColumns("r")} FROM ${threads} t
         JOIN ${records} r ON r.thread_id = t.thread_id AND r.seq < $2 AND r.checkpoint_id IS NOT NULL
@@ -121,6 +157,17 @@ export function statements(names: TableNames): Statements {
       gone AS (DELETE FROM ${threads} t WHERE t.thread_id = $1
         AND ($2::text IS NULL OR (t.generation = $2 AND t.tail = $3)) RETURNING t.thread_id)
       SELECT (SELECT count(*) FROM found) AS found, count(*) AS gone, ${tell("gone")} FROM gone`,
+
+    // Returns those that are gone. One that another transaction holds is left out, so that nobody waits for another's thread.
+    removeMany: `WITH held AS MATERIALIZED (
+        SELECT n.thread_id, n.place
+        FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS n (thread_id, generation, tail, place)
+          CROSS JOIN LATERAL (SELECT FROM ${threads} t
+            WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.tail AND ${ALIVE}
+            FOR UPDATE SKIP LOCKED) t),
+      gone AS (DELETE FROM ${threads} t WHERE t.thread_id = ANY (ARRAY(SELECT thread_id FROM held)) RETURNING t.thread_id),
+      told AS (SELECT ${tell("gone")})
+      SELECT h.place, told.told FROM gone JOIN held h USING (thread_id) CROSS JOIN told`,
 
     removeExpired: `DELETE FROM ${threads} t WHERE t.thread_id = $1 AND NOT ${ALIVE}`,
 

@@ -133,7 +133,7 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
 
     test("a server that cannot be reached is tried again by the next call of either", async () => {
       const { proxy, url } = await proxied();
-      const { checkpointer, counter } = both({ url, library });
+      const { checkpointer, counter } = both({ url, library, connectTimeoutMs: 3_000 });
       proxy.refuse();
       await expect(counter.add()).rejects.toThrow();
       await expect(checkpointer.load("t1")).rejects.toMatchObject({ retryable: true });

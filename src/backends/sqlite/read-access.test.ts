@@ -255,7 +255,7 @@ async function untilNotBusy<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (!isBusy(error) || attempt === 50) throw error;
+      if (!isBusy(error) || attempt === 5_000) throw error;
       await sleep(10);
     }
   }

@@ -6,6 +6,7 @@ import { namingFaults } from "./naming-faults.ts";
 import { positionFaults } from "./position-faults.ts";
 import { readingFaults } from "./reading-faults.ts";
 import { threadFaults } from "./thread-faults.ts";
+import { togetherFaults } from "./together-faults.ts";
 
 /** Every way in which a driver is broken here. */
 export const DRIVER_FAULTS: readonly DriverFault[] = [
@@ -15,5 +16,6 @@ export const DRIVER_FAULTS: readonly DriverFault[] = [
   ...positionFaults,
   ...readingFaults,
   ...threadFaults,
+  ...togetherFaults,
   ...findingFaults,
 ];

@@ -20,6 +20,7 @@ import { searchingCases } from "./searching.ts";
 import { subscribingCases } from "./subscribing.ts";
 import { threadListingCases } from "./thread-listing.ts";
 import { logOffers, type ThreadLogCase, type ThreadLogNeed } from "./thread-log-case.ts";
+import { togetherCases } from "./together.ts";
 
 /** Every duty that `ThreadLog` states, for drivers. */
 export const threadLogCases: readonly ThreadLogCase[] = [
@@ -37,6 +38,7 @@ export const threadLogCases: readonly ThreadLogCase[] = [
   ...positionCases,
   ...longThreadCases,
   ...racingCases,
+  ...togetherCases,
   ...searchingCases,
   ...metadataQueryCases,
   ...subscribingCases,
