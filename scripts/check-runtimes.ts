@@ -90,13 +90,11 @@ async function bundled(packed: PackedTarball): Promise<void> {
     ["agent.mjs", ...always, "--outdir=agent", "--out-extension:.js=.mjs", "--metafile=agent.json"],
     project,
   );
-  const { bytes, backends, doorBytes } = loadedAtOnce(
-    JSON.parse(await readFile(join(project, "agent.json"), "utf8")) as Metafile,
-  );
-  const kilobytes = (count: number): string => `${Math.round(count / 1000)} kB`;
+  const { bytes, backends } = loadedAtOnce(JSON.parse(await readFile(join(project, "agent.json"), "utf8")) as Metafile);
   if (backends.length > 0) throw new Error(`importing Agent alone brings the backends ${backends.join(", ")}`);
-  const doors = `${kilobytes(doorBytes)} of them factories and their options`;
-  console.log(`esbuild, Agent alone: ${kilobytes(bytes)} minified are loaded at the start, with no backend (${doors})`);
+  console.log(
+    `esbuild, Agent alone: ${Math.round(bytes / 1000)} kB minified are loaded at the start, with no backend's driver`,
+  );
 }
 
 interface Metafile {
@@ -107,15 +105,13 @@ interface MetafileOutput {
   readonly bytes: number;
   readonly entryPoint?: string;
   readonly imports: readonly { readonly path: string; readonly kind: string }[];
-  readonly inputs: Readonly<Record<string, { readonly bytesInOutput: number }>>;
+  readonly inputs: Readonly<Record<string, unknown>>;
 }
 
 interface StartOfABundle {
   readonly bytes: number;
   /** Those whose driver is in it. */
   readonly backends: readonly string[];
-  /** What checks the options of backends, so that a wrong one is refused at once: esbuild keeps it beside the entry. */
-  readonly doorBytes: number;
 }
 
 /** The entry and every chunk that it imports by a statement, however deep; chunks behind `import()` wait. */
@@ -125,12 +121,10 @@ function loadedAtOnce({ outputs }: Metafile): StartOfABundle {
     for (const { path: next, kind } of outputs[path]?.imports ?? []) if (kind === "import-statement") reached.add(next);
   }
   const chunks = [...reached].map((path) => outputs[path]).filter((chunk) => chunk !== undefined);
-  const inputs = chunks.flatMap((chunk) => Object.entries(chunk.inputs));
-  const doors = inputs.filter(([path]) => /\/dist\/backends\/\w+\//.test(path));
+  const inputs = chunks.flatMap((chunk) => Object.keys(chunk.inputs));
   return {
     bytes: chunks.reduce((sum, chunk) => sum + chunk.bytes, 0),
-    backends: inputs.flatMap(([path]) => /\/dist\/backends\/(\w+)\/log\.js$/.exec(path)?.[1] ?? []),
-    doorBytes: doors.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0),
+    backends: inputs.flatMap((path) => /\/dist\/backends\/(\w+)\/log\.js$/.exec(path)?.[1] ?? []),
   };
 }
 
