@@ -48,7 +48,7 @@ const LINES = [
   ["CPU of a save above the driver (1 KB message, warm, memory)", "with the driver and with adding the message"],
   [
     "a load of 400 messages / JSON.parse of the state, memory",
-    "the checksum and its text are a third, garbage a fifth",
+    "the checksum and its text are two fifths, garbage a fifth",
   ],
   [
     "a load of 4,000 messages / JSON.parse of the state, memory",

@@ -47,6 +47,7 @@ export type { Run } from "./agent/run.ts";
 export { RunError } from "./agent/run-error.ts";
 export type { ResumeOptions, RunOptions } from "./agent/run-options.ts";
 export {
+  type NamedTool,
   type PersonQuestion,
   type Tool,
   type ToolContext,

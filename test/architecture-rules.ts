@@ -95,6 +95,9 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/cli/doctor/latency.ts": "how long calls take",
   "src/studio/page/wording.ts": "how long ago something was, by the clock of whoever looks",
   "src/wiring/llm-memory-manager.ts": "the default of the option `now`",
+  "src/testing/checkpointer-cases/expiring.ts": "whether a case looked before the end, by a clock that it cannot move",
+  "src/testing/store-cases/expiring.ts": "whether a case looked before the end, by a clock that it cannot move",
+  "src/testing/thread-log-cases/expiring.ts": "whether a case looked before the end, by a clock that it cannot move",
   "src/providers/ai-sdk/classify.ts": "turns a Retry-After date into a pause",
   "src/providers/oci/signing-fetch.ts": "the date that a request is signed with",
 };

@@ -9,13 +9,15 @@ import type { WhenBusy } from "./only-writer.ts";
 import type { ConversationPort, MemoryPort } from "./ports.ts";
 import type { PrepareStep } from "./prepare-step.ts";
 import type { PriceTable } from "./prices.ts";
-import type { Tool } from "./tool.ts";
+import type { NamedTool, Tool } from "./tool.ts";
 
-export interface CoreAgentOptions<Context = unknown> extends RunLimits, ModelSettings {
+export interface CoreAgentOptions<Context = unknown, Tools extends NamedTool = NamedTool>
+  extends RunLimits,
+    ModelSettings {
   /** Resolved when the first run needs it. */
   readonly model: () => Promise<Model>;
   readonly checkpointer?: () => Promise<BaseCheckpointer>;
-  readonly tools?: readonly Tool<Context>[];
+  readonly tools?: readonly (Tools & Tool<Context>)[];
   /** Shown to the model before everything else. Not part of the thread: change it any time. */
   readonly systemPrompt?: string;
   /**

@@ -53,7 +53,7 @@ import { answerIn, runIn, type SubAgent, type SubAgentOptions, type SubAgentPlac
 import { loadTelemetry, type Telemetry } from "./telemetry.ts";
 import { ThreadSession } from "./thread-session.ts";
 import { inTermsOfARun } from "./told-to-caller.ts";
-import type { Tool } from "./tool.ts";
+import type { NamedTool, ResultIn, Tool } from "./tool.ts";
 import { changedTools, withToolList } from "./tool-list.ts";
 import { readResultTool } from "./tool-result.ts";
 import { UnsavedThreads } from "./unsaved-threads.ts";
@@ -66,7 +66,7 @@ type OpenCheckpointer = CoreAgentOptions["checkpointer"];
 export type { CoreAgentOptions } from "./agent-options.ts";
 
 /** An agent without any knowledge of backends and providers; `Agent` adds that. */
-export class CoreAgent<Output = unknown, Context = unknown> {
+export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedTool = NamedTool> {
   readonly #options: CoreAgentOptions<Context>;
   readonly #tools: readonly Tool[];
   readonly #fixed: FixedParts;
@@ -77,7 +77,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
   #draining = false;
   #hasWarned = false;
 
-  constructor(options: CoreAgentOptions<Context>) {
+  constructor(options: CoreAgentOptions<Context, Tools>) {
     this.#options = options;
     const { tools = [] } = options;
     assertTools(tools);
@@ -97,11 +97,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
    * prompt: finishes what the thread's last run left unfinished. What is unfinished
    * when there is a prompt is settled first.
    */
-  run(prompt?: Said, ...given: RunArguments<Context>): Run<Output> {
+  run(prompt?: Said, ...given: RunArguments<Context>): Run<Output, Tools> {
     return this.#say(prompt, given[0] ?? {}, this.#options.checkpointer);
   }
 
-  #say(prompt: Said | undefined, options: RunOptions<Context>, open: OpenCheckpointer): Run<Output> {
+  #say(prompt: Said | undefined, options: RunOptions<Context>, open: OpenCheckpointer): Run<Output, Tools> {
     assertRunOptions(options);
     const said = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
     const message = said && aboutSubject(said, options.subject);
@@ -123,11 +123,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
   }
 
   /** Answers a question that a run ended with, in any process, and goes on. */
-  resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output> {
+  resume(options: Needed<ResumeOptions<Context>, Context>): Run<Output, Tools> {
     return this.#answer(options, this.#options.checkpointer);
   }
 
-  #answer(options: ResumeOptions<Context>, open: OpenCheckpointer): Run<Output> {
+  #answer(options: ResumeOptions<Context>, open: OpenCheckpointer): Run<Output, Tools> {
     assertResumeOptions(options);
     const { interruptId, response, decline = false } = options;
     const why = typeof decline === "string" ? { reason: decline } : {};
@@ -145,7 +145,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
   }
 
   /** Brings the outcome of a call whose tool answered "later", from any process, and goes on. */
-  complete(options: Needed<CompleteOptions<Context>, Context>): Run<Output> {
+  complete(options: Needed<CompleteOptions<Context, ResultIn<Tools>>, Context>): Run<Output, Tools> {
     assertCompleteOptions(options);
     const { toolCallId: _, result: __, error: ___, ...rest } = options;
     return this.#start(rest, { needsThread: true, begin: completion(options) });
@@ -200,7 +200,11 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     await settleError(error);
   }
 
-  #start(options: RunOptions, opening: Opening, open: OpenCheckpointer = this.#options.checkpointer): Run<Output> {
+  #start(
+    options: RunOptions,
+    opening: Opening,
+    open: OpenCheckpointer = this.#options.checkpointer,
+  ): Run<Output, Tools> {
     if (this.#draining) throw new StateError("CLOSED", "this agent is draining and takes no new runs");
     assertAnswerable(this.#tools, options.threadId, open !== undefined);
     let end: () => void = () => undefined;
@@ -211,7 +215,7 @@ export class CoreAgent<Output = unknown, Context = unknown> {
     this.#active.set(ended, stop);
     const signal = signalOf(stop.signal, options.signal);
     // Its end is recorded inside the run, not by a handler on it: an unhandled failure must stay visible.
-    return new Run<Output>(async (emit) => {
+    return new Run<Output, Tools>(async (emit) => {
       try {
         return await this.#withThread({ ...options, signal }, opening, emit, open);
       } catch (error) {

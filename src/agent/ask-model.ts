@@ -7,6 +7,7 @@ import { type FinishReason, type ModelPart, type ModelUsage, NO_USAGE } from "..
 import { ModelError } from "../models/model-error.ts";
 import { parseToolArguments } from "../models/tool-arguments.ts";
 import type { AgentState } from "../state/agent-state.ts";
+import { callAt } from "../state/call-facts.ts";
 import { type AssistantMessage, type ToolCall, textOf } from "../state/message.ts";
 import { subjectOfTurn } from "../state/subjects.ts";
 import type { RunEvent } from "./events.ts";
@@ -183,13 +184,8 @@ function withUnusedIds(state: AgentState, message: AssistantMessage): AssistantM
 
 function unusedId(state: AgentState, given: string, used: ReadonlySet<string> = new Set()): string {
   let id = given;
-  for (let count = 2; used.has(id) || isKnownCall(state, id); count++) id = `${given}_${count}`;
+  for (let count = 2; used.has(id) || callAt(state.toolExecutions, id) !== -1; count++) id = `${given}_${count}`;
   return id;
-}
-
-function isKnownCall({ toolExecutions }: AgentState, id: string): boolean {
-  for (const { toolCallId } of toolExecutions) if (toolCallId === id) return true;
-  return false;
 }
 
 /** The intent of a call that has effects is always durable before it runs. */

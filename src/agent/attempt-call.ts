@@ -35,7 +35,7 @@ export async function attempt(
     const result = await Promise.race([work, ...stops]);
     if (result instanceof InterruptSignal || result instanceof Later) return result;
     if (result === TIME_IS_UP) return outOfTime(tool);
-    return result === CANCELLED ? "cancelled" : success(result);
+    return result === CANCELLED ? "cancelled" : { ...success(result), returned: result };
   } catch (error) {
     if (error instanceof LeftOpen && !context.signal.aborted) throw error.cause;
     if (context.signal.aborted) return "cancelled";
@@ -114,7 +114,7 @@ export function toolContext(
     session: context.task,
     context: context.runtime,
     progress: (progress) => context.emit({ type: "tool-progress", toolCallId: call.id, toolName: call.name, progress }),
-    later: (options = {}) => Later.after(options, context.parts.now()),
+    later: <Result>(options = {}) => Later.after<Result>(options, context.parts.now()),
     // Never settles until it is answered: a tool that catches everything must not continue as if it had been.
     interrupt: (request) => {
       const answer = askPerson(context.session.state, call.id, asked, request, context.parts.now());

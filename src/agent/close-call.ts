@@ -18,7 +18,10 @@ export async function close(
   session.change((state) => settle(state, call, execution, outcome, options));
   const hasEffects = tool?.effect !== "pure";
   if (hasEffects || parts.saveEvery === 1) session.saveBeside({ settles: hasEffects });
-  emit({ type: "tool-end", toolCallId: call.id, toolName: call.name, status: outcome.status });
+  const ended = { type: "tool-end", toolCallId: call.id, toolName: call.name } as const;
+  const { status, returned } = outcome;
+  if (status !== "succeeded") emit({ ...ended, status });
+  else emit({ ...ended, status, ...(returned !== undefined && { result: returned }) });
   const message = session.state.messages.findLast((entry) => entry.role === "tool" && entry.toolCallId === call.id);
   if (message !== undefined) emit({ type: "message", message });
   await runAfter(context, "afterTool", { call, execution: { ...execution, status: outcome.status } });

@@ -13,12 +13,12 @@ import type { RunOptions } from "./run-options.ts";
 import { failure, type Outcome, success } from "./tool-result.ts";
 
 /** The outcome of a call that a tool began and that another process completes. */
-export interface CompleteOptions<Context = unknown>
+export interface CompleteOptions<Context = unknown, Result = unknown>
   extends Omit<RunOptions<Context>, "declineWaiting" | "messageId" | "at" | "subject"> {
   readonly threadId: string;
   readonly toolCallId: string;
   /** What the tool would have returned. */
-  readonly result?: unknown;
+  readonly result?: Result;
   /** In place of a result: why there is no result. */
   readonly error?: unknown;
 }

@@ -3,6 +3,8 @@ import type { AgentState } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
 import type { Interrupt, ToolExecution } from "../state/state-fields.ts";
 import type { PendingCall } from "./later.ts";
+import type { NamedTool } from "./tool.ts";
+import type { READ_RESULT } from "./tool-result.ts";
 
 export type StopReason =
   /** The model gave an answer and asked for nothing more. */
@@ -72,7 +74,46 @@ export interface GuardedEvent {
   readonly toolCallId?: string;
 }
 
-export type RunEvent =
+/** A call of one of these tools is begun, with arguments that fit. */
+export type ToolStartEvent<Tools extends NamedTool = NamedTool> =
+  Tools extends NamedTool<infer Name, infer Input>
+    ? {
+        readonly type: "tool-start";
+        readonly toolCallId: string;
+        readonly toolName: Name;
+        readonly arguments: Input;
+        readonly attempt: number;
+      }
+    : never;
+
+/** A call has ended. Only a tool that the agent has can succeed; a model may ask for others. */
+export type ToolEndEvent<Tools extends NamedTool = NamedTool> =
+  | ToolSuccess<Tools>
+  | {
+      readonly type: "tool-end";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly status: Exclude<ToolExecution["status"], "succeeded">;
+    };
+
+type ToolSuccess<Tools extends NamedTool> =
+  Tools extends NamedTool<infer Name, infer _, infer Result>
+    ? {
+        readonly type: "tool-end";
+        readonly toolCallId: string;
+        readonly toolName: Name;
+        readonly status: "succeeded";
+        /** What the tool returned, if it did so in this run and no guard changed it. The conversation holds it as text. */
+        readonly result?: Result;
+      }
+    : never;
+
+/** What every agent offers besides its own tools. */
+type BuiltIn = NamedTool<typeof READ_RESULT, { readonly name: string; readonly from: number }, string>;
+
+export type RunEvent<Tools extends NamedTool = NamedTool> =
+  | ToolStartEvent<Tools | BuiltIn>
+  | ToolEndEvent<Tools | BuiltIn>
   | {
       readonly type: "run-start";
       readonly runId: string;
@@ -86,19 +127,6 @@ export type RunEvent =
   | { readonly type: "model-delta"; readonly kind: "text" | "reasoning"; readonly text: string }
   /** `finishReason` is the model's own, of a message of the model's. */
   | { readonly type: "message"; readonly message: Message; readonly finishReason?: FinishReason }
-  | {
-      readonly type: "tool-start";
-      readonly toolCallId: string;
-      readonly toolName: string;
-      readonly arguments: unknown;
-      readonly attempt: number;
-    }
-  | {
-      readonly type: "tool-end";
-      readonly toolCallId: string;
-      readonly toolName: string;
-      readonly status: ToolExecution["status"];
-    }
   /** A piece of the arguments of a call that the model is still writing. */
   | {
       readonly type: "tool-input-delta";

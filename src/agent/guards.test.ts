@@ -167,12 +167,19 @@ describe("19.1: a guard of calls", () => {
 });
 
 describe("19.1: a guard of results", () => {
+  test("19.1: lets what the tool returned pass into the event that its call has ended", async () => {
+    const { agent } = setUp({ guardResult: () => undefined });
+    const events = await eventsOf(agent.run("go", { threadId: "t" }));
+    expect(ofType(events, "tool-end")).toMatchObject([{ status: "succeeded", result: "paid from account 99" }]);
+  });
+
   test.each([
     ["replaces", { replace: "paid" }, "paid"],
     ["refuses", { refuse: "account numbers" }, "The result is kept back. The reason: account numbers"],
   ])("19.1: %s what the tool brought; the call stays settled", async (_, verdict, shown) => {
     const { agent, store, model } = setUp({ guardResult: () => verdict });
-    await agent.run("go", { threadId: "t" });
+    const events = await eventsOf(agent.run("go", { threadId: "t" }));
+    expect(ofType(events, "tool-end")).toEqual([expect.not.objectContaining({ result: expect.anything() })]);
     expect((await store.lines())[2]).toBe(`tool: ${shown}`);
     expect(await store.statuses()).toEqual(["succeeded"]);
     expect(JSON.stringify(model.requests)).not.toContain("99");

@@ -99,7 +99,8 @@ export async function guardedResult(context: RunContext, call: ToolCall, outcome
     if (verdict === undefined) return outcome;
     if ("replace" in verdict) {
       emit({ type: "guarded", what: "result", verdict: "replaced", toolCallId: call.id });
-      return { ...outcome, content: verdict.replace };
+      const { returned: _, ...kept } = outcome;
+      return { ...kept, content: verdict.replace };
     }
     emit({ type: "guarded", what: "result", verdict: "refused", reason: verdict.refuse, toolCallId: call.id });
     return { status, content: `The result is kept back. The reason: ${verdict.refuse}` };

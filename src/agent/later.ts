@@ -23,18 +23,20 @@ export interface PendingCall {
 const OPTIONS: OptionKinds<LaterOptions> = { deadlineMs: "number" };
 
 /** What a tool returns whose outcome comes from outside. A class of our own that data cannot make. */
-export class Later {
+export class Later<Result = unknown> {
   readonly dueAt: number | undefined;
+  /** Never there: says to the types what completes the call. */
+  declare readonly "~result"?: Result;
 
   constructor(dueAt: number | undefined) {
     this.dueAt = dueAt;
   }
 
-  static after(options: LaterOptions, now: number): Later {
+  static after<Result>(options: LaterOptions, now: number): Later<Result> {
     assertKnownOptions("later()", options, OPTIONS);
     const { deadlineMs } = options;
-    if (deadlineMs === undefined) return new Later(undefined);
-    if (deadlineMs > 0) return new Later(now + deadlineMs);
+    if (deadlineMs === undefined) return new Later<Result>(undefined);
+    if (deadlineMs > 0) return new Later<Result>(now + deadlineMs);
     throw new StateError("INVALID_ARGUMENT", "later(): deadlineMs must be greater than 0");
   }
 

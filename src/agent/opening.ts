@@ -7,8 +7,8 @@ import { pendingInterrupts } from "./interrupts.ts";
 import { pendingCalls } from "./later.ts";
 import { type Ending, endedByTerminalTool, finishOpenCalls, isAnswered, isEndedBy } from "./loop.ts";
 import { answeredBefore } from "./output.ts";
-import { isRepairRequest } from "./repair-request.ts";
 import type { RunContext } from "./run-context.ts";
+import { askedIn } from "./turn-number.ts";
 
 /** What begins a run: a message, nothing, or an answer to a question. */
 export interface Opening {
@@ -66,7 +66,7 @@ export async function begin(
 function isSaidAlready(context: RunContext, message: UserMessage): boolean {
   const { state } = context.session;
   if (isAnswered(state) || endedByTerminalTool(context)) return false;
-  const last = state.messages.findLast((other) => other.role === "user" && !isRepairRequest(other));
+  const last = askedIn(state);
   if (last === undefined || (message.id !== undefined && last.id !== message.id)) return false;
   return encodeText(last.content, "prompt") === encodeText(message.content, "prompt");
 }

@@ -2,8 +2,8 @@ import type { ModelRequest, ModelTool, ModelUsage } from "../models/model.ts";
 import { type Message, systemMessage } from "../state/message.ts";
 import type { ShapedConversation } from "./ports.ts";
 import { HistoryRepair } from "./repair-history.ts";
-import { isRepairRequest } from "./repair-request.ts";
 import type { RunContext } from "./run-context.ts";
+import { askedIn } from "./turn-number.ts";
 
 /**
  * What a model is shown in one run: the system prompt, the conversation as the
@@ -44,7 +44,7 @@ export class Prompt {
   /** Once for each message of the user's: what a run does in between must not change the prompt's beginning. */
   async #recall({ parts, session, threadId, metadata, signal, emit }: RunContext): Promise<readonly Message[]> {
     const { state } = session;
-    const asked = state.messages.findLast((message) => message.role === "user" && !isRepairRequest(message));
+    const asked = askedIn(state);
     if (this.#recalled !== undefined && asked === this.#asked) return this.#recalled;
     this.#asked = asked;
     try {
@@ -92,7 +92,10 @@ function placed(
   asked: Message | undefined,
 ): readonly Message[] {
   if (recalled.length === 0) return shaped;
-  const place = asked === undefined ? -1 : shaped.lastIndexOf(asked);
-  const before = place === -1 ? shaped.length : place;
-  return [...shaped.slice(0, before), ...recalled, ...shaped.slice(before)];
+  let place = shaped.length - 1;
+  while (place >= 0 && shaped[place] !== asked) place--;
+  // A spread, because the methods of a frozen list are slow.
+  const messages = [...shaped];
+  messages.splice(place === -1 ? shaped.length : place, 0, ...recalled);
+  return messages;
 }

@@ -1,4 +1,5 @@
 import { isPlainObject } from "../state/immutable.ts";
+import { knownInCommon } from "../state/list-lines.ts";
 import {
   type AssistantMessage,
   type ContentPart,
@@ -29,59 +30,66 @@ export const repairHistory = (messages: readonly Message[]): readonly Message[] 
  * a continuation of the one before is repaired from its beginning.
  */
 export class HistoryRepair {
-  /** Everything before the last message of the model's, which later results may still belong to. */
+  /** The conversation that was repaired last. */
+  #latest: readonly Message[] = [];
+  /** Its messages before the last one of the model's, which later results may still belong to. */
   #settled: Message[] = [];
+  /** What became of those. */
   #repaired: Message[] = [];
+  #system: Message[] = [];
   #usedIds = new Set<string>();
 
   repair(messages: readonly Message[], system: readonly Message[] = []): readonly Message[] {
-    const said = this.#beyondSettled(messages) ?? this.#fromTheBeginning(messages);
-    const open = this.#settle(said.spoken);
+    if (!this.#isContinuedBy(messages)) this.#forget();
+    this.#latest = messages;
+    const { open, said } = this.#settle(messages);
     const ids: string[] = [];
-    const repaired = [...this.#repaired, ...repairTurns(open, open.length, this.#usedIds, ids)];
+    const repaired = repairTurns(open, open.length, this.#usedIds, ids);
     for (const id of ids) this.#usedIds.delete(id);
-    if (repaired[0]?.role === "assistant") repaired.unshift(userMessage(OPENING));
-    return [...oneSystemMessage([...system, ...said.system]), ...repaired];
+    const isOpened = (this.#repaired[0] ?? repaired[0])?.role === "assistant";
+    const first = oneSystemMessage([...system, ...this.#system, ...said]);
+    // One copy of the whole, made by the quickest means there is for a long list.
+    return first.concat(isOpened ? userMessage(OPENING) : [], this.#repaired, repaired);
   }
 
-  /** What comes behind the settled messages, where the conversation begins with those. */
-  #beyondSettled(messages: readonly Message[]): Said | undefined {
-    const said: Said = { spoken: [], system: [] };
-    let met = 0;
-    for (const message of messages) {
-      if (message.role === "system") said.system.push(message);
-      else if (met === this.#settled.length) said.spoken.push(message);
-      else if (message !== this.#settled[met++]) return undefined;
-    }
-    return met === this.#settled.length ? said : undefined;
+  /** Whether the conversation begins with all that is settled. */
+  #isContinuedBy(messages: readonly Message[]): boolean {
+    const settled = this.#settled;
+    let index = Math.min(knownInCommon(this.#latest, messages), settled.length);
+    while (index < settled.length && messages[index] === settled[index]) index++;
+    return index === settled.length;
   }
 
-  #fromTheBeginning(messages: readonly Message[]): Said {
+  #forget(): void {
     this.#settled = [];
     this.#repaired = [];
+    this.#system = [];
     this.#usedIds = new Set();
-    return this.#beyondSettled(messages) ?? { spoken: [], system: [] };
   }
 
-  /** Keeps what is final now; gives back the rest. */
-  #settle(spoken: readonly Message[]): readonly Message[] {
-    const open = spoken.map(wellFormed);
-    const end = lastAnswerIn(open);
-    for (const message of repairTurns(open, end, this.#usedIds, [])) this.#repaired.push(message);
-    for (const message of spoken.slice(0, end)) this.#settled.push(message);
-    return open.slice(end);
+  /** Keeps what is final now; gives back the rest, with what the system says in it. */
+  #settle(messages: readonly Message[]): { readonly open: readonly Message[]; readonly said: readonly Message[] } {
+    const from = this.#settled.length;
+    const end = lastAnswerIn(messages, from);
+    const spoken: Message[] = [];
+    const said: Message[] = [];
+    let final = 0;
+    for (let index = from; index < messages.length; index++) {
+      const message = messages[index] as Message;
+      if (index < end) this.#settled.push(message);
+      if (message.role !== "system") spoken.push(wellFormed(message));
+      else (index < end ? this.#system : said).push(message);
+      if (index === end - 1) final = spoken.length;
+    }
+    for (const message of repairTurns(spoken, final, this.#usedIds, [])) this.#repaired.push(message);
+    return { open: spoken.slice(final), said };
   }
 }
 
-interface Said {
-  readonly spoken: Message[];
-  readonly system: Message[];
-}
-
-/** The position of the model's last message; 0 if there is no such message. */
-function lastAnswerIn(messages: readonly Message[]): number {
-  for (let index = messages.length - 1; index > 0; index--) if (messages[index]?.role === "assistant") return index;
-  return 0;
+/** The position of the model's last message behind `from`; `from` if there is no such message. */
+function lastAnswerIn(messages: readonly Message[], from: number): number {
+  for (let index = messages.length - 1; index > from; index--) if (messages[index]?.role === "assistant") return index;
+  return from;
 }
 
 /** The turns that begin before `end`, in their final form. The ids that their calls are given are added to both lists. */

@@ -1,4 +1,5 @@
 import type { RunEvent, RunResult } from "./events.ts";
+import type { NamedTool } from "./tool.ts";
 import { sseResponse, streamOf, type UIResponseOptions } from "./ui-response.ts";
 import { type UIMessageChunk, type UIStreamOptions, uiChunks } from "./ui-stream.ts";
 
@@ -7,7 +8,9 @@ import { type UIMessageChunk, type UIStreamOptions, uiChunks } from "./ui-stream
  * It goes on with or without a listener; leaving the iteration early only
  * stops listening. Events that came before the iteration began are not lost.
  */
-export class Run<Output = unknown> implements AsyncIterable<RunEvent>, Promise<RunResult<Output>> {
+export class Run<Output = unknown, Tools extends NamedTool = NamedTool>
+  implements AsyncIterable<RunEvent<Tools>>, Promise<RunResult<Output>>
+{
   readonly [Symbol.toStringTag] = "Run";
   readonly #events: RunEvent[] = [];
   readonly #result: Promise<RunResult<Output>>;
@@ -44,14 +47,15 @@ export class Run<Output = unknown> implements AsyncIterable<RunEvent>, Promise<R
   }
 
   /** Ends when the run does; throws what the run throws. */
-  async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<RunEvent<Tools>, void, undefined> {
     // A failure is thrown to the iterating caller, so it must not count as unhandled too.
     this.#result.catch(() => undefined);
     for (let next = 0; ; ) {
       const changed = this.#changed;
       while (next < this.#events.length) {
         const event = this.#events[next++];
-        if (event !== undefined) yield event;
+        // Calls are begun, and succeed, only by the agent's own tools.
+        if (event !== undefined) yield event as RunEvent<Tools>;
       }
       if (this.#ended && next === this.#events.length) break;
       await changed;

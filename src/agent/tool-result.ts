@@ -21,6 +21,8 @@ export interface Outcome {
   readonly content: string | readonly ContentPart[];
   /** What the tool gave besides, as a value: kept with the message. */
   readonly structured?: unknown;
+  /** What the tool returned, as it is: for the event, which is all that shows it. */
+  readonly returned?: unknown;
 }
 
 /** What a tool returns that is more than text: pictures, sounds, documents. Made by `toolContent`; data cannot be one. */

@@ -35,9 +35,9 @@ export interface ToolContext<Context = unknown> {
   /**
    * For a tool that only begins something: `return later({ deadlineMs })`. The run
    * ends as "pending", and `agent.complete({ threadId, toolCallId, result })`
-   * brings the outcome, from any process.
+   * brings the outcome, from any process. `later<Receipt>()` says of which type that is.
    */
-  later(options?: LaterOptions): Later;
+  later<Result = unknown>(options?: LaterOptions): Later<Result>;
   /**
    * Asks a person. The first time the run ends as "interrupted" and this never
    * returns; after the answer, the tool is run again from its beginning and this
@@ -61,13 +61,18 @@ export type VerifiedOutcome =
   | { readonly outcome: "not-done" }
   | { readonly outcome: "unknown" };
 
-export interface ToolOptions<Schema extends AnySchema, Context = unknown> {
-  readonly name: string;
+export interface ToolOptions<
+  Schema extends AnySchema,
+  Context = unknown,
+  Name extends string = string,
+  Returned = unknown,
+> {
+  readonly name: Name;
   readonly description?: string;
   /** zod, valibot, arktype or JSON Schema. @default no arguments */
   readonly inputSchema?: Schema;
   /** With plain JSON Schema the type of `input` is yours to state: the schema is what is checked. */
-  execute(input: SchemaOutput<Schema>, context: ToolContext<Context>): unknown;
+  execute(input: SchemaOutput<Schema>, context: ToolContext<Context>): Returned;
   /** @default "atMostOnce" */
   readonly effect?: ToolEffect;
   /** Like effect "idempotent", and a second call with the same arguments in the thread gets the first one's result. */
@@ -89,9 +94,23 @@ interface NeedsApproval<Schema extends AnySchema> {
   decide(input: SchemaOutput<Schema>): boolean | Promise<boolean>;
 }
 
+/** What is known of a tool when its call is told of: its name, what it takes and what it gives. */
+export interface NamedTool<Name extends string = string, Input = unknown, Result = unknown> {
+  readonly name: Name;
+  /** Never there: for the types of events. */
+  readonly "~types"?: { readonly input: Input; readonly result: Result };
+}
+
+/** What one of these tools gives. */
+export type ResultIn<Tools extends NamedTool> = Tools extends NamedTool<string, infer _, infer Result> ? Result : never;
+
+/** What a tool gives in the end if it returns this: a promise is kept, and what is left to `agent.complete` comes. */
+export type ResultOf<Returned> =
+  Awaited<Returned> extends infer Value ? (Value extends Later<infer Result> ? Result : Value) : never;
+
 /** A tool as the loop uses it. Make one with `tool()`. */
-export interface Tool<Context = unknown> {
-  readonly name: string;
+export interface Tool<Context = unknown, Name extends string = string, Input = unknown, Result = unknown>
+  extends NamedTool<Name, Input, Result> {
   readonly description: string | undefined;
   readonly schema: ReadySchema;
   readonly effect: ToolEffect;
@@ -116,9 +135,14 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const NO_ARGUMENTS: JsonSchema = { type: "object", properties: {}, additionalProperties: false };
 
 /** Declares a tool: what the model is told, how arguments are checked, and what a crash in the middle means. */
-export function tool<const Schema extends AnySchema, Context = unknown>(
-  options: ToolOptions<Schema, Context>,
-): Tool<Context> {
+export function tool<
+  const Schema extends AnySchema,
+  Context = unknown,
+  const Name extends string = string,
+  Returned = unknown,
+>(
+  options: ToolOptions<Schema, Context, Name, Returned>,
+): Tool<Context, Name, SchemaOutput<Schema>, ResultOf<Returned>> {
   assertToolOptions(options);
   const { name, execute, needsApproval = false, idempotent = false } = options;
   if (typeof name !== "string" || !/^[a-zA-Z0-9_-]{1,64}$/.test(name)) {

@@ -108,10 +108,10 @@ export function settled(
   forgetAttempt(context, state, threadId);
   const { seq, base, writeId, checkpointId = "" } = entry;
   const { chain, schema, thread, bytes, record } = made;
-  const place = { generation, tail: seq, seq, checkpointId, writeId };
+  const place = { generation, tail: seq, seq, checkpointId, writeId, base };
   const kept = record !== undefined && record.body.byteLength <= MAX_KEPT_BYTES ? record : undefined;
-  const known = { base, chain, stored: state.fields, schema, bytes, thread };
-  rememberPosition(context, state, threadId, { ...place, ...known, ...(kept !== undefined && { record: kept }) });
+  const position = { ...place, chain, stored: state.fields, schema, bytes, thread };
+  rememberPosition(context, state, threadId, kept === undefined ? position : { ...position, record: kept });
   return checkpointId;
 }
 

@@ -76,21 +76,24 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, af
   const bytes: Uint8Array[] = [];
   const body = encodeBody("delta", delta, after, bytes);
   const added = addedItems(delta, "messages") as readonly Message[];
-  // Appended items are new. Only a rewritten list may contain again what it held before.
-  const fresh = delta.lists?.["messages"] === undefined ? [...added.keys()] : freshIn(added, fields);
   const chain = {
     records: before.records + 1,
     bytes: before.bytes + body.byteLength,
     liveBytes: before.liveBytes + Math.max(0, body.byteLength - overwrittenBytes(delta)),
     baseBytes: before.baseBytes,
   };
-  const newMessages = fresh.flatMap((index) => added[index] ?? []);
-  const planned = { kind: "delta", body, newMessages, chain, bytes } as const;
-  return fresh.length < added.length ? { ...planned, freshMessages: fresh } : planned;
+  const planned = { kind: "delta", body, newMessages: added, chain, bytes } as const;
+  // Appended items are new. Only a rewritten list may contain again what it held before.
+  if (delta.lists?.["messages"] === undefined) return planned;
+  const fresh = freshIn(added, fields);
+  if (fresh.length === added.length) return planned;
+  return { ...planned, newMessages: fresh.flatMap((index) => added[index] ?? []), freshMessages: fresh };
 }
 
 /** The part that replaces something older: the chain grows by it, the state does not. */
-function overwrittenBytes({ append: _, ...rest }: StateDelta): number {
+function overwrittenBytes(delta: StateDelta): number {
+  if (delta.append !== undefined && Object.keys(delta).length === 1) return 0;
+  const { append: _, ...rest } = delta;
   return Object.keys(rest).length === 0 ? 0 : encodeOwned(rest, "state").length;
 }
 

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Worker } from "node:worker_threads";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { turnsPass } from "../../test/turns-of-the-loop.ts";
 import { lateAfter } from "./late-after.ts";
 
 /** A server in a thread of its own: it answers while the thread of the test stands still. */
@@ -46,15 +47,17 @@ test("where nothing arrives it is called, once", async () => {
       resolve();
     });
   });
-  await new Promise((resolve) => setImmediate(resolve));
+  await turnsPass();
   expect(calls).toBe(1);
 });
 
 test("what was stopped is never called, also when its time has come", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
   let calls = 0;
-  const stop = lateAfter(0, () => calls++);
-  await new Promise((resolve) => setTimeout(resolve, 1));
+  const stop = lateAfter(5, () => calls++);
+  vi.advanceTimersByTime(5);
   stop();
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  await turnsPass();
   expect(calls).toBe(0);
 });

@@ -1,7 +1,9 @@
 import { StateError } from "../errors.ts";
+import { callAt } from "./call-facts.ts";
 import { decodeValue, encodeOwnedValue, type JsonValue } from "./codec.ts";
 import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./immutable.ts";
 import { deriveLineage } from "./lineage.ts";
+import { madeFrom } from "./list-lines.ts";
 import type { Message } from "./message.ts";
 import {
   EMPTY_FIELDS,
@@ -136,7 +138,7 @@ export class AgentState {
       const fault = faultInMessage(message);
       if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `the message${fault}`);
     }
-    return this.#derive({ messages: own([...this.messages, ...added]) });
+    return this.#derive({ messages: longer(this.messages, added) });
   }
 
   /** Replaces the conversation: an edit, or a compaction. */
@@ -146,7 +148,7 @@ export class AgentState {
 
   /** Adds a tool call's record, or replaces the one with the same call id. */
   withToolExecution(execution: ToolExecution): AgentState {
-    const known = lastCall(this.toolExecutions, execution.toolCallId);
+    const known = callAt(this.toolExecutions, execution.toolCallId);
     if (known === -1) {
       return this.#derive({ toolExecutions: appended(this.toolExecutions, [execution], "state.toolExecutions") });
     }
@@ -203,21 +205,18 @@ export function assertKnownFormat(format: number, what: string): void {
 
 /** Owned without checking the old items again: they were checked when they entered. */
 function appended<T>(list: readonly T[], items: readonly T[], name: string): readonly T[] {
-  return own([...list, ...immutablePart(items, name, FIELD_DEPTH)]);
+  return longer(list, immutablePart(items, name, FIELD_DEPTH));
 }
 
-/** A plain loop from the end, where the item nearly always is: this runs for every step of every tool call. */
-function lastCall(executions: readonly ToolExecution[], toolCallId: string): number {
-  let index = executions.length - 1;
-  while (index >= 0 && executions[index]?.toolCallId !== toolCallId) index--;
-  return index;
-}
+/** Two copies, each in one piece, are quicker than one that has to grow; `concat` is slow on a frozen list itself. */
+const longer = <T>(list: readonly T[], items: readonly T[]): readonly T[] =>
+  madeFrom(list, own([...list].concat([...items])), list.length);
 
 /** Spread, because `with` and `slice` are slow on frozen lists. */
 function replaced<T>(list: readonly T[], index: number, item: T): readonly T[] {
   const copy = [...list];
   copy[index] = item;
-  return own(copy);
+  return madeFrom(list, own(copy), index);
 }
 
 /** Owned for the same reason: what stays was checked when it entered. */

@@ -1,4 +1,5 @@
 import { defineOwn, own } from "./immutable.ts";
+import { knownInCommon } from "./list-lines.ts";
 import type { StateFields } from "./state-fields.ts";
 
 /**
@@ -45,7 +46,8 @@ function compareFields(before: StateFields, after: StateFields): { delta: StateD
   const records: Record<string, RecordDelta> = {};
   let [kept, rewritten] = [0, 0];
   for (const name of Object.keys(now)) {
-    const [a, b] = [old[name], now[name]];
+    const a = old[name];
+    const b = now[name];
     if (Object.is(a, b) && Object.hasOwn(old, name)) {
       if (Array.isArray(a)) kept += a.length;
       continue;
@@ -159,7 +161,7 @@ function changeRecord(record: Record<string, unknown>, { set, unset }: RecordDel
 
 function sharedPrefix(a: readonly unknown[], b: readonly unknown[]): number {
   const end = Math.min(a.length, b.length);
-  let index = 0;
+  let index = knownInCommon(a, b);
   while (index < end && Object.is(a[index], b[index])) index++;
   return index;
 }

@@ -1,4 +1,5 @@
 import type { AgentState } from "./agent-state.ts";
+import { callAt } from "./call-facts.ts";
 import { type ToolCall, toolMessage } from "./message.ts";
 import type { StateFields, ToolExecution } from "./state-fields.ts";
 
@@ -22,7 +23,7 @@ export function openCallsIn({
   if (message?.role !== "assistant") return [];
   const open: OpenCall[] = [];
   for (const call of message.toolCalls ?? []) {
-    const execution = toolExecutions.findLast((entry) => entry.toolCallId === call.id);
+    const execution = toolExecutions[callAt(toolExecutions, call.id)];
     if (execution === undefined ? !hasResult(messages, call) : !isSettled(execution)) open.push({ call, execution });
   }
   return open;

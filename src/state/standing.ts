@@ -1,5 +1,6 @@
+import { countInDoubt, hasEndedTurn } from "./call-facts.ts";
 import { openCallsIn } from "./open-calls.ts";
-import type { StateFields, ToolExecution } from "./state-fields.ts";
+import type { StateFields } from "./state-fields.ts";
 
 /** What a thread waits for. Counts of 0 are left out. */
 export interface Standing {
@@ -49,15 +50,6 @@ export function withStanding(fields: StateFields): { readonly standing?: Standin
   return standing === undefined ? {} : { standing };
 }
 
-export const isInDoubt = ({ status }: ToolExecution): boolean => status === "started" || status === "unknown";
-
-/** A plain loop: this runs for every save. */
-function countInDoubt(executions: readonly ToolExecution[]): number {
-  let count = 0;
-  for (const execution of executions) if (isInDoubt(execution)) count++;
-  return count;
-}
-
 /**
  * True if the model spoke last, in full, without asking for a tool; or a tool that
  * ends the turn succeeded; or nobody said anything.
@@ -68,8 +60,8 @@ function isTurnOver({ messages, toolExecutions }: StateFields): boolean {
   if (last.role !== "assistant" || last.incomplete === true) return false;
   const calls = last.toolCalls ?? [];
   if (calls.length === 0) return true;
-  return toolExecutions.some(
-    ({ toolCallId, terminal, status }) =>
-      terminal === true && status === "succeeded" && calls.some(({ id }) => id === toolCallId),
+  return hasEndedTurn(
+    toolExecutions,
+    calls.map(({ id }) => id),
   );
 }

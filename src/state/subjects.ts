@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import { isPlainObject } from "./immutable.ts";
+import { ListFact } from "./list-lines.ts";
 import type { Message } from "./message.ts";
 
 /**
@@ -50,11 +51,14 @@ export function subjectsOfMessage({ metadata }: Message): readonly string[] | un
   return subject === undefined ? undefined : subjectsIn(subject);
 }
 
+const lastOfUser = new ListFact<Message, Message | undefined>(
+  () => undefined,
+  (last, message) => (message.role === "user" ? message : last),
+);
+
 /** Whom the newest turn is about, according to the user's message. Its answer is about the same people. */
 export function subjectOfTurn(messages: readonly Message[]): { readonly subject: unknown } | undefined {
-  let index = messages.length - 1;
-  while (index >= 0 && messages[index]?.role !== "user") index--;
-  const subject = messages[index]?.metadata?.["subject"];
+  const subject = lastOfUser.of(messages).fact?.metadata?.["subject"];
   return subject === undefined ? undefined : { subject };
 }
 

@@ -25,3 +25,27 @@ export async function passTime({ clock }: { readonly clock?: ManualClock }, ms: 
   if (clock === undefined) await sleep(ms);
   else clock.advance(ms);
 }
+
+/**
+ * Makes something that ends after `ms`, and looks at it before its end. A slow machine may not get there in time, by a
+ * clock that a test cannot move: then again, with something that ends later. Returns its name, and how long it was given.
+ */
+export async function livesBriefly(
+  fixture: { readonly clock?: ManualClock },
+  ms: number,
+  makeAndLook: (name: string, ttlMs: number) => Promise<void>,
+): Promise<{ readonly name: string; readonly ttlMs: number }> {
+  for (let ttlMs = ms; ; ttlMs *= 4) {
+    const [name, began] = [`ends after ${ttlMs} ms`, timeOf(fixture)];
+    try {
+      await makeAndLook(name, ttlMs);
+      return { name, ttlMs };
+    } catch (error) {
+      const wasInTime = timeOf(fixture) - began < ttlMs;
+      if (wasInTime || ttlMs > LONGEST_LIFE_MS) throw error;
+    }
+  }
+}
+
+/** A machine that is too slow for this proves nothing. */
+const LONGEST_LIFE_MS = 60_000;

@@ -1,6 +1,7 @@
 import { CoreAgent, type CoreAgentOptions } from "../agent/agent.ts";
 import type { DrainOptions } from "../agent/cut-off.ts";
 import type { PrepareStep } from "../agent/prepare-step.ts";
+import type { NamedTool } from "../agent/tool.ts";
 import { backendOf, openCheckpointer } from "../backends/open.ts";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
@@ -13,8 +14,11 @@ import { type AiSdkModel, fromAiSdk, isAiSdkModel } from "../providers/ai-sdk/in
 import { modelFromString } from "../providers/strings.ts";
 import { assertAgentOptions, assertModel } from "./assert-agent-options.ts";
 
-export interface AgentOptions<Schema extends AnySchema = AnySchema, Context = unknown>
-  extends Omit<CoreAgentOptions<Context>, "model" | "checkpointer" | "outputSchema" | "prepareStep"> {
+export interface AgentOptions<
+  Schema extends AnySchema = AnySchema,
+  Context = unknown,
+  Tools extends NamedTool = NamedTool,
+> extends Omit<CoreAgentOptions<Context, Tools>, "model" | "checkpointer" | "outputSchema" | "prepareStep"> {
   /** A name ("openai:gpt-5"), any AI SDK language model, or your own `Model`. */
   readonly model: AnyModel;
   /** Asked in their order when a model failed, after its retries, before it said anything. */
@@ -34,13 +38,14 @@ export type AnyModel = string | Model | AiSdkModel;
  * any moment. Names become models and URLs become checkpointers here; the loop
  * itself knows neither.
  */
-export class Agent<Schema extends AnySchema = AnySchema, Context = unknown> extends CoreAgent<
-  SchemaOutput<Schema>,
-  Context
-> {
+export class Agent<
+  Schema extends AnySchema = AnySchema,
+  Context = unknown,
+  Tools extends NamedTool = NamedTool,
+> extends CoreAgent<SchemaOutput<Schema>, Context, Tools> {
   readonly #opened: OpenOnce<BaseCheckpointer> | undefined;
 
-  constructor(options: AgentOptions<Schema, Context>) {
+  constructor(options: AgentOptions<Schema, Context, Tools>) {
     assertAgentOptions(options);
     const { model, checkpointer, fallbackModels = [], prepareStep, ...rest } = options;
     const opened = checkpointer === undefined ? undefined : new OpenOnce(resolveCheckpointer(checkpointer));

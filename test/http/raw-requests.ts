@@ -1,5 +1,6 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { turnsPass } from "../turns-of-the-loop.ts";
 
 export interface RawAnswer {
   readonly status: number;
@@ -55,11 +56,17 @@ export function rawBytes(
       socket.destroy();
       resolve(heard);
     };
-    let quiet = setTimeout(finish, quietMs * 10);
+    // The service may be in this process: after a stall of it, what is under way gets its turns before quiet is quiet.
+    const finishIfQuiet = async (): Promise<void> => {
+      const before = heard.length;
+      await turnsPass();
+      if (heard.length === before) finish();
+    };
+    let quiet = setTimeout(finishIfQuiet, quietMs * 10);
     socket.on("data", (chunk) => {
       heard += chunk;
       clearTimeout(quiet);
-      quiet = setTimeout(finish, quietMs);
+      quiet = setTimeout(finishIfQuiet, quietMs);
     });
     socket.on("error", finish);
     socket.on("close", finish);

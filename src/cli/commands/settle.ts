@@ -1,5 +1,5 @@
 import { StateError } from "../../errors.ts";
-import { isInDoubt } from "../../state/standing.ts";
+import { isInDoubt } from "../../state/call-facts.ts";
 import type { CommandCall } from "../command.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-codes.ts";
 import { stateOf } from "../references.ts";

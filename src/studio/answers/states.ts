@@ -1,8 +1,8 @@
 import { openHeader } from "../../checkpoint/record.ts";
 import { metadataOf } from "../../checkpoint/summary.ts";
 import { Refusal } from "../../server/refusal.ts";
+import { isInDoubt } from "../../state/call-facts.ts";
 import { openCallsIn } from "../../state/open-calls.ts";
-import { isInDoubt } from "../../state/standing.ts";
 import type { ToolExecution } from "../../state/state-fields.ts";
 import type {
   BytesAnswer,

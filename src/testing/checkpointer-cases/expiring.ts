@@ -1,33 +1,9 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
-import type { Fixture } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
-import { passTime } from "../manual-clock.ts";
+import { livesBriefly, passTime } from "../manual-clock.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, assertNoThread, conversation, growThread, loaded } from "./conversations.ts";
-
-/**
- * Looks at a thread before its end. A slow machine may not get there in time, by a clock that a test cannot move: then
- * again, with a thread that ends later. Returns the thread, and how long it was given.
- */
-async function livesFor(
-  fixture: Fixture<BaseCheckpointer>,
-  seconds: number,
-  look: (threadId: string) => Promise<void>,
-): Promise<{ readonly threadId: string; readonly ttlSeconds: number }> {
-  for (let ttlSeconds = seconds; ; ttlSeconds *= 4) {
-    const [threadId, began] = [`t ${ttlSeconds}`, performance.now()];
-    await fixture.subject.save(conversation(1), threadId, { ttlSeconds });
-    try {
-      await look(threadId);
-      return { threadId, ttlSeconds };
-    } catch (error) {
-      const wasInTime = fixture.clock !== undefined || performance.now() - began < ttlSeconds * 1000;
-      if (wasInTime || ttlSeconds > 60) throw error;
-    }
-  }
-}
 
 export const expiringCases: readonly CheckpointerCase[] = checkpointerCasesOf("expiry", [
   {
@@ -36,10 +12,11 @@ export const expiringCases: readonly CheckpointerCase[] = checkpointerCasesOf("e
     run: async (fixture) => {
       const { subject } = fixture;
       await subject.save(conversation(1), "stays");
-      const { threadId, ttlSeconds } = await livesFor(fixture, 1, async (id) =>
-        assert.equal(await subject.exists(id), true),
-      );
-      await passTime(fixture, ttlSeconds * 1000 + 100);
+      const { name: threadId, ttlMs } = await livesBriefly(fixture, 1000, async (id, life) => {
+        await subject.save(conversation(1), id, { ttlSeconds: life / 1000 });
+        assert.equal(await subject.exists(id), true);
+      });
+      await passTime(fixture, ttlMs + 100);
       for (let waited = 0; waited < 5000 && (await subject.exists(threadId)); waited += 100) await sleep(100);
       await assertNoThread(subject, threadId);
       assert.equal(await subject.exists("stays"), true);
@@ -53,12 +30,13 @@ export const expiringCases: readonly CheckpointerCase[] = checkpointerCasesOf("e
       await subject.save(conversation(1), "stays");
       await subject.copyThread("stays", "copy that stays");
       await subject.fork("stays", "fork that stays");
-      const { threadId: source, ttlSeconds } = await livesFor(fixture, 3, async (id) => {
+      const { name: source, ttlMs } = await livesBriefly(fixture, 3000, async (id, life) => {
+        await subject.save(conversation(1), id, { ttlSeconds: life / 1000 });
         await subject.copyThread(id, `copy of ${id}`);
         await subject.fork(id, `fork of ${id}`);
         for (const what of ["copy", "fork"]) assert.equal(await subject.exists(`${what} of ${id}`), true, what);
       });
-      await passTime(fixture, ttlSeconds * 1000 + 100);
+      await passTime(fixture, ttlMs + 100);
       for (const threadId of [source, `copy of ${source}`, `fork of ${source}`]) {
         for (let waited = 0; waited < 5000 && (await subject.exists(threadId)); waited += 100) await sleep(100);
         await assertNoThread(subject, threadId);

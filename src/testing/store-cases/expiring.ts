@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import type { BaseStore } from "../../store/base-store.ts";
-import type { Fixture } from "../conformance-case.ts";
 import { failsWith } from "../expect-failure.ts";
-import { passTime } from "../manual-clock.ts";
+import { livesBriefly, passTime } from "../manual-clock.ts";
 import { type StoreCase, storeCasesOf } from "./store-case.ts";
 import { keysOf } from "./walking.ts";
 
@@ -11,26 +9,6 @@ const SHORT_SECONDS = 0.4;
 const PAST_MS = 600;
 const NS = ["e"];
 
-/**
- * Looks at an item before its end. A slow machine may not get there in time, by a clock that a test cannot move: then again,
- * with an item that ends later. Returns the item's name, and how long it was given.
- */
-async function livesFor(
-  { clock }: Fixture<BaseStore>,
-  look: (key: string, ttlSeconds: number) => Promise<void>,
-): Promise<{ readonly key: string; readonly pastMs: number }> {
-  for (let ttlSeconds = SHORT_SECONDS; ; ttlSeconds *= 4) {
-    const [key, began] = [`ends after ${ttlSeconds}`, performance.now()];
-    try {
-      await look(key, ttlSeconds);
-      return { key, pastMs: ttlSeconds * 1000 + PAST_MS };
-    } catch (error) {
-      const wasInTime = clock !== undefined || performance.now() - began < ttlSeconds * 1000;
-      if (wasInTime || ttlSeconds > 60) throw error;
-    }
-  }
-}
-
 export const expiringCases: readonly StoreCase[] = storeCasesOf("expiry", [
   {
     name: "an item past its end is in no answer of any kind",
@@ -38,16 +16,17 @@ export const expiringCases: readonly StoreCase[] = storeCasesOf("expiry", [
     run: async (fixture) => {
       const { subject } = fixture;
       await subject.put(NS, "stays", { text: "walrus", n: 1 });
-      const { key, pastMs } = await livesFor(fixture, async (name, ttlSeconds) => {
+      const { name: key, ttlMs } = await livesBriefly(fixture, SHORT_SECONDS * 1000, async (name, life) => {
+        const ttlSeconds = life / 1000;
         const { expiresAt, createdAt } = await subject.put(NS, name, { text: "walrus", n: 1 }, { ttlSeconds });
-        assert.equal(expiresAt?.getTime(), createdAt.getTime() + ttlSeconds * 1000);
+        assert.equal(expiresAt?.getTime(), createdAt.getTime() + life);
         assert.equal((await subject.getItem(NS, name))?.expiresAt?.getTime(), expiresAt?.getTime());
       });
       if (subject.capabilities.semanticSearch) {
         await subject.putWithEmbedding(NS, "vector", 1, { embedding: [1, 0], ttlSeconds: SHORT_SECONDS });
       }
       await subject.put(["gone"], "ends", 1, { ttlSeconds: SHORT_SECONDS });
-      await passTime(fixture, pastMs);
+      await passTime(fixture, ttlMs + PAST_MS);
       assert.equal(await subject.get(NS, key), undefined);
       assert.equal(await subject.exists(NS, key), false);
       assert.deepEqual(await subject.getBatch([{ namespace: NS, key }]), [undefined]);
@@ -90,12 +69,12 @@ export const expiringCases: readonly StoreCase[] = storeCasesOf("expiry", [
       const { subject } = fixture;
       await subject.put(NS, "put", 1, { ttlSeconds: SHORT_SECONDS });
       await subject.put(NS, "put", 2);
-      const { key, pastMs } = await livesFor(fixture, async (name, ttlSeconds) => {
-        const { expiresAt } = await subject.put(NS, name, 1, { ttlSeconds });
+      const { name: key, ttlMs } = await livesBriefly(fixture, SHORT_SECONDS * 1000, async (name, life) => {
+        const { expiresAt } = await subject.put(NS, name, 1, { ttlSeconds: life / 1000 });
         const updated = await subject.update<number>(NS, name, (n = 0) => n + 1);
         assert.equal(updated?.expiresAt?.getTime(), expiresAt?.getTime());
       });
-      await passTime(fixture, pastMs);
+      await passTime(fixture, ttlMs + PAST_MS);
       assert.equal(await subject.get(NS, "put"), 2);
       assert.equal(await subject.get(NS, key), undefined);
       assert.equal((await subject.update<number>(NS, key, (n = 0) => n + 1))?.value, 1, "begins anew");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LogRecord, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { ThreadLog } from "../../checkpoint/thread-log.ts";
 import type { Fixture } from "../conformance-case.ts";
-import { passTime } from "../manual-clock.ts";
+import { livesBriefly, passTime } from "../manual-clock.ts";
 import { assertAbsent, assertThread, grow, put, recordAt, refused, requestFor } from "./sample-records.ts";
 import { recordSaying, wordsOf } from "./speaking-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
@@ -19,27 +19,6 @@ async function untilExpired(fixture: Fixture<ThreadLog>, threadId: string, ms: n
   }
 }
 
-/**
- * Looks at a thread before its end. A slow machine may not get there in time, by a clock that a test cannot move: then
- * again, with a thread that ends later. Returns the thread, and how long it was given.
- */
-async function livesFor(
-  fixture: Fixture<ThreadLog>,
-  look: (threadId: string, record: LogRecord) => Promise<void>,
-): Promise<{ readonly threadId: string; readonly ttlMs: number }> {
-  for (let ttlMs = SECOND; ; ttlMs *= 4) {
-    const [threadId, began] = [`t ${ttlMs}`, performance.now()];
-    const record = await put(fixture.subject, threadId, recordAt(1), { ttlMs });
-    try {
-      await look(threadId, record);
-      return { threadId, ttlMs };
-    } catch (error) {
-      const wasInTime = fixture.clock !== undefined || performance.now() - began < ttlMs;
-      if (wasInTime || ttlMs > 60 * SECOND) throw error;
-    }
-  }
-}
-
 export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry", [
   {
     name: "an expired thread is gone from every answer",
@@ -47,9 +26,10 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
     run: async (fixture) => {
       const { subject } = fixture;
       await grow(subject, "stays", 1);
-      const { threadId, ttlMs } = await livesFor(fixture, (id, record) =>
-        assertThread(subject, id, [record], "before its time"),
-      );
+      const { name: threadId, ttlMs } = await livesBriefly(fixture, SECOND, async (id, life) => {
+        const record = await put(subject, id, recordAt(1), { ttlMs: life });
+        await assertThread(subject, id, [record], "before its time");
+      });
       await untilExpired(fixture, threadId, ttlMs + 1);
       await assertAbsent(subject, threadId, "after its time");
       assert.equal(await subject.copy(threadId, "u", "second"), "no source");

@@ -1,0 +1,109 @@
+import { isOwned } from "./immutable.ts";
+
+/**
+ * How the lists of states came from one another. They are immutable, and the
+ * next one nearly always is the one before with something added, or with an item
+ * near its end replaced. Whoever knows something of a list then looks only at
+ * what is new. A list of any other descent is looked through from its beginning.
+ */
+
+/** Lists, each made from the one before it. A second list made from one of them begins a line of its own. */
+interface Line {
+  /** Of the newest list. The first one has 0. */
+  newest: number;
+  /** Of the newest versions: how many items each has in common with the one before, counted from the beginning. */
+  readonly kept: number[];
+  readonly facts: Map<object, Known>;
+}
+
+interface Place {
+  readonly line: Line;
+  readonly version: number;
+}
+
+/** What is known of the first `length` items of one version. */
+interface Known {
+  readonly version: number;
+  readonly length: number;
+  readonly fact: unknown;
+}
+
+/** More changes than any step makes, so that a line stays small however long it is. */
+const VERSIONS = 256;
+
+const places = new WeakMap<readonly unknown[], Place>();
+
+/** A list of unknown descent is the first of its line. Only a list that cannot change has a place in one. */
+function placeOf(list: readonly unknown[]): Place | undefined {
+  const known = places.get(list);
+  if (known !== undefined || !isOwned(list)) return known;
+  const place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0 };
+  places.set(list, place);
+  return place;
+}
+
+/** Notes that `list` was made from `before`, whose first `kept` items it begins with. Returns `list`. */
+export function madeFrom<T>(before: readonly T[], list: readonly T[], kept: number): readonly T[] {
+  // Nothing in common is nothing to go on from; and the empty list, which all new states share, must not hold a line.
+  const place = kept === 0 ? undefined : placeOf(before);
+  if (place === undefined || place.version !== place.line.newest) return list;
+  const { line } = place;
+  line.newest++;
+  line.kept.push(kept);
+  if (line.kept.length >= 2 * VERSIONS) line.kept.splice(0, VERSIONS);
+  places.set(list, { line, version: line.newest });
+  return list;
+}
+
+/** How many items two lists are known to begin with in common. There may be more. */
+export function knownInCommon(a: readonly unknown[], b: readonly unknown[]): number {
+  const [one, other] = [places.get(a), places.get(b)];
+  if (one === undefined || other === undefined || one.line !== other.line) return 0;
+  return Math.min(keptBetween(one.line, one.version, other.version), a.length, b.length);
+}
+
+function keptBetween({ newest, kept }: Line, one: number, other: number): number {
+  const [older, newer] = one < other ? [one, other] : [other, one];
+  const first = newest - kept.length;
+  if (older < first) return 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (let version = older; version < newer; version++) least = Math.min(least, kept[version - first] ?? 0);
+  return least;
+}
+
+/**
+ * Something that follows from the items of a list one after the other, and is
+ * not found again for those that were looked at in an earlier version of it.
+ * `mayChange` last items are left out, because they are likely to be replaced.
+ */
+export class ListFact<Item, Fact> {
+  readonly #start: () => Fact;
+  readonly #add: (fact: Fact, item: Item, index: number) => Fact;
+  readonly #mayChange: number;
+
+  /** `add` may change the fact that it is given, which nobody else has then. */
+  constructor(start: () => Fact, add: (fact: Fact, item: Item, index: number) => Fact, mayChange = 0) {
+    this.#start = start;
+    this.#add = add;
+    this.#mayChange = mayChange;
+  }
+
+  /** The fact, and of how many items it tells. It holds until the next call. */
+  of(list: readonly Item[]): { readonly fact: Fact; readonly length: number } {
+    const end = Math.max(0, list.length - this.#mayChange);
+    const place = placeOf(list);
+    const known = place?.line.facts.get(this);
+    const isUsable =
+      known !== undefined &&
+      place !== undefined &&
+      known.length <= end &&
+      known.length <= keptBetween(place.line, place.version, known.version);
+    let fact = isUsable ? (known.fact as Fact) : this.#start();
+    for (let index = isUsable ? known.length : 0; index < end; index++)
+      fact = this.#add(fact, list[index] as Item, index);
+    if (place !== undefined && (isUsable || known === undefined || known.version <= place.version)) {
+      place.line.facts.set(this, { version: place.version, length: end, fact });
+    }
+    return { fact, length: end };
+  }
+}
