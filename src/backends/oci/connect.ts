@@ -49,14 +49,8 @@ export async function createClient(
   connection: OciConnection,
   transport: OciTransport,
 ): Promise<ObjectStorageClientShape> {
-  // Variables, so that type checking does not require the optional packages.
-  const [objectStorage, common] = ["oci-objectstorage", "oci-common"];
-  const load =
-    (name: string): (() => Promise<unknown>) =>
-    () =>
-      import(name) as Promise<unknown>;
-  const sdk = (await importPeer(objectStorage, SDK_VERSIONS, load(objectStorage))) as ObjectStorageModule;
-  const shared = (await importPeer(common, SDK_VERSIONS, load(common))) as CommonModule;
+  const sdk = await importPeer<ObjectStorageModule>("oci-objectstorage", SDK_VERSIONS);
+  const shared = await importPeer<CommonModule>("oci-common", SDK_VERSIONS);
   const provider = await authenticationProvider(shared, connection);
   transport.signer = signerOf(shared, provider);
   const client = new sdk.ObjectStorageClient(

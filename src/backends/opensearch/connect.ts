@@ -130,9 +130,7 @@ interface ClientModule {
 }
 
 async function openClient({ nodes, auth, tls, requestTimeoutMs }: OpenSearchPlace): Promise<OpenSearchClient> {
-  // A variable, so that type checking does not require the optional package.
-  const name = "@opensearch-project/opensearch";
-  const { Client } = await importPeer(name, "^3", () => import(name) as Promise<ClientModule>);
+  const { Client } = await importPeer<ClientModule>("@opensearch-project/opensearch", "^3");
   return new Client({
     nodes: [...nodes],
     ...(auth !== undefined && "username" in auth && { auth }),

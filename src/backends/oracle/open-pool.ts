@@ -14,10 +14,7 @@ export interface OracleModule extends OracleTypes {
 }
 
 export async function loadOracledb(): Promise<OracleModule> {
-  // A variable, so that type checking does not require the optional package.
-  const name = "oracledb";
-  const load = () => import(name) as Promise<{ default: OracleModule }>;
-  return (await importPeer(name, ">=6 <27", load)).default;
+  return (await importPeer<{ default: OracleModule }>("oracledb", ">=6 <27")).default;
 }
 
 /** Sort and compare by bytes, whatever the server's language; and use UTC, not the machine's time zone. */

@@ -28,11 +28,7 @@ export interface ListeningClient {
   end(): Promise<unknown>;
 }
 
-async function loadPg(): Promise<PgModule["default"]> {
-  // A variable, so that type checking does not require the optional package.
-  const name = "pg";
-  return (await importPeer(name, "^8.11", () => import(name) as Promise<PgModule>)).default;
-}
+const loadPg = async (): Promise<PgModule["default"]> => (await importPeer<PgModule>("pg", "^8.11")).default;
 
 export async function openPool({ dsn, maxConnections, connectTimeoutMs }: PoolSettings): Promise<PostgresPool> {
   const { Pool } = await loadPg();

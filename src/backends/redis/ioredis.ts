@@ -142,10 +142,7 @@ interface IoredisModule {
 const RANGE = ">=5.2.6 <7";
 
 const load = async (): Promise<IoredisModule> => {
-  // A variable, so that type checking does not require the optional package.
-  const name = "ioredis";
-  const module = await importPeer(name, RANGE, () => import(name) as Promise<Partial<IoredisModule>>);
-  const { Redis, Cluster } = module;
+  const { Redis, Cluster } = await importPeer<Partial<IoredisModule>>("ioredis", RANGE);
   if (Redis !== undefined && Cluster !== undefined) return { Redis, Cluster };
   const what = `the package "ioredis" that is installed is too old to open a URL`;
   throw new StateError("MISSING_DEPENDENCY", `${what}: npm install "ioredis@${RANGE}"`);

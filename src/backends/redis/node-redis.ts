@@ -179,11 +179,7 @@ interface NodeRedisModule {
   createCluster(options: object): NodeRedisCluster;
 }
 
-const load = (): Promise<NodeRedisModule> => {
-  // A variable, so that type checking does not require the optional package.
-  const name = "redis";
-  return importPeer(name, ">=5 <7", () => import(name) as Promise<NodeRedisModule>);
-};
+const load = (): Promise<NodeRedisModule> => importPeer("redis", ">=5 <7");
 
 /** We wait for a connection here, with a limit. The client's own queue has no limit. */
 const options = (own: Reconnecting, { connectTimeoutMs }: Waiting, socket: object = {}): object => ({

@@ -35,11 +35,7 @@ export interface S3Module {
 
 export const SDK_VERSIONS = ">=3.700 <4";
 
-export async function loadSdk(): Promise<S3Module> {
-  // A variable, so that type checking does not require the optional package.
-  const name = "@aws-sdk/client-s3";
-  return (await importPeer(name, SDK_VERSIONS, () => import(name) as Promise<unknown>)) as S3Module;
-}
+export const loadSdk = (): Promise<S3Module> => importPeer("@aws-sdk/client-s3", SDK_VERSIONS);
 
 export function createClient(sdk: S3Module, connection: S3Connection): S3ClientShape {
   const { region, endpoint, credentials, forcePathStyle = endpoint !== undefined } = connection;

@@ -86,9 +86,7 @@ async function builtIn(): Promise<Opener | undefined> {
 }
 
 async function fromPackage(): Promise<Opener> {
-  // A variable, so that type checking does not require the optional package.
-  const name = "better-sqlite3";
-  const { default: Database } = await importPeer(name, "^12.8", () => import(name) as Promise<BetterSqlite>);
+  const { default: Database } = await importPeer<BetterSqlite>("better-sqlite3", "^12.8");
   return {
     forWriting: (path) => new Database(path),
     forReading: (path) => new Database(path, { readonly: true }),

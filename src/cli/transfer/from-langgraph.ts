@@ -23,9 +23,7 @@ const RANGES = {
   "better-sqlite3": ">=12.8 <14",
 } as const;
 
-/** The name is a variable, so that a type check does not need packages that most users do not have. */
-const peer = <Module>(name: keyof typeof RANGES): Promise<Module> =>
-  importPeer<Module>(name, RANGES[name], () => import(name));
+const peer = <Module>(name: keyof typeof RANGES): Promise<Module> => importPeer(name, RANGES[name]);
 
 export const isLangGraphs = (url: string): boolean => /^langgraph\+/i.test(url);
 
