@@ -65,15 +65,16 @@ describe("A1: no number reaches another thread", () => {
     const property = fc.asyncProperty(
       numbers,
       fc.option(position, { nil: undefined }),
-      fc.boolean(),
-      async ({ base, head, seq, replace, drop }, dropBelow, plain) => {
+      fc.constantFrom("plain", "edit", "anything"),
+      async ({ base, head, seq, replace, drop }, dropBelow, kind) => {
         const tail = (await log.tail("t"))?.entry.seq ?? 0;
-        const record = recordAt(tail + 1, plain ? {} : { base, head });
-        const request: AppendRequest = requestFor(record, {
+        const record = recordAt(tail + 1, kind === "anything" ? { base, head } : {});
+        const edits = {
           replace: replace.map((at) => recordAt(at, { base: Math.min(at, base), head: Math.min(at, head) })),
           drop,
           ...(dropBelow !== undefined && { dropBelow }),
-        });
+        };
+        const request: AppendRequest = requestFor(record, kind === "plain" ? {} : edits);
         const outcome = await log.append("t", request).catch(() => undefined);
         if (outcome?.appended === true) accepted++;
         await log.append("t", requestFor(markAt(tail + 1), { expected: seq })).catch(() => undefined);
@@ -83,7 +84,7 @@ describe("A1: no number reaches another thread", () => {
       },
     );
     await fc.assert(property, runs(300));
-    expect(accepted).toBeGreaterThan(0);
+    expect(accepted).toBeGreaterThan(9);
   });
 
   test("A1: the steps of an append refuse every position outside the thread, whatever the caller", async () => {
