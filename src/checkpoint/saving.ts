@@ -110,8 +110,8 @@ class Saving {
     let expected = first instanceof Promise ? await first : first;
     for (const races = new LostRaces(this.#context, "save", this.#threadId); ; races.lost()) {
       if (mayBeLeased(expected, this.#options.lease)) expected = await this.#heedLease(expected);
-      const named = this.#planFor(expected);
-      const plan = this.#movesName(expected) ? await this.#freeName(named, expected) : named;
+      let plan = this.#planFor(expected);
+      if (this.#options.checkpointId !== undefined && expected) plan = await this.#freeName(plan, expected);
       const { request, made } = this.#sealed(plan, expected);
       const outcome = await this.#append(request);
       if (outcome.appended) return this.#appended(request, made);
@@ -187,13 +187,9 @@ class Saving {
     return { planned, builtOn: planned.kind === "delta" ? origin : undefined, looked, edits: undefined };
   }
 
-  #movesName(expected: Expectation | undefined): boolean {
-    return this.#options.checkpointId !== undefined && expected !== undefined;
-  }
-
-  async #freeName(plan: Plan, expected: Expectation | undefined): Promise<Plan> {
+  async #freeName(plan: Plan, expected: Expectation): Promise<Plan> {
     const { checkpointId } = this.#attempt;
-    const builtOn = asOf(plan.builtOn, expected?.tail ?? 0);
+    const builtOn = asOf(plan.builtOn, expected.tail);
     const { fields } = this.#state;
     const named = await freeName(this.#context, this.#threadId, checkpointId, fields, plan.planned, builtOn);
     return { ...plan, ...named };
