@@ -15,6 +15,7 @@ import { benchCore } from "./core.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
+import { benchImport } from "./import.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
@@ -72,6 +73,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
     }),
   "command-line": () => benchCommandLine(Number(values.threads)),
   studio: () => benchStudio(),
+  import: () => benchImport(),
   vacuum: () => benchVacuum(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
