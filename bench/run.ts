@@ -43,7 +43,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   core: benchCore,
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
-  sealing: ({ rounds }) => benchSealing({ rounds: Math.min(rounds, 3) }),
+  sealing: ({ rounds }) => benchSealing({ rounds }),
   graphs: () => benchGraphs(),
   files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
