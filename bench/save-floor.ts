@@ -32,7 +32,7 @@ const FIRST_STEPS = 20;
 const BLOCK = 20;
 const TARGET = 1.2;
 const WHY_MISSED =
-  "three pages are written where an insert writes one (the record, its thread's row, the index of names), by four statements; the rest is the processor's time of the save";
+  "three pages are written where an insert writes one (the record, its thread's row, the index of names), by five statements; the rest is the processor's time of the save";
 
 export async function measureSaveFloor({
   rounds,
