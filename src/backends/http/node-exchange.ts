@@ -112,17 +112,27 @@ function readUpTo(
   const chunks: Buffer[] = [];
   let size = 0;
   const body = unpacked(incoming, fail);
+  const whole = body === incoming ? spaceFor(incoming, limit) : undefined;
   body.on("data", (chunk: Buffer) => {
+    const at = size;
     size += chunk.byteLength;
-    if (size <= limit) {
-      chunks.push(chunk);
-      return;
-    }
-    done(undefined);
-    incoming.destroy();
+    if (size > limit) {
+      done(undefined);
+      incoming.destroy();
+    } else if (whole === undefined) chunks.push(chunk);
+    else whole.set(chunk, at);
   });
-  body.on("end", () => done(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)));
+  body.on("end", () => done(whole ?? (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size))));
   body.on("error", fail);
+}
+
+/** Up to this size an answer is put together while it arrives; what claims to be longer is believed when it is there. */
+const MOST_AT_ONCE = 16 * 1024 * 1024;
+
+/** Room for an answer of a known length; Node sees to it that no more arrives, and fails where less does. */
+function spaceFor({ headers }: IncomingMessage, limit: number): Buffer | undefined {
+  const length = Number(headers["content-length"] ?? Number.NaN);
+  return length <= Math.min(limit, MOST_AT_ONCE) ? Buffer.allocUnsafeSlow(length) : undefined;
 }
 
 /** The body without its Content-Encoding. */
