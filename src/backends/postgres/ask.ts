@@ -81,24 +81,31 @@ export async function onConnection<T>(
 }
 
 /** A pool that was handed in may have no limit for the wait. We always have one. */
-async function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresClient> {
-  let stop: (() => void) | undefined;
-  try {
-    const connecting = pool.connect();
-    const late = new Promise<never>((_, reject) => {
-      stop = lateAfter(timeoutMs + GRACE_MS, () => {
-        // A connection that arrives after the timeout goes back to the pool.
-        void connecting.then((client) => client.release()).catch(() => undefined);
-        reject(new StateError("TIMEOUT", `no connection within ${timeoutMs} ms`));
-      });
+function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresClient> {
+  return new Promise((resolve, reject) => {
+    let isLate = false;
+    const fail = (error: unknown): void => reject(neverSent(explained(error)));
+    const stop = lateAfter(timeoutMs + GRACE_MS, () => {
+      isLate = true;
+      fail(new StateError("TIMEOUT", `no connection within ${timeoutMs} ms`));
     });
-    return await Promise.race([connecting, late]);
-  } catch (error) {
-    throw neverSent(explained(error));
-  } finally {
-    stop?.();
-  }
+    connected(pool).then(
+      (client) => {
+        stop();
+        // A connection that arrives after the timeout goes back to the pool.
+        if (isLate) client.release();
+        else resolve(client);
+      },
+      (error: unknown) => {
+        stop();
+        fail(error);
+      },
+    );
+  });
 }
+
+/** A pool throws at once where a file that its settings name cannot be read. */
+const connected = async (pool: PostgresPool): Promise<PostgresClient> => pool.connect();
 
 /**
  * The server's answer, or TIMEOUT when there is no answer. By then the server has

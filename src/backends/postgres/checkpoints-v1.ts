@@ -19,6 +19,7 @@ export const checkpointsV1 = (names: TableNames, partitions: number): readonly s
   createAppendMany(names),
   createAppendWithEdits(names),
   createIndexWords(names),
+  ...createDropRecords(names),
 ];
 
 /** The grants of a role that only works with the tables: what it needs, and nothing more. */
@@ -93,7 +94,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
     ...table(
       records,
       `
-       thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+       thread_id text COLLATE "C" NOT NULL,
        seq integer NOT NULL,
        base integer NOT NULL,
        head integer NOT NULL,
@@ -303,4 +304,19 @@ function createIndexWords({ indexWords, threads, records, words }: TableNames): 
       ON CONFLICT (thread_id, seq) DO NOTHING;
       RETURN true;
     END $body$`;
+}
+
+/**
+ * Records go with their thread. A foreign key would do that too, and would also look
+ * the thread up at every append, which has just written its row and holds it.
+ */
+function createDropRecords({ dropRecords, threads, records, prefix }: TableNames): readonly string[] {
+  return [
+    `CREATE FUNCTION ${dropRecords} () RETURNS trigger LANGUAGE plpgsql AS $body$
+    BEGIN
+      DELETE FROM ${records} WHERE thread_id = OLD.thread_id;
+      RETURN NULL;
+    END $body$`,
+    `CREATE TRIGGER "${prefix}threads_drop_records" AFTER DELETE ON ${threads} FOR EACH ROW EXECUTE FUNCTION ${dropRecords} ()`,
+  ];
 }

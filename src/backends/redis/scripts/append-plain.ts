@@ -30,8 +30,10 @@ end
 local texts, bodies, replies, place, text, body = ARGV[2], ARGV[3], {}, 1, 1, 1
 for expected, generations, entries, bytes, lifetime in string.gmatch(ARGV[1], '(%d+) (%d+) (%d+) (%d+) (%d*)\\n') do
   local entry, after, last = text + generations, text + generations + entries, body + bytes
+  -- A body that came alone may be large, and is not copied.
+  local own = #KEYS == 1 and bodies or string.sub(bodies, body, last - 1)
   local done, reply = pcall(append, KEYS[place], expected, string.sub(texts, text, entry - 1),
-    string.sub(texts, entry, after - 1), string.sub(bodies, body, last - 1), lifetime)
+    string.sub(texts, entry, after - 1), own, lifetime)
   replies[place] = done and reply or 0
   place, text, body = place + 1, after, last
 end
