@@ -23,6 +23,7 @@ import { benchPeers } from "./peers.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSealing } from "./sealing.ts";
+import { benchSearch } from "./search.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores, type StoreMeasurement } from "./stores.ts";
@@ -72,6 +73,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
     }),
   "command-line": () => benchCommandLine(Number(values.threads)),
   studio: () => benchStudio(),
+  search: () => benchSearch(Number(values.records)),
   vacuum: () => benchVacuum(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
@@ -84,6 +86,7 @@ const { values } = parseArgs({
     stores: { type: "string", default: "" },
     peers: { type: "string", default: "local,postgres" },
     threads: { type: "string", default: "100000" },
+    records: { type: "string", default: "1000000" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },
 });

@@ -19,14 +19,16 @@ export const checkpointsV1 = (names: TableNames, partitions: number): readonly s
   createAppendMany(names),
   createAppendWithEdits(names),
   createIndexWords(names),
+  createSearchWords(names),
 ];
 
 /** The grants of a role that only works with the tables: what it needs, and nothing more. */
 export function grantsV1(names: TableNames, role: string): readonly string[] {
   const { threads, records, names: named, words, watchers, append, appendMany, appendWithEdits, indexWords } = names;
+  const { searchWords } = names;
   return [
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ${threads}, ${records}, ${named}, ${words}, ${watchers} TO ${role}`,
-    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendMany} (${MANY}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}) TO ${role}`,
+    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendMany} (${MANY}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}), ${searchWords} (${SEARCH}) TO ${role}`,
   ];
 }
 
@@ -42,6 +44,9 @@ const EDITS = `
     p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[]`;
 const INDEX = `
     p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]`;
+const SEARCH = `
+    p_query tsquery, p_first text, p_last text, p_limit integer, p_ranked integer, p_newest boolean, p_after bigint,
+    p_after_thread text, p_after_seq integer`;
 
 /** The parameters of a record, passed on. */
 const THE_RECORD = `
@@ -52,6 +57,9 @@ const THE_RECORD = `
 const isUnindexable = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[89a-f])'`;
 const jsonb = (text: string): string => `CASE WHEN ${isUnindexable(text)} THEN NULL ELSE ${text}::jsonb END`;
 const unindexed = (text: string): string => `coalesce(${isUnindexable(text)}, false)`;
+
+/** The server's clock, as a whole number. */
+const MICROSECONDS = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 /** Refuses the append and rolls back what was done for it. */
 const refuse = (reason: string): string =>
@@ -123,6 +131,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
       `
        thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
        seq integer NOT NULL,
+       at bigint NOT NULL,
        words tsvector NOT NULL,
        PRIMARY KEY (thread_id, seq)
      `,
@@ -130,6 +139,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
     ),
     // What waits to be sorted into the index takes ten times the room there, and every search reads all of it.
     `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words) WITH (gin_pending_list_limit = 64)`,
+    `CREATE INDEX "${prefix}words_by_time" ON ${words} (at)`,
     `CREATE TABLE ${watchers} (
        thread_id text COLLATE "C" NOT NULL,
        watcher text NOT NULL,
@@ -238,6 +248,8 @@ function createAppendWithEdits(names: TableNames): string {
     RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       replaced integer;
+      old_seqs integer[];
+      old_times bigint[];
       to_replace integer := (SELECT count(*) FROM unnest(p_seqs) AS n (seq) WHERE n.seq <= p_expected);
       last_seq integer := greatest(p_seq, (SELECT max(n.seq) FROM unnest(p_seqs) AS n (seq)));
       last_head integer := coalesce((SELECT n.head FROM unnest(p_seqs, p_heads) AS n (seq, head) WHERE n.seq = last_seq), p_head);
@@ -261,10 +273,14 @@ function createAppendWithEdits(names: TableNames): string {
           ${refuse("a record that is to be replaced is not there")}
         END IF;
         -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
-        DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
-        INSERT INTO ${words} (thread_id, seq, words)
-        SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-        FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL AND n.seq <= p_expected;
+        -- A record that is replaced becomes no newer by it.
+        WITH gone AS (
+          DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs)) RETURNING seq, at)
+        SELECT array_agg(gone.seq), array_agg(gone.at) INTO old_seqs, old_times FROM gone;
+        INSERT INTO ${words} (thread_id, seq, at, words)
+        SELECT p_thread, n.seq, coalesce(o.at, ${MICROSECONDS}), array_to_tsvector(string_to_array(n.words, ' '))
+        FROM unnest(p_seqs, p_words) AS n (seq, words) LEFT JOIN unnest(old_seqs, old_times) AS o (seq, at) USING (seq)
+        WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       END IF;
       IF NOT ${append} (${THE_RECORD}) THEN
         RETURN false;
@@ -290,17 +306,88 @@ function createAppendWithEdits(names: TableNames): string {
 function createIndexWords({ indexWords, threads, records, words }: TableNames): string {
   return `CREATE FUNCTION ${indexWords} (${INDEX}) RETURNS boolean
     LANGUAGE plpgsql SET lock_timeout = '2s' AS $body$
+    DECLARE
+      last_at bigint;
     BEGIN
       UPDATE ${threads} SET indexed = p_reached, stale = tail > p_reached
       WHERE thread_id = p_thread AND generation = p_generation AND indexed = p_indexed;
       IF NOT FOUND THEN
         RETURN false;
       END IF;
-      INSERT INTO ${words} (thread_id, seq, words)
-      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-      FROM unnest(p_seqs, p_versions, p_words) AS n (seq, version, words)
+      -- Grows within the thread, whatever the clock does.
+      last_at := greatest(${MICROSECONDS}, (SELECT w.at FROM ${words} w WHERE w.thread_id = p_thread ORDER BY w.seq DESC LIMIT 1));
+      INSERT INTO ${words} (thread_id, seq, at, words)
+      SELECT p_thread, n.seq, last_at + n.place, array_to_tsvector(string_to_array(n.words, ' '))
+      FROM unnest(p_seqs, p_versions, p_words) WITH ORDINALITY AS n (seq, version, words, place)
         JOIN ${records} r ON r.thread_id = p_thread AND r.seq = n.seq AND r.xmin::text = n.version
       ON CONFLICT (thread_id, seq) DO NOTHING;
       RETURN true;
+    END $body$`;
+}
+
+/**
+ * Records that have the words: best first (short ones), or newest first if there are
+ * more than p_ranked. p_newest is NULL on a first page, and continues the order of the
+ * page before otherwise: p_after is the length or the time of its last hit.
+ *
+ * The plans must not depend on how many hits the server expects of a beginning of a
+ * word: it expects thousands, and starts parallel workers for five. Newest first, the
+ * index of words does not help, because it knows no order: the newest rows are read
+ * and compared, in windows that grow. For words that only old rows have, the larger
+ * windows use both indexes.
+ */
+function createSearchWords({ searchWords, threads, words }: TableNames): string {
+  const within = "(p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last))";
+  const alive = `JOIN LATERAL (SELECT FROM ${threads} t WHERE t.thread_id = w.thread_id
+          AND (t.expires_at IS NULL OR t.expires_at > now()) OFFSET 0) t ON true`;
+  const behind = (
+    key: string,
+    direction: "<" | ">",
+  ): string => `(p_newest IS NULL OR ${key} ${direction} p_after OR (${key} = p_after
+              AND (w.thread_id > p_after_thread OR (w.thread_id = p_after_thread AND w.seq < p_after_seq))))`;
+  const newest = (rows: string): string => `RETURN QUERY
+          SELECT w.thread_id, w.seq, w.at, w.size, true FROM (
+            SELECT w.thread_id, w.seq, w.at, length(w.words) AS size FROM ${rows} w
+            WHERE w.words @@ p_query AND ${within} AND ${behind("w.at", "<")}
+            ORDER BY w.at DESC, w.thread_id, w.seq DESC) w ${alive}
+          ORDER BY w.at DESC, w.thread_id, w.seq DESC LIMIT p_limit - taken;`;
+  return `CREATE FUNCTION ${searchWords} (${SEARCH})
+    RETURNS TABLE (thread_id text, seq integer, at bigint, size integer, newest boolean) LANGUAGE plpgsql STABLE
+    SET max_parallel_workers_per_gather = 0 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $body$
+    DECLARE
+      is_newest boolean := p_newest;
+      taken bigint := 0;
+      more bigint;
+      high bigint := coalesce(p_after, 9223372036854775807);
+      low bigint;
+      rows_in_window bigint := 4096;
+    BEGIN
+      IF is_newest IS NULL THEN
+        SELECT count(*) > p_ranked INTO is_newest FROM (
+          SELECT FROM ${words} w WHERE w.words @@ p_query AND ${within} LIMIT p_ranked::bigint + 1) w;
+      END IF;
+      IF NOT is_newest THEN
+        RETURN QUERY
+          SELECT w.thread_id, w.seq, w.at, w.size, false FROM (
+            SELECT w.thread_id, w.seq, w.at, length(w.words) AS size FROM ${words} w
+            WHERE w.words @@ p_query AND ${within} AND ${behind("length(w.words)", ">")}
+            ORDER BY length(w.words), w.thread_id, w.seq DESC) w ${alive}
+          ORDER BY w.size, w.thread_id, w.seq DESC LIMIT p_limit;
+        RETURN;
+      END IF;
+      LOOP
+        SELECT w.at INTO low FROM ${words} w WHERE w.at <= high ORDER BY w.at DESC OFFSET rows_in_window LIMIT 1;
+        low := coalesce(low, -1);
+        IF rows_in_window <= 32768 THEN
+          ${newest(`(SELECT * FROM ${words} w WHERE w.at > low AND w.at <= high ORDER BY w.at DESC OFFSET 0)`)}
+        ELSE
+          ${newest(`(SELECT * FROM ${words} w WHERE w.at > low AND w.at <= high)`)}
+        END IF;
+        GET DIAGNOSTICS more = ROW_COUNT;
+        taken := taken + more;
+        EXIT WHEN taken >= p_limit OR low < 0;
+        high := low;
+        rows_in_window := rows_in_window * 8;
+      END LOOP;
     END $body$`;
 }
