@@ -24,6 +24,7 @@ import { benchPeers } from "./peers.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSealing } from "./sealing.ts";
+import { benchSearch } from "./search.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores, type StoreMeasurement } from "./stores.ts";
@@ -74,6 +75,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   "command-line": () => benchCommandLine(Number(values.threads)),
   studio: () => benchStudio(),
   import: () => benchImport(),
+  search: () => benchSearch(Number(values.records)),
   vacuum: () => benchVacuum(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
@@ -86,6 +88,7 @@ const { values } = parseArgs({
     stores: { type: "string", default: "" },
     peers: { type: "string", default: "local,postgres" },
     threads: { type: "string", default: "100000" },
+    records: { type: "string", default: "1000000" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },
 });

@@ -12,8 +12,8 @@ import {
   encodeChain,
   entriesJson,
   foundEntryJson,
+  foundJson,
   foundTailJson,
-  hitsJson,
   outcomeJson,
   pageJson,
 } from "../wire/messages.ts";
@@ -120,13 +120,12 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
   },
 
   search: async ({ log, body }) => {
-    const fields = fieldsIn(body).only("words", "limit", "prefix");
+    const fields = fieldsIn(body).only("words", "limit", "prefix", "after");
     const limit = limitOf(fields.count("limit"));
     const words = fields.texts("words").map((word) => wellFormed(word, "a word"));
     if (words.length > MAX_WORDS) throw new Refusal("INVALID_ARGUMENT", `a search takes at most ${MAX_WORDS} words`);
-    return jsonAnswer(
-      hitsJson(await log.search(words, wellFormed(fields.optionalText("prefix") ?? "", "prefix"), limit)),
-    );
+    const prefix = wellFormed(fields.optionalText("prefix") ?? "", "prefix");
+    return jsonAnswer(foundJson(await log.search(words, { prefix, limit, after: fields.optionalText("after") })));
   },
 
   queryMetadata: async ({ log, body }) => {

@@ -1,12 +1,13 @@
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   LogRecord,
-  SearchHit,
+  SearchOrder,
   ThreadEntry,
   ThreadTail,
 } from "../checkpoint/thread-log.ts";
@@ -200,16 +201,25 @@ export const readPage = (fields: Fields): LogPage<ThreadEntry> => ({
   cursor: fields.optionalText("cursor"),
 });
 
-export const hitsJson = (hits: readonly SearchHit[]): object => ({
-  hits: hits.map(({ threadId, entry, score }) => ({ threadId, entry: entryJson(entry), score })),
+export const foundJson = ({ hits, order }: FoundRecords): object => ({
+  hits: hits.map(({ threadId, entry, score, place }) => ({ threadId, entry: entryJson(entry), score, place })),
+  order,
 });
 
-export const readHits = (fields: Fields): readonly SearchHit[] =>
-  fields.objects("hits").map((hit) => ({
-    threadId: hit.text("threadId"),
-    entry: readEntry(hit.object("entry")),
-    score: hit.number("score"),
-  }));
+export const readFound = (fields: Fields): FoundRecords => ({
+  hits: fields.objects("hits").map((hit) => {
+    const place = hit.optionalText("place");
+    return {
+      threadId: hit.text("threadId"),
+      entry: readEntry(hit.object("entry")),
+      score: hit.number("score"),
+      ...(place !== undefined && { place }),
+    };
+  }),
+  order: fields.oneOf("order", ORDERS),
+});
+
+const ORDERS: readonly SearchOrder[] = ["best", "newest"];
 
 const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
 const SEARCHES = ["none", "deferred", "with words"] as const;
@@ -233,6 +243,7 @@ export const capabilitiesJson = ({ log, search, metadataQuery }: RemoteCapabilit
 
 export function readCapabilities(fields: Fields): RemoteCapabilities {
   const maxThreadIdBytes = fields.optionalCount("maxThreadIdBytes");
+  const ranksUpTo = fields.optionalCount("ranksUpTo");
   const log: LogCapabilities = {
     durability: fields.oneOf("durability", DURABILITIES),
     conditionalAppend: fields.flag("conditionalAppend"),
@@ -241,6 +252,7 @@ export function readCapabilities(fields: Fields): RemoteCapabilities {
     maxRecordBytes: fields.count("maxRecordBytes"),
     maxChainRecords: fields.optionalCount("maxChainRecords") ?? Number.POSITIVE_INFINITY,
     ...(maxThreadIdBytes !== undefined && { maxThreadIdBytes }),
+    ...(ranksUpTo !== undefined && { ranksUpTo }),
   };
   return { log, search: fields.oneOf("search", SEARCHES), metadataQuery: fields.flag("metadataQuery") };
 }

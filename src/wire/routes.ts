@@ -188,7 +188,8 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
     path: "/v1/search",
     access: "threads:read",
     facet: "threads",
-    means: "Checkpoints whose words hold all of these, best first",
+    means:
+      "Records whose words hold all of these, best first, or newest first where there are very many; `after` is the place of a hit",
     request: { type: JSON_TYPE, schema: "Search", maxBytes: QUERY_BODY },
     answers: [json("Hits", "What was found")],
   },
