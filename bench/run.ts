@@ -15,6 +15,7 @@ import { benchCore } from "./core.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
+import { benchLength } from "./length.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
@@ -40,6 +41,7 @@ interface PartResult {
 /** Each prints its own table. `undefined` where it could not be measured, and says why. */
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   core: benchCore,
+  length: benchLength,
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
   sealing: ({ rounds }) => benchSealing({ rounds: Math.min(rounds, 3) }),
