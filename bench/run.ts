@@ -16,6 +16,7 @@ import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
 import { benchImport } from "./import.ts";
+import { benchLength } from "./length.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
@@ -42,6 +43,7 @@ interface PartResult {
 /** Each prints its own table. `undefined` where it could not be measured, and says why. */
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   core: benchCore,
+  length: benchLength,
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
   sealing: ({ rounds }) => benchSealing({ rounds }),

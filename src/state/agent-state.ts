@@ -3,7 +3,7 @@ import { callAt } from "./call-facts.ts";
 import { decodeValue, encodeOwnedValue, type JsonValue } from "./codec.ts";
 import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./immutable.ts";
 import { Descendant } from "./lineage.ts";
-import { madeFrom } from "./list-lines.ts";
+import { longer, madeFrom } from "./list-lines.ts";
 import type { Message } from "./message.ts";
 import { makeNote, noteOn } from "./owned-mark.ts";
 import {
@@ -207,10 +207,6 @@ export function assertKnownFormat(format: number, what: string): void {
 function appended<T>(list: readonly T[], items: readonly T[], name: string): readonly T[] {
   return longer(list, immutablePart(items, name, FIELD_DEPTH));
 }
-
-/** Two copies, each in one piece, are quicker than one that has to grow; `concat` is slow on a frozen list itself. */
-const longer = <T>(list: readonly T[], items: readonly T[]): readonly T[] =>
-  madeFrom(list, own([...list].concat([...items])), list.length);
 
 /** Spread, because `with` and `slice` are slow on frozen lists. */
 function replaced<T>(list: readonly T[], index: number, item: T): readonly T[] {

@@ -78,7 +78,7 @@ export function rememberOrigin(
   const known = findOrigins(state, threadId);
   const same = known.find((other) => other.generation === generation);
   const others = known.length === (same === undefined ? 0 : 1) ? NO_ORIGINS : othersThan(same, known, checkpointer);
-  const origin = { fields, generation, knownTo: nowKnownTo(checkpointer, same?.knownTo ?? []), position };
+  const origin = { fields, generation, knownTo: nowKnownTo(checkpointer, same?.knownTo), position };
   cell.origins ??= new Map();
   cell.origins.set(threadId, others.length === 0 ? [origin] : [origin, ...others].slice(0, MAX_STORES));
   shorten(cell, cell.origins);
@@ -91,8 +91,10 @@ const othersThan = (same: Origin | undefined, known: readonly Origin[], checkpoi
     .map((other) => ({ ...other, knownTo: without(other.knownTo, checkpointer) }))
     .filter(({ knownTo }) => knownTo.length > 0);
 
-const nowKnownTo = (checkpointer: string, before: readonly string[]): readonly string[] =>
-  before[0] === checkpointer ? before : [checkpointer, ...without(before, checkpointer)].slice(0, MAX_STORES);
+function nowKnownTo(checkpointer: string, before: readonly string[] | undefined): readonly string[] {
+  if (before === undefined) return [checkpointer];
+  return before[0] === checkpointer ? before : [checkpointer, ...without(before, checkpointer)].slice(0, MAX_STORES);
+}
 
 const without = (names: readonly string[], name: string): readonly string[] => names.filter((other) => other !== name);
 

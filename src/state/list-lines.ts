@@ -1,3 +1,4 @@
+import { own } from "./immutable.ts";
 import { isMarked, makeNote, noteOn } from "./owned-mark.ts";
 
 /**
@@ -19,6 +20,8 @@ interface Line {
 interface Place {
   readonly line: Line;
   readonly version: number;
+  /** The items of this list, in an array that nobody else has and that may grow. Only the newest list of a line has one. */
+  draft: unknown[] | undefined;
 }
 
 /** What is known of the first `length` items of one version. */
@@ -38,7 +41,7 @@ const knownPlace = (list: readonly unknown[]): Place | undefined => noteOn(list)
 function placeOf(list: readonly unknown[]): Place | undefined {
   const known = knownPlace(list);
   if (known !== undefined || !isMarked(list)) return known;
-  const place: Place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0 };
+  const place: Place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0, draft: undefined };
   makeNote(list, place);
   return place;
 }
@@ -52,8 +55,33 @@ export function madeFrom<T>(before: readonly T[], list: readonly T[], kept: numb
   line.newest++;
   line.kept.push(kept);
   if (line.kept.length >= 2 * VERSIONS) line.kept.splice(0, VERSIONS);
-  makeNote(list, { line, version: line.newest } satisfies Place);
+  makeNote(list, { line, version: line.newest, draft: undefined } satisfies Place);
   return list;
+}
+
+/** From this length on, a copy costs more than all else that adding does. */
+const LONG = 2048;
+
+/**
+ * A new list: all of `list`, then `items`. Spread, because `concat` and `slice` look at a frozen list item by item. Two
+ * copies, each in one piece, are quicker than one that has to grow; a long list makes do with one, by its draft.
+ */
+export function longer<T>(list: readonly T[], items: readonly T[]): readonly T[] {
+  if (list.length < LONG) return madeFrom(list, own([...list].concat([...items])), list.length);
+  const draft = takeDraft(list) ?? [...list];
+  for (const item of items) draft.push(item);
+  const made = madeFrom(list, own(draft.slice()), list.length);
+  const place = placeOf(made);
+  if (place !== undefined) place.draft = draft;
+  return made;
+}
+
+/** Whoever takes it may change it: the list has none from then on. */
+function takeDraft<T>(list: readonly T[]): T[] | undefined {
+  const place = knownPlace(list);
+  const draft = place?.draft as T[] | undefined;
+  if (place !== undefined) place.draft = undefined;
+  return draft;
 }
 
 /** How many items two lists are known to begin with in common. There may be more. */
