@@ -105,7 +105,9 @@ function judged(overheads: readonly Overhead[]): readonly Verdict[] {
 }
 
 /** How often each way loads the whole thread in a round. */
-const LOADS = 20;
+const LOADS = 50;
+/** Rounds that are not counted: a service runs for days, and its code is compiled for good only after some thousand requests. */
+const WARMING = 3;
 
 async function overheadsOf(storage: string, directUrl: string, servedUrl: string, plan: Plan): Promise<Overhead[]> {
   const service = await startService(servedUrl);
@@ -115,7 +117,7 @@ async function overheadsOf(storage: string, directUrl: string, servedUrl: string
     save: { direct: [] as number[], http: [] as number[] },
     load: { direct: [] as number[], http: [] as number[] },
   };
-  /** Both take turns: what comes and goes on the machine meets both. The first round warms both up. */
+  /** Both take turns: what comes and goes on the machine meets both. */
   const inTurns = async (
     operation: "save" | "load",
     round: number,
@@ -127,7 +129,7 @@ async function overheadsOf(storage: string, directUrl: string, servedUrl: string
     }
   };
   try {
-    for (let round = 0; round <= plan.rounds; round++) {
+    for (let round = 1 - WARMING; round <= plan.rounds; round++) {
       const thread = `thread ${round}`;
       const states: Record<Way, AgentState> = { direct: AgentState.create(), http: AgentState.create() };
       for (const { content } of conversation(plan.seed, STEPS)) {
