@@ -9,9 +9,10 @@ import type { Contender, OpenContender } from "./contenders/contender.ts";
 import { median, timed } from "./statistics.ts";
 import { conversation, type WorkloadMessage } from "./workload.ts";
 
-/** Each round begins a new thread. What the first ones make of the compiled code is not counted. */
+/** Each round begins a new thread. */
 const ROUNDS = 10;
-const WARM_UP_ROUNDS = 3;
+/** Thousands of saves: until then most of what is measured is Node interpreting and compiling, up to five times the rest. */
+const WARM_UP_ROUNDS = 40;
 const PAIRS_IN_A_BLOCK = 40;
 const BLOCKS = 4;
 /** The first saves of a thread make its tables and its connections. */
