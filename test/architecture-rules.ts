@@ -86,7 +86,6 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/sqlite/store.ts": "the default of the option `now`",
   "src/backends/sqlite/connection.ts": "the busy timeout, spreads retries, and lets the event loop turn in time",
   "src/backends/sqlite/write-groups.ts": "how long one transaction may last",
-  "src/backends/sqlite/words-index.ts": "how long one transaction may last",
   "src/backends/sqlite/erasure.ts": "the pause between two attempts at cutting the write-ahead log off",
   "src/testing/manual-clock.ts": "the clock of a subject that has none of its own",
   "src/models/retrying-model.ts": "the default of the option `random`",
