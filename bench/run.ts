@@ -15,6 +15,7 @@ import { benchCore } from "./core.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
+import { benchImport } from "./import.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
@@ -23,6 +24,7 @@ import { benchPeers } from "./peers.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSealing } from "./sealing.ts";
+import { benchSearch } from "./search.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores, type StoreMeasurement } from "./stores.ts";
@@ -72,6 +74,8 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
     }),
   "command-line": () => benchCommandLine(Number(values.threads)),
   studio: () => benchStudio(),
+  import: () => benchImport(),
+  search: () => benchSearch(Number(values.records)),
   vacuum: () => benchVacuum(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
@@ -84,6 +88,7 @@ const { values } = parseArgs({
     stores: { type: "string", default: "" },
     peers: { type: "string", default: "local,postgres" },
     threads: { type: "string", default: "100000" },
+    records: { type: "string", default: "1000000" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },
 });

@@ -4,7 +4,7 @@ import { AgentState } from "../state/agent-state.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CheckpointContext } from "./context.ts";
 import { APPENDS_PER_INDEXING, MOST_UNINDEXED } from "./deferred-index.ts";
-import type { LogRecord } from "./thread-log.ts";
+import type { FoundRecords, LogRecord } from "./thread-log.ts";
 
 /** A log whose index is brought up to date by an indexing that goes on until the test lets it end. */
 class SlowIndexLog extends MemoryLog {
@@ -32,8 +32,8 @@ class SlowIndexLog extends MemoryLog {
     });
   }
 
-  async search(): Promise<readonly never[]> {
-    return [];
+  async search(): Promise<FoundRecords> {
+    return { hits: [], order: "best" };
   }
 
   async catchUp(_wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {

@@ -47,7 +47,7 @@ afterEach(async () => {
 const wordsOf = ({ seq }: { readonly seq: number }): string => `word${seq}`;
 const indexed = (): number => (database.prepare("SELECT count(*) AS n FROM holdfast_indexed").get() as { n: number }).n;
 const found = async (): Promise<readonly string[]> =>
-  (await log.search(["word1"], { limit: 100 })).map(({ threadId }) => threadId).toSorted();
+  (await log.search(["word1"], { limit: 100 })).hits.map(({ threadId }) => threadId).toSorted();
 
 /** As SQLite reports a page that makes no sense. */
 const malformed = (): Error => Object.assign(new Error("database disk image is malformed"), { errcode: 11 });
@@ -84,7 +84,7 @@ describe("20.3: words of many threads are indexed together", () => {
     await grow(log, "behind", RECORDS);
     await log.catchUp(wordsOf);
     expect(indexed()).toBe((THREADS.length + 1) * RECORDS + 700);
-    expect((await log.search(["word700"], { limit: 10 })).map(({ threadId }) => threadId)).toEqual(["long"]);
+    expect((await log.search(["word700"], { limit: 10 })).hits.map(({ threadId }) => threadId)).toEqual(["long"]);
     expect(await found()).toContain("behind");
   });
 
@@ -125,7 +125,7 @@ describe("20.3: words of many threads are indexed together", () => {
     expect(stale()).toEqual([{ thread_no: 4 }]);
     await log.catchUp(wordsOf);
     expect(stale()).toEqual([]);
-    expect((await log.search([`word${RECORDS + 2}`], { limit: 10 })).map(({ threadId }) => threadId)).toEqual([
+    expect((await log.search([`word${RECORDS + 2}`], { limit: 10 })).hits.map(({ threadId }) => threadId)).toEqual([
       "thread 3",
     ]);
   });

@@ -1,14 +1,17 @@
+/** Long because it is the whole contract of a log: a short method for each duty, whose steps live in files of their own. */
+
 import { assertAppend, recordsIn } from "../../checkpoint/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  SearchHit,
+  SearchRange,
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
@@ -36,6 +39,7 @@ import {
   type ThreadHeadRow,
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
+import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
@@ -43,6 +47,8 @@ import { advance, createThread, dropThread, edit, insert, refusal } from "./writ
 export interface SqliteLogOptions {
   readonly connection: SqliteConnection;
   readonly tablePrefix: string;
+  /** How many hits a search ranks at most. */
+  readonly searchRanksUpTo: number;
 }
 
 /** How many threads one step of a walk over all threads reads. */
@@ -58,13 +64,16 @@ export class SqliteLog implements ThreadLog {
   /** Present only with read access. */
   readonly connect?: () => Promise<void>;
   readonly #connection: Connection<Statements>;
+  readonly #options: SqliteLogOptions;
   /** Set by the last indexing: it knows best which words a record contains. */
   #wordsOf: WordsOf = wordsOfRecord;
 
-  constructor({ connection, tablePrefix }: SqliteLogOptions) {
+  constructor(options: SqliteLogOptions) {
+    const { connection, tablePrefix, searchRanksUpTo } = options;
+    this.#options = options;
     const names = tableNames(tablePrefix);
     this.#connection = new Connection(connection, (handle) => prepareLog(handle, names));
-    this.capabilities = factsOf(connection).capabilities;
+    this.capabilities = factsOf(connection, searchRanksUpTo).capabilities;
     if (connection.settings.access === "read") this.connect = () => this.#connection.read(() => undefined);
   }
 
@@ -242,20 +251,9 @@ export class SqliteLog implements ThreadLog {
     return pageOf(items, limit);
   }
 
-  /** The index knows which records have the words, but not how often. The fewer other words a record has, the better the hit. */
-  search(
-    words: readonly string[],
-    { limit, prefix = "" }: { limit: number; prefix?: string },
-  ): Promise<readonly SearchHit[]> {
-    const end = successorOf(prefix) ?? null;
-    const query = words.map((word) => `"${word.replaceAll('"', '""')}"*`).join(" ");
-    return this.#connection.read((statements) => {
-      const rows = statements.search.all(query, prefix, end, end, limit) as (ThreadHeadRow & { length: number })[];
-      return rows.flatMap((row) => {
-        const entry = provenEntry(row);
-        return entry === undefined ? [] : { threadId: row.t_thread_id, entry, score: 1 / Math.sqrt(row.length) };
-      });
-    });
+  search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
+    const { searchRanksUpTo } = this.#options;
+    return this.#connection.read((statements) => searchWords(statements, words, range, searchRanksUpTo));
   }
 
   async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {

@@ -83,11 +83,28 @@ const STATEMENTS = {
          THEN EXISTS (SELECT 1 FROM json_each(r.metadata) m WHERE m.key = ?) ELSE 1 END)
      ORDER BY t.thread_id LIMIT ?`,
 
-  search: ({ threads, records, words }: TableNames) =>
+  /** How many records have the words, up to a limit. */
+  countHits: ({ words }: TableNames) =>
+    `SELECT count(*) AS hits FROM (SELECT 1 FROM ${words} WHERE ${words} MATCH ? LIMIT ?)`,
+
+  countHitsWithin: ({ threads, words }: TableNames) =>
+    `SELECT count(*) AS hits FROM (
+       SELECT 1 FROM ${words} w CROSS JOIN ${threads} t ON t.thread_no = w.rowid / ${ROWS_PER_THREAD}
+       WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?) LIMIT ?)`,
+
+  /** The next after a length and an id. The index is asked first, whatever the planner expects of it. */
+  searchBest: ({ threads, records, words }: TableNames) =>
     `SELECT ${headColumns()}, length(r.body) AS length FROM ${words} w
-       JOIN ${records} r ON r.id = w.rowid JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
-     WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)
+       CROSS JOIN ${records} r ON r.id = w.rowid CROSS JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
+     WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?) AND (length(r.body), -r.id) > (?, ?)
      ORDER BY length(r.body), r.id DESC LIMIT ?`,
+
+  /** The index hands out its rows in this order, so that nothing is sorted and it ends with the page. */
+  searchNewest: ({ threads, records, words }: TableNames) =>
+    `SELECT ${headColumns()}, length(r.body) AS length FROM ${words} w
+       CROSS JOIN ${records} r ON r.id = w.rowid CROSS JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
+     WHERE ${words} MATCH ? AND w.rowid < CAST(? AS INTEGER) AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)
+     ORDER BY w.rowid DESC LIMIT ?`,
 
   lastThread: ({ threads }: TableNames) => `SELECT MAX(thread_no) AS thread_no FROM ${threads}`,
 
@@ -110,6 +127,9 @@ const STATEMENTS = {
   /** The n-th of them from the end. */
   indexedBefore: ({ indexed }: TableNames) =>
     `SELECT id FROM ${indexed} WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1 OFFSET ?`,
+
+  /** The first word from here on, and before an end. */
+  nextTerm: ({ terms }: TableNames) => `SELECT term FROM ${terms} WHERE term >= ? AND term < ? LIMIT 1`,
 
   /** Reads the whole index. */
   terms: ({ terms }: TableNames) => `SELECT doc AS id, term FROM ${terms} WHERE doc BETWEEN ? AND ? ORDER BY doc`,

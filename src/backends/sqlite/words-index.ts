@@ -59,7 +59,8 @@ export function unindexSome(statements: Statements, thread: ThreadRow, wordsOf: 
   return true;
 }
 
-function markIndexed(statements: Statements, thread: ThreadRow, indexed: number): void {
+/** The words of this thread are indexed up to that position. */
+export function markIndexed(statements: Statements, thread: ThreadRow, indexed: number): void {
   const row = { ...thread, indexed };
   statements.markIndexed.run(indexed, staleness(row), sumOfThread(row), thread.thread_no);
 }
