@@ -20,15 +20,20 @@ export interface SaveFloor {
   readonly rawMs: number;
   /** The median over blocks of neighbouring steps, each the median of its saves over that of its inserts. */
   readonly ratio: number;
+  /** The same of the first steps in a new file, as long as the write-ahead log of each grows with every commit. */
+  readonly newFile: number;
   /** The tenth percentiles over one another: what is left where the disk was quickest. */
   readonly quickest: number;
   readonly verdict: Verdict;
 }
 
-const STEPS = 400;
+const STEPS = 1100;
 /** The first rounds compile the code; the first steps make tables and threads. */
-const WARM_UP_ROUNDS = 3;
+const WARM_UP_ROUNDS = 2;
 const FIRST_STEPS = 20;
+/** Our log has its full size, which is 1,000 pages, after as many steps, and that of the inserts after about 600. */
+const LOGS_GROW = 260;
+const LOGS_ARE_GROWN = 700;
 const BLOCK = 20;
 const TARGET = 1.2;
 const WHY_MISSED =
@@ -41,19 +46,20 @@ export async function measureSaveFloor({
   readonly rounds: number;
   readonly seed: number;
 }): Promise<SaveFloor> {
-  const samples = { saves: [] as number[], inserts: [] as number[] };
+  const measured: Samples[] = [];
   for (let round = 0; round < WARM_UP_ROUNDS + rounds; round++) {
-    const measured = await conversationBeside(seed);
-    if (round < WARM_UP_ROUNDS) continue;
-    samples.saves.push(...measured.saves);
-    samples.inserts.push(...measured.inserts);
+    const samples = await conversationBeside(seed);
+    if (round >= WARM_UP_ROUNDS) measured.push(samples);
   }
-  const floor = summarise(samples);
-  const { saveMs, rawMs, ratio, quickest } = floor;
-  const row = [milliseconds(saveMs), milliseconds(rawMs), times(ratio), times(quickest)];
-  console.log(`\n${renderTable(["SQLite, step by step: a save", "a raw insert", "ratio", "where quickest"], [row])}`);
+  const floor = summarise(measured);
+  const { saveMs, rawMs, ratio, newFile, quickest } = floor;
+  const head = ["SQLite, step by step: a save", "a raw insert", "ratio", "where quickest", "in a new file"];
+  const row = [milliseconds(saveMs), milliseconds(rawMs), times(ratio), times(quickest), times(newFile)];
+  console.log(`\n${renderTable(head, [row])}`);
   const { met, shown } = floor.verdict;
-  keepLimits("sqlite", [limit("a save / a raw one-row insert, SQLite", shown, met, ...(met ? [] : [WHY_MISSED]))]);
+  const note = `in a new file, whose log still grows, ${times(newFile)}`;
+  const reason = met ? note : `${WHY_MISSED}; ${note}`;
+  keepLimits("sqlite", [limit("a save / a raw one-row insert, SQLite", shown, met, reason)]);
   return floor;
 }
 
@@ -83,25 +89,33 @@ async function conversationBeside(seed: number): Promise<Samples> {
     await checkpointer.close();
     rmSync(folder, { recursive: true });
   }
-  return { saves: saves.slice(FIRST_STEPS), inserts: inserts.slice(FIRST_STEPS) };
+  return { saves, inserts };
 }
 
-function summarise({ saves, inserts }: Samples): SaveFloor {
+/** The same steps of each round. */
+const stepsOf = (rounds: readonly Samples[], from: number, to: number): Samples => ({
+  saves: rounds.flatMap(({ saves }) => saves.slice(from, to)),
+  inserts: rounds.flatMap(({ inserts }) => inserts.slice(from, to)),
+});
+
+function ratioOf({ saves, inserts }: Samples): number {
   const blocks = Array.from({ length: Math.floor(saves.length / BLOCK) }, (_, block) => {
     const of = (all: readonly number[]): number => median(all.slice(block * BLOCK, (block + 1) * BLOCK));
     return of(saves) / of(inserts);
   });
-  const ratio = median(blocks);
+  return median(blocks);
+}
+
+function summarise(rounds: readonly Samples[]): SaveFloor {
+  const grown = stepsOf(rounds, LOGS_ARE_GROWN, STEPS);
+  const ratio = ratioOf(grown);
+  const target = `a save at most ${TARGET}x a raw insert with the same durability, step by step`;
   return {
-    saveMs: median(saves),
-    rawMs: median(inserts),
+    saveMs: median(grown.saves),
+    rawMs: median(grown.inserts),
     ratio,
-    quickest: percentile(saves, 10) / percentile(inserts, 10),
-    verdict: verdict(
-      `a save at most ${TARGET}x a raw insert with the same durability, step by step`,
-      TARGET,
-      ratio,
-      times(ratio),
-    ),
+    newFile: ratioOf(stepsOf(rounds, FIRST_STEPS, LOGS_GROW)),
+    quickest: percentile(grown.saves, 10) / percentile(grown.inserts, 10),
+    verdict: verdict(target, TARGET, ratio, times(ratio)),
   };
 }

@@ -16,6 +16,7 @@ import type {
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
+import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
@@ -40,7 +41,7 @@ import {
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
 import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
-import { cannotIndex, indexBatch, type StaleThread, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
+import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
 export interface SqliteLogOptions {
@@ -255,46 +256,9 @@ export class SqliteLog implements ThreadLog {
     return this.#connection.read((statements) => searchWords(statements, words, range, searchRanksUpTo));
   }
 
-  /**
-   * Visits each existing thread once, up to its tail at that moment, in short
-   * transactions. Neither a writer that never stops nor a damaged thread keeps it
-   * from ending.
-   */
   async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
     this.#wordsOf = wordsOf;
-    const { thread_no: last } = await this.#connection.read(
-      ({ lastThread }) => lastThread.get() as { thread_no: number | null },
-    );
-    for (let after = 0; after < (last ?? 0) && !signal?.aborted; ) {
-      const from = after;
-      const found = await this.#connection.read(
-        ({ toIndex }) => toIndex.all(from, last, THREADS_PER_STEP) as StaleThread[],
-      );
-      if (found.length > 0 && (await this.#connection.isReadOnly())) throw cannotIndex();
-      await this.#indexThreads(found, wordsOf, signal);
-      after = found.length < THREADS_PER_STEP ? (last ?? 0) : (found.at(-1)?.thread_no ?? 0);
-    }
-  }
-
-  /**
-   * Many threads in one transaction. Where the file is damaged, each gets its own, so
-   * that only those are left out that lie in the damaged part; it is reported then.
-   */
-  async #indexThreads(threads: readonly StaleThread[], wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
-    const index = (some: readonly StaleThread[]): Promise<number> =>
-      this.#connection.write((statements) => indexBatch(statements, some, wordsOf));
-    let damage: unknown;
-    for (let from = 0, most = threads.length; from < threads.length && !signal?.aborted; ) {
-      try {
-        from += await index(threads.slice(from, from + most));
-      } catch (error) {
-        if (classify(error) !== "CORRUPT") throw error;
-        if (most === 1) from++;
-        most = 1;
-        damage ??= error;
-      }
-    }
-    if (damage !== undefined) throw damage;
+    await catchUp(this.#connection, wordsOf, signal);
   }
 
   close(): Promise<void> {
