@@ -6,8 +6,8 @@ import { openFile } from "../../src/backends/sqlite/open-file.ts";
 import { rangeOf } from "../../src/backends/sqlite/read-rows.ts";
 import { type RecordRow, type ThreadRow, toRecord } from "../../src/backends/sqlite/rows.ts";
 import { prepareStatements, type Statements } from "../../src/backends/sqlite/statements.ts";
-import { addWords, wordsOfRecord } from "../../src/backends/sqlite/words-index.ts";
-import { advance, createThread } from "../../src/backends/sqlite/write-rows.ts";
+import { addWords, markIndexed, wordsOfRecord } from "../../src/backends/sqlite/words-index.ts";
+import { createThread } from "../../src/backends/sqlite/write-rows.ts";
 import { COPIED_THREADS, metadataOf, OWN_THREADS, originalOf, statesOf, threadId } from "./sample-threads.ts";
 
 const AT_ONCE = 64;
@@ -78,5 +78,5 @@ function copy(statements: Statements, { thread, words }: Original, target: strin
   const shift = startOf(made.thread_no) - startOf(from);
   statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
   for (const record of words) addWords(statements, record.id + shift, record.words);
-  advance(statements, { ...made, indexed: tail });
+  markIndexed(statements, made, tail);
 }

@@ -72,7 +72,7 @@ async function entryPoints(): Promise<Readonly<Record<string, string>>> {
 }
 
 /** Every source that the root imports by a statement, however deep. */
-async function loadedByTheRoot(): Promise<ReadonlySet<string>> {
+export async function loadedByTheRoot(): Promise<ReadonlySet<string>> {
   const { metafile } = await build({
     entryPoints: [join(SOURCES, "index.ts")],
     bundle: true,

@@ -1,4 +1,4 @@
-import { isOwned } from "./immutable.ts";
+import { isMarked, makeNote, noteOn } from "./owned-mark.ts";
 
 /**
  * How the lists of states came from one another. They are immutable, and the
@@ -31,14 +31,15 @@ interface Known {
 /** More changes than any step makes, so that a line stays small however long it is. */
 const VERSIONS = 256;
 
-const places = new WeakMap<readonly unknown[], Place>();
+/** It is a note on the list itself: a WeakMap of all lists cost every save, and every collection of garbage. */
+const knownPlace = (list: readonly unknown[]): Place | undefined => noteOn(list) as Place | undefined;
 
 /** A list of unknown descent is the first of its line. Only a list that cannot change has a place in one. */
 function placeOf(list: readonly unknown[]): Place | undefined {
-  const known = places.get(list);
-  if (known !== undefined || !isOwned(list)) return known;
-  const place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0 };
-  places.set(list, place);
+  const known = knownPlace(list);
+  if (known !== undefined || !isMarked(list)) return known;
+  const place: Place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0 };
+  makeNote(list, place);
   return place;
 }
 
@@ -51,13 +52,14 @@ export function madeFrom<T>(before: readonly T[], list: readonly T[], kept: numb
   line.newest++;
   line.kept.push(kept);
   if (line.kept.length >= 2 * VERSIONS) line.kept.splice(0, VERSIONS);
-  places.set(list, { line, version: line.newest });
+  makeNote(list, { line, version: line.newest } satisfies Place);
   return list;
 }
 
 /** How many items two lists are known to begin with in common. There may be more. */
 export function knownInCommon(a: readonly unknown[], b: readonly unknown[]): number {
-  const [one, other] = [places.get(a), places.get(b)];
+  const one = knownPlace(a);
+  const other = knownPlace(b);
   if (one === undefined || other === undefined || one.line !== other.line) return 0;
   return Math.min(keptBetween(one.line, one.version, other.version), a.length, b.length);
 }

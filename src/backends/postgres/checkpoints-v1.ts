@@ -1,9 +1,11 @@
 import type { TableNames } from "./layout.ts";
+import { createSearchWords, SEARCH } from "./search-words-v1.ts";
 
 /**
  * Version 1 of the part `checkpoints`. This text is frozen: it is never edited, and
- * it uses nothing outside this file that may change. Any later change, also to the
- * text of a function, is a version of its own. Long because it is frozen as one.
+ * it uses nothing that may change; `search-words-v1.ts` is frozen with it. Any later
+ * change, also to the text of a function, is a version of its own. Long because it is
+ * frozen as one.
  *
  * Appends run in a server-side function. One call is one round trip and one
  * transaction in every pooling mode, and the server caches the plans. Sent as plain
@@ -19,6 +21,7 @@ export const checkpointsV1 = (names: TableNames, partitions: number): readonly s
   createAppendMany(names),
   createAppendWithEdits(names),
   createIndexWords(names),
+  ...createDropRecords(names),
   createSearchWords(names),
 ];
 
@@ -44,9 +47,6 @@ const EDITS = `
     p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[]`;
 const INDEX = `
     p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]`;
-const SEARCH = `
-    p_query tsquery, p_first text, p_last text, p_limit integer, p_ranked integer, p_newest boolean, p_after bigint,
-    p_after_thread text, p_after_seq integer`;
 
 /** The parameters of a record, passed on. */
 const THE_RECORD = `
@@ -101,7 +101,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
     ...table(
       records,
       `
-       thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+       thread_id text COLLATE "C" NOT NULL,
        seq integer NOT NULL,
        base integer NOT NULL,
        head integer NOT NULL,
@@ -326,68 +326,16 @@ function createIndexWords({ indexWords, threads, records, words }: TableNames): 
 }
 
 /**
- * Records that have the words: best first (short ones), or newest first if there are
- * more than p_ranked. p_newest is NULL on a first page, and continues the order of the
- * page before otherwise: p_after is the length or the time of its last hit.
- *
- * The plans must not depend on how many hits the server expects of a beginning of a
- * word: it expects thousands, and starts parallel workers for five. Newest first, the
- * index of words does not help, because it knows no order: the newest rows are read
- * and compared, in windows that grow. For words that only old rows have, the larger
- * windows use both indexes.
+ * Records go with their thread. A foreign key would do that too, and would also look
+ * the thread up at every append, which has just written its row and holds it.
  */
-function createSearchWords({ searchWords, threads, words }: TableNames): string {
-  const within = "(p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last))";
-  const alive = `JOIN LATERAL (SELECT FROM ${threads} t WHERE t.thread_id = w.thread_id
-          AND (t.expires_at IS NULL OR t.expires_at > now()) OFFSET 0) t ON true`;
-  const behind = (
-    key: string,
-    direction: "<" | ">",
-  ): string => `(p_newest IS NULL OR ${key} ${direction} p_after OR (${key} = p_after
-              AND (w.thread_id > p_after_thread OR (w.thread_id = p_after_thread AND w.seq < p_after_seq))))`;
-  const newest = (rows: string): string => `RETURN QUERY
-          SELECT w.thread_id, w.seq, w.at, w.size, true FROM (
-            SELECT w.thread_id, w.seq, w.at, length(w.words) AS size FROM ${rows} w
-            WHERE w.words @@ p_query AND ${within} AND ${behind("w.at", "<")}
-            ORDER BY w.at DESC, w.thread_id, w.seq DESC) w ${alive}
-          ORDER BY w.at DESC, w.thread_id, w.seq DESC LIMIT p_limit - taken;`;
-  return `CREATE FUNCTION ${searchWords} (${SEARCH})
-    RETURNS TABLE (thread_id text, seq integer, at bigint, size integer, newest boolean) LANGUAGE plpgsql STABLE
-    SET max_parallel_workers_per_gather = 0 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $body$
-    DECLARE
-      is_newest boolean := p_newest;
-      taken bigint := 0;
-      more bigint;
-      high bigint := coalesce(p_after, 9223372036854775807);
-      low bigint;
-      rows_in_window bigint := 4096;
+function createDropRecords({ dropRecords, threads, records, prefix }: TableNames): readonly string[] {
+  return [
+    `CREATE FUNCTION ${dropRecords} () RETURNS trigger LANGUAGE plpgsql AS $body$
     BEGIN
-      IF is_newest IS NULL THEN
-        SELECT count(*) > p_ranked INTO is_newest FROM (
-          SELECT FROM ${words} w WHERE w.words @@ p_query AND ${within} LIMIT p_ranked::bigint + 1) w;
-      END IF;
-      IF NOT is_newest THEN
-        RETURN QUERY
-          SELECT w.thread_id, w.seq, w.at, w.size, false FROM (
-            SELECT w.thread_id, w.seq, w.at, length(w.words) AS size FROM ${words} w
-            WHERE w.words @@ p_query AND ${within} AND ${behind("length(w.words)", ">")}
-            ORDER BY length(w.words), w.thread_id, w.seq DESC) w ${alive}
-          ORDER BY w.size, w.thread_id, w.seq DESC LIMIT p_limit;
-        RETURN;
-      END IF;
-      LOOP
-        SELECT w.at INTO low FROM ${words} w WHERE w.at <= high ORDER BY w.at DESC OFFSET rows_in_window LIMIT 1;
-        low := coalesce(low, -1);
-        IF rows_in_window <= 32768 THEN
-          ${newest(`(SELECT * FROM ${words} w WHERE w.at > low AND w.at <= high ORDER BY w.at DESC OFFSET 0)`)}
-        ELSE
-          ${newest(`(SELECT * FROM ${words} w WHERE w.at > low AND w.at <= high)`)}
-        END IF;
-        GET DIAGNOSTICS more = ROW_COUNT;
-        taken := taken + more;
-        EXIT WHEN taken >= p_limit OR low < 0;
-        high := low;
-        rows_in_window := rows_in_window * 8;
-      END LOOP;
-    END $body$`;
+      DELETE FROM ${records} WHERE thread_id = OLD.thread_id;
+      RETURN NULL;
+    END $body$`,
+    `CREATE TRIGGER "${prefix}threads_drop_records" AFTER DELETE ON ${threads} FOR EACH ROW EXECUTE FUNCTION ${dropRecords} ()`,
+  ];
 }

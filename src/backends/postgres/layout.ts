@@ -32,7 +32,7 @@ import { assertNames } from "./names.ts";
  *   until       timestamptz
  *
  * <schema>.<prefix>append, <prefix>append_many, <prefix>append_with_edits, <prefix>index_words: the functions that write;
- * <prefix>search_words: the one that searches
+ * <prefix>search_words: the one that searches; <prefix>drop_records: the trigger that deletes the records with their thread
  *
  * The part `store`. Times are milliseconds since 1970 by the server's clock:
  *
@@ -68,6 +68,7 @@ export interface TableNames {
   readonly appendMany: string;
   readonly appendWithEdits: string;
   readonly indexWords: string;
+  readonly dropRecords: string;
   readonly searchWords: string;
   readonly items: string;
   readonly itemVectors: string;
@@ -95,6 +96,7 @@ export function tableNames(schema: string, prefix: string): TableNames {
     appendMany: named("append_many"),
     appendWithEdits: named("append_with_edits"),
     indexWords: named("index_words"),
+    dropRecords: named("drop_records"),
     searchWords: named("search_words"),
     items: named("items"),
     itemVectors: named("item_vectors"),

@@ -21,7 +21,7 @@ import type { ScrubReport } from "../../driver/driver.ts";
 import { Groups } from "../../driver/groups.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { appendWays, editWays } from "./append-groups.ts";
-import type { TextRow } from "./ask.ts";
+import type { Asking, TextRow } from "./ask.ts";
 import { callGroups, type Removed } from "./call-groups.ts";
 import { type Appending, appendValues, editingMany, editingValues, groupValues, isOneRecord } from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
@@ -37,7 +37,7 @@ import { openListener } from "./open-client.ts";
 import { checkpoints } from "./parts.ts";
 import { chainOf, MAX_SEQ, positionIn, toEntry } from "./rows.ts";
 import { DEAD_ROWS } from "./scrubbing.ts";
-import { type RunStatement, type Statements, statements } from "./statements.ts";
+import { KEPT, type RunStatement, type Statements, statements } from "./statements.ts";
 
 export interface PostgresLogOptions {
   readonly connection: PostgresqlConnection;
@@ -230,7 +230,7 @@ export class PostgresLog implements ThreadLog {
   }
 
   async catchUp(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
-    await catchUp((statement, ...values) => this.#askText(this.#sql[statement], values, signal), wordsOf);
+    await catchUp((statement, ...values) => this.#askText(this.#sql[statement], values, { signal }), wordsOf);
   }
 
   #subscribe(threadId: string, onChange: () => void): () => void {
@@ -274,11 +274,11 @@ export class PostgresLog implements ThreadLog {
   readonly #run: RunStatement = (statement, ...values) => this.#ask(statement, ...values);
 
   async #ask(statement: keyof Statements, ...values: readonly unknown[]): Promise<readonly TextRow[]> {
-    return this.#askText(this.#sql[statement], values);
+    return this.#askText(this.#sql[statement], values, { isKept: KEPT.has(statement) });
   }
 
-  async #askText(text: string, values: readonly unknown[], signal?: AbortSignal): Promise<readonly TextRow[]> {
-    return (await this.#open()).ask(text, values, signal);
+  async #askText(text: string, values: readonly unknown[], asking?: Asking): Promise<readonly TextRow[]> {
+    return (await this.#open()).ask(text, values, asking);
   }
 
   #assertOpen(): void {

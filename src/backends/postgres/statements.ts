@@ -39,6 +39,9 @@ export interface Statements {
   readonly unwatch: string;
 }
 
+/** Calls of functions: the server then keeps no plan that a growing table could make a bad one. */
+export const KEPT: ReadonlySet<keyof Statements> = new Set(["append", "appendMany", "appendWithEdits"]);
+
 /** Runs one of the statements. */
 export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
 

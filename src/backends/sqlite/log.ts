@@ -1,3 +1,5 @@
+/** Long because it is the whole contract of a log: a short method for each duty, whose steps live in files of their own. */
+
 import { assertAppend, recordsIn } from "../../checkpoint/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
@@ -38,7 +40,7 @@ import {
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
 import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
-import { cannotIndex, indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
+import { cannotIndex, indexBatch, type StaleThread, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
 export interface SqliteLogOptions {
@@ -87,7 +89,7 @@ export class SqliteLog implements ThreadLog {
         ? undefined
         : found === undefined
           ? createThread(statements, threadId, { generation, tail, head })
-          : advance(statements, { ...found, tail, head });
+          : advance(statements, found, { tail, head });
       if (next === undefined) return { outcome: refusal(statements, found, request), erases: false };
       const edited = edit(statements, next, request, this.#wordsOf);
       for (const record of records) insert(statements, next.thread_no, record);
@@ -266,24 +268,33 @@ export class SqliteLog implements ThreadLog {
     for (let after = 0; after < (last ?? 0) && !signal?.aborted; ) {
       const from = after;
       const found = await this.#connection.read(
-        ({ toIndex }) => toIndex.all(from, last, THREADS_PER_STEP) as Pick<ThreadRow, "thread_no" | "tail">[],
+        ({ toIndex }) => toIndex.all(from, last, THREADS_PER_STEP) as StaleThread[],
       );
       if (found.length > 0 && (await this.#connection.isReadOnly())) throw cannotIndex();
-      for (const { thread_no: threadNo, tail } of found) await this.#indexThread(threadNo, tail, wordsOf, signal);
+      await this.#indexThreads(found, wordsOf, signal);
       after = found.length < THREADS_PER_STEP ? (last ?? 0) : (found.at(-1)?.thread_no ?? 0);
     }
   }
 
-  async #indexThread(threadNo: number, target: number, wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
-    try {
-      let more = true;
-      while (more && !signal?.aborted) {
-        more = await this.#connection.write((statements) => indexSome(statements, threadNo, target, wordsOf));
+  /**
+   * Many threads in one transaction. Where the file is damaged, each gets its own, so
+   * that only those are left out that lie in the damaged part; it is reported then.
+   */
+  async #indexThreads(threads: readonly StaleThread[], wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
+    const index = (some: readonly StaleThread[]): Promise<number> =>
+      this.#connection.write((statements) => indexBatch(statements, some, wordsOf));
+    let damage: unknown;
+    for (let from = 0, most = threads.length; from < threads.length && !signal?.aborted; ) {
+      try {
+        from += await index(threads.slice(from, from + most));
+      } catch (error) {
+        if (classify(error) !== "CORRUPT") throw error;
+        if (most === 1) from++;
+        most = 1;
+        damage ??= error;
       }
-    } catch (error) {
-      // Loading the damaged thread reports the damage; the other threads are still searched.
-      if (!StateError.is(error, "CORRUPT")) throw error;
     }
+    if (damage !== undefined) throw damage;
   }
 
   close(): Promise<void> {

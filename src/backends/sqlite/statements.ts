@@ -13,11 +13,15 @@ const STATEMENTS = {
     `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_no = ?`,
 
   create: ({ threads }: TableNames) =>
-    `INSERT INTO ${threads} (thread_id, generation, tail, head, sum) VALUES (?, ?, ?, ?, 0)
-     ON CONFLICT (thread_id) DO NOTHING RETURNING thread_no`,
+    `INSERT INTO ${threads} (${THREAD_COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread_id) DO NOTHING`,
 
-  advance: ({ threads }: TableNames) =>
-    `UPDATE ${threads} SET tail = ?, head = ?, indexed = ?, sum = ? WHERE thread_no = ?`,
+  /** Leaves the index of stale threads alone: SQLite rewrites an index whenever one of its columns is set. */
+  advance: ({ threads }: TableNames) => `UPDATE ${threads} SET tail = ?, head = ?, sum = ? WHERE thread_no = ?`,
+
+  advanceAndMark: ({ threads }: TableNames) =>
+    `UPDATE ${threads} SET tail = ?, head = ?, sum = ?, stale = 1 WHERE thread_no = ?`,
+
+  markIndexed: ({ threads }: TableNames) => `UPDATE ${threads} SET indexed = ?, stale = ?, sum = ? WHERE thread_no = ?`,
 
   forget: ({ threads }: TableNames) => `DELETE FROM ${threads} WHERE thread_no = ?`,
 
@@ -105,7 +109,7 @@ const STATEMENTS = {
   lastThread: ({ threads }: TableNames) => `SELECT MAX(thread_no) AS thread_no FROM ${threads}`,
 
   toIndex: ({ threads }: TableNames) =>
-    `SELECT thread_no, tail FROM ${threads} WHERE indexed < tail AND thread_no > ? AND thread_no <= ? ORDER BY thread_no LIMIT ?`,
+    `SELECT thread_no, tail FROM ${threads} WHERE stale = 1 AND thread_no > ? AND thread_no <= ? ORDER BY thread_no LIMIT ?`,
 
   sizes: ({ records }: TableNames) =>
     `SELECT id, length(body) AS length FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`,

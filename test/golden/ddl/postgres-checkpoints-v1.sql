@@ -19,7 +19,7 @@ CREATE INDEX "holdfast_threads_stale" ON "public"."holdfast_threads" (thread_id)
 CREATE INDEX "holdfast_threads_by_expiry" ON "public"."holdfast_threads" (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE "public"."holdfast_records" (
-       thread_id text COLLATE "C" NOT NULL REFERENCES "public"."holdfast_threads" ON DELETE CASCADE,
+       thread_id text COLLATE "C" NOT NULL,
        seq integer NOT NULL,
        base integer NOT NULL,
        head integer NOT NULL,
@@ -218,6 +218,14 @@ CREATE FUNCTION "public"."holdfast_index_words" (
       ON CONFLICT (thread_id, seq) DO NOTHING;
       RETURN true;
     END $body$;
+
+CREATE FUNCTION "public"."holdfast_drop_records" () RETURNS trigger LANGUAGE plpgsql AS $body$
+    BEGIN
+      DELETE FROM "public"."holdfast_records" WHERE thread_id = OLD.thread_id;
+      RETURN NULL;
+    END $body$;
+
+CREATE TRIGGER "holdfast_threads_drop_records" AFTER DELETE ON "public"."holdfast_threads" FOR EACH ROW EXECUTE FUNCTION "public"."holdfast_drop_records" ();
 
 CREATE FUNCTION "public"."holdfast_search_words" (
     p_query tsquery, p_first text, p_last text, p_limit integer, p_ranked integer, p_newest boolean, p_after bigint,
