@@ -15,6 +15,7 @@ import { benchCore } from "./core.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
+import { benchImport } from "./import.ts";
 import { benchLength } from "./length.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
@@ -24,6 +25,7 @@ import { benchPeers } from "./peers.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSealing } from "./sealing.ts";
+import { benchSearch } from "./search.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores, type StoreMeasurement } from "./stores.ts";
@@ -44,7 +46,7 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
   length: benchLength,
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
-  sealing: ({ rounds }) => benchSealing({ rounds: Math.min(rounds, 3) }),
+  sealing: ({ rounds }) => benchSealing({ rounds }),
   graphs: () => benchGraphs(),
   files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
@@ -74,6 +76,8 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
     }),
   "command-line": () => benchCommandLine(Number(values.threads)),
   studio: () => benchStudio(),
+  import: () => benchImport(),
+  search: () => benchSearch(Number(values.records)),
   vacuum: () => benchVacuum(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
@@ -86,6 +90,7 @@ const { values } = parseArgs({
     stores: { type: "string", default: "" },
     peers: { type: "string", default: "local,postgres" },
     threads: { type: "string", default: "100000" },
+    records: { type: "string", default: "1000000" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },
 });

@@ -23,7 +23,7 @@ import {
   type ListThreadsOptions,
   type PageOptions,
   type SaveOptions,
-  type ThreadSearchHit,
+  type SearchPage,
   type ThreadStats,
   type ThreadSummary,
   type VacuumOptions,
@@ -195,7 +195,7 @@ export class Checkpointer extends BaseCheckpointer {
     return (await removeThread(this.#context, place)) === "removed";
   }
 
-  override async search(query: string, given?: FindOptions): Promise<Page<ThreadSearchHit>> {
+  override async search(query: string, given?: FindOptions): Promise<SearchPage> {
     this.#assertOpen("search");
     const options = optionsOf("search", given, FIND);
     await this.#assertCan("search", "search()");

@@ -1,7 +1,7 @@
 import type { Access } from "../../driver/access.ts";
 import { StateError } from "../../errors.ts";
 import { lateAfter } from "../../internal/late-after.ts";
-import { boundedQuery } from "./bounded-query.ts";
+import { type BoundedStatement, boundedQuery } from "./bounded-query.ts";
 import { cancelStatement } from "./cancel.ts";
 import type { PostgresClient, PostgresPool } from "./connect.ts";
 import { neverSent } from "./declined.ts";
@@ -30,14 +30,20 @@ export function ask(
   bounds: Bounds,
   text: string,
   values: readonly unknown[] = [],
-  signal?: AbortSignal,
+  asking: Asking = {},
 ): Promise<readonly TextRow[]> {
-  return onConnection(pool, bounds, (connection) => connection.ask(text, values, signal));
+  return onConnection(pool, bounds, (connection) => connection.ask(text, values, asking));
+}
+
+export interface Asking {
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the server may keep the statement: bounded-query.ts. Not within a transaction that is longer than it. */
+  readonly isKept?: boolean;
 }
 
 /** A connection borrowed from the pool. */
 export interface Connection {
-  ask(text: string, values?: readonly unknown[], signal?: AbortSignal): Promise<readonly TextRow[]>;
+  ask(text: string, values?: readonly unknown[], asking?: Asking): Promise<readonly TextRow[]>;
 }
 
 /** A connection on which something failed is discarded, so the server rolls back its transaction. */
@@ -58,8 +64,8 @@ export async function onConnection<T>(
     client.release(failure);
   };
   let leaving: Promise<void> | undefined;
-  const ask: Connection["ask"] = (text, values = [], signal) =>
-    answer(client, bounds, text, values, signal, () => {
+  const ask: Connection["ask"] = (text, values = [], { signal, isKept = false } = {}) =>
+    answer(client, bounds, { text, values, isKept }, signal, () => {
       leaving = bounds.isReplicated?.() ? Promise.resolve() : cancelStatement(client);
     });
   try {
@@ -75,24 +81,31 @@ export async function onConnection<T>(
 }
 
 /** A pool that was handed in may have no limit for the wait. We always have one. */
-async function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresClient> {
-  let stop: (() => void) | undefined;
-  try {
-    const connecting = pool.connect();
-    const late = new Promise<never>((_, reject) => {
-      stop = lateAfter(timeoutMs + GRACE_MS, () => {
-        // A connection that arrives after the timeout goes back to the pool.
-        void connecting.then((client) => client.release()).catch(() => undefined);
-        reject(new StateError("TIMEOUT", `no connection within ${timeoutMs} ms`));
-      });
+function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresClient> {
+  return new Promise((resolve, reject) => {
+    let isLate = false;
+    const fail = (error: unknown): void => reject(neverSent(explained(error)));
+    const stop = lateAfter(timeoutMs + GRACE_MS, () => {
+      isLate = true;
+      fail(new StateError("TIMEOUT", `no connection within ${timeoutMs} ms`));
     });
-    return await Promise.race([connecting, late]);
-  } catch (error) {
-    throw neverSent(explained(error));
-  } finally {
-    stop?.();
-  }
+    connected(pool).then(
+      (client) => {
+        stop();
+        // A connection that arrives after the timeout goes back to the pool.
+        if (isLate) client.release();
+        else resolve(client);
+      },
+      (error: unknown) => {
+        stop();
+        fail(error);
+      },
+    );
+  });
 }
+
+/** A pool throws at once where a file that its settings name cannot be read. */
+const connected = async (pool: PostgresPool): Promise<PostgresClient> => pool.connect();
 
 /**
  * The server's answer, or TIMEOUT when there is no answer. By then the server has
@@ -103,8 +116,7 @@ async function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresCl
 function answer(
   client: PostgresClient,
   { statementTimeoutMs: timeoutMs, access = "write" }: Bounds,
-  text: string,
-  values: readonly unknown[],
+  statement: BoundedStatement,
   signal: AbortSignal | undefined,
   giveUp: () => void,
 ): Promise<readonly TextRow[]> {
@@ -123,7 +135,7 @@ function answer(
     const stop = lateAfter(timeoutMs + GRACE_MS, late);
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) return settle(() => reject(signal.reason));
-    boundedQuery(client, { timeoutMs, access }, text, values).then(
+    boundedQuery(client, { timeoutMs, access }, statement).then(
       (rows) => settle(() => resolve(rows)),
       (error: unknown) => settle(() => reject(explained(error))),
     );

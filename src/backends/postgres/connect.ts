@@ -20,7 +20,7 @@ export interface PostgresClient {
   release(failure?: Error | boolean): void;
 }
 
-/** Never with a `name`: a prepared statement belongs to a session, and behind a pooler the sessions change. */
+/** Without a `name`: a prepared statement belongs to a session, and behind a pooler the sessions change. See bounded-query.ts. */
 export interface PostgresQuery {
   text: string;
   values?: unknown[];

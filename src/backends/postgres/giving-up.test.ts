@@ -140,7 +140,9 @@ await describeWithService("postgres", (url) => {
     const pool = new Pool({ connectionString: named("cancelled") });
     const impatience = new AbortController();
     const bounds = { connectTimeoutMs: 60_000, statementTimeoutMs: 240_000 };
-    const asked = ask(pool, bounds, "SELECT pg_sleep(200)", [], impatience.signal).catch((error: unknown) => error);
+    const asked = ask(pool, bounds, "SELECT pg_sleep(200)", [], { signal: impatience.signal }).catch(
+      (error: unknown) => error,
+    );
     await vi.waitUntil(async () => (await busy("cancelled")) === 1, PATIENCE);
     impatience.abort(new Error("enough"));
     expect(await asked).toMatchObject({ message: "enough" });

@@ -1,7 +1,7 @@
 import type { Durability } from "../../driver/durability.ts";
 import type { MigratedStore, Part } from "../../driver/migrations.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
-import { ask, type Bounds, type TextRow } from "./ask.ts";
+import { type Asking, ask, type Bounds, type TextRow } from "./ask.ts";
 import type { ConnectionSettings, PostgresPool } from "./connect.ts";
 import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
 import type { TableNames } from "./layout.ts";
@@ -47,8 +47,8 @@ export class PostgresHandle {
   }
 
   /** Runs one statement on any connection of the pool. */
-  ask(text: string, values: readonly unknown[] = [], signal?: AbortSignal): Promise<readonly TextRow[]> {
-    return ask(this.#contact.pool, this.#contact.bounds, text, values, signal);
+  ask(text: string, values: readonly unknown[] = [], asking?: Asking): Promise<readonly TextRow[]> {
+    return ask(this.#contact.pool, this.#contact.bounds, text, values, asking);
   }
 
   /** Creates the tables of a part, or migrates older ones: once per connection, for all facets that use it. */

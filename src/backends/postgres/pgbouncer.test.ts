@@ -44,6 +44,23 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     expect(await checkpointer.listThreads()).toEqual(["t2", "t3"]);
   });
 
+  test("20.1: no statement is kept on a connection of the pooler's", async () => {
+    const checkpointer = place.open({ dsn: pooledUrl, tablePrefix: await tables() });
+    let state = AgentState.create();
+    for (let number = 0; number < 10; number++) {
+      state = state.withMessage(userMessage(`message ${number}`));
+      await checkpointer.save(state, "t1");
+    }
+    const anybody = new Client({ connectionString: pooledUrl });
+    await anybody.connect();
+    const kept: unknown[] = [];
+    for (let look = 0; look < 10; look++) {
+      kept.push(...(await anybody.query("SELECT name FROM pg_prepared_statements WHERE name LIKE 'holdfast%'")).rows);
+    }
+    await anybody.end();
+    expect(kept).toEqual([]);
+  });
+
   test("every kind of call of a store works", async () => {
     const tablePrefix = place.prefix();
     const direct = postgresqlStore({ dsn: mode === "statement" ? url : pooledUrl, schema, tablePrefix });

@@ -146,7 +146,7 @@ await describeWithService("postgres", (url) => {
     const bounds = { connectTimeoutMs: 60_000, statementTimeoutMs: 240_000, access: "read" } as const;
     const stop = new AbortController();
     const long = `SELECT pg_sleep(200), t.* FROM ${schema}.${tablePrefix}threads t`;
-    const slow = ask(pool, bounds, long, [], stop.signal).catch((error: unknown) => error);
+    const slow = ask(pool, bounds, long, [], { signal: stop.signal }).catch((error: unknown) => error);
     const underWay = "SELECT FROM pg_stat_activity WHERE query = $1 AND wait_event = 'PgSleep'";
     await vi.waitUntil(async () => (await sql(underWay, [long])).length === 1, { timeout: 60_000 });
     await writer.save(((await writer.load("t")) ?? AgentState.create()).withMessages(conversation(2).messages), "t");

@@ -69,6 +69,10 @@ export class IoredisPort implements RedisPort {
     return this.#origin.own?.wasReady === true && this.#client.status !== "ready";
   }
 
+  get isReady(): boolean {
+    return this.#client.status === "ready";
+  }
+
   async ready(): Promise<void> {
     const client = this.#client;
     if (client.status === "ready") return;

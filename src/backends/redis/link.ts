@@ -28,6 +28,8 @@ export class Link {
   readonly #connection: OpenOnce<RedisPort> = new OpenOnce(() => this.#connect());
   /** The port in use. */
   #current: RedisPort | undefined;
+  /** How to run a script over it. */
+  #reached: ReachedServer | undefined;
   /** The last port that was in use, which can make its successor. */
   #last: RedisPort | undefined;
   /** Cluster clients with one silent node: calls to the other nodes may still finish. */
@@ -52,7 +54,20 @@ export class Link {
 
   async server(): Promise<ReachedServer> {
     const port = await this.port();
-    return { port, run: (script, keys, args = []) => this.answer(port, run(port, script, keys, args, this.#access)) };
+    if (this.#reached?.port === port) return this.#reached;
+    const reached: ReachedServer = {
+      port,
+      run: (script, keys, args = []) => this.answer(port, run(port, script, keys, args, this.#access)),
+    };
+    this.#reached = reached;
+    return reached;
+  }
+
+  /** What `server` would return, where nothing has to be waited for. */
+  get reached(): ReachedServer | undefined {
+    const reached = this.#reached;
+    if (reached === undefined || reached.port !== this.#current || this.#closed) return undefined;
+    return reached.port.isReady ? reached : undefined;
   }
 
   /** A port that is ready. */

@@ -27,6 +27,7 @@ import { asReply, asText, chainIn, entriesIn, entryAt, type Reply, refusalIn } f
 import type { RunScript } from "./run-script.ts";
 import { ScannedIds } from "./scanned-ids.ts";
 import { APPEND, APPEND_MANY, appendArguments } from "./scripts/append.ts";
+import { APPEND_PLAIN, isPlain, plainArguments } from "./scripts/append-plain.ts";
 import { COPY, EXPORT, IMPORT, REMOVE } from "./scripts/changing.ts";
 import { LIST, READ_CHECKPOINT, READ_ENTRY, READ_NEWEST, READ_RECORDS, READ_TAIL } from "./scripts/reading.ts";
 import type { Script } from "./scripts/script.ts";
@@ -42,6 +43,9 @@ export interface RedisLogOptions {
 }
 
 type Range = { readonly before?: number; readonly limit: number };
+
+/** As `APPEND` says it. */
+const APPENDED: Reply = [Buffer.from("appended")];
 
 /** In plain digits, whatever the number: Lua cannot read other forms. */
 const positionIn = (before: number = Number.MAX_SAFE_INTEGER): string =>
@@ -61,6 +65,13 @@ export class RedisLog implements ThreadLog {
   readonly #link: Lease<Link>;
   /** Present only with read access. */
   readonly #scanned: ScannedIds | undefined;
+  readonly #plain = new Groups(
+    appendWays({
+      one: (appending) => this.#appendPlain(appending),
+      many: (group) => this.#appendPlainMany(group),
+      isOneServer: () => this.#isOneServer,
+    }),
+  );
   readonly #appends = new Groups(
     appendWays({
       one: (appending) => this.#append(appending),
@@ -68,6 +79,8 @@ export class RedisLog implements ThreadLog {
       isOneServer: () => this.#isOneServer,
     }),
   );
+  /** The connection once it was opened, until this log is closed. */
+  #opened: Link | undefined;
   /** False until the first contact. */
   #isOneServer = false;
 
@@ -90,10 +103,24 @@ export class RedisLog implements ThreadLog {
 
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
-    const reply = await this.#appends.call({ threadId, request });
+    const reply = await (isPlain(request) ? this.#plain : this.#appends).call({ threadId, request });
     const answer = asText(reply[0]);
     if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
     return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+  }
+
+  async #appendPlain(appending: Appending): Promise<Reply> {
+    const [reply] = await this.#appendPlainMany([appending]);
+    return reply ?? this.#append(appending);
+  }
+
+  async #appendPlainMany(group: readonly Appending[]): Promise<readonly (Reply | undefined)[]> {
+    const { run } = this.#opened?.reached ?? (await this.#server());
+    const keys = group.map(({ threadId }) => this.#keys.thread(threadId));
+    const requests = group.map(({ request }) => request);
+    const digits = asText(await run(APPEND_PLAIN, keys, plainArguments(requests, this.#lifetimeMs)));
+    // One that was not appended goes alone, by the script that knows every case.
+    return group.map((_, place) => (digits[place] === "1" ? APPENDED : undefined));
   }
 
   #append({ threadId, request }: Appending): Promise<Reply> {
@@ -208,6 +235,7 @@ export class RedisLog implements ThreadLog {
   }
 
   close(): Promise<void> {
+    this.#opened = undefined;
     return this.#link.release();
   }
 
@@ -244,6 +272,7 @@ export class RedisLog implements ThreadLog {
   async #server(): Promise<ReachedServer & { readonly link: Link }> {
     const link = await this.#link.get();
     const server = await link.server();
+    this.#opened = link;
     this.#isOneServer = !server.port.isCluster;
     const { durability = this.#capabilities.durability } = link;
     if (durability !== this.#capabilities.durability) this.#capabilities = { ...this.#capabilities, durability };

@@ -93,6 +93,10 @@ export class NodeRedisPort implements RedisPort {
     return !client.isOpen || nodesOf(client).some((node) => node.client?.isOpen === false && !node.connectPromise);
   }
 
+  get isReady(): boolean {
+    return (this.#client.isReady ?? this.#client.isOpen) && !this.hasEnded;
+  }
+
   async ready(): Promise<void> {
     const client = this.#client;
     const isReady = (): boolean => client.isReady ?? client.isOpen;

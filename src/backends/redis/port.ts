@@ -23,6 +23,8 @@ export interface RedisPort {
    * successor. A client that was handed in reconnects itself.
    */
   readonly hasEnded: boolean;
+  /** Whether a command can be sent now. */
+  readonly isReady: boolean;
   /** Resolves when a command can be sent. Connects if that has not been started. */
   ready(): Promise<void>;
   /** `key` selects the node of a cluster; without a key, any node is used. */
@@ -70,11 +72,25 @@ export type Renew = (usable: readonly Address[]) => Promise<RedisPort>;
  */
 export function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = `no answer within ${ms} ms; repeating the same call is safe, and commandTimeoutMs allows more`;
-    const stop = lateAfter(ms, () => reject(new StateError("TIMEOUT", late)));
-    work.then(resolve, reject).finally(stop);
+    const stop = lateAfter(ms, () => reject(late(ms)));
+    work.then(
+      (answer) => {
+        stop();
+        resolve(answer);
+      },
+      (error: unknown) => {
+        stop();
+        reject(error);
+      },
+    );
   });
 }
+
+const late = (ms: number): StateError =>
+  new StateError(
+    "TIMEOUT",
+    `no answer within ${ms} ms; repeating the same call is safe, and commandTimeoutMs allows more`,
+  );
 
 /** A live server answers this soon, even when busy. We wait no longer to learn that one is dead. */
 const ALIVE_WITHIN_MS = 500;
