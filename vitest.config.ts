@@ -1,11 +1,12 @@
-import { defineConfig, type ViteUserConfigFnObject } from "vitest/config";
+import { defineConfig, type ViteUserConfig, type ViteUserConfigFnObject } from "vitest/config";
 import { FailuresInShort } from "./test/failures-in-short.ts";
+import { folderInMemory } from "./test/folder-in-memory.ts";
 
 /**
  * What `npm test` leaves to `npm run test:all`: the examples, the tests of the equipment of the tests, a second client
  * of a server, a second layout or storage behind the same code, the stand-in for a store whose log runs on a real
- * server already, the suite of drivers once more through a reader that cannot write, every interleaving of more than
- * two steps, and what waits for seconds at a time.
+ * server already, the suite of drivers once more through a reader that cannot write, every interleaving of acts
+ * on files beside a few, and what waits for seconds at a time.
  */
 const MATRIX: readonly string[] = [
   "src/backends/oci/conformance.test.ts",
@@ -13,6 +14,7 @@ const MATRIX: readonly string[] = [
   "src/backends/oci/racing.test.ts",
   "test/object-store-requests.test.ts",
   "src/backends/file/several-steps.test.ts",
+  "src/backends/file/two-at-once.test.ts",
   "src/backends/file/conformance-folding.test.ts",
   "src/checkpoint/storage-adapter/conformance-without-optional-methods.test.ts",
   "test/examples.test.ts",
@@ -45,10 +47,17 @@ const MATRIX: readonly string[] = [
   "test/langgraph/moving-in-redis.test.ts",
 ];
 
-const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
+const config: ViteUserConfigFnObject = defineConfig(({ mode }) => {
+  // `npm test` keeps its files and its servers' data in memory, `npm run test:all` keeps them on the disk.
+  const temporary = mode === "all" ? undefined : folderInMemory();
+  if (temporary !== undefined) process.env["TMPDIR"] ??= temporary;
+  return options(mode === "all" ? [] : MATRIX);
+});
+
+const options = (leftOut: readonly string[]): ViteUserConfig => ({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
-    exclude: ["test/campaigns/**", ...(mode === "all" ? [] : MATRIX)],
+    exclude: ["test/campaigns/**", ...leftOut],
     globalSetup: ["test/services/desk.ts"],
     reporters: ["default", new FailuresInShort()],
     // Patience with a slow, busy machine. They only have to end what hangs: no statement of a test rests on them.
@@ -58,6 +67,6 @@ const config: ViteUserConfigFnObject = defineConfig(({ mode }) => ({
     // Most tests wait for the disk or for another process: every core may have one.
     maxWorkers: "100%",
   },
-}));
+});
 
 export default config;

@@ -1,5 +1,6 @@
 import { type Measurement, measure, type Plan, SHOWN_STEPS, STEPS } from "./checkpointers.ts";
 import { CONTENDERS } from "./contenders/index.ts";
+import { measureSaveFloor, type SaveFloor } from "./save-floor.ts";
 import { kilobytes, milliseconds, renderTable } from "./table.ts";
 import { judge, type Verdict } from "./targets.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
@@ -9,11 +10,14 @@ export async function benchLocal(plan: Plan): Promise<{
   readonly steps: number;
   readonly messageBytes: number;
   readonly measurements: readonly Measurement[];
+  readonly floor: SaveFloor;
   readonly verdicts: readonly Verdict[];
 }> {
   const measurements = await measure(CONTENDERS, plan);
   console.log(`\n${measurementTable(measurements)}`);
-  return { steps: STEPS, messageBytes: MESSAGE_BYTES, measurements, verdicts: judge(measurements) };
+  const floor = await measureSaveFloor(plan);
+  const verdicts = [...judge(measurements), floor.verdict];
+  return { steps: STEPS, messageBytes: MESSAGE_BYTES, measurements, floor, verdicts };
 }
 
 function measurementTable(rows: readonly Measurement[]): string {

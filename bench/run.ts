@@ -15,6 +15,8 @@ import { benchCore } from "./core.ts";
 import { benchErasing } from "./erasing.ts";
 import { benchGraphs } from "./graphs.ts";
 import { benchHttp } from "./http.ts";
+import { benchImport } from "./import.ts";
+import { benchLength } from "./length.ts";
 import { benchLocal } from "./local.ts";
 import { benchLongFiles } from "./long-files.ts";
 import { benchObjectStore } from "./object-store.ts";
@@ -23,6 +25,7 @@ import { benchPeers } from "./peers.ts";
 import { benchPromptCache } from "./prompt-cache.ts";
 import { benchRetrieval } from "./retrieval.ts";
 import { benchSealing } from "./sealing.ts";
+import { benchSearch } from "./search.ts";
 import { benchServer } from "./servers.ts";
 import { benchSlowStore } from "./slow-store.ts";
 import { benchStores, type StoreMeasurement } from "./stores.ts";
@@ -40,9 +43,10 @@ interface PartResult {
 /** Each prints its own table. `undefined` where it could not be measured, and says why. */
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
   core: benchCore,
+  length: benchLength,
   checkpointers: benchLocal,
   erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
-  sealing: ({ rounds }) => benchSealing({ rounds: Math.min(rounds, 3) }),
+  sealing: ({ rounds }) => benchSealing({ rounds }),
   graphs: () => benchGraphs(),
   files: ({ seed }) => benchLongFiles(seed),
   agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
@@ -72,6 +76,8 @@ const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefi
     }),
   "command-line": () => benchCommandLine(Number(values.threads)),
   studio: () => benchStudio(),
+  import: () => benchImport(),
+  search: () => benchSearch(Number(values.records)),
   vacuum: () => benchVacuum(Number(values.threads)),
   http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
@@ -84,6 +90,7 @@ const { values } = parseArgs({
     stores: { type: "string", default: "" },
     peers: { type: "string", default: "local,postgres" },
     threads: { type: "string", default: "100000" },
+    records: { type: "string", default: "1000000" },
     only: { type: "string", default: Object.keys(PARTS).join(",") },
   },
 });

@@ -19,9 +19,7 @@ export function judge(measurements: readonly Measurement[]): readonly Verdict[] 
     return found;
   };
   const ours = named("holdfast sqlite");
-  const raw = named("raw one-row INSERT");
   const growth = medianRatio(ours.turnsMs[400], ours.turnsMs[10]);
-  const overFloor = medianRatio(Object.values(ours.turnsMs).flat(), Object.values(raw.turnsMs).flat());
   const messages = STEPS * MESSAGE_BYTES;
   return [
     verdict(
@@ -31,7 +29,6 @@ export function judge(measurements: readonly Measurement[]): readonly Verdict[] 
       `${times(ours.bytes / messages)} (${kilobytes(ours.bytes)})`,
     ),
     verdict("a save at step 400 at most 1.2x one at step 10", 1.2, growth, times(growth)),
-    verdict("a save at most 1.3x a raw insert with the same durability", 1.3, overFloor, times(overFloor)),
     verdict(
       `history of ${STEPS} listed in under 20 ms`,
       20,

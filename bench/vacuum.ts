@@ -2,17 +2,20 @@
  * Vacuum of very many threads on PostgreSQL while two writers save without a
  * pause: whole threads that are old, and the old checkpoints of threads that stay.
  */
+import { type ChildProcess, fork } from "node:child_process";
 import { rmSync } from "node:fs";
-import { AgentState, postgresqlCheckpointer, userMessage } from "../src/index.ts";
+import { fileURLToPath } from "node:url";
+import { postgresqlCheckpointer } from "../src/index.ts";
 import { startPostgres } from "../test/services/postgres.ts";
-import { keepLimits, limit } from "./limits.ts";
+import { keepLimits, type LimitRow, limit } from "./limits.ts";
 import { fillPostgres } from "./scale/fill-postgres.ts";
 import { percentile } from "./statistics.ts";
-import type { Verdict } from "./targets.ts";
+import { type Verdict, verdict } from "./targets.ts";
+import type { WriterAnswer, WriterCommand } from "./vacuum-writer-program.ts";
 
 const DAY_MS = 86_400_000;
 const TARGET_THREADS = 100_000;
-const QUIET_SAVES = 300;
+const QUIET_SAVES = 500;
 
 interface Vacuumed {
   readonly seconds: number;
@@ -21,55 +24,78 @@ interface Vacuumed {
   readonly p99: { readonly beside: number; readonly quiet: number };
 }
 
-/** A day in the future, so that what was filled is old and what is saved now is not. */
-const later = (): number => Date.now() + 60 * DAY_MS;
+/** Days in the future, so that what was filled is old and what is saved now is not. */
+const AHEAD_MS = 60 * DAY_MS;
+const later = (): number => Date.now() + AHEAD_MS;
+
+/** Processes of their own, as writers beside a vacuum are: what the vacuum computes itself must not count as the storage's delay. */
+class Writer {
+  readonly #child: ChildProcess;
+
+  constructor(url: string, schema: string, index: number) {
+    const program = fileURLToPath(new URL("./vacuum-writer-program.ts", import.meta.url));
+    this.#child = fork(program, [url, schema, String(index), String(AHEAD_MS)], { execArgv: ["--import", "tsx"] });
+  }
+
+  save(command: WriterCommand): Promise<readonly number[]> {
+    return new Promise((resolve, reject) => {
+      const ended = (code: number | null): void => reject(new Error(`a writer ended with ${code}`));
+      this.#child.once("exit", ended);
+      this.#child.once("message", ({ times }: WriterAnswer) => {
+        this.#child.off("exit", ended);
+        resolve(times);
+      });
+      this.#child.send(command);
+    });
+  }
+
+  stop(): void {
+    this.#child.send({ stop: true } satisfies WriterCommand);
+  }
+
+  end(): void {
+    this.#child.disconnect();
+  }
+}
 
 async function vacuumed(
   url: string,
   schema: string,
   rule: { olderThanDays?: number; keepLast?: number },
 ): Promise<Vacuumed> {
-  const open = () =>
-    postgresqlCheckpointer({ dsn: url, schema, now: later, maxConnections: 4, connectTimeoutMs: 60_000 });
-  const [worker, ...writers] = [open(), open(), open()];
-  let isOver = false;
-  const times: Record<"beside" | "quiet", number[]> = { beside: [], quiet: [] };
-  const write = async (
-    writer: ReturnType<typeof open>,
-    index: number,
-    place: "beside" | "quiet",
-    go: () => boolean,
-  ) => {
-    let state = AgentState.create();
-    for (let turn = 0; go(); turn++) {
-      if (turn % 50 === 0) state = AgentState.create();
-      state = state.withMessage(userMessage(`turn ${turn} of writer ${index}`));
-      const begun = performance.now();
-      await writer.save(state, `writer-${index}-${place}-${Math.floor(turn / 50)}`);
-      times[place].push(performance.now() - begun);
-    }
-  };
-  let left = QUIET_SAVES * writers.length;
-  await Promise.all(writers.map((writer, index) => write(writer, index, "quiet", () => left-- > 0)));
-  const beside = Promise.all(writers.map((writer, index) => write(writer, index, "beside", () => !isOver)));
-  const begun = performance.now();
-  const { threads, checkpoints, skipped } = await worker.vacuum(rule);
-  const seconds = (performance.now() - begun) / 1000;
-  isOver = true;
-  await beside;
-  await Promise.all([worker, ...writers].map((each) => each.close()));
-  return {
-    seconds,
-    removed: { threads, checkpoints, skipped },
-    p99: { beside: percentile(times.beside, 99), quiet: percentile(times.quiet, 99) },
-  };
+  const worker = postgresqlCheckpointer({ dsn: url, schema, now: later, maxConnections: 4, connectTimeoutMs: 60_000 });
+  const writers = [new Writer(url, schema, 1), new Writer(url, schema, 2)];
+  try {
+    const all = async (command: WriterCommand): Promise<readonly number[]> =>
+      (await Promise.all(writers.map((writer) => writer.save(command)))).flat();
+    await all({ saves: QUIET_SAVES });
+    const before = await all({ saves: QUIET_SAVES });
+    const beside = all({ untilStopped: true });
+    const begun = performance.now();
+    const { threads, checkpoints, skipped } = await worker.vacuum(rule);
+    const seconds = (performance.now() - begun) / 1000;
+    for (const writer of writers) writer.stop();
+    const during = await beside;
+    // What else the machine does comes and goes: without the vacuum is measured on both sides of it.
+    const quiet = [...before, ...(await all({ saves: QUIET_SAVES }))];
+    return {
+      seconds,
+      removed: { threads, checkpoints, skipped },
+      p99: { beside: percentile(during, 99), quiet: percentile(quiet, 99) },
+    };
+  } finally {
+    for (const writer of writers) writer.end();
+    await worker.close();
+  }
 }
 
 export async function benchVacuum(threads: number): Promise<{ readonly verdicts: readonly Verdict[] } | undefined> {
   const settings = { shared_buffers: "512MB", max_wal_size: "4GB" };
   const server = await startPostgres({ settings });
   try {
-    const rows = [];
+    const [rows, verdicts]: [LimitRow[], Verdict[]] = [[], []];
+    const ratios: string[] = [];
+    let worst = 0;
     for (const [schema, rule, what, seconds] of [
       ["pruned", { keepLast: 1 }, "vacuum of old checkpoints of 100,000 threads on PostgreSQL beside 2 writers", 120],
       ["removed", { olderThanDays: 30 }, "vacuum of 100,000 old threads on PostgreSQL beside 2 writers", 20],
@@ -90,11 +116,17 @@ export async function benchVacuum(threads: number): Promise<{ readonly verdicts:
           threads === TARGET_THREADS ? undefined : `from ${threads} threads`,
         ),
       );
-      if (schema === "removed")
-        rows.push(limit("p99 of the writers beside a vacuum / without", `${ratio.toFixed(1)}x`, ratio <= 1.5));
+      ratios.push(`${schema} ${ratio.toFixed(1)}x`);
+      worst = Math.max(worst, ratio);
+      verdicts.push(
+        verdict(what, seconds, scaled, `${scaled.toFixed(1)} s`),
+        verdict(`${schema}: p99 of the writers at most 1.5x`, 1.5, ratio, `${ratio.toFixed(2)}x`),
+      );
     }
+    const how = "two writers in processes of their own, without a pause";
+    rows.push(limit("p99 of the writers beside a vacuum / without", ratios.join(", "), worst <= 1.5, how));
     keepLimits("vacuum", rows);
-    return { verdicts: [] };
+    return { verdicts };
   } finally {
     await server.stop();
     rmSync(server.folder, { recursive: true, force: true });

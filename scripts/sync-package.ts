@@ -7,17 +7,14 @@ import { readFile, writeFile } from "node:fs/promises";
 import { LANGCHAIN_CORE_RANGE, LANGGRAPH_RANGE } from "../src/adapters/langgraph/peers.ts";
 import { BACKENDS } from "../src/backends/registry.ts";
 import { PROVIDERS } from "../src/providers/registry.ts";
-import { HONO_RANGE, NODE_SERVER_RANGE } from "../src/server/peers.ts";
 
 const FILE = new URL("../package.json", import.meta.url);
 
-/** What is used when it is installed and belongs to no shelf: by the adapters, the agent's traces, and the HTTP service. */
+/** What is used when it is installed and belongs to no shelf: by the adapters and the agent's traces. */
 const OTHER_PEERS = {
   "@langchain/core": LANGCHAIN_CORE_RANGE,
   "@langchain/langgraph-checkpoint": LANGGRAPH_RANGE,
   "@opentelemetry/api": "^1.9",
-  hono: HONO_RANGE,
-  "@hono/node-server": NODE_SERVER_RANGE,
 };
 
 const entry = (path: string): object => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` });

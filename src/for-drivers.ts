@@ -5,15 +5,19 @@
  */
 export { assertAppend } from "./checkpoint/append-rules.ts";
 export { DeferredLog, type DriverFacts, type OptionalOperation } from "./checkpoint/deferred-log.ts";
+export { openPlace, placeOf } from "./checkpoint/search-place.ts";
 export type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   LogRecord,
   SearchHit,
+  SearchOrder,
+  SearchRange,
   ThreadEntry,
   ThreadLog,
   ThreadTail,

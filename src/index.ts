@@ -76,6 +76,7 @@ export {
   type ListThreadsOptions,
   type PageOptions,
   type SaveOptions,
+  type SearchPage,
   type ThreadSearchHit,
   type ThreadStats,
   type ThreadSummary,

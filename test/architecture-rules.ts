@@ -76,6 +76,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/agent/telemetry.ts": "how long a call takes",
   "src/checkpoint/lost-races.ts": "how long a call may lose against other writers",
   "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
+  "src/backends/sqlite/words-index.ts": "how long a batch holds the lock",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/memory/store-driver.ts": "the default of the option `now`",

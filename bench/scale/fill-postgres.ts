@@ -5,6 +5,11 @@ import { COPIED_THREADS, metadataOf, OWN_THREADS, sqlThreadId, statesOf, threadI
 
 const THREADS_PER_BATCH = 50_000;
 const SAMPLED_THREADS = 100;
+/** What a copy has of its own. */
+const OWN_VALUES: Readonly<Record<string, string>> = {
+  '"generation"': "md5(random()::text)",
+  '"at"': "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+};
 const TABLES = ["threads", "records", "names", "words"] as const;
 
 /**
@@ -50,7 +55,7 @@ async function multiply(server: pg.PoolClient, schema: string, saved: number, th
     const end = Math.min(threads, first + THREADS_PER_BATCH);
     for (const table of TABLES) {
       const columns = await columnsOf(server, names[table]);
-      const values = columns.map((column) => (column === '"generation"' ? "md5(random()::text)" : `r.${column}`));
+      const values = columns.map((column) => OWN_VALUES[column] ?? `r.${column}`);
       await server.query(
         `INSERT INTO ${names[table]} (thread_id, ${columns.join(", ")})
            SELECT ${sqlThreadId("n")}, ${values.join(", ")} FROM generate_series($1::int, $2::int) n
@@ -90,7 +95,7 @@ async function assertSampleIsEqual(
   const names = tableNames(schema, "holdfast_");
   const ids = sample.map(threadId);
   for (const table of TABLES) {
-    const columns = (await columnsOf(server, names[table])).filter((column) => column !== '"generation"').join(", ");
+    const columns = (await columnsOf(server, names[table])).filter((column) => !(column in OWN_VALUES)).join(", ");
     const rows = (suffix: string): string =>
       `SELECT replace(thread_id, '${suffix}', '') AS id, ${columns} FROM ${names[table]} WHERE thread_id = ANY (ARRAY(SELECT i || '${suffix}' FROM unnest($1::text[]) i))`;
     const { rows: found } = await server.query<{ rows: string; other: string }>(

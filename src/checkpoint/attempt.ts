@@ -7,7 +7,7 @@ import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { entries } from "./editing.ts";
 import { originOf, rememberPosition } from "./position.ts";
-import { openHeader, type RecordHeader } from "./record.ts";
+import { openHeader, type RecordHeader, type ThreadFacts } from "./record.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /** One attempt at a save has a name. Repeating it under the same name finds what the earlier attempt did. */
@@ -17,7 +17,7 @@ export interface Attempt {
   /** The caller named the write, or an earlier attempt ended without an answer. */
   readonly isRepeated: boolean;
   /** Set if an attempt to create a thread ended without an answer: what was seen of that thread right afterwards. */
-  readonly creation?: CreationSeen;
+  readonly creation: CreationSeen | undefined;
 }
 
 export type CreationSeen = "made" | "absent" | "unknown";
@@ -82,15 +82,16 @@ export function attemptFor(
     writeId: options.writeId ?? name,
     checkpointId: options.checkpointId ?? otherwise,
     isRepeated: known !== undefined || options.writeId !== undefined,
-    ...(known?.creation !== undefined && { creation: known.creation }),
+    creation: known?.creation,
   };
 }
 
 /** What the writer of a record knows about it. */
-export interface MadeRecord extends Pick<RecordHeader, "chain" | "schema" | "thread"> {
+export interface MadeRecord extends Pick<RecordHeader, "chain" | "schema"> {
+  readonly thread?: ThreadFacts | undefined;
   readonly bytes: SealedBytes;
   /** Set if the next save is likely to move this record's name. */
-  readonly record?: LogRecord;
+  readonly record?: LogRecord | undefined;
 }
 
 /**
@@ -108,10 +109,20 @@ export function settled(
   forgetAttempt(context, state, threadId);
   const { seq, base, writeId, checkpointId = "" } = entry;
   const { chain, schema, thread, bytes, record } = made;
-  const place = { generation, tail: seq, seq, checkpointId, writeId, base };
-  const kept = record !== undefined && record.body.byteLength <= MAX_KEPT_BYTES ? record : undefined;
-  const position = { ...place, chain, stored: state.fields, schema, bytes, thread };
-  rememberPosition(context, state, threadId, kept === undefined ? position : { ...position, record: kept });
+  rememberPosition(context, state, threadId, {
+    generation,
+    tail: seq,
+    seq,
+    checkpointId,
+    writeId,
+    base,
+    chain,
+    stored: state.fields,
+    schema,
+    bytes,
+    thread,
+    record: record !== undefined && record.body.byteLength <= MAX_KEPT_BYTES ? record : undefined,
+  });
   return checkpointId;
 }
 

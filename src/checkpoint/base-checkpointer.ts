@@ -15,6 +15,7 @@ import { loadState } from "./loaded-state.ts";
 import { INBOX, refOf } from "./options.ts";
 import { type CallSettlement, settleCall } from "./settling-calls.ts";
 import { comparedPlaces, type StatePlace } from "./state-places.ts";
+import type { SearchOrder } from "./thread-log.ts";
 import type { WatchOptions } from "./watching.ts";
 
 /** Means "whatever is there now": gives up the protection against a second writer for one save. */
@@ -99,6 +100,14 @@ export interface ThreadSearchHit extends ThreadSummary {
   /** Higher is better; comparable only within one answer. */
   readonly score: number;
 }
+
+export type SearchPage = Page<ThreadSearchHit> & {
+  /**
+   * "best": the highest score first. "newest": more records have the words than
+   * are ranked (`capabilities.searchRanksUpTo`), so the newest come first.
+   */
+  readonly order: SearchOrder;
+};
 
 export interface VacuumOptions {
   /** Removes checkpoints older than this, and threads whose newest checkpoint is. */
@@ -236,7 +245,7 @@ export abstract class BaseCheckpointer {
     throw new StateError("NOT_FOUND", which, { threadId, checkpointId });
   }
 
-  search(_query: string, _options?: FindOptions): Promise<Page<ThreadSearchHit>> {
+  search(_query: string, _options?: FindOptions): Promise<SearchPage> {
     return this.#lacks("search", "search");
   }
 

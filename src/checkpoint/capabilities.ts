@@ -36,6 +36,11 @@ export interface CheckpointerCapabilities {
   /** Whether search uses an index or reads every thread. */
   readonly searchMethod: "index" | "scan" | "none";
   /**
+   * How many hits a search ranks at most; left out where it ranks any number. Of more it shows the newest first, and
+   * `page.order` says so.
+   */
+  readonly searchRanksUpTo?: number;
+  /**
    * Whether what is stored is sealed. "all": searches and queries by metadata read every thread. "except index": words
    * and metadata that are about nobody lie in plain, where an index finds them; what is about people it does not find.
    */
@@ -67,7 +72,7 @@ export const NO_CAPABILITIES: CheckpointerCapabilities = Object.freeze({
 
 /** The boolean flags, in the order of the tables. */
 export type CapabilityFlag = {
-  [Name in keyof CheckpointerCapabilities]: CheckpointerCapabilities[Name] extends boolean ? Name : never;
+  [Name in keyof CheckpointerCapabilities]-?: CheckpointerCapabilities[Name] extends boolean ? Name : never;
 }[keyof CheckpointerCapabilities];
 
 export const CAPABILITY_FLAGS: readonly CapabilityFlag[] = [
@@ -92,7 +97,7 @@ export const capabilities = (advertised: Partial<CheckpointerCapabilities>): Che
 /** The capabilities of a checkpointer over this driver. */
 export function capabilitiesOf(log: ThreadLog, access: Access): CheckpointerCapabilities {
   const mayWrite = access === "write";
-  const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes } = log.capabilities;
+  const { durability, conditionalAppend, listThreads, ttl, maxRecordBytes, ranksUpTo } = log.capabilities;
   return Object.freeze({
     search: listThreads,
     metadataQuery: listThreads,
@@ -107,6 +112,7 @@ export function capabilitiesOf(log: ThreadLog, access: Access): CheckpointerCapa
     lease: conditionalAppend && mayWrite,
     watch: true,
     searchMethod: listThreads ? (log.search === undefined ? "scan" : "index") : "none",
+    ...(log.search !== undefined && ranksUpTo !== undefined && { searchRanksUpTo: ranksUpTo }),
     sealing: log.capabilities.sealing ?? "none",
     durability,
     limits: Object.freeze({ maxRecordBytes }),

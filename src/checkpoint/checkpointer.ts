@@ -23,7 +23,7 @@ import {
   type ListThreadsOptions,
   type PageOptions,
   type SaveOptions,
-  type ThreadSearchHit,
+  type SearchPage,
   type ThreadStats,
   type ThreadSummary,
   type VacuumOptions,
@@ -130,18 +130,17 @@ export class Checkpointer extends BaseCheckpointer {
     if (!(state instanceof AgentState))
       throw new TypeError("save() takes an AgentState first and the thread id second");
     const place = this.#named("save", threadId, undefined);
-    const checked = await this.#checkedExpectation(options);
-    const checkpointId = await this.#context.guard(place, () => saveState(this.#context, state, threadId, checked));
-    this.#context.index.appended();
-    return checkpointId;
-  }
-
-  /** Without a conditional append there is nothing to compare with. Saying so is better than pretending. */
-  async #checkedExpectation(options: SaveOptions): Promise<SaveOptions> {
     const { expectedHead } = options;
+    // Without a conditional append there is nothing to compare with. Saying so is better than pretending.
     if (typeof expectedHead === "string" || expectedHead === null)
       await this.#assertCan("conditionalSave", "expectedHead");
-    return options;
+    try {
+      const checkpointId = await saveState(this.#context, state, threadId, options);
+      this.#context.index.appended();
+      return checkpointId;
+    } catch (error) {
+      throw this.#context.placed(place, error);
+    }
   }
 
   /** The newest state, or that of one checkpoint: `load("t1", { checkpointId })` or `load("t1", checkpointId)`. */
@@ -195,7 +194,7 @@ export class Checkpointer extends BaseCheckpointer {
     return (await removeThread(this.#context, place)) === "removed";
   }
 
-  override async search(query: string, given?: FindOptions): Promise<Page<ThreadSearchHit>> {
+  override async search(query: string, given?: FindOptions): Promise<SearchPage> {
     this.#assertOpen("search");
     const options = optionsOf("search", given, FIND);
     await this.#assertCan("search", "search()");

@@ -64,11 +64,12 @@ export class CheckpointContext {
   readonly index: DeferredIndex = new DeferredIndex(this);
   readonly clock: StorageClock = new StorageClock(this);
   readonly warm: WarmThreads;
-  readonly #retry: RetryPolicy;
+  readonly #policyOnceReached: RetryPolicy;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();
   readonly #contact: OpenOnce<void> = new OpenOnce(() => this.#makeContact());
-  #wasReached = false;
+  #policy: RetryPolicy;
+  #hasContact = false;
   #holder: LeaseHolder | undefined;
 
   constructor(log: ThreadLog, options: CheckpointerOptions) {
@@ -83,17 +84,19 @@ export class CheckpointContext {
     this.now = options.now ?? Date.now;
     this.redactor = options.redact;
     this.warm = new WarmThreads(checkedCache(options.cacheBytes ?? (options.sealing === undefined ? CACHE_BYTES : 0)));
-    this.#retry = options.retry ?? {};
+    this.#policyOnceReached = policyFor(options.retry ?? {}, true);
+    this.#policy = policyFor(options.retry ?? {}, false);
     this.#wanted = options.durability;
     if (this.log.connect === undefined) warnOfWeaker(log, options.durability);
   }
 
   async call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
-    await this.connect(place);
+    const contact = this.connect(place);
+    if (contact !== undefined) await contact;
     const pause = endOfLongTurn();
     if (pause !== undefined) await pause;
-    const answer = await callDriver(this.log, this.#policy(), place, work, this.closing);
-    this.#wasReached = true;
+    const answer = await callDriver(this.log, this.#policy, place, work, this.closing);
+    this.#policy = this.#policyOnceReached;
     return answer;
   }
 
@@ -112,16 +115,15 @@ export class CheckpointContext {
     if (this.access === "read") throw asStateError(this.log, { operation }, readOnlyAccess());
   }
 
-  #policy(): RetryPolicy {
-    return policyFor(this.#retry, this.#wasReached);
-  }
-
   /**
    * Makes contact once, for a driver that learns its capabilities that way. After
-   * a failure the next caller tries again.
+   * a failure the next caller tries again. `undefined` if there is nothing to wait for.
    */
-  async connect(place: CallPlace): Promise<void> {
-    if (this.log.connect === undefined) return;
+  connect(place: CallPlace): Promise<void> | undefined {
+    return this.#hasContact || this.log.connect === undefined ? undefined : this.#firstContact(place);
+  }
+
+  async #firstContact(place: CallPlace): Promise<void> {
     try {
       await this.#contact.get();
     } catch (error) {
@@ -130,9 +132,10 @@ export class CheckpointContext {
   }
 
   async #makeContact(): Promise<void> {
-    await retrying(this.log, this.#policy(), async (log) => log.connect?.(), this.closing);
-    this.#wasReached = true;
+    await retrying(this.log, this.#policy, async (log) => log.connect?.(), this.closing);
+    this.#policy = this.#policyOnceReached;
     warnOfWeaker(this.log, this.#wanted);
+    this.#hasContact = true;
   }
 
   /** Adds the place to any StateError from `work` that does not name one. */
@@ -140,8 +143,13 @@ export class CheckpointContext {
     try {
       return await work();
     } catch (error) {
-      throw StateError.is(error) ? asStateError(this.log, place, error) : error;
+      throw this.placed(place, error);
     }
+  }
+
+  /** An error with its place, if it is a StateError that does not name one. */
+  placed(place: CallPlace, error: unknown): unknown {
+    return StateError.is(error) ? asStateError(this.log, place, error) : error;
   }
 
   /** The process that holds this checkpointer's leases. */

@@ -3,8 +3,8 @@ import { MemoryLog } from "../backends/memory/log.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { Checkpointer } from "./checkpointer.ts";
 import { CheckpointContext } from "./context.ts";
-import { APPENDS_PER_INDEXING } from "./deferred-index.ts";
-import type { LogRecord } from "./thread-log.ts";
+import { APPENDS_PER_INDEXING, MOST_UNINDEXED } from "./deferred-index.ts";
+import type { FoundRecords, LogRecord } from "./thread-log.ts";
 
 /** A log whose index is brought up to date by an indexing that goes on until the test lets it end. */
 class SlowIndexLog extends MemoryLog {
@@ -32,8 +32,8 @@ class SlowIndexLog extends MemoryLog {
     });
   }
 
-  async search(): Promise<readonly never[]> {
-    return [];
+  async search(): Promise<FoundRecords> {
+    return { hits: [], order: "best" };
   }
 
   async catchUp(_wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
@@ -65,18 +65,47 @@ describe("words are indexed in the background", () => {
     appendTimes(context, APPENDS_PER_INDEXING - 1);
     await context.index.settled();
     expect(log.signals).toHaveLength(0);
-    appendTimes(context, 1 + 2 * APPENDS_PER_INDEXING);
+    log.letEnd();
+    for (let indexings = 1; indexings <= 3; indexings++) {
+      appendTimes(context, APPENDS_PER_INDEXING);
+      await context.index.settled();
+      expect(log.signals).toHaveLength(indexings);
+    }
+    expect(log.mostAtOnce).toBe(1);
+  });
+
+  test("appends that come while one is running get the next one, after it", async () => {
+    const log = new SlowIndexLog();
+    const context = new CheckpointContext(log, {});
+    appendTimes(context, APPENDS_PER_INDEXING);
+    await log.begun;
+    appendTimes(context, APPENDS_PER_INDEXING);
     log.letEnd();
     await context.index.settled();
-    expect(log.signals).toHaveLength(3);
+    expect(log.signals).toHaveLength(2);
     expect(log.mostAtOnce).toBe(1);
+  });
+
+  test("it waits while appends do not pause, and not for ever", async () => {
+    const log = new SlowIndexLog();
+    log.letEnd();
+    const context = new CheckpointContext(log, {});
+    for (let appends = 1; appends < MOST_UNINDEXED; appends++) {
+      context.index.appended();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(log.signals).toHaveLength(0);
+    }
+    context.index.appended();
+    await context.index.settled();
+    expect(log.signals).toHaveLength(1);
   });
 
   test("with the signal that closing gives; what has not begun by then does not begin", async () => {
     const log = new SlowIndexLog();
     const context = new CheckpointContext(log, {});
-    appendTimes(context, 3 * APPENDS_PER_INDEXING);
+    appendTimes(context, APPENDS_PER_INDEXING);
     await log.begun;
+    appendTimes(context, 2 * APPENDS_PER_INDEXING);
     context.beginClosing();
     log.letEnd();
     await context.index.settled();
@@ -89,9 +118,11 @@ describe("words are indexed in the background", () => {
     log.failures = 1;
     log.letEnd();
     const context = new CheckpointContext(log, { retry: { attempts: 1 } });
-    appendTimes(context, 2 * APPENDS_PER_INDEXING);
-    await context.index.settled();
-    expect(log.signals).toHaveLength(2);
+    for (let indexings = 1; indexings <= 2; indexings++) {
+      appendTimes(context, APPENDS_PER_INDEXING);
+      await context.index.settled();
+      expect(log.signals).toHaveLength(indexings);
+    }
   });
 
   test("a log without a deferred index is asked for nothing", async () => {

@@ -1,18 +1,25 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Warnings } from "../driver/warnings.ts";
 import type { CheckpointContext } from "./context.ts";
 import { catchUpIndex } from "./searching.ts";
 
 /** Large batches: each becomes one segment of the index, and merging segments later leaves free pages behind. */
 export const APPENDS_PER_INDEXING = 256;
+/** An index is never further behind than this because of appends that do not pause. A search would have to make up for it. */
+export const MOST_UNINDEXED: number = 16 * APPENDS_PER_INDEXING;
+/** So many turns of the event loop without an append are a pause. */
+const QUIET_TURNS = 2;
 
 /**
  * Keeps the backlog of an index short that a driver updates after appends instead
  * of within them (`ThreadLog.catchUp`). There is one for each log, whoever
- * appends: a checkpointer or the service on top of it.
+ * appends: a checkpointer or the service on top of it. Appends come first: as long
+ * as they follow one another without a pause, indexing waits, within limits.
  */
 export class DeferredIndex {
   readonly #context: CheckpointContext;
   #unindexed = 0;
+  #isDue = false;
   #indexing: Promise<void> = Promise.resolve();
 
   constructor(context: CheckpointContext) {
@@ -25,8 +32,8 @@ export class DeferredIndex {
    */
   appended(): void {
     const { log } = this.#context;
-    if (log.catchUp === undefined || ++this.#unindexed < APPENDS_PER_INDEXING) return;
-    this.#unindexed = 0;
+    if (log.catchUp === undefined || ++this.#unindexed < APPENDS_PER_INDEXING || this.#isDue) return;
+    this.#isDue = true;
     this.#indexing = this.#indexing.then(() => this.#catchUp()).catch(() => undefined);
   }
 
@@ -36,6 +43,20 @@ export class DeferredIndex {
   }
 
   async #catchUp(): Promise<void> {
-    if (!this.#context.closing.aborted) await catchUpIndex(this.#context, new Warnings());
+    const { closing } = this.#context;
+    await this.#pause(closing);
+    this.#isDue = false;
+    this.#unindexed = 0;
+    if (!closing.aborted) await catchUpIndex(this.#context, new Warnings());
+  }
+
+  /** Resolves when appends have paused, or when it cannot wait for that any longer. */
+  async #pause(closing: AbortSignal): Promise<void> {
+    let seen = this.#unindexed;
+    for (let quiet = 0; quiet < QUIET_TURNS && seen < MOST_UNINDEXED && !closing.aborted; quiet++) {
+      await nextTurn();
+      if (this.#unindexed > seen) quiet = -1;
+      seen = this.#unindexed;
+    }
   }
 }

@@ -151,7 +151,7 @@ export class DeferredLog<Log extends ThreadLog = ThreadLog> implements ThreadLog
   #offer(offered: readonly OptionalOperation[]): void {
     const operations: Required<Pick<ThreadLog, OptionalOperation>> = {
       connect: () => this.#ask((log) => this.#connect(log)),
-      search: (...given) => this.#ask(async (log) => (await log.search?.(...given)) ?? []),
+      search: (...given) => this.#ask(async (log) => (await log.search?.(...given)) ?? { hits: [], order: "best" }),
       catchUp: (...given) => this.#ask(async (log) => log.catchUp?.(...given)),
       queryMetadata: (...given) =>
         this.#ask(async (log) => (await log.queryMetadata?.(...given)) ?? { items: [], cursor: undefined }),

@@ -43,6 +43,10 @@ export function leaseIn(known: KnownThread | undefined): LeaseState | undefined 
   return { ...lease, expiresAt: 0 };
 }
 
+/** Whether there is anything that `leaseFault` could find. */
+export const mayBeLeased = (known: KnownThread | undefined, held: Lease | undefined): boolean =>
+  held !== undefined || known?.thread?.lease !== undefined || known?.thread?.moved !== undefined;
+
 /** Why a write must not go ahead, or `undefined`. `held` is the lease that the writer has, or takes with this write. */
 export async function leaseFault(
   context: CheckpointContext,

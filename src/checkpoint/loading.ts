@@ -33,8 +33,12 @@ export async function loadNewest(context: CheckpointContext, place: Place): Prom
     const newerThan = { generation, seq: tail };
     const news = await context.call(place, (log) => log.readTail(threadId, { newerThan }));
     if (news === undefined) return forgotten(context, threadId);
-    const state = await context.guard(place, async () => caughtUp(context, threadId, known, news));
-    if (state !== undefined) return state;
+    try {
+      const state = caughtUp(context, threadId, known, news);
+      if (state !== undefined) return state;
+    } catch (error) {
+      throw context.placed(place, error);
+    }
   }
   const chain = await context.call(place, (log) => log.readTail(threadId));
   if (chain === undefined) return forgotten(context, threadId);

@@ -14,7 +14,7 @@ export interface PlannedBody {
   /** The messages that this record adds to the thread: each message is indexed once in its life. */
   readonly newMessages: readonly Message[];
   /** The positions of those messages in the body, unless they are all of them. */
-  readonly freshMessages?: readonly number[];
+  readonly freshMessages?: readonly number[] | undefined;
   readonly chain: ChainSize;
   /** The byte arrays in it, so that later changes in place are detected. */
   readonly bytes: readonly Uint8Array[];
@@ -69,7 +69,7 @@ export function planBase(fields: StateFields, newMessages: readonly Message[]): 
   const body = encodeBody("base", fields, fields, bytes);
   const size = body.byteLength;
   const chain = { records: 1, bytes: size, liveBytes: size, baseBytes: size };
-  return { kind: "base", body, newMessages, chain, bytes };
+  return { kind: "base", body, newMessages, freshMessages: undefined, chain, bytes };
 }
 
 function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, after: StateFields): PlannedBody {
@@ -82,7 +82,7 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, af
     liveBytes: before.liveBytes + Math.max(0, body.byteLength - overwrittenBytes(delta)),
     baseBytes: before.baseBytes,
   };
-  const planned = { kind: "delta", body, newMessages: added, chain, bytes } as const;
+  const planned = { kind: "delta", body, newMessages: added, freshMessages: undefined, chain, bytes } as const;
   // Appended items are new. Only a rewritten list may contain again what it held before.
   if (delta.lists?.["messages"] === undefined) return planned;
   const fresh = freshIn(added, fields);
@@ -110,7 +110,8 @@ function encodeBody(
   state: StateFields,
   bytes: Uint8Array[],
 ): Uint8Array {
-  return Buffer.from(encodeOwned({ [kind]: value }, "state", state, bytes), "utf8");
+  const body = kind === "base" ? { base: value } : { delta: value };
+  return Buffer.from(encodeOwned(body, "state", state, bytes), "utf8");
 }
 
 /** The words of these messages for an index. */

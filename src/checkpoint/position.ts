@@ -25,7 +25,7 @@ export interface Position {
   /** As of the tail. */
   readonly thread: ThreadFacts | undefined;
   /** The record itself, if it is small and the next save is likely to need it. */
-  readonly record?: LogRecord;
+  readonly record?: LogRecord | undefined;
 }
 
 export const originOf = (
@@ -39,11 +39,25 @@ export const positionOf = (context: CheckpointContext, state: AgentState, thread
 
 /**
  * A state that came from another checkpointer may be in the same store; the
- * thread's random generation tells. Asked only if that is possible.
+ * thread's random generation tells. Asked only if that is possible; `undefined`
+ * if there is nothing to wait for.
  */
-export async function adoptPosition(context: CheckpointContext, state: AgentState, threadId: string): Promise<void> {
+export function adoptPosition(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+): Promise<void> | undefined {
   const known = findOrigins(state, threadId);
-  if (known.length === 0 || positionOf(context, state, threadId) !== undefined) return;
+  if (known.length === 0 || positionOf(context, state, threadId) !== undefined) return undefined;
+  return adoptOneOf(known, context, state, threadId);
+}
+
+async function adoptOneOf(
+  known: readonly Origin[],
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+): Promise<void> {
   const found = await context.call({ operation: "save", threadId }, (log) => log.tail(threadId));
   const same = known.find(({ generation }) => generation === found?.generation);
   if (same !== undefined) rememberOrigin(state, threadId, context.id, same);

@@ -124,14 +124,14 @@ describe("a PrefixLog", () => {
       search?: NonNullable<ThreadLog["search"]>;
       override capabilities = { ...new MemoryLog().capabilities, ttl: false };
       async connect(): Promise<void> {
-        this.search = async () => [];
+        this.search = async () => ({ hits: [], order: "best" });
         this.capabilities = { ...this.capabilities, ttl: true };
       }
     }
     const view: ThreadLog = new PrefixLog(new LearningLog(), "p/");
     expect([view.search, view.capabilities.ttl]).toEqual([undefined, false]);
     await view.connect?.();
-    expect(await view.search?.(["a"], { limit: 1 })).toEqual([]);
+    expect((await view.search?.(["a"], { limit: 1 }))?.hits).toEqual([]);
     expect(view.capabilities.ttl).toBe(true);
     expect(view.capabilities, "one object, until they change").toBe(view.capabilities);
   });
@@ -172,7 +172,7 @@ describe("a PrefixLog", () => {
     const inner: ThreadLog = Object.assign(new MemoryLog(), {
       listThreads: async () => ({ items: [stray], cursor: undefined }),
       queryMetadata: async () => ({ items: [stray], cursor: undefined }),
-      search: async () => [stray],
+      search: async () => ({ hits: [stray], order: "best" as const }),
     });
     const view: ThreadLog = new PrefixLog(inner, "p/");
     for (const ask of [
@@ -205,7 +205,7 @@ describe("a PrefixLog", () => {
     await put(nested, "t", recordSaying(1, "fox"));
     await put(outer, "t", recordSaying(1, "fox"));
     await nested.catchUp?.(wordsOf);
-    expect((await nested.search?.(["fox"], { limit: 9 }))?.map(({ threadId }) => threadId)).toEqual(["t"]);
+    expect((await nested.search?.(["fox"], { limit: 9 }))?.hits.map(({ threadId }) => threadId)).toEqual(["t"]);
     expect((await threadsOf(outer, "", 9)).map(({ threadId }) => threadId).sort()).toEqual(["q/t", "t"]);
     expect((await inner.tail("p/q/t"))?.entry.seq).toBe(1);
     await inner.close();

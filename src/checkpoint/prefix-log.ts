@@ -5,12 +5,12 @@ import { layeredMethod, type OptionalMethod } from "./layered-method.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  SearchHit,
   ThreadEntry,
   ThreadLog,
   ThreadTail,
@@ -172,11 +172,12 @@ export class PrefixLog implements ThreadLog {
   }
 
   /** Asks for more if hits that are not returned took the places of others. */
-  async #best(limit: number, find: (limit: number) => Promise<readonly SearchHit[]>): Promise<readonly SearchHit[]> {
+  async #best(limit: number, find: (limit: number) => Promise<FoundRecords>): Promise<FoundRecords> {
     for (let asked = limit; ; asked = Math.min(2 * asked, MOST_HITS)) {
-      const hits = await find(asked);
+      const { hits, order } = await find(asked);
       const known = this.#known(hits);
-      if (known.length >= limit || hits.length < asked || asked >= MOST_HITS) return known.slice(0, limit);
+      if (known.length >= limit || hits.length < asked || asked >= MOST_HITS)
+        return { hits: known.slice(0, limit), order };
     }
   }
 

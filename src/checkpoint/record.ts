@@ -24,13 +24,13 @@ export interface RecordHeader {
   /** What loading this checkpoint reads, and how much of that is still part of the state. */
   readonly chain: ChainSize;
   /** Which messages in the body are new to the thread, by position. Absent means all. */
-  readonly freshMessages?: readonly number[];
+  readonly freshMessages?: readonly number[] | undefined;
   /** What the state waits for, so that a listing need not read it. Absent if it waits for nothing. */
-  readonly standing?: Standing;
+  readonly standing?: Standing | undefined;
   /** Only in records of a graph's thread. */
-  readonly graph?: GraphFacts;
+  readonly graph?: GraphFacts | undefined;
   /** Facts about the thread rather than one record. Every record repeats them, so that the tail knows. */
-  readonly thread?: ThreadFacts;
+  readonly thread?: ThreadFacts | undefined;
 }
 
 /** What a saver must know of a record without reading it. Short names, because every record pays for them. */
@@ -129,10 +129,12 @@ export interface StoredHeader {
 }
 
 /** A record whose header contains the checksum of everything else in it. */
-export function sealRecord({ fields, ...parts }: RecordParts): LogRecord {
-  const text = JSON.stringify(folded(fields, parts)).slice(0, -1);
-  const sum = checksumOf(parts, text, parts.body);
-  return { ...parts, header: `${text}${SUM_BEGINS}${sum}${SUM_ENDS}` };
+export function sealRecord(parts: RecordParts): LogRecord {
+  const { seq, writeId, base, head, checkpointId, metadata, names, body, words } = parts;
+  const text = JSON.stringify(folded(parts.fields, parts)).slice(0, -1);
+  const header = `${text}${SUM_BEGINS}${checksumOf(parts, text, text.length, body)}${SUM_ENDS}`;
+  const record = { seq, writeId, base, head, checkpointId, metadata, header, body, words };
+  return names === undefined ? record : { ...record, names };
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
@@ -185,14 +187,20 @@ export function openRecord(record: LogRecord): RecordHeader {
 /** Compares a record with its checksum without parsing it. Its format must have been recognised before. */
 export function assertProven(record: LogRecord): void {
   const { header, body, seq, checkpointId } = record;
-  const sum = checksumOf(record, header.slice(0, -SEAL_LENGTH), body);
-  if (header.endsWith(`${SUM_BEGINS}${sum}${SUM_ENDS}`)) return;
+  const sum = checksumOf(record, header, Math.max(0, header.length - SEAL_LENGTH), body);
+  if (hasSeal(header, sum)) return;
   throw new StateError(
     "CORRUPT",
     `record ${seq} does not match its checksum: the stored bytes were damaged or changed by hand`,
     { location: `record ${seq}`, ...(checkpointId !== undefined && { checkpointId }) },
   );
 }
+
+/** Compared part by part: to join them would make a text for every record of a load. */
+const hasSeal = (header: string, sum: string): boolean =>
+  header.startsWith(SUM_BEGINS, header.length - SEAL_LENGTH) &&
+  header.startsWith(sum, header.length - SUM_ENDS.length - SUM_LENGTH) &&
+  header.endsWith(SUM_ENDS);
 
 /** What a record builds on, of a header that was only parsed. */
 export const buildsOnOf = ({ seq }: LogEntry, { buildsOn, kind }: LinkHeader): number =>

@@ -1,11 +1,9 @@
-import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { leastBytesOf } from "../state/immutable.ts";
-import { lookAtBytes, NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
-import { withStanding } from "../state/standing.ts";
-import { LONGEST_TTL_MS } from "./append-rules.ts";
+import { lookAtBytes, NO_BYTES, type SealedBytes, sealBytes } from "../state/sealed-bytes.ts";
+import { standingOf } from "../state/standing.ts";
 import {
   type Attempt,
   appliedBefore,
@@ -17,10 +15,10 @@ import {
 } from "./attempt.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { isOvertaken } from "./editing.ts";
+import type { Edits } from "./editing.ts";
 import { assertNothingErased } from "./erased-meanwhile.ts";
 import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
-import { type KnownThread, leaseAfterWrite, leaseConflict, leaseFault } from "./lease-rules.ts";
+import { type KnownThread, leaseConflict, leaseFault, mayBeLeased } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
@@ -31,6 +29,7 @@ import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord } from "./record.ts";
 import { redactedRecord } from "./redacting.ts";
 import { movedOn, tooLarge } from "./save-refusals.ts";
+import { assertSaveOptions, factsAfter, requestFor } from "./save-request.ts";
 import { assertAgents } from "./thread-kind.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, ThreadLog } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
@@ -43,6 +42,15 @@ export const saveState = (
 ): Promise<string> => new Saving(context, state, threadId, options).run();
 
 type Refusal = AppendOutcome & { readonly appended: false };
+
+/** What is to be appended, before its record is sealed. */
+interface Plan {
+  readonly planned: PlannedBody;
+  readonly builtOn: Position | undefined;
+  /** The bytes of the state before, of which the next part was looked at. */
+  readonly looked: SealedBytes | undefined;
+  readonly edits: Edits | undefined;
+}
 
 /**
  * One save. It expects a head, makes a record that builds on it, and appends
@@ -71,7 +79,10 @@ class Saving {
   async run(): Promise<string> {
     const { isRepeated, writeId } = this.#attempt;
     try {
-      return (await this.#appliedBefore()) ?? (await this.#appendUntilSettled());
+      const beginning = this.#begin();
+      if (beginning !== undefined) await beginning;
+      const earlier = isRepeated ? await this.#appliedBefore() : undefined;
+      return earlier ?? (await this.#appendUntilSettled());
     } catch (error) {
       if (!isRepeated || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, isRepeated);
       const earlier = await findWrite(this.#context, this.#state, this.#threadId, writeId);
@@ -80,20 +91,28 @@ class Saving {
     }
   }
 
-  async #appliedBefore(): Promise<string | undefined> {
+  /** `undefined` if there is nothing to wait for, here and below: each wait is a promise, and saves are many. */
+  #begin(): Promise<void> | undefined {
     // The record depends on what the storage takes, which some drivers know only after contact.
-    await this.#context.connect({ operation: "save", threadId: this.#threadId });
-    await adoptPosition(this.#context, this.#state, this.#threadId);
+    const contact = this.#context.connect({ operation: "save", threadId: this.#threadId });
+    const adopt = (): Promise<void> | undefined => adoptPosition(this.#context, this.#state, this.#threadId);
+    return contact === undefined ? adopt() : contact.then(adopt);
+  }
+
+  async #appliedBefore(): Promise<string | undefined> {
     const known = [this.#context, this.#state, this.#threadId, this.#attempt] as const;
     if (this.#options.expectedHead !== uncheckedHead) await assertNotDeleted(...known);
     return appliedBefore(...known, this.#options);
   }
 
   async #appendUntilSettled(): Promise<string> {
-    let expected = await this.#firstExpectation();
+    const first = this.#firstExpectation();
+    let expected = first instanceof Promise ? await first : first;
     for (const races = new LostRaces(this.#context, "save", this.#threadId); ; races.lost()) {
-      expected = await this.#heedLease(expected);
-      const { request, made } = await this.#plan(expected);
+      if (mayBeLeased(expected, this.#options.lease)) expected = await this.#heedLease(expected);
+      let plan = this.#planFor(expected);
+      if (this.#options.checkpointId !== undefined && expected) plan = await this.#freeName(plan, expected);
+      const { request, made } = this.#sealed(plan, expected);
       const outcome = await this.#append(request);
       if (outcome.appended) return this.#appended(request, made);
       const { occupant } = outcome;
@@ -104,13 +123,16 @@ class Saving {
     }
   }
 
-  async #firstExpectation(): Promise<Expectation | undefined> {
+  #firstExpectation(): Expectation | undefined | Promise<Expectation | undefined> {
     const { expectedHead } = this.#options;
     const position = this.#position;
     if (expectedHead === undefined || expectedHead === position?.checkpointId) {
       return position && expectationOf(position);
     }
-    if (expectedHead === null) return undefined;
+    return expectedHead === null ? undefined : this.#expectationOfHead(expectedHead);
+  }
+
+  async #expectationOfHead(expectedHead: string | typeof uncheckedHead): Promise<Expectation | undefined> {
     const found = await this.#ask((log) => log.tail(this.#threadId));
     const head = found === undefined ? undefined : await this.#headOf(found.entry);
     if (expectedHead !== uncheckedHead && head?.checkpointId !== expectedHead) {
@@ -155,23 +177,29 @@ class Saving {
     throw movedOn(this.#context, this.#threadId, expected?.headId ?? null, actual);
   }
 
-  async #plan(
-    expected: Expectation | undefined,
-  ): Promise<{ readonly request: AppendRequest; readonly made: MadeRecord }> {
-    const { fields: now } = this.#state;
+  #planFor(expected: Expectation | undefined): Plan {
     const position = this.#position;
     assertNotMoved(this.#context, this.#threadId, expected?.thread);
     assertNothingErased(this.#context, this.#threadId, position, expected);
     const origin = buildableOn(position, expected);
-    const looked = position && lookAtBytes(position.bytes, now);
-    const whole = this.#planBody(origin);
-    const builtOn = whole.kind === "delta" ? origin : undefined;
-    const { checkpointId } = this.#options;
-    const { planned, edits } =
-      checkpointId === undefined || expected === undefined
-        ? { planned: whole, edits: {} }
-        : await freeName(this.#context, this.#threadId, checkpointId, now, whole, asOf(builtOn, expected.tail));
-    const isEdit = Object.keys(edits).length > 0;
+    const looked = position && lookAtBytes(position.bytes, this.#state.fields);
+    const planned = this.#planBody(origin);
+    return { planned, builtOn: planned.kind === "delta" ? origin : undefined, looked, edits: undefined };
+  }
+
+  async #freeName(plan: Plan, expected: Expectation): Promise<Plan> {
+    const { checkpointId } = this.#attempt;
+    const builtOn = asOf(plan.builtOn, expected.tail);
+    const { fields } = this.#state;
+    const named = await freeName(this.#context, this.#threadId, checkpointId, fields, plan.planned, builtOn);
+    return { ...plan, ...named };
+  }
+
+  #sealed(
+    { planned, builtOn, looked, edits }: Plan,
+    expected: Expectation | undefined,
+  ): { readonly request: AppendRequest; readonly made: MadeRecord } {
+    const isEdit = edits !== undefined && Object.keys(edits).length > 0;
     const generation = this.#generationAfter(expected);
     const fields = this.#fieldsOf(planned, builtOn, { generation, thread: expected?.thread }, isEdit);
     const seq = (expected?.tail ?? 0) + 1;
@@ -188,17 +216,11 @@ class Saving {
     });
     const { redactor, log } = this.#context;
     const record = redactor === undefined ? sealed : redactedRecord(sealed, log, redactor);
-    const { ttlSeconds } = this.#options;
-    const request = {
-      generation,
-      expected: seq - 1,
-      record,
-      // Names that others moved in the meantime are not ours to move: the append is refused and says why.
-      ...(isOvertaken(edits, seq - 1) ? {} : edits),
-      ...(ttlSeconds !== undefined && { ttlMs: Math.min(ttlSeconds * 1000, LONGEST_TTL_MS) }),
-    };
+    const { chain, schema, thread } = fields;
     const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
-    return { request, made: { ...fields, bytes, ...(checkpointId !== undefined && { record }) } };
+    const kept = this.#options.checkpointId === undefined ? undefined : record;
+    const made = { chain, schema, thread, bytes, record: kept };
+    return { request: requestFor(generation, record, isEdit ? edits : undefined, this.#options), made };
   }
 
   /**
@@ -211,10 +233,6 @@ class Saving {
   }
 
   #fieldsOf(planned: PlannedBody, builtOn: Position | undefined, known: KnownThread, isEdit: boolean): RecordFields {
-    const before = known.thread;
-    const lease = leaseAfterWrite(this.#context, known, this.#options.lease);
-    const edits = isEdit ? { edits: (before?.edits ?? 0) + 1 } : {};
-    const thread = { ...before, ...edits, ...(lease !== undefined && { lease }) };
     return {
       kind: planned.kind,
       createdAt: this.#context.now(),
@@ -223,9 +241,9 @@ class Saving {
       schema: this.#context.schema?.version ?? this.#position?.schema ?? 0,
       messageCount: this.#state.messages.length,
       chain: planned.chain,
-      ...(planned.freshMessages !== undefined && { freshMessages: planned.freshMessages }),
-      ...withStanding(this.#state.fields),
-      ...(Object.keys(thread).length > 0 && { thread }),
+      freshMessages: planned.freshMessages,
+      standing: standingOf(this.#state.fields),
+      thread: factsAfter(this.#context, known, this.#options, isEdit),
     };
   }
 
@@ -277,13 +295,5 @@ class Saving {
 
   #ask<T>(work: (log: ThreadLog) => Promise<T>): Promise<T> {
     return this.#context.call({ operation: "save", threadId: this.#threadId }, work);
-  }
-}
-
-function assertSaveOptions(threadId: string, { checkpointId, ttlSeconds }: SaveOptions): void {
-  assertThreadId(threadId);
-  if (checkpointId !== undefined) assertCheckpointId(checkpointId);
-  if (ttlSeconds !== undefined && !(Number.isFinite(ttlSeconds) && ttlSeconds > 0)) {
-    throw new StateError("INVALID_ARGUMENT", "ttlSeconds must be a number greater than 0");
   }
 }

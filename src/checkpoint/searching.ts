@@ -1,54 +1,78 @@
-import { type Page, page } from "../driver/page.ts";
+import { createHash } from "node:crypto";
+import { openCursor, sealCursor } from "../driver/cursor.ts";
+import { page } from "../driver/page.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { searchWords } from "../state/searchable-text.ts";
-import type { FindOptions, ThreadSearchHit } from "./base-checkpointer.ts";
+import type { FindOptions, SearchPage, ThreadSearchHit } from "./base-checkpointer.ts";
 import { newMessagesOf } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
 import { checkedLimit, checkedPrefix, everyThread } from "./finding.ts";
 import { graphWordsOf } from "./graph-words.ts";
 import { wordsOf } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
+import { assertNoPlace } from "./search-place.ts";
 import { hitsInCheckpoints } from "./step-hits.ts";
 import { isContent } from "./steps.ts";
 import { summariseThread } from "./summary.ts";
 import { isGraphs } from "./thread-kind.ts";
-import type { LogRecord, SearchHit } from "./thread-log.ts";
+import type { FoundRecords, LogRecord, SearchHit, SearchOrder, SearchRange } from "./thread-log.ts";
 
 /** More than anybody searches for. Each one costs an index a lookup. */
 const MOST_WORDS = 1000;
 const LONGEST_QUERY = 65_536;
-
-interface SearchRange {
-  readonly limit: number;
-  readonly prefix: string;
-}
 
 /** Checkpoints that added messages with all of the query's words; each may be the beginning of a word. */
 export async function searchThreads(
   context: CheckpointContext,
   query: string,
   options: FindOptions,
-): Promise<Page<ThreadSearchHit>> {
+): Promise<SearchPage> {
   if (typeof query !== "string") throw new StateError("INVALID_ARGUMENT", "the query must be a string");
   if (query.length > LONGEST_QUERY) {
     throw new StateError("INVALID_ARGUMENT", `a query has at most ${LONGEST_QUERY} characters, not ${query.length}`);
   }
-  const within = { limit: checkedLimit(options.limit, 10), prefix: checkedPrefix(options.threadPrefix) };
+  const [limit, prefix] = [checkedLimit(options.limit, 10), checkedPrefix(options.threadPrefix)];
   const words = [...new Set(searchWords(query))];
   if (words.length > MOST_WORDS) {
     throw new StateError("INVALID_ARGUMENT", `a query takes at most ${MOST_WORDS} words, not ${words.length}`);
   }
-  if (words.length === 0 || within.limit === 0) return page<ThreadSearchHit>([], undefined);
+  const question = digestOf([prefix, ...words.toSorted()]);
+  const after = placeIn(options.cursor, question);
+  if (words.length === 0 || limit === 0) return ordered([], undefined, "best");
   const warnings = new Warnings();
   const find = context.log.search ? searchIndex : scan;
-  const hits = await hitsInCheckpoints(context, within.limit, (limit) =>
-    find(context, words, { ...within, limit }, warnings),
+  const found = await hitsInCheckpoints(context, { limit, prefix, ...(after !== undefined && { after }) }, (within) =>
+    find(context, words, within, warnings),
   );
-  return page(
-    hits.map(({ threadId, entry, score }) => ({ ...summariseThread({ threadId, head: entry }, warnings), score })),
-    undefined,
-    warnings.list,
+  const hits = found.hits.map(({ threadId, entry, score }) => ({
+    ...summariseThread({ threadId, head: entry }, warnings),
+    score,
+  }));
+  const cursor = found.more === undefined ? undefined : JSON.stringify([question, found.more]);
+  return ordered(hits, sealCursor("search", cursor), found.order, warnings);
+}
+
+/** The order is not enumerable, like the cursor. */
+const ordered = (
+  hits: readonly ThreadSearchHit[],
+  cursor: string | undefined,
+  order: SearchOrder,
+  warnings: Warnings = new Warnings(),
+): SearchPage => Object.defineProperty(page(hits, cursor, warnings.list), "order", { value: order }) as SearchPage;
+
+const digestOf = (parts: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);
+
+/** The place in a cursor, which belongs to one query: behind another one's hits it would leave out some in silence. */
+function placeIn(cursor: unknown, question: string): string | undefined {
+  const text = openCursor("search", cursor);
+  if (text === undefined) return undefined;
+  const [asked, place] = JSON.parse(text) as [string, string];
+  if (asked === question) return place;
+  throw new StateError(
+    "INVALID_ARGUMENT",
+    "this cursor belongs to another search: hand back page.cursor with the same query and threadPrefix",
   );
 }
 
@@ -57,10 +81,12 @@ async function searchIndex(
   words: readonly string[],
   within: SearchRange,
   warnings: Warnings,
-): Promise<readonly SearchHit[]> {
+): Promise<FoundRecords> {
   await catchUpIndex(context, warnings);
-  return context.call({ operation: "search" }, async (log) => (await log.search?.(words, within)) ?? []);
+  return context.call({ operation: "search" }, async (log) => (await log.search?.(words, within)) ?? NOTHING);
 }
+
+const NOTHING: FoundRecords = { hits: [], order: "best" };
 
 /** Indexes what was saved since the last time, for a backend that defers it. */
 export const catchUpIndex = (context: CheckpointContext, warnings: Warnings): Promise<void> =>
@@ -83,9 +109,10 @@ function wordsIn(record: LogRecord, threadId: string | undefined, warnings: Warn
 async function scan(
   context: CheckpointContext,
   words: readonly string[],
-  { limit, prefix }: SearchRange,
+  { limit, prefix = "", after }: SearchRange,
   warnings: Warnings,
-): Promise<readonly SearchHit[]> {
+): Promise<FoundRecords> {
+  assertNoPlace(after);
   let best: SearchHit[] = [];
   for await (const { threadId } of everyThread(context, "search", prefix, warnings)) {
     await warnings.skipping(threadId, async () => {
@@ -95,7 +122,7 @@ async function scan(
       }
     });
   }
-  return bestOf(best, limit);
+  return { hits: bestOf(best, limit), order: "best" };
 }
 
 const bestOf = (hits: readonly SearchHit[], limit: number): SearchHit[] =>

@@ -1,47 +1,73 @@
 import type { CheckpointContext } from "./context.ts";
 import { entries } from "./editing.ts";
-import type { LogEntry, SearchHit } from "./thread-log.ts";
+import type { FoundRecords, LogEntry, SearchHit, SearchOrder, SearchRange } from "./thread-log.ts";
 
 /** The most to ask for, however many hits coincide. */
 const MAX_HITS = 10_000;
 
+export interface FoundCheckpoints {
+  readonly hits: readonly SearchHit[];
+  readonly order: SearchOrder;
+  /** The place behind which there is more. */
+  readonly more: string | undefined;
+}
+
 /**
  * The hits of `find` as checkpoints: a hit in a step counts for the first
  * checkpoint that builds on it. Several may coincide there, so more are asked for
- * until there are `limit`, or no more.
+ * until there are `limit`, or no more. On another page such a checkpoint may come
+ * again.
  */
 export async function hitsInCheckpoints(
   context: CheckpointContext,
-  limit: number,
-  find: (limit: number) => Promise<readonly SearchHit[]>,
-): Promise<readonly SearchHit[]> {
-  for (let asked = limit; ; asked = Math.min(asked * 8, MAX_HITS)) {
-    const found = await find(asked);
-    if (found.every(({ entry }) => entry.checkpointId !== undefined)) return found.slice(0, limit);
-    const hits = await toCheckpoints(context, found);
-    if (hits.length >= limit || found.length < asked || asked >= MAX_HITS) return hits.slice(0, limit);
+  range: SearchRange,
+  find: (range: SearchRange) => Promise<FoundRecords>,
+): Promise<FoundCheckpoints> {
+  const { limit } = range;
+  for (let asked = Math.min(limit + 1, MAX_HITS); ; asked = Math.min(asked * 8, MAX_HITS)) {
+    const { hits: found, order } = await find({ ...range, limit: asked });
+    const checkpoints = new Checkpoints(context);
+    let last: string | undefined;
+    for (const hit of found) {
+      const isRoom = await checkpoints.take(hit, limit);
+      if (!isRoom) return { hits: checkpoints.hits, order, more: last };
+      last = hit.place;
+    }
+    const isEnd = found.length < asked;
+    if (isEnd || asked >= MAX_HITS) return { hits: checkpoints.hits, order, more: isEnd ? undefined : last };
   }
 }
 
-async function toCheckpoints(context: CheckpointContext, found: readonly SearchHit[]): Promise<readonly SearchHit[]> {
-  const places = new Map<string, readonly LogEntry[]>();
-  const hits = new Map<string, SearchHit>();
-  for (const hit of found) {
-    const { threadId } = hit;
-    let { entry } = hit;
-    if (entry.checkpointId === undefined) {
-      const listed = places.get(threadId) ?? (await oldestFirst(context, threadId));
-      places.set(threadId, listed);
-      const { seq } = entry;
-      const next = listed.find((other) => other.seq > seq);
-      if (next === undefined) continue;
-      entry = next;
-    }
-    // The best comes first.
-    const key = JSON.stringify([threadId, entry.seq]);
-    if (!hits.has(key)) hits.set(key, { ...hit, entry });
+/** Checkpoints that hits belong to, in the order of the first hit of each. */
+class Checkpoints {
+  readonly #context: CheckpointContext;
+  readonly #places = new Map<string, readonly LogEntry[]>();
+  readonly #hits = new Map<string, SearchHit>();
+
+  constructor(context: CheckpointContext) {
+    this.#context = context;
   }
-  return [...hits.values()];
+
+  get hits(): readonly SearchHit[] {
+    return [...this.#hits.values()];
+  }
+
+  /** False where it would be one more than `limit`; then it is left out. */
+  async take(hit: SearchHit, limit: number): Promise<boolean> {
+    const entry = hit.entry.checkpointId === undefined ? await this.#after(hit) : hit.entry;
+    if (entry === undefined) return true;
+    const key = JSON.stringify([hit.threadId, entry.seq]);
+    if (this.#hits.has(key)) return true;
+    if (this.#hits.size >= limit) return false;
+    this.#hits.set(key, { ...hit, entry });
+    return true;
+  }
+
+  async #after({ threadId, entry: { seq } }: SearchHit): Promise<LogEntry | undefined> {
+    const listed = this.#places.get(threadId) ?? (await oldestFirst(this.#context, threadId));
+    this.#places.set(threadId, listed);
+    return listed.find((other) => other.seq > seq);
+  }
 }
 
 async function oldestFirst(context: CheckpointContext, threadId: string): Promise<readonly LogEntry[]> {

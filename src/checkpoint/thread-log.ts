@@ -20,6 +20,9 @@
 
 import type { Driver } from "../driver/driver.ts";
 import type { Durability } from "../driver/durability.ts";
+import type { FoundRecords, SearchRange } from "./found-records.ts";
+
+export type { FoundRecords, SearchHit, SearchOrder, SearchRange } from "./found-records.ts";
 
 /** A record without its payload, as listings return it. */
 export interface LogEntry {
@@ -130,13 +133,6 @@ export interface LogPage<Item> {
   readonly cursor: string | undefined;
 }
 
-export interface SearchHit {
-  readonly threadId: string;
-  readonly entry: LogEntry;
-  /** Higher is better; comparable only within one answer. */
-  readonly score: number;
-}
-
 export interface LogCapabilities {
   readonly durability: Durability;
   /** Whether `append` really refuses a wrong `expected` when two processes race. */
@@ -160,6 +156,8 @@ export interface LogCapabilities {
    * damaged, moved or gone is no other call's trouble. Default 1.
    */
   readonly callsTogether?: number;
+  /** Of a driver with `search`: how many hits it ranks at most. Of more it returns the newest first. Default: any number. */
+  readonly ranksUpTo?: number;
   /** Of a layer that seals: whether words and metadata lie in plain below it. Without it nothing is sealed here. */
   readonly sealing?: "all" | "except index";
 }
@@ -256,12 +254,12 @@ export interface ThreadLog extends Driver {
   /**
    * Records whose words contain all of `words`, each as a whole word or as the
    * beginning of one, in threads whose ids begin with `prefix`, with or without a
-   * checkpoint id. Best first. Without this method, threads are scanned.
+   * checkpoint id. Best first, or newest first where more than
+   * `capabilities.ranksUpTo` records have them. Continued with `after`, it meets
+   * every record once that was there throughout. Without this method, threads are
+   * scanned.
    */
-  search?(
-    words: readonly string[],
-    options: { readonly limit: number; readonly prefix?: string },
-  ): Promise<readonly SearchHit[]>;
+  search?(words: readonly string[], options: SearchRange): Promise<FoundRecords>;
 
   /**
    * Updates the index that `search` uses, for a driver that does not index within

@@ -45,7 +45,7 @@ function sentencesOf(text: string): readonly string[] {
     .slice(0, LONGEST_TEXT)
     .replace(/```[\s\S]*?(?:```|$)/g, "\n")
     .replace(/^\s*>.*$/gm, "")
-    .split(/(?<=[.!?。！？])\s+|\n+/)
+    .split(/(?<=[.!?\u3002\uff01\uff1f])\s+|\n+/)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== "" && sentence.length <= LONGEST_SENTENCE && !sentence.endsWith("?"));
 }

@@ -52,8 +52,13 @@ export async function callDriver<D extends Driver, T>(
   call: (driver: D) => Promise<T>,
   closing?: AbortSignal,
 ): Promise<T> {
+  const begun = performance.now();
   try {
-    return await retrying(driver, retry, call, closing);
+    try {
+      return await call(driver);
+    } catch (error) {
+      return await retryingAfter(error, begun, driver, retry, call, closing);
+    }
   } catch (error) {
     throw asStateError(driver, place, error);
   }
@@ -68,22 +73,42 @@ const LONGEST_WAIT_MS = 10_000;
  */
 export async function retrying<D extends Driver, T>(
   driver: D,
+  retry: RetryPolicy,
+  call: (driver: D) => Promise<T>,
+  closing?: AbortSignal,
+): Promise<T> {
+  const begun = performance.now();
+  try {
+    return await call(driver);
+  } catch (error) {
+    return retryingAfter(error, begun, driver, retry, call, closing);
+  }
+}
+
+/** Goes on after a first attempt that failed, and that nearly every call never needs. */
+async function retryingAfter<D extends Driver, T>(
+  first: unknown,
+  begun: number,
+  driver: D,
   { attempts = 4, forMs = Number.POSITIVE_INFINITY, baseDelayMs = 50 }: RetryPolicy,
   call: (driver: D) => Promise<T>,
   closing?: AbortSignal,
 ): Promise<T> {
-  const end = performance.now() + forMs;
+  const end = begun + forMs;
+  let error = first;
   for (let attempt = 1; ; attempt++) {
+    const asked = (StateError.is(error) && error.context.retryAfterMs) || 0;
+    const pause = asked + Math.random() * Math.min(baseDelayMs * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+    const isTooLong = asked > LONGEST_WAIT_MS || performance.now() + pause > end;
+    if (!isRetryable(driver, error) || attempt >= attempts || isTooLong) throw error;
+    const failure = error;
+    await sleep(pause, closing).catch(() => {
+      throw failure;
+    });
     try {
       return await call(driver);
-    } catch (error) {
-      const asked = (StateError.is(error) && error.context.retryAfterMs) || 0;
-      const pause = asked + Math.random() * Math.min(baseDelayMs * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
-      const isTooLong = asked > LONGEST_WAIT_MS || performance.now() + pause > end;
-      if (!isRetryable(driver, error) || attempt >= attempts || isTooLong) throw error;
-      await sleep(pause, closing).catch(() => {
-        throw error;
-      });
+    } catch (next) {
+      error = next;
     }
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { StateError } from "../errors.ts";
 
 /** The listing that a cursor belongs to. */
-type Walk = "threads" | "metadata";
+type Walk = "threads" | "metadata" | "search";
 
 /**
  * A driver's cursor together with proof of where it came from. Many drivers use

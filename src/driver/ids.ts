@@ -13,6 +13,8 @@ export const MAX_TENANT_PREFIX_BYTES = 64;
 export const MAX_THREAD_ID_BYTES: number = MAX_ID_BYTES + MAX_TENANT_PREFIX_BYTES;
 
 const CONTROL = /[\u0000-\u001f\u007f]/u;
+/** Nearly every id: one byte for each character, and nothing to refuse. */
+const PRINTABLE_ASCII = /^[\u0020-\u007e]+$/;
 
 export const assertThreadId = (id: unknown, maxBytes: number = MAX_ID_BYTES): void =>
   assertId(id, "thread id", maxBytes);
@@ -44,6 +46,7 @@ function assertId(id: unknown, what: string, maxBytes: number = MAX_ID_BYTES): a
 
 function faultInId(id: unknown, maxBytes: number): string | undefined {
   if (typeof id !== "string") return `must be a string, not ${id === null ? "null" : typeof id}`;
+  if (id.length <= maxBytes && PRINTABLE_ASCII.test(id)) return undefined;
   if (id === "") return "must not be empty";
   // Two different lone surrogates have the same UTF-8 bytes, so most storage systems would treat them as one id.
   if (!id.isWellFormed()) return "must be well-formed Unicode: it holds half of a surrogate pair";

@@ -1,7 +1,8 @@
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 
 const ID_BYTES = 12;
-let pool = Buffer.alloc(0);
+const pool = Buffer.alloc(ID_BYTES * 128);
+let used = pool.length;
 
 /**
  * 96 random bits, in characters that are safe in a file name, a URL, a key and on
@@ -9,8 +10,10 @@ let pool = Buffer.alloc(0);
  * would cost a save more than the rest of the id.
  */
 export function newId(): string {
-  if (pool.byteLength < ID_BYTES) pool = randomBytes(ID_BYTES * 128);
-  const id = pool.toString("hex", 0, ID_BYTES);
-  pool = pool.subarray(ID_BYTES);
-  return id;
+  if (used === pool.length) {
+    randomFillSync(pool);
+    used = 0;
+  }
+  used += ID_BYTES;
+  return pool.toString("hex", used - ID_BYTES, used);
 }

@@ -20,6 +20,10 @@ export class Recent<Value> {
     this.delete(key);
     this.#values.set(key, { value, weight });
     this.#weight += weight;
+    if (this.#weight > this.#capacity) this.#shrink();
+  }
+
+  #shrink(): void {
     for (const oldest of this.#values.keys()) {
       if (this.#weight <= this.#capacity || this.#values.size === 1) return;
       this.delete(oldest);

@@ -176,5 +176,5 @@ function sentencesOf(text: string): readonly string[] {
     .replace(/^\s*(?:>|\||#).*$/gm, "")
     .split(/(?<=[.!?])\s+|\n+/)
     .map((sentence) => sentence.trim())
-    .filter((sentence) => sentence.length >= 5 && sentence.length <= 300 && !/[?:"“”<>{}]/.test(sentence));
+    .filter((sentence) => sentence.length >= 5 && sentence.length <= 300 && !/[?:"\u201c\u201d<>{}]/.test(sentence));
 }

@@ -1,9 +1,10 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 /**
- * AES-256-GCM with a fresh key for every record: the key that is given is only
- * used to derive it, from a random salt. So one key may seal any number of
- * records, and the few boxes of one record have random nonces of their own.
+ * AES-256-GCM with keys that serve for few records: the key that is given is only
+ * used to derive them, each from a random salt, which a process uses for at most
+ * `USES_OF_A_SALT` records. So one key may seal any number of records, and every
+ * box has a random nonce of its own, of which far too few share a key to meet.
  *
  * salt (16) · iv (12) · tag (16) · ciphertext
  *
@@ -18,29 +19,49 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = SALT_BYTES + IV_BYTES + TAG_BYTES;
 const CIPHER = "aes-256-gcm";
 /** Asking the system for random bytes for every box costs more than sealing a short one. */
-const POOL_BOXES = 128;
+const POOL_BOXES = 256;
 let pool = Buffer.alloc(0);
 
-function chance(bytes: number): Buffer {
-  if (pool.byteLength < bytes) pool = randomBytes((SALT_BYTES + IV_BYTES) * POOL_BOXES);
-  const taken = pool.subarray(0, bytes);
-  pool = pool.subarray(bytes);
+function newNonce(): Buffer {
+  if (pool.byteLength < IV_BYTES) pool = randomBytes(IV_BYTES * POOL_BOXES);
+  const taken = pool.subarray(0, IV_BYTES);
+  pool = pool.subarray(IV_BYTES);
   return taken;
 }
 
-/** The last key that was derived from each, which goes with it: the boxes of one record have the same salt. */
-const derived = new WeakMap<Uint8Array, { readonly salt: Buffer; readonly key: Buffer }>();
+interface DerivedKey {
+  readonly salt: Buffer;
+  readonly key: Buffer;
+}
 
+/** The keys that were last derived from each, which go with it, the newest first. */
+const derived = new WeakMap<Uint8Array, DerivedKey[]>();
+/** As many as there are processes that write the records of one thread, and more. */
+const DERIVED_KEYS = 8;
+
+/** Deriving a key costs as much as sealing a short box. */
 function boxKey(key: Uint8Array, salt: Uint8Array): Buffer {
-  const known = derived.get(key);
-  if (known?.salt.equals(salt)) return known.key;
+  const known = derived.get(key) ?? [];
+  const found = known.find((each) => each.salt.equals(salt));
+  if (found !== undefined) return found.key;
   const own = createHmac("sha256", key).update("holdfast box 1").update(salt).digest();
-  derived.set(key, { salt: Buffer.from(salt), key: own });
+  derived.set(key, [{ salt: Buffer.from(salt), key: own }, ...known.slice(0, DERIVED_KEYS - 1)]);
   return own;
 }
 
-/** For boxes that are sealed together. Each still has a nonce of its own, so few of them may share a salt. */
-export const newSalt = (): Uint8Array => chance(SALT_BYTES);
+const USES_OF_A_SALT = 1024;
+let currentSalt: Uint8Array = Buffer.alloc(0);
+let usesLeft = 0;
+
+/** For the boxes of one record, or for a single box. */
+export function newSalt(): Uint8Array {
+  if (usesLeft === 0) {
+    currentSalt = randomBytes(SALT_BYTES);
+    usesLeft = USES_OF_A_SALT;
+  }
+  usesLeft--;
+  return currentSalt;
+}
 
 export const sealBox = (key: Uint8Array, plain: Uint8Array, aad: Uint8Array, salt: Uint8Array = newSalt()): Buffer =>
   sealPieces(key, [plain], aad, salt);
@@ -53,13 +74,22 @@ export function sealPieces(
   salt: Uint8Array,
   lead: readonly Uint8Array[] = [],
 ): Buffer {
-  const iv = chance(IV_BYTES);
+  const iv = newNonce();
   const cipher = createCipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(aad);
-  const sealed = pieces.map((piece) => cipher.update(piece));
-  const last = cipher.final();
-  return Buffer.concat([...lead, salt, iv, cipher.getAuthTag(), ...sealed, last]);
+  const sealed = joined(pieces).map((piece) => cipher.update(piece));
+  // A stream cipher has nothing left at the end.
+  cipher.final();
+  return Buffer.concat([...lead, salt, iv, cipher.getAuthTag(), ...sealed]);
 }
+
+/** Copying a little costs less than another call of the cipher. */
+const COPIED_BYTES = 8192;
+
+const joined = (pieces: readonly Uint8Array[]): readonly Uint8Array[] =>
+  pieces.length > 1 && pieces.reduce((sum, { byteLength }) => sum + byteLength, 0) <= COPIED_BYTES
+    ? [Buffer.concat(pieces)]
+    : pieces;
 
 /** `undefined` if the box was not sealed with this key for this place. */
 export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buffer | undefined {
@@ -71,8 +101,8 @@ export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buff
   decipher.setAuthTag(box.subarray(SALT_BYTES + IV_BYTES, HEAD_BYTES));
   const plain = decipher.update(box.subarray(HEAD_BYTES));
   try {
-    const last = decipher.final();
-    return last.length === 0 ? plain : Buffer.concat([plain, last]);
+    decipher.final();
+    return plain;
   } catch {
     return undefined;
   }

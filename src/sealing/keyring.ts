@@ -48,6 +48,8 @@ export class Keyring {
   readonly #cacheMs: number;
   readonly #tenants = new Map<string, NamedKey>();
   readonly #people = new Recent<KnownPerson>(MOST_CACHED);
+  /** By tenant and person, because computing one costs as much as sealing two boxes. */
+  #tokens = new Recent<string>(MOST_CACHED);
 
   private constructor(
     ring: RingItem,
@@ -205,6 +207,8 @@ export class Keyring {
     for (let races = 0; races < MOST_RACES; races++) {
       const kept = await this.#shelf.person(token);
       this.#people.delete(token);
+      // Not even the name of somebody who was erased stays here.
+      this.#tokens = new Recent(MOST_CACHED);
       if (kept === undefined || kept.value.key === null) return false;
       const { number, createdAt } = kept.value;
       const gone = { number, createdAt, name: null, key: null, destroyedAt: this.#now() };
@@ -247,8 +251,12 @@ export class Keyring {
   }
 
   #tokenOf(tenant: string, subject: string): string {
-    const place = placeBytes([tenant, subject]);
-    return createHmac("sha256", this.#indexKey).update(place).digest("base64url").slice(0, 22);
+    const person = JSON.stringify([tenant, subject]);
+    const known = this.#tokens.get(person);
+    if (known !== undefined) return known;
+    const token = createHmac("sha256", this.#indexKey).update(person).digest("base64url").slice(0, 22);
+    this.#tokens.set(person, token);
+    return token;
   }
 
   #fresh(token: string): KnownPerson | undefined {

@@ -79,7 +79,8 @@ export class LogSealer {
     const others = peopleIn(after)
       .concat(peopleIn(before))
       .filter((id) => !held.has(id));
-    for (const [id, key] of await keyring.keysById(others)) if (key !== undefined) held.set(id, key);
+    const found = others.length === 0 ? [] : await keyring.keysById(others);
+    for (const [id, key] of found) if (key !== undefined) held.set(id, key);
     const words = record.words === undefined ? undefined : wordsAboutNobody(record, parts.body.erased);
     return { after, personal: { ...parts, words, keys: held } };
   }

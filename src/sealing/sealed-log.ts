@@ -3,6 +3,7 @@ import { layeredMethod, type OptionalMethod } from "../checkpoint/layered-method
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   KnownPlace,
   LogCapabilities,
   LogChain,
@@ -34,6 +35,8 @@ const OVERHEAD_BYTES = 256;
 /** Placeholders and the parts that belong in their places are longer than the parts alone; parts that are tiny most of all. */
 const GROWTH = 2;
 const MOST_KNOWN = 10_000;
+/** The most hits to ask for, however many are left out. */
+const MOST_HITS = 10_000;
 
 /** Who a thread is about, as of its record at `seq`. */
 interface KnownPeople extends KnownPlace {
@@ -196,7 +199,7 @@ export class SealedLog implements ThreadLog {
     const search = layeredMethod(inner, "search", (find) => async (words, options) => {
       // Words lie in plain beside the bodies then, so that no key is needed to index them.
       await inner.catchUp?.(wordsBeside);
-      return this.#hits(await find(words, options));
+      return this.#found(options.limit, (limit) => find(words, { ...options, limit }));
     });
     const query = layeredMethod(
       inner,
@@ -224,13 +227,17 @@ export class SealedLog implements ThreadLog {
     return { items: own, cursor };
   }
 
-  async #hits(hits: readonly SearchHit[]): Promise<readonly SearchHit[]> {
+  /** Asks for more if copies that are not finished took the places of others. */
+  async #found(limit: number, find: (limit: number) => Promise<FoundRecords>): Promise<FoundRecords> {
     const sealer = await this.#sealer.get();
-    const own: SearchHit[] = [];
-    for (const hit of hits) {
-      if (!isStaging(hit.threadId)) own.push({ ...hit, entry: await sealer.openOrNot(hit.threadId, hit.entry) });
+    for (let asked = limit; ; asked *= 2) {
+      const { hits, order } = await find(asked);
+      const own = hits.filter(({ threadId }) => !isStaging(threadId)).slice(0, limit);
+      if (own.length < limit && hits.length >= asked && asked < MOST_HITS) continue;
+      const opened: SearchHit[] = [];
+      for (const hit of own) opened.push({ ...hit, entry: await sealer.openOrNot(hit.threadId, hit.entry) });
+      return { hits: opened, order };
     }
-    return own;
   }
 
   async #opened(threadId: string, found: LogChain | undefined): Promise<LogChain | undefined> {

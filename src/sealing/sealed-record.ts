@@ -37,6 +37,8 @@ export interface SealingOf {
   readonly isIndexPlain: boolean;
 }
 
+/** How a header ends that a checkpointer made. */
+const CHECKSUM = /,"sum":"([\w-]{16})"\}$/;
 const HEADER = /^hs1\.([^.]+)\.([\w-]+)$/;
 const MAGIC = Buffer.from("HFS1");
 const [WHOLE, IN_PARTS] = [0, 1];
@@ -50,8 +52,8 @@ interface HeaderContent {
   readonly h: string;
   /** The metadata, or what stands in their place. */
   readonly m?: string;
-  /** Of people: which keys are needed, and the box. `"h"` holds the whole header, `"m"` parts of the metadata. */
-  readonly p?: readonly (readonly ["h" | "m", readonly string[], string])[];
+  /** Of people: which keys are needed, and the box. `"s"` holds the checksum of the header, `"h"` all of one that has no such end, `"m"` parts of the metadata. */
+  readonly p?: readonly (readonly ["s" | "h" | "m", readonly string[], string])[];
   readonly d?: readonly string[];
   readonly c?: ThreadPeople["calls"];
 }
@@ -109,10 +111,12 @@ function headerParts(
 ): NonNullable<HeaderContent["p"]> {
   const all = [...body.parts, ...(metadata?.parts ?? [])].flatMap((part) => part.keys);
   const everybody = [...new Set(all)].sort();
-  const whole = sealFor(everybody, keys, Buffer.from(header, "utf8"), partPlace(at, "h", everybody), salt);
+  const sum = CHECKSUM.exec(header)?.[1];
+  const kind = sum === undefined ? "h" : "s";
+  const taken = sealFor(everybody, keys, Buffer.from(sum ?? header, "utf8"), partPlace(at, kind, everybody), salt);
   const parts = grouped(metadata?.parts ?? []);
   return [
-    ["h", everybody, whole.toString("base64url")],
+    [kind, everybody, taken.toString("base64url")],
     ...parts.map(
       ({ ids, plain }) =>
         ["m", ids, sealFor(ids, keys, plain, partPlace(at, "m", ids), salt).toString("base64url")] as const,
@@ -160,7 +164,9 @@ const sealFor = (ids: readonly string[], keys: Keys, plain: Buffer, place: Buffe
   sealBox(combinedKey(ids.flatMap((id) => keys.get(id) ?? [])), plain, place, salt);
 
 /** The checksum tells whether a guess of what was erased is right, so it goes with it. */
-const withoutChecksum = (header: string): string => header.replace(/,"sum":"[\w-]{16}"\}$/, "}");
+const withoutChecksum = (header: string): string => header.replace(CHECKSUM, "}");
+
+const withThatChecksum = (header: string, sum: string): string => `${header.slice(0, -1)},"sum":"${sum}"}`;
 
 /** Opens the header. Whatever is not what was sealed for this place is refused. */
 export function peek(entry: LogEntry, place: SealedPlace, { key, missing }: TenantKey): PeekedEntry {
@@ -190,7 +196,8 @@ export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace,
     const plain = openFor(ids, keys, Buffer.from(box, "base64url"), at, kind);
     if (plain === "gone") continue;
     if (plain === undefined) throw changed(place, entry);
-    if (kind === "h") header = plain.toString("utf8");
+    if (kind === "s") header = withThatChecksum(content.h, plain.toString("utf8"));
+    else if (kind === "h") header = plain.toString("utf8");
     else parts.push(...partsIn(plain));
   }
   const given = content.m ?? entry.metadata;

@@ -5,6 +5,7 @@ import { type ErrorCode, StateError } from "../errors.ts";
 import { MalformedMessage } from "../wire/fields.ts";
 import { problemOf, STATUS_OF } from "../wire/problems.ts";
 import { FRAME_TYPE, JSON_TYPE, PROBLEM_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../wire/protocol.ts";
+import type { ReadHeaders } from "./calls.ts";
 import type { ReportedFailure } from "./options.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -46,25 +47,31 @@ const ALWAYS = {
 const WORTH_PACKING = 4096;
 const pack = promisify(gzip);
 
+/** An answer with everything that goes on the wire. */
+export interface SentAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | ReadableStream<Uint8Array> | undefined;
+}
+
 /** `extra` goes on whatever is answered, refusals too. */
-export async function respond(
+export async function sealAnswer(
   { status, type, body, headers = {} }: Answer,
-  asked: Headers,
+  asked: ReadHeaders,
   extra: Readonly<Record<string, string>> = {},
-): Promise<Response> {
+): Promise<SentAnswer> {
   const all = { ...ALWAYS, ...extra, ...(type !== undefined && { "content-type": type }), ...headers };
-  if (body === undefined) return new Response(null, { status, headers: all });
-  if (body instanceof ReadableStream) return new Response(body, { status, headers: all });
+  if (body === undefined || body instanceof ReadableStream) return { status, headers: all, body };
   const bytes = typeof body === "string" ? Buffer.from(body, "utf8") : body;
   if (bytes.byteLength < WORTH_PACKING || !acceptsGzip(asked)) {
-    return new Response(bytes, { status, headers: { ...all, "content-length": String(bytes.byteLength) } });
+    return { status, headers: { ...all, "content-length": String(bytes.byteLength) }, body: bytes };
   }
   const packed = await pack(bytes, { level: 1 });
   const packing = { "content-encoding": "gzip", "content-length": String(packed.length) };
-  return new Response(packed, { status, headers: { ...all, ...packing } });
+  return { status, headers: { ...all, ...packing }, body: packed };
 }
 
-const acceptsGzip = (asked: Headers): boolean =>
+const acceptsGzip = (asked: ReadHeaders): boolean =>
   (asked.get("accept-encoding") ?? "")
     .split(",")
     .some((part) => /^\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$).*)?$/i.test(part));

@@ -1,23 +1,19 @@
-import type { IncomingMessage } from "node:http";
-import type { Context, Hono } from "hono";
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
-import { withDeadline } from "../internal/deadline.ts";
-import { importPeer } from "../internal/import-peer.ts";
-import { untilAborted } from "../internal/until-aborted.ts";
 import { decodeSegment } from "../wire/names.ts";
 import type { Facet, Route } from "../wire/route.ts";
-import { OPERATIONS, type Operation, ROUTES, routesAt } from "../wire/routes.ts";
+import { type MatchedRoute, type Operation, ROUTES, routeOf, routesAt } from "../wire/routes.ts";
 import { assertPlainTarget, assertWelcome } from "./admission.ts";
-import { type Answer, failureAnswer, respond } from "./answers.ts";
+import { type Answer, failureAnswer, type SentAnswer, sealAnswer } from "./answers.ts";
 import { Authentication, type Principal } from "./authentication.ts";
-import { type BodySource, readBody } from "./bodies.ts";
+import { readBody } from "./bodies.ts";
+import { callFrom, type ReadHeaders, responseOf, type ServiceCall } from "./calls.ts";
 import { corsHeaders, isPreflight, PREFLIGHT } from "./cors.ts";
 import { CursorSeal } from "./cursors.ts";
+import { inTime } from "./in-time.ts";
 import { OPERATE_ON_ITEMS } from "./item-operations.ts";
 import { type AdmittedRequest, OPERATE_ON_SERVICE, OPERATE_ON_THREADS } from "./operations.ts";
 import { type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";
-import { HONO_RANGE } from "./peers.ts";
 import { assertAppendCondition, conditional, type Preconditions, preconditionsIn } from "./preconditions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { asRefusal, Refusal } from "./refusal.ts";
@@ -27,45 +23,23 @@ import { Watches } from "./watches.ts";
 
 export interface App {
   /** Answers one request: for any server that speaks web-standard requests, and for tests. */
-  readonly fetch: (request: Request, bindings?: object) => Promise<Response>;
+  readonly fetch: (request: Request) => Promise<Response>;
   /** Ends the watches and says "not ready" from now on. What runs is finished; the checkpointer stays open. */
   close(): void;
 }
 
 /** The service without a socket. `serve()` puts it on one. */
 export async function createApp(options: ServiceOptions): Promise<App> {
-  return createAppWith(settingsOf(options));
-}
-
-/** Told who a request comes from before it is carried out; refuses by throwing. */
-export type OnAdmitted = (principal: Principal, bindings: object) => void;
-
-export async function createAppWith(settings: ServiceSettings, onAdmitted: OnAdmitted = () => undefined): Promise<App> {
-  const { Hono: HonoApp } = await importPeer("hono", HONO_RANGE, () => import("hono"));
-  const service = new Service(settings, onAdmitted);
-  const app: Hono = new HonoApp();
-  for (const operation of OPERATIONS) {
-    const { method, path } = ROUTES[operation];
-    app.on(method, path.replace(/\{(\w+)\}/g, ":$1"), (call) => service.run(operation, call));
-  }
-  app.on("OPTIONS", "*", (call) => service.runOptions(call));
-  app.notFound((call) => service.runUnknown(call));
+  const service = new Service(settingsOf(options));
   return {
-    fetch: async (request, bindings = {}) => app.fetch(request, bindings),
+    fetch: async (request) => responseOf(await service.answer(callFrom(request)), request.method),
     close: () => service.close(),
   };
 }
 
-/** On Node, the body is read from the request itself: a web stream around it would cost a third of the time. */
-function bodySource(call: Context): BodySource | null {
-  const { incoming } = (call.env ?? {}) as { incoming?: IncomingMessage };
-  if (incoming !== undefined) return incoming.iterator({ destroyOnReturn: false });
-  return call.req.raw.body as BodySource | null;
-}
-
-class Service {
+/** Everything behind the socket. */
+export class Service {
   readonly #settings: ServiceSettings;
-  readonly #onAdmitted: OnAdmitted;
   readonly #authentication: Authentication;
   readonly #limiter: RateLimiter;
   readonly #watches: Watches;
@@ -74,27 +48,33 @@ class Service {
   #closing = false;
   #readiness: { readonly until: number; readonly ready: Promise<boolean> } | undefined;
 
-  constructor(settings: ServiceSettings, onAdmitted: OnAdmitted) {
+  constructor(settings: ServiceSettings) {
     this.#settings = settings;
-    this.#onAdmitted = onAdmitted;
     this.#authentication = new Authentication(settings.tokens);
     this.#limiter = new RateLimiter(settings.rateLimit);
     this.#watches = new Watches(settings);
     this.#seal = new CursorSeal(settings.tokens);
   }
 
-  run(operation: Operation, call: Context): Promise<Response> {
+  /** Never fails: what goes wrong is an answer too. */
+  answer(call: ServiceCall): Promise<SentAnswer> {
+    if (call.method === "OPTIONS") return this.#preflight(call);
+    const matched = routeOf(call.method, call.path);
+    return matched === undefined ? this.#unknown(call) : this.#run(matched, call);
+  }
+
+  #run({ operation, segments }: MatchedRoute, call: ServiceCall): Promise<SentAnswer> {
     const route = ROUTES[operation];
     return this.#answering(operation, call, async () => {
       const principal = this.#admitted(call, route);
-      const { headers, method, signal: gone } = call.req.raw;
+      const { headers, method } = call;
       const preconditions = route.isTagged || route.precondition ? preconditionsIn(headers) : NO_PRECONDITIONS;
       if (route.precondition === "required") assertAppendCondition(preconditions);
       const admitted = {
         principal,
         watches: this.#watches,
-        thread: idIn(call, "thread", (id) => assertThreadId(id, this.#logOf(principal).maxThreadIdBytes)),
-        checkpoint: idIn(call, "checkpoint", assertCheckpointId),
+        thread: idIn(segments, "thread", (id) => assertThreadId(id, this.#logOf(principal).maxThreadIdBytes)),
+        checkpoint: idIn(segments, "checkpoint", assertCheckpointId),
         query: queryIn(call, route),
         headers,
         preconditions,
@@ -102,9 +82,12 @@ class Service {
         body: await this.#body(call, route),
         isReady: () => this.#isReady(),
       };
-      const answer = await withDeadline(this.#settings.answerTimeoutMs, undefined, (late) => {
-        const signal = AbortSignal.any([gone, late]);
-        return untilAborted(this.#carryOut(operation, { ...admitted, signal }), late);
+      const late = new AbortController();
+      const signal = (): AbortSignal => AbortSignal.any([call.gone(), late.signal]);
+      const work = this.#carryOut(operation, { ...admitted, signal });
+      const answer = await inTime(this.#settings.answerTimeoutMs, work).catch((error: unknown) => {
+        late.abort(error);
+        throw error;
       });
       return route.isTagged ? conditional(answer, preconditions) : answer;
     });
@@ -120,10 +103,10 @@ class Service {
   }
 
   /** Refuses strangers before it tells them which routes there are. */
-  runUnknown(call: Context): Promise<Response> {
+  #unknown(call: ServiceCall): Promise<SentAnswer> {
     return this.#answering("unknown", call, async () => {
-      const { method, url } = call.req.raw;
-      const known = routesAt(new URL(url).pathname);
+      const { method, path } = call;
+      const known = routesAt(path);
       this.#admitted(
         call,
         known.find(({ access }) => access === "public"),
@@ -136,9 +119,8 @@ class Service {
   }
 
   /** A browser asks without the token, which it sends with the request itself. */
-  runOptions(call: Context): Promise<Response> {
-    const { headers, method } = call.req.raw;
-    if (!isPreflight(method, headers)) return this.runUnknown(call);
+  #preflight(call: ServiceCall): Promise<SentAnswer> {
+    if (!isPreflight(call.method, call.headers)) return this.#unknown(call);
     return this.#answering("preflight", call, async () => {
       this.#assertWelcome(call);
       return PREFLIGHT;
@@ -151,12 +133,12 @@ class Service {
   }
 
   /** The one door: every request comes through here, and nothing is done before it. */
-  #admitted(call: Context, route: Route | undefined): Principal {
+  #admitted(call: ServiceCall, route: Route | undefined): Principal {
     this.#assertWelcome(call);
     if (route?.access === "public") return NOBODY;
-    const principal = this.#authentication.principalOf(call.req.raw.headers.get("authorization"));
+    const principal = this.#authentication.principalOf(call.headers.get("authorization"));
     this.#limiter.take(principal.key);
-    this.#onAdmitted(principal, (call.env ?? {}) as object);
+    call.onAdmitted?.(principal);
     const needed = route?.access ?? "any token";
     if (needed !== "any token" && !principal.scopes.has(needed)) {
       throw new Refusal("PERMISSION_DENIED", `this needs a token with the scope ${needed}`);
@@ -176,31 +158,24 @@ class Service {
     }
   }
 
-  #assertWelcome(call: Context): void {
-    const { headers, url } = call.req.raw;
-    assertPlainTarget(url.slice(new URL(url).origin.length));
+  #assertWelcome({ path, headers }: ServiceCall): void {
+    assertPlainTarget(path);
     assertWelcome(headers, this.#settings);
   }
 
-  async #body(call: Context, { request }: Route): Promise<Uint8Array> {
+  async #body({ headers, collectBody }: ServiceCall, { request }: Route): Promise<Uint8Array> {
     if (request === undefined) return new Uint8Array();
-    const { headers } = call.req.raw;
     assertType(headers, request.type);
     const { maxBodyBytes, requestMs: ms } = this.#settings;
-    return readBody(bodySource(call), headers, { bytes: Math.min(request.maxBytes ?? maxBodyBytes, maxBodyBytes), ms });
+    return readBody(collectBody, headers, { bytes: Math.min(request.maxBytes ?? maxBodyBytes, maxBodyBytes), ms });
   }
 
-  async #answering(
-    operation: string,
-    call: Context,
-    work: () => Promise<Parameters<typeof respond>[0]>,
-  ): Promise<Response> {
-    const { headers } = call.req.raw;
+  async #answering(operation: string, { headers }: ServiceCall, work: () => Promise<Answer>): Promise<SentAnswer> {
     const cors = corsHeaders(headers, this.#settings.allowedOrigins);
     try {
-      return await respond(await work(), headers, cors);
+      return await sealAnswer(await work(), headers, cors);
     } catch (error) {
-      return respond(failureAnswer(withoutTimeout(error), operation, this.#settings.onFailure), headers, cors);
+      return sealAnswer(failureAnswer(withoutTimeout(error), operation, this.#settings.onFailure), headers, cors);
     }
   }
 
@@ -245,8 +220,8 @@ const NOBODY: Principal = { key: "nobody", scopes: new Set(), tenant: undefined 
 const NO_PRECONDITIONS: Preconditions = { ifMatch: undefined, ifNoneMatch: undefined };
 
 /** The parameters of a request, each of them known and there once: one that is misspelt must not be ignored in silence. */
-function queryIn(call: Context, { query = [] }: Route): URLSearchParams {
-  const given = new URL(call.req.url).searchParams;
+function queryIn(call: ServiceCall, { query = [] }: Route): URLSearchParams {
+  const given = new URLSearchParams(call.query);
   for (const name of given.keys()) {
     if (!query.some((known) => known.name === name)) {
       const names = query.map((known) => known.name).join(", ") || "nothing";
@@ -257,7 +232,7 @@ function queryIn(call: Context, { query = [] }: Route): URLSearchParams {
   return given;
 }
 
-function assertType(headers: Headers, wanted: string): void {
+function assertType(headers: ReadHeaders, wanted: string): void {
   const given = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   if (given !== wanted)
     throw new Refusal("INVALID_ARGUMENT", `the Content-Type must be ${wanted}`, {
@@ -266,8 +241,8 @@ function assertType(headers: Headers, wanted: string): void {
     });
 }
 
-function idIn(call: Context, name: string, check: (id: string) => void): string {
-  const segment = call.req.param(name);
+function idIn(segments: MatchedRoute["segments"], name: string, check: (id: string) => void): string {
+  const segment = segments[name];
   if (segment === undefined) return "";
   const id = decodeSegment(segment);
   if (id === undefined) throw new Refusal("INVALID_ARGUMENT", `the ${name} in the path must be unpadded base64url`);

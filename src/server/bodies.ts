@@ -1,38 +1,36 @@
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { withDeadline } from "../internal/deadline.ts";
-import { untilAborted } from "../internal/until-aborted.ts";
+import type { ReadHeaders } from "./calls.ts";
+import { inTime } from "./in-time.ts";
 import { Refusal } from "./refusal.ts";
 
-/** A body as it arrives: a web stream's, or that of a Node request. */
-export type BodySource = AsyncIterable<Uint8Array>;
+/** Reads a whole body, and refuses it as soon as it is longer than `limit`. */
+export type CollectBody = (limit: number) => Promise<Buffer>;
 
 /**
  * Reads a whole body and stops as soon as it is longer, or takes longer, than
  * allowed: before anything is done with it, and whatever Content-Length promised.
  */
 export async function readBody(
-  source: BodySource | null,
-  headers: Headers,
+  collectBody: CollectBody | undefined,
+  headers: ReadHeaders,
   { bytes: limit, ms }: { readonly bytes: number; readonly ms: number },
 ): Promise<Uint8Array> {
   const declared = Number(headers.get("content-length") ?? 0);
   if (declared > limit) throw tooLarge(limit);
   const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
-  if (source === null) return new Uint8Array();
+  if (collectBody === undefined) return new Uint8Array();
   if (encoding !== "identity" && encoding !== "gzip") {
     const message = "this Content-Encoding is not taken; send gzip or none";
     throw new Refusal("INVALID_ARGUMENT", message, { status: 415, headers: { "accept-encoding": "gzip, identity" } });
   }
-  const body = await withDeadline(ms, undefined, (late) => untilAborted(collect(source, limit), late)).catch(
-    (error: unknown) => {
-      throw error instanceof DOMException && error.name === "TimeoutError" ? tooSlow(ms) : error;
-    },
-  );
+  const body = await inTime(ms, collectBody(limit)).catch((error: unknown) => {
+    throw error instanceof DOMException && error.name === "TimeoutError" ? tooSlow(ms) : error;
+  });
   return encoding === "gzip" ? inflate(body, limit) : body;
 }
 
-async function collect(source: BodySource, limit: number): Promise<Buffer> {
+export async function collect(source: AsyncIterable<Uint8Array>, limit: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of source) {
@@ -48,7 +46,7 @@ async function inflate(packed: Buffer, limit: number): Promise<Buffer> {
   const gunzip = createGunzip();
   gunzip.end(packed);
   try {
-    return await collect(gunzip as Readable & BodySource, limit);
+    return await collect(gunzip as Readable & AsyncIterable<Uint8Array>, limit);
   } catch (error) {
     gunzip.destroy();
     if (error instanceof Refusal) throw error;
@@ -59,5 +57,5 @@ async function inflate(packed: Buffer, limit: number): Promise<Buffer> {
 const tooSlow = (ms: number): Refusal =>
   new Refusal("TIMEOUT", `the body did not arrive within ${ms} ms`, { status: 408, headers: { connection: "close" } });
 
-const tooLarge = (limit: number): Refusal =>
+export const tooLarge = (limit: number): Refusal =>
   new Refusal("TOO_LARGE", `the body is larger than ${limit} bytes`, { headers: { connection: "close" } });

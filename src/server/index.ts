@@ -1,4 +1,4 @@
-/** The HTTP service: a checkpointer for programs on other machines. Needs `hono` and `@hono/node-server`. */
+/** The HTTP service: a checkpointer for programs on other machines. */
 export type { Scope } from "../wire/protocol.ts";
 export { type App, createApp } from "./app.ts";
 export { createToken, type NewToken, type TokenEntry } from "./authentication.ts";

@@ -12,8 +12,8 @@ import {
   encodeChain,
   entriesJson,
   foundEntryJson,
+  foundJson,
   foundTailJson,
-  hitsJson,
   outcomeJson,
   pageJson,
 } from "../wire/messages.ts";
@@ -23,6 +23,7 @@ import { EVENTS_TYPE, MAX_PAGE_ITEMS, MAX_WORDS } from "../wire/protocol.ts";
 import type { ServiceOperation, ThreadOperation } from "../wire/routes.ts";
 import { type Answer, frameAnswer, jsonAnswer } from "./answers.ts";
 import type { Principal } from "./authentication.ts";
+import type { ReadHeaders } from "./calls.ts";
 import { assertSamePlace, hold, onePlace, type Preconditions } from "./preconditions.ts";
 import { asRefusal, Refusal } from "./refusal.ts";
 import type { TenantLog } from "./tenant-log.ts";
@@ -37,11 +38,11 @@ export interface AdmittedRequest {
   readonly thread: string;
   readonly checkpoint: string;
   readonly query: URLSearchParams;
-  readonly headers: Headers;
+  readonly headers: ReadHeaders;
   /** Asked with HEAD: the answer goes out without its body. */
   readonly isHead: boolean;
   /** Aborts when the client is gone, or was answered that it took too long. */
-  readonly signal: AbortSignal;
+  signal(): AbortSignal;
   readonly preconditions: Preconditions;
   /** The whole body, within the limit; empty where the route takes none. */
   readonly body: Uint8Array;
@@ -115,17 +116,16 @@ export const OPERATE_ON_THREADS: Readonly<Record<ThreadOperation, (request: Thre
     await log.capabilities();
     // Nobody reads the events of a HEAD, and nobody would ever end them.
     if (isHead) return { status: 200, type: EVENTS_TYPE, body: undefined };
-    return watches.watch(log, thread, principal.tenant, signal);
+    return watches.watch(log, thread, principal.tenant, signal());
   },
 
   search: async ({ log, body }) => {
-    const fields = fieldsIn(body).only("words", "limit", "prefix");
+    const fields = fieldsIn(body).only("words", "limit", "prefix", "after");
     const limit = limitOf(fields.count("limit"));
     const words = fields.texts("words").map((word) => wellFormed(word, "a word"));
     if (words.length > MAX_WORDS) throw new Refusal("INVALID_ARGUMENT", `a search takes at most ${MAX_WORDS} words`);
-    return jsonAnswer(
-      hitsJson(await log.search(words, wellFormed(fields.optionalText("prefix") ?? "", "prefix"), limit)),
-    );
+    const prefix = wellFormed(fields.optionalText("prefix") ?? "", "prefix");
+    return jsonAnswer(foundJson(await log.search(words, { prefix, limit, after: fields.optionalText("after") })));
   },
 
   queryMetadata: async ({ log, body }) => {
@@ -200,7 +200,7 @@ async function removeIf(log: TenantLog, thread: string, asked: Preconditions): P
 }
 
 /** Before anything touches the log: what the library sees to on its own side, of what a stranger may have made by hand. */
-function assertConsistent(request: AppendRequest, asked: Preconditions, headers: Headers): void {
+function assertConsistent(request: AppendRequest, asked: Preconditions, headers: ReadHeaders): void {
   const { generation, expected, record, more = [], replace = [] } = request;
   asRefusal(() => assertAppend(request));
   asRefusal(() => assertWriteId(generation));

@@ -1,5 +1,6 @@
 import { entityTag, placeFromTag, type ThreadPlace } from "../wire/names.ts";
 import { type Answer, problemAnswer } from "./answers.ts";
+import type { ReadHeaders } from "./calls.ts";
 import { Refusal } from "./refusal.ts";
 
 /** An entity tag as a header names it, with its quotes. */
@@ -14,7 +15,7 @@ export interface Preconditions {
   readonly ifNoneMatch: "*" | readonly Tag[] | undefined;
 }
 
-export const preconditionsIn = (headers: Headers): Preconditions => ({
+export const preconditionsIn = (headers: ReadHeaders): Preconditions => ({
   ifMatch: tagsIn(headers, "If-Match"),
   ifNoneMatch: tagsIn(headers, "If-None-Match"),
 });
@@ -22,7 +23,7 @@ export const preconditionsIn = (headers: Headers): Preconditions => ({
 /** One element of a list: perhaps nothing, or a tag that may be weak and may hold commas. */
 const ELEMENT = /[ \t]*(?:(W\/)?("[\x21\x23-\x7e\x80-\xff]*"))?[ \t]*(?:,|$)/y;
 
-function tagsIn(headers: Headers, name: string): "*" | readonly Tag[] | undefined {
+function tagsIn(headers: ReadHeaders, name: string): "*" | readonly Tag[] | undefined {
   const value = headers.get(name);
   if (value === null) return undefined;
   if (value.trim() === "*") return "*";

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import { StateError } from "../errors.ts";
-import { importPeer } from "../internal/import-peer.ts";
 import { assertPlainTarget, assertWelcome } from "./admission.ts";
-import { failureAnswer, respond } from "./answers.ts";
-import { type App, createAppWith } from "./app.ts";
+import { failureAnswer, type SentAnswer, sealAnswer } from "./answers.ts";
+import { Service } from "./app.ts";
 import { Connections } from "./connections.ts";
 import { corsHeaders } from "./cors.ts";
+import { callOf, headersOf, sendTo } from "./node-calls.ts";
 import { assertKnown, invalid } from "./option-rules.ts";
 import {
   LOOPBACK_HOSTS,
@@ -17,7 +17,6 @@ import {
   settingsOf,
   shareOf,
 } from "./options.ts";
-import { NODE_SERVER_RANGE } from "./peers.ts";
 import { Refusal } from "./refusal.ts";
 
 export interface ServeOptions extends ServiceOptions {
@@ -85,27 +84,22 @@ export async function serve(options: ServeOptions): Promise<RunningService> {
   server.maxHeadersCount = 0;
   const mostPerTenant = options.maxConnectionsPerTenant ?? shareOf(maxConnections, namesTenants(settings.tokens));
   const connections = new Connections(server, { most: maxConnections, mostPerTenant });
-  const app = await createAppWith(settings, ({ tenant }, bindings) => {
-    const { incoming } = bindings as { incoming?: IncomingMessage };
-    if (incoming !== undefined) connections.claim(incoming.socket, tenant);
-  });
-  const { getRequestListener } = await importPeer(
-    "@hono/node-server",
-    NODE_SERVER_RANGE,
-    () => import("@hono/node-server"),
-  );
-  // The adapter would otherwise put its own Request and Response in place of the program's.
-  const handle = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const service = new Service(settings);
   server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const { method = "" } = incoming;
     const refusal = refusalOf(incoming, settings);
-    if (refusal === undefined) void handle(incoming, outgoing);
-    else void refuse(refusal, outgoing, corsHeaders(headersOf(incoming), settings.allowedOrigins));
+    const call = callOf(incoming, outgoing, ({ tenant }) => connections.claim(incoming.socket, tenant));
+    const answered =
+      refusal === undefined
+        ? service.answer(call)
+        : refuse(refusal, corsHeaders(call.headers, settings.allowedOrigins));
+    answered.then((answer) => sendTo(outgoing, answer, method)).catch(() => outgoing.destroy());
   });
   await listening(server, port, host);
   const bound = server.address() as AddressInfo;
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closed ??= shutDown(server, connections, app, closeMs);
+    closed ??= shutDown(server, connections, service, closeMs);
     return closed;
   };
   return { url: `http://${nameOf(host)}:${bound.port}`, port: bound.port, close, [Symbol.asyncDispose]: close };
@@ -163,28 +157,15 @@ function refusalOf({ url = "", headers, rawHeaders }: IncomingMessage, settings:
   return twice === undefined ? undefined : new Refusal("INVALID_ARGUMENT", `the header ${twice} must stand once`);
 }
 
-const headersOf = ({ headers }: Pick<IncomingMessage, "headers">): Pick<Headers, "get"> => ({
-  get: (name) => headers[name]?.toString() ?? null,
-});
-
-async function refuse(
-  refusal: Refusal,
-  outgoing: ServerResponse,
-  extra: Readonly<Record<string, string>>,
-): Promise<void> {
-  const answer = await respond(
-    failureAnswer(refusal, "unknown", () => undefined),
-    new Headers(),
-    extra,
-  );
-  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), connection: "close" });
-  outgoing.end(await answer.text());
+async function refuse(refusal: Refusal, extra: Readonly<Record<string, string>>): Promise<SentAnswer> {
+  const answer = failureAnswer(refusal, "unknown", () => undefined);
+  return sealAnswer({ ...answer, headers: { ...answer.headers, connection: "close" } }, new Headers(), extra);
 }
 
-async function shutDown(server: Server, connections: Connections, app: App, closeMs: number): Promise<void> {
+async function shutDown(server: Server, connections: Connections, service: Service, closeMs: number): Promise<void> {
   const closed = once(server, "close");
   server.close();
-  app.close();
+  service.close();
   connections.drain();
   const tooLong = setTimeout(() => server.closeAllConnections(), closeMs);
   await closed;

@@ -5,6 +5,7 @@ import { catchUpIndex } from "../checkpoint/searching.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   KnownPlace,
   LogCapabilities,
   LogChain,
@@ -174,13 +175,18 @@ export class TenantLog {
     return this.#page(found, "metadata");
   }
 
-  async search(words: readonly string[], prefix: string, limit: number): Promise<readonly SearchHit[]> {
+  async search(
+    words: readonly string[],
+    { prefix, limit, after }: { readonly prefix: string; readonly limit: number; readonly after: string | undefined },
+  ): Promise<FoundRecords> {
+    const place = after === undefined ? {} : { after: this.#seal.open(after, this.#purpose("search")) };
     // A record that one tenant wrote and that cannot be read keeps nobody from what others wrote.
     await catchUpIndex(this.#context, new Warnings());
-    return this.#call({ operation: "search" }, async (log) => {
+    const { hits, order } = await this.#call({ operation: "search" }, async (log) => {
       if (log.search === undefined) throw cannot("search");
-      return log.search(words, { limit, prefix });
+      return log.search(words, { limit, prefix, ...place });
     });
+    return { hits: hits.map((hit) => this.#sealedPlace(hit)), order };
   }
 
   /** Whether the storage itself tells of changes, whoever made them. */
@@ -217,6 +223,10 @@ export class TenantLog {
       items,
       cursor: cursor === undefined ? undefined : this.#seal.seal(cursor, this.#purpose(kind)),
     };
+  }
+
+  #sealedPlace(hit: SearchHit): SearchHit {
+    return hit.place === undefined ? hit : { ...hit, place: this.#seal.seal(hit.place, this.#purpose("search")) };
   }
 
   #purpose(kind: string): string {

@@ -27,6 +27,25 @@ const written = AgentState.create({ agentId: "a1" })
   .withProviderState({ openai: { previous: "r1" } })
   .withMetadata({ at: new Date(0), tags: new Set(["x"]) });
 
+test("states made from one long conversation keep to themselves, whichever is continued first", () => {
+  const message = (name: string, index: number) => userMessage(`${name} ${index}`);
+  const long = AgentState.create().withMessages(Array.from({ length: 5000 }, (_, index) => message("m", index)));
+  const one = long.withMessage(message("one", 1));
+  const other = long.withMessage(message("other", 1));
+  const further = one.withMessages([message("one", 2), message("one", 3)]);
+  const again = one.withMessage(message("again", 2));
+  const endOf = ({ messages }: AgentState) => messages.slice(4999).map(({ content }) => content);
+  expect(endOf(long)).toEqual(["m 4999"]);
+  expect(endOf(one)).toEqual(["m 4999", "one 1"]);
+  expect(endOf(other)).toEqual(["m 4999", "other 1"]);
+  expect(endOf(further)).toEqual(["m 4999", "one 1", "one 2", "one 3"]);
+  expect(endOf(again)).toEqual(["m 4999", "one 1", "again 2"]);
+  for (const { messages } of [long, one, other, further, again]) {
+    expect(Object.isFrozen(messages)).toBe(true);
+    expect(messages[0]).toBe(long.messages[0]);
+  }
+});
+
 test("a state turns into plain JSON and back into an equal state", () => {
   const text = JSON.stringify(written.toCheckpoint());
   const read = AgentState.fromCheckpoint(JSON.parse(text));

@@ -2,9 +2,10 @@ import { StateError } from "../errors.ts";
 import { callAt } from "./call-facts.ts";
 import { decodeValue, encodeOwnedValue, type JsonValue } from "./codec.ts";
 import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./immutable.ts";
-import { deriveLineage } from "./lineage.ts";
-import { madeFrom } from "./list-lines.ts";
+import { Descendant } from "./lineage.ts";
+import { longer, madeFrom } from "./list-lines.ts";
 import type { Message } from "./message.ts";
+import { makeNote, noteOn } from "./owned-mark.ts";
 import {
   EMPTY_FIELDS,
   faultInFields,
@@ -20,19 +21,20 @@ import {
 /** The version of the stored form. Older versions load for ever; a newer one is refused as `INCOMPATIBLE`. */
 export const FORMAT_VERSION = 1;
 
-/** The fields of every state that was made: making another state of them needs no second look. */
-const valid = new WeakSet<StateFields>();
+/** Noted on the fields of every state that was made: making another state of them needs no second look. */
+const VALID = Symbol("the fields of a state");
 
 /**
  * Everything one thread knows. Immutable: each `with…` returns a new state that
  * shares all it did not change, which is what makes a save cost only what is new.
  */
-export class AgentState {
+export class AgentState extends Descendant {
   readonly #fields: StateFields;
 
-  private constructor(fields: StateFields) {
+  private constructor(fields: StateFields, parent?: AgentState) {
+    super(parent);
     this.#fields = fields;
-    valid.add(fields);
+    makeNote(fields, VALID);
   }
 
   static create(fields: Partial<StateFields> = {}): AgentState {
@@ -41,7 +43,7 @@ export class AgentState {
 
   /** The counterpart of `fields`; unknown fields are kept. */
   static fromFields(fields: StateFields): AgentState {
-    if (valid.has(fields)) return new AgentState(fields);
+    if (noteOn(fields) === VALID) return new AgentState(fields);
     // A stored value passed the doorway when it was saved. Limits apply to what enters; whatever was saved loads.
     const copy = isOwned(fields) ? fields : immutablePart(fields, "state", 0);
     const fault = faultInFields(copy as unknown as Readonly<Record<string, unknown>>);
@@ -122,9 +124,7 @@ export class AgentState {
 
   /** For parts that already passed the doorway. Its cost does not depend on the length of the conversation. */
   #derive(changes: Partial<StateFields>): AgentState {
-    const next = new AgentState(own({ ...this.#fields, ...changes }));
-    deriveLineage(next, this);
-    return next;
+    return new AgentState(own({ ...this.#fields, ...changes }), this);
   }
 
   withMessage(message: Message): AgentState {
@@ -207,10 +207,6 @@ export function assertKnownFormat(format: number, what: string): void {
 function appended<T>(list: readonly T[], items: readonly T[], name: string): readonly T[] {
   return longer(list, immutablePart(items, name, FIELD_DEPTH));
 }
-
-/** Two copies, each in one piece, are quicker than one that has to grow; `concat` is slow on a frozen list itself. */
-const longer = <T>(list: readonly T[], items: readonly T[]): readonly T[] =>
-  madeFrom(list, own([...list].concat([...items])), list.length);
 
 /** Spread, because `with` and `slice` are slow on frozen lists. */
 function replaced<T>(list: readonly T[], index: number, item: T): readonly T[] {

@@ -3,7 +3,7 @@ import { exactForm } from "../../test/exact-form.ts";
 import { AgentState } from "./agent-state.ts";
 import { addedItems, DeltaFold, diffFields, type StateDelta } from "./delta.ts";
 import { type Message, userMessage } from "./message.ts";
-import type { StateFields } from "./state-fields.ts";
+import { EMPTY_FIELDS, type StateFields } from "./state-fields.ts";
 
 function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
   const fold = new DeltaFold(before);
@@ -121,4 +121,11 @@ describe("applying", () => {
     const inTurn = deltas.reduce((fields, delta) => applyDeltas(fields, [delta]), ten.fields);
     expect(exactForm(one)).toBe(exactForm(inTurn));
   });
+});
+
+test("a field with the name of an inherited property is compared as a field of its own", () => {
+  const before = { ...EMPTY_FIELDS, gone: 1 } as StateFields;
+  const after = { ...EMPTY_FIELDS, constructor: "mine", toString: "mine" } as unknown as StateFields;
+  expect(diffFields(before, after)).toEqual({ set: { constructor: "mine", toString: "mine" }, unset: ["gone"] });
+  expect(diffFields(after, after)).toEqual({});
 });

@@ -40,41 +40,66 @@ export const deltaBetween = (before: StateFields, after: StateFields): StateDelt
 function compareFields(before: StateFields, after: StateFields): { delta: StateDelta; isRewrite: boolean } {
   const old = before as unknown as Fields;
   const now = after as unknown as Fields;
-  const set: Record<string, unknown> = {};
-  const append: Record<string, readonly unknown[]> = {};
-  const lists: Record<string, { keep: number; items: readonly unknown[] }> = {};
-  const records: Record<string, RecordDelta> = {};
-  let [kept, rewritten] = [0, 0];
+  const changes: Changes = { set: undefined, append: undefined, lists: undefined, records: undefined };
+  let kept = 0;
+  let rewritten = 0;
+  let common = 0;
   for (const name of Object.keys(now)) {
     const a = old[name];
     const b = now[name];
-    if (Object.is(a, b) && Object.hasOwn(old, name)) {
+    const isSame = Object.is(a, b);
+    // No stored value is one that every object inherits, so the same value is the field's own.
+    const isOld = (isSame && b !== undefined) || Object.hasOwn(old, name);
+    if (isOld) common++;
+    if (isOld && isSame) {
       if (Array.isArray(a)) kept += a.length;
-      continue;
-    }
-    if (Array.isArray(a) && Array.isArray(b)) {
+    } else if (Array.isArray(a) && Array.isArray(b)) {
       const keep = sharedPrefix(a, b);
       if (keep === a.length && keep === b.length) continue;
-      const items = b.slice(keep);
+      const items = itemsFrom(b, keep);
       kept += keep;
       if (keep < a.length) rewritten += items.length;
-      if (keep === a.length) defineOwn(append, name, items);
-      else defineOwn(lists, name, { keep, items });
+      if (keep === a.length) changes.append = withOwn(changes.append, name, items);
+      else changes.lists = withOwn(changes.lists, name, { keep, items });
     } else if (isRecord(a) && isRecord(b)) {
       const delta = diffRecord(a, b);
-      if (delta === "replace") defineOwn(set, name, b);
-      else if (delta !== undefined) defineOwn(records, name, delta);
-    } else defineOwn(set, name, b);
+      if (delta === "replace") changes.set = withOwn(changes.set, name, b);
+      else if (delta !== undefined) changes.records = withOwn(changes.records, name, delta);
+    } else changes.set = withOwn(changes.set, name, b);
   }
-  const unset = Object.keys(old).filter((name) => !Object.hasOwn(now, name));
-  const delta = {
-    ...(hasKeys(set) && { set }),
-    ...(unset.length > 0 && { unset }),
-    ...(hasKeys(append) && { append }),
-    ...(hasKeys(lists) && { lists }),
-    ...(hasKeys(records) && { records }),
-  };
-  return { delta, isRewrite: rewritten > kept };
+  const names = Object.keys(old);
+  const unset = common === names.length ? undefined : names.filter((name) => !Object.hasOwn(now, name));
+  return { delta: deltaOf(changes, unset), isRewrite: rewritten > kept };
+}
+
+type Changes = { -readonly [Key in Exclude<keyof StateDelta, "unset">]: StateDelta[Key] | undefined };
+
+/** In this order, which is that of the stored text. */
+function deltaOf({ set, append, lists, records }: Changes, unset: readonly string[] | undefined): StateDelta {
+  const delta: { -readonly [Key in keyof StateDelta]: StateDelta[Key] } = {};
+  if (set !== undefined) delta.set = set;
+  if (unset !== undefined) delta.unset = unset;
+  if (append !== undefined) delta.append = append;
+  if (lists !== undefined) delta.lists = lists;
+  if (records !== undefined) delta.records = records;
+  return delta;
+}
+
+function withOwn<T>(
+  changes: Readonly<Record<string, T>> | undefined,
+  name: string,
+  value: T,
+): Readonly<Record<string, T>> {
+  const longer: Readonly<Record<string, T>> = changes ?? {};
+  defineOwn(longer, name, value);
+  return longer;
+}
+
+/** `slice` looks at every item of a frozen list by itself, and so does this; but most often there is one. */
+function itemsFrom(list: readonly unknown[], from: number): readonly unknown[] {
+  const items: unknown[] = [];
+  for (let index = from; index < list.length; index++) items.push(list[index]);
+  return items;
 }
 
 /**

@@ -23,9 +23,9 @@ interface Cell {
   parent: Cell | undefined;
   /**
    * By thread id. There is more than one place if the state is in threads of one
-   * id in several stores. The latest comes first.
+   * id in several stores. The latest comes first. Made when there is one.
    */
-  readonly origins: Map<string, readonly Origin[]>;
+  origins: Map<string, readonly Origin[]> | undefined;
 }
 
 /**
@@ -35,23 +35,33 @@ interface Cell {
 const MAX_STORES = 64;
 /** A parent that knows at most this many threads is copied rather than kept alive. */
 const FEW_THREADS = 32;
-const cells = new WeakMap<object, Cell>();
 
-export function deriveLineage(child: object, parent: object): void {
-  cells.set(child, { parent: cellOf(parent), origins: new Map() });
+/** Whatever has a lineage. Its cell is a private field: a WeakMap of all states cost every save more than its checksum. */
+export abstract class Descendant {
+  readonly #cell: Cell;
+
+  constructor(parent?: Descendant) {
+    this.#cell = { parent: parent === undefined ? undefined : parent.#cell, origins: undefined };
+  }
+
+  static cellOf(state: Descendant): Cell {
+    return state.#cell;
+  }
 }
 
+const NO_ORIGINS: readonly Origin[] = [];
+
 /** Every place of `state` in threads of this id. */
-export function findOrigins(state: object, threadId: string): readonly Origin[] {
-  for (let cell = cells.get(state); cell !== undefined; cell = cell.parent) {
-    const origins = cell.origins.get(threadId);
+export function findOrigins(state: Descendant, threadId: string): readonly Origin[] {
+  for (let cell: Cell | undefined = Descendant.cellOf(state); cell !== undefined; cell = cell.parent) {
+    const origins = cell.origins?.get(threadId);
     if (origins !== undefined) return origins;
   }
-  return [];
+  return NO_ORIGINS;
 }
 
 /** Its place in that thread of the store that this checkpointer works on. */
-export const findOrigin = (state: object, threadId: string, checkpointer: string): Origin | undefined =>
+export const findOrigin = (state: Descendant, threadId: string, checkpointer: string): Origin | undefined =>
   findOrigins(state, threadId).find(({ knownTo }) => knownTo.includes(checkpointer));
 
 /**
@@ -59,21 +69,31 @@ export const findOrigin = (state: object, threadId: string, checkpointer: string
  * long run does not keep its whole past in memory.
  */
 export function rememberOrigin(
-  state: object,
+  state: Descendant,
   threadId: string,
   checkpointer: string,
-  origin: Omit<Origin, "knownTo">,
+  { fields, generation, position }: Omit<Origin, "knownTo">,
 ): void {
-  const cell = cellOf(state);
+  const cell = Descendant.cellOf(state);
   const known = findOrigins(state, threadId);
-  const same = known.find(({ generation }) => generation === origin.generation);
-  const others = known
+  const same = known.find((other) => other.generation === generation);
+  const others = known.length === (same === undefined ? 0 : 1) ? NO_ORIGINS : othersThan(same, known, checkpointer);
+  const origin = { fields, generation, knownTo: nowKnownTo(checkpointer, same?.knownTo), position };
+  cell.origins ??= new Map();
+  cell.origins.set(threadId, others.length === 0 ? [origin] : [origin, ...others].slice(0, MAX_STORES));
+  shorten(cell, cell.origins);
+}
+
+/** The places in other stores, as far as other checkpointers know them. */
+const othersThan = (same: Origin | undefined, known: readonly Origin[], checkpointer: string): readonly Origin[] =>
+  known
     .filter((other) => other !== same)
     .map((other) => ({ ...other, knownTo: without(other.knownTo, checkpointer) }))
     .filter(({ knownTo }) => knownTo.length > 0);
-  const knownTo = [checkpointer, ...without(same?.knownTo ?? [], checkpointer)].slice(0, MAX_STORES);
-  cell.origins.set(threadId, [{ ...origin, knownTo }, ...others].slice(0, MAX_STORES));
-  shorten(cell);
+
+function nowKnownTo(checkpointer: string, before: readonly string[] | undefined): readonly string[] {
+  if (before === undefined) return [checkpointer];
+  return before[0] === checkpointer ? before : [checkpointer, ...without(before, checkpointer)].slice(0, MAX_STORES);
 }
 
 const without = (names: readonly string[], name: string): readonly string[] => names.filter((other) => other !== name);
@@ -84,21 +104,12 @@ const without = (names: readonly string[], name: string): readonly string[] => n
  * each of its children would carry a copy. It is copied once the child knows half
  * as many, so that the path upwards stays short.
  */
-function shorten(cell: Cell): void {
+function shorten(cell: Cell, own: Map<string, readonly Origin[]>): void {
   for (let above = cell.parent; above !== undefined; above = cell.parent) {
-    if (above.origins.size > 2 * Math.max(FEW_THREADS / 2, cell.origins.size)) return;
-    for (const [threadId, origins] of above.origins) {
-      if (!cell.origins.has(threadId)) cell.origins.set(threadId, origins);
+    if (above.origins !== undefined) {
+      if (above.origins.size > 2 * Math.max(FEW_THREADS / 2, own.size)) return;
+      for (const [threadId, origins] of above.origins) if (!own.has(threadId)) own.set(threadId, origins);
     }
     cell.parent = above.parent;
   }
-}
-
-function cellOf(state: object): Cell {
-  let cell = cells.get(state);
-  if (cell === undefined) {
-    cell = { parent: undefined, origins: new Map() };
-    cells.set(state, cell);
-  }
-  return cell;
 }

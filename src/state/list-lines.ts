@@ -1,4 +1,5 @@
-import { isOwned } from "./immutable.ts";
+import { own } from "./immutable.ts";
+import { isMarked, makeNote, noteOn } from "./owned-mark.ts";
 
 /**
  * How the lists of states came from one another. They are immutable, and the
@@ -19,6 +20,8 @@ interface Line {
 interface Place {
   readonly line: Line;
   readonly version: number;
+  /** The items of this list, in an array that nobody else has and that may grow. Only the newest list of a line has one. */
+  draft: unknown[] | undefined;
 }
 
 /** What is known of the first `length` items of one version. */
@@ -31,14 +34,15 @@ interface Known {
 /** More changes than any step makes, so that a line stays small however long it is. */
 const VERSIONS = 256;
 
-const places = new WeakMap<readonly unknown[], Place>();
+/** It is a note on the list itself: a WeakMap of all lists cost every save, and every collection of garbage. */
+const knownPlace = (list: readonly unknown[]): Place | undefined => noteOn(list) as Place | undefined;
 
 /** A list of unknown descent is the first of its line. Only a list that cannot change has a place in one. */
 function placeOf(list: readonly unknown[]): Place | undefined {
-  const known = places.get(list);
-  if (known !== undefined || !isOwned(list)) return known;
-  const place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0 };
-  places.set(list, place);
+  const known = knownPlace(list);
+  if (known !== undefined || !isMarked(list)) return known;
+  const place: Place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0, draft: undefined };
+  makeNote(list, place);
   return place;
 }
 
@@ -51,13 +55,39 @@ export function madeFrom<T>(before: readonly T[], list: readonly T[], kept: numb
   line.newest++;
   line.kept.push(kept);
   if (line.kept.length >= 2 * VERSIONS) line.kept.splice(0, VERSIONS);
-  places.set(list, { line, version: line.newest });
+  makeNote(list, { line, version: line.newest, draft: undefined } satisfies Place);
   return list;
+}
+
+/** From this length on, a copy costs more than all else that adding does. */
+const LONG = 2048;
+
+/**
+ * A new list: all of `list`, then `items`. Spread, because `concat` and `slice` look at a frozen list item by item. Two
+ * copies, each in one piece, are quicker than one that has to grow; a long list makes do with one, by its draft.
+ */
+export function longer<T>(list: readonly T[], items: readonly T[]): readonly T[] {
+  if (list.length < LONG) return madeFrom(list, own([...list].concat([...items])), list.length);
+  const draft = takeDraft(list) ?? [...list];
+  for (const item of items) draft.push(item);
+  const made = madeFrom(list, own(draft.slice()), list.length);
+  const place = placeOf(made);
+  if (place !== undefined) place.draft = draft;
+  return made;
+}
+
+/** Whoever takes it may change it: the list has none from then on. */
+function takeDraft<T>(list: readonly T[]): T[] | undefined {
+  const place = knownPlace(list);
+  const draft = place?.draft as T[] | undefined;
+  if (place !== undefined) place.draft = undefined;
+  return draft;
 }
 
 /** How many items two lists are known to begin with in common. There may be more. */
 export function knownInCommon(a: readonly unknown[], b: readonly unknown[]): number {
-  const [one, other] = [places.get(a), places.get(b)];
+  const one = knownPlace(a);
+  const other = knownPlace(b);
   if (one === undefined || other === undefined || one.line !== other.line) return 0;
   return Math.min(keptBetween(one.line, one.version, other.version), a.length, b.length);
 }

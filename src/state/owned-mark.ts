@@ -21,6 +21,7 @@ class Given {
 
 class Mark extends Given {
   #measure: Measure | undefined = undefined;
+  #note: unknown = undefined;
 
   static isOn(value: object): value is Mark {
     return #measure in value;
@@ -32,6 +33,14 @@ class Mark extends Given {
 
   static keep(value: object, measure: Measure): void {
     if (#measure in value) value.#measure = measure;
+  }
+
+  static noteOn(value: object): unknown {
+    return #measure in value ? value.#note : undefined;
+  }
+
+  static note(value: object, note: unknown): void {
+    if (#measure in value) value.#note = note;
   }
 }
 
@@ -47,3 +56,8 @@ export const knownMeasure = (value: object): Measure | undefined => Mark.measure
 
 /** Remembers the measure of a marked object. */
 export const keepMeasure = (value: object, measure: Measure): void => Mark.keep(value, measure);
+
+/** What the one module that looks after this kind of object (lists, fields) noted on a marked one. */
+export const noteOn = (value: object): unknown => Mark.noteOn(value);
+
+export const makeNote = (value: object, note: unknown): void => Mark.note(value, note);

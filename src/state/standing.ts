@@ -23,10 +23,11 @@ export interface Standing {
 export const STOPPED_KEY = "holdfast.stopped";
 
 /** What a listing can say about a state without reading it; `undefined` if it waits for nothing. */
-function standingOf(fields: StateFields): Standing | undefined {
+export function standingOf(fields: StateFields): Standing | undefined {
   const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
   const openCalls = openCallsIn(fields);
   const open = openCalls.length;
+  if (waiting === 0 && open === 0 && fields.toolExecutions.length === 0) return standingOfTalk(fields);
   const pending = openCalls.flatMap(({ execution }) => (execution?.status === "pending" ? [execution] : []));
   const dueAt = Math.min(...pending.map((execution) => execution.dueAt ?? Number.POSITIVE_INFINITY));
   const inDoubt = countInDoubt(fields.toolExecutions);
@@ -42,6 +43,13 @@ function standingOf(fields: StateFields): Standing | undefined {
     ...(isUnfinished && { unfinished: true }),
     ...(isStopped && { stopped: true }),
   };
+}
+
+/** The same of a thread without any calls or questions. */
+function standingOfTalk(fields: StateFields): Standing | undefined {
+  if (isTurnOver(fields)) return undefined;
+  const isStopped = fields.providerState[STOPPED_KEY] !== undefined;
+  return isStopped ? { unfinished: true, stopped: true } : { unfinished: true };
 }
 
 /** The same as a header field, which is absent if there is nothing to say. */

@@ -86,6 +86,8 @@ export interface InboxAnswer {
 
 export interface SearchAnswer {
   readonly hits: readonly SearchHit[];
+  /** "newest": more records have the words than are ranked. */
+  readonly order: "best" | "newest";
   readonly cursor?: string;
 }
 

@@ -192,7 +192,8 @@ describe("FaultyLog itself", () => {
   });
 
   test("offers what its driver offers and nothing else", () => {
-    const [plain, indexed] = [new MemoryLog(), Object.assign(new MemoryLog(), { search: async () => [] })];
+    const search = async () => ({ hits: [], order: "best" as const });
+    const [plain, indexed] = [new MemoryLog(), Object.assign(new MemoryLog(), { search })];
     expect(new FaultyLog(plain).search).toBeUndefined();
     expect(new FaultyLog(indexed).search).toBeDefined();
     expect(new FaultyLog(plain).classify(new InjectedFault({ number: 1, method: "tail" }, { when: "before" }))).toBe(

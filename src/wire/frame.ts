@@ -16,12 +16,14 @@ import type { JsonLimits } from "./json-shape.ts";
 const WORD = 4;
 
 export function encodeFrame(head: object, bodies: readonly Uint8Array[]): Uint8Array {
-  const text = Buffer.from(JSON.stringify(head), "utf8");
-  const size = WORD + text.length + bodies.reduce((sum, body) => sum + body.byteLength, 0) + WORD;
+  const text = JSON.stringify(head);
+  const length = Buffer.byteLength(text, "utf8");
+  let size = WORD + length + WORD;
+  for (const body of bodies) size += body.byteLength;
   const frame = Buffer.allocUnsafeSlow(size);
-  frame.writeUInt32BE(text.length, 0);
-  frame.set(text, WORD);
-  let at = WORD + text.length;
+  frame.writeUInt32BE(length, 0);
+  frame.write(text, WORD, "utf8");
+  let at = WORD + length;
   for (const body of bodies) {
     frame.set(body, at);
     at += body.byteLength;

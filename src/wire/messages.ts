@@ -1,34 +1,43 @@
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   LogRecord,
-  SearchHit,
+  SearchOrder,
   ThreadEntry,
   ThreadTail,
 } from "../checkpoint/thread-log.ts";
 import type { Durability } from "../driver/durability.ts";
-import type { Fields } from "./fields.ts";
+import { Fields, isCount } from "./fields.ts";
 import { type BodyReader, decodeFrame, encodeFrame } from "./frame.ts";
 import type { JsonLimits } from "./json-shape.ts";
 
 /** Fields that are `undefined` are left out: `JSON.stringify` does that. */
-const entryJson = ({ seq, writeId, base, head, checkpointId, names, header, metadata }: LogEntry): LogEntry => ({
+const entryJson = ({ seq, writeId, base, head, checkpointId, names, header, metadata }: LogEntry): object => ({
   seq,
   writeId,
   base,
   head,
   checkpointId,
-  ...(names !== undefined && { names }),
+  names,
   header,
   metadata,
 });
 
+/** Written out, because a chain has many: spreading an entry into it would take as long as the rest. */
 const recordJson = (record: LogRecord): object => ({
-  ...entryJson(record),
+  seq: record.seq,
+  writeId: record.writeId,
+  base: record.base,
+  head: record.head,
+  checkpointId: record.checkpointId,
+  names: record.names,
+  header: record.header,
+  metadata: record.metadata,
   words: record.words,
   bytes: record.body.byteLength,
 });
@@ -49,6 +58,24 @@ const readRecord = (fields: Fields, bodies: BodyReader): LogRecord => ({
   words: fields.optionalText("words"),
   body: bodies.next(fields.count("bytes")),
 });
+
+const isOptionalText = (value: unknown): value is string | undefined =>
+  value === undefined || typeof value === "string";
+
+/**
+ * A record of the usual shape, read at once; `undefined` for any other, which is
+ * for `readRecord` to read or to refuse. Most of the time of a long chain goes here.
+ */
+function usualRecord(value: unknown, bodies: BodyReader): LogRecord | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { seq, writeId, base, head, checkpointId, names, header, metadata, words, bytes } = value as Partial<
+    Record<string, unknown>
+  >;
+  if (!isCount(seq) || !isCount(base) || !isCount(head) || !isCount(bytes)) return undefined;
+  if (typeof writeId !== "string" || typeof header !== "string" || names !== undefined) return undefined;
+  if (!isOptionalText(checkpointId) || !isOptionalText(metadata) || !isOptionalText(words)) return undefined;
+  return { seq, writeId, base, head, checkpointId, header, metadata, words, body: bodies.next(bytes) };
+}
 
 /** The bodies follow in the order of the fields: `record`, `more`, `replace`. */
 export function encodeAppend({ record, more = [], replace = [], ...rest }: AppendRequest): Uint8Array {
@@ -98,11 +125,24 @@ export function encodeChain({ generation, tail, records }: LogChain): Uint8Array
   );
 }
 
+/** Where somebody gave all objects a field of that name, the short way would read it. */
+const isInherited = (): boolean => RECORD_FIELDS.some((name) => name in Object.prototype);
+
+function readChainRecords(head: Fields, bodies: BodyReader): readonly LogRecord[] {
+  const given = head.anything("records");
+  if (!Array.isArray(given) || isInherited()) {
+    return head.objects("records").map((fields) => readRecord(fields, bodies));
+  }
+  return given.map((value: unknown, index) => {
+    return usualRecord(value, bodies) ?? readRecord(new Fields(value, `the answer.records[${index}]`), bodies);
+  });
+}
+
 export const decodeChain = (bytes: Uint8Array): LogChain =>
   decodeFrame(bytes, "the answer", (head, bodies) => ({
     generation: head.text("generation"),
     tail: readEntry(head.object("tail")),
-    records: head.objects("records").map((fields) => readRecord(fields, bodies)),
+    records: readChainRecords(head, bodies),
   }));
 
 export const outcomeJson = (outcome: AppendOutcome): object =>
@@ -161,16 +201,25 @@ export const readPage = (fields: Fields): LogPage<ThreadEntry> => ({
   cursor: fields.optionalText("cursor"),
 });
 
-export const hitsJson = (hits: readonly SearchHit[]): object => ({
-  hits: hits.map(({ threadId, entry, score }) => ({ threadId, entry: entryJson(entry), score })),
+export const foundJson = ({ hits, order }: FoundRecords): object => ({
+  hits: hits.map(({ threadId, entry, score, place }) => ({ threadId, entry: entryJson(entry), score, place })),
+  order,
 });
 
-export const readHits = (fields: Fields): readonly SearchHit[] =>
-  fields.objects("hits").map((hit) => ({
-    threadId: hit.text("threadId"),
-    entry: readEntry(hit.object("entry")),
-    score: hit.number("score"),
-  }));
+export const readFound = (fields: Fields): FoundRecords => ({
+  hits: fields.objects("hits").map((hit) => {
+    const place = hit.optionalText("place");
+    return {
+      threadId: hit.text("threadId"),
+      entry: readEntry(hit.object("entry")),
+      score: hit.number("score"),
+      ...(place !== undefined && { place }),
+    };
+  }),
+  order: fields.oneOf("order", ORDERS),
+});
+
+const ORDERS: readonly SearchOrder[] = ["best", "newest"];
 
 const DURABILITIES: readonly Durability[] = ["memory", "os", "fsync", "replicated"];
 const SEARCHES = ["none", "deferred", "with words"] as const;
@@ -194,6 +243,7 @@ export const capabilitiesJson = ({ log, search, metadataQuery }: RemoteCapabilit
 
 export function readCapabilities(fields: Fields): RemoteCapabilities {
   const maxThreadIdBytes = fields.optionalCount("maxThreadIdBytes");
+  const ranksUpTo = fields.optionalCount("ranksUpTo");
   const log: LogCapabilities = {
     durability: fields.oneOf("durability", DURABILITIES),
     conditionalAppend: fields.flag("conditionalAppend"),
@@ -202,6 +252,7 @@ export function readCapabilities(fields: Fields): RemoteCapabilities {
     maxRecordBytes: fields.count("maxRecordBytes"),
     maxChainRecords: fields.optionalCount("maxChainRecords") ?? Number.POSITIVE_INFINITY,
     ...(maxThreadIdBytes !== undefined && { maxThreadIdBytes }),
+    ...(ranksUpTo !== undefined && { ranksUpTo }),
   };
   return { log, search: fields.oneOf("search", SEARCHES), metadataQuery: fields.flag("metadataQuery") };
 }

@@ -188,7 +188,8 @@ const OTHER_ROUTES: Readonly<Record<ServiceOperation | ThreadOperation, Route>> 
     path: "/v1/search",
     access: "threads:read",
     facet: "threads",
-    means: "Checkpoints whose words hold all of these, best first",
+    means:
+      "Records whose words hold all of these, best first, or newest first where there are very many; `after` is the place of a hit",
     request: { type: JSON_TYPE, schema: "Search", maxBytes: QUERY_BODY },
     answers: [json("Hits", "What was found")],
   },
@@ -207,14 +208,31 @@ export const ROUTES: Readonly<Record<Operation, Route>> = { ...OTHER_ROUTES, ...
 
 export const OPERATIONS: readonly Operation[] = Object.keys(ROUTES) as Operation[];
 
-const PATTERNS = OPERATIONS.map((operation) => ({
-  route: ROUTES[operation],
-  pattern: new RegExp(`^${ROUTES[operation].path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
-}));
+const PATTERNS = OPERATIONS.map((operation) => {
+  const { path } = ROUTES[operation];
+  const pattern = path.replaceAll(".", "\\.").replace(/\{(\w+)\}/g, "(?<$1>[^/]+)");
+  return { operation, route: ROUTES[operation], pattern: new RegExp(`^${pattern}$`) };
+});
 
 /** All operations on a path, whatever the method. */
 export const routesAt = (path: string): readonly Route[] =>
   PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route);
+
+export interface MatchedRoute {
+  readonly operation: Operation;
+  /** The segments that stand for `{thread}` and `{checkpoint}`, as they are in the path. */
+  readonly segments: Readonly<Record<string, string>>;
+}
+
+/** The operation that a request asks for. HEAD asks for what GET does. */
+export function routeOf(method: string, path: string): MatchedRoute | undefined {
+  const wanted = method === "HEAD" ? "GET" : method;
+  for (const { operation, route, pattern } of PATTERNS) {
+    const found = route.method === wanted ? pattern.exec(path) : null;
+    if (found !== null) return { operation, segments: found.groups ?? {} };
+  }
+  return undefined;
+}
 
 export interface PathIds {
   readonly thread?: string;

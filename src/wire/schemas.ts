@@ -120,8 +120,14 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   Copy: request({ target: id, generation: id }),
   CopyOutcome: object({ outcome: { enum: ["copied", "no source", "target exists"] } }),
   ThreadPage: object({ items: list(object({ threadId: text, head: ref("Entry") })) }, { cursor: text }),
-  Search: request({ words: { ...list(text), maxItems: MAX_WORDS }, limit }, { prefix: text }),
-  Hits: object({ hits: list(object({ threadId: text, entry: ref("Entry"), score: { type: "number" } })) }),
+  Search: request({ words: { ...list(text), maxItems: MAX_WORDS }, limit }, { prefix: text, after: cursor }),
+  Hits: object({
+    hits: list(object({ threadId: text, entry: ref("Entry"), score: { type: "number" } }, { place: text })),
+    order: {
+      enum: ["best", "newest"],
+      description: "newest: more records have the words than the storage ranks, so the newest come first",
+    },
+  }),
   MetadataQuery: request({ key: text, valueJson: jsonText, limit }, { cursor, prefix: text }),
   Clock: object({ now: { type: "number" } }),
   Capabilities: object(
@@ -134,7 +140,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
       search: { enum: ["none", "deferred", "with words"] },
       metadataQuery: flag,
     },
-    { maxChainRecords: count, maxThreadIdBytes: count },
+    { maxChainRecords: count, maxThreadIdBytes: count, ranksUpTo: count },
   ),
   Events: { ...object({ event: { const: "change" }, data: text }), description: "One event of the stream" },
 };

@@ -74,6 +74,15 @@ export const EDITS: Partial<AppendRequest> = {
 export const fourRecords: Act = inTurn(...[1, 2, 3, 4].map((seq) => append(seq, `write-${seq}`)));
 export const remove: Act = (log) => log.remove("t");
 export const removeAtFour: Act = (log) => log.remove("t", { generation: "first", seq: 4 });
+/** The same, on a disk where no byte can be written. */
+export const removeAtFourOnFullDisk: Act = (log) => {
+  const outer = actors.getStore();
+  const before = async (call: string, path?: unknown): Promise<void> => {
+    await outer?.before(call, path);
+    if (call === "write") throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
+  };
+  return actors.run({ before }, () => removeAtFour(log));
+};
 export const recreate: Act = append(1, "anew", { generation: "second" });
 export const copy: Act = (log) => log.copy("t", "copied", "copied");
 

@@ -15,7 +15,7 @@ export interface HTTPConnectionOptions {
   readonly allowPlainHttp?: boolean;
   /** The largest accepted answer, counted while it arrives. @default 256 MiB */
   readonly maxAnswerBytes?: number;
-  /** Another way to send: a client certificate, a proxy. @default the platform's `fetch` */
+  /** Another way to send: a client certificate, a proxy. @default Node's own HTTP client; `fetch` on other runtimes */
   readonly fetch?: typeof globalThis.fetch;
 }
 
@@ -65,12 +65,13 @@ export function connectionOf(options: HTTPConnectionOptions): Connection {
   // On the same machine, compressing answers costs more than sending them.
   const packing = isLoopback(url.hostname) ? { "accept-encoding": "identity" } : {};
   return {
-    baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`,
+    base: url,
+    path: url.pathname.replace(/\/+$/, ""),
     token,
     timeoutMs,
     maxAnswerBytes,
     headers: { ...packing, ...headers },
-    fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
+    fetch: options.fetch,
   };
 }
 

@@ -8,6 +8,7 @@ import type {
   LogChain,
   LogEntry,
   LogPage,
+  SearchRange,
   ThreadEntry,
   ThreadLog,
   ThreadTail,
@@ -21,9 +22,9 @@ import {
   REMOVE_OUTCOMES,
   readCapabilities,
   readEntries,
+  readFound,
   readFoundEntry,
   readFoundTail,
-  readHits,
   readOutcome,
   readPage,
 } from "../../wire/messages.ts";
@@ -158,9 +159,9 @@ export class HttpLog implements ThreadLog {
 
   async #search(
     words: readonly string[],
-    { limit, prefix }: { limit: number; prefix?: string },
+    { limit, prefix, after }: SearchRange,
   ): ReturnType<NonNullable<ThreadLog["search"]>> {
-    return readHits(fieldsOf(await this.#ask("search", { body: { words, limit, prefix } })));
+    return readFound(fieldsOf(await this.#ask("search", { body: { words, limit, prefix, after } })));
   }
 
   async #queryMetadata(

@@ -6,15 +6,18 @@ import { codeOfForeignStatus, errorFromProblem } from "../../wire/problems.ts";
 import { FRAME_TYPE, JSON_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../wire/protocol.ts";
 import { type Operation, type PathIds, pathOf, ROUTES } from "../../wire/routes.ts";
 import { classify } from "./classify.ts";
+import { type AnswerHead, type Exchange, headOf, type OutgoingRequest, overFetch } from "./exchange.ts";
 
 export interface Connection {
-  /** Without a trailing slash. */
-  readonly baseUrl: string;
+  readonly base: URL;
+  /** Where the service is mounted, without a trailing slash. */
+  readonly path: string;
   readonly token: string | undefined;
   readonly timeoutMs: number;
   readonly maxAnswerBytes: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly fetch: typeof globalThis.fetch;
+  /** `undefined`: the platform's own way. */
+  readonly fetch: typeof globalThis.fetch | undefined;
 }
 
 export interface Question {
@@ -44,15 +47,17 @@ export async function ask(
 ): Promise<ServiceAnswer> {
   try {
     return await withDeadline(connection.timeoutMs, closing, async (signal) => {
-      const response = await send(connection, operation, question, signal);
-      const limit = isAnswer(response, operation) ? connection.maxAnswerBytes : MAX_PROBLEM_BYTES;
-      const bytes = await readUpTo(limit, response);
-      assertOurs(response, operation, bytes ?? new Uint8Array());
+      const exchange = exchangeOf(connection) ?? (await platformExchange());
+      const limitOf = (head: AnswerHead): number =>
+        isAnswer(head, operation) ? connection.maxAnswerBytes : MAX_PROBLEM_BYTES;
+      const answer = await exchange(requestFor(connection, operation, question), limitOf, signal);
+      const { status, bytes } = answer;
+      assertOurs(answer, operation, bytes ?? new Uint8Array());
       if (bytes === undefined) {
-        const message = `the answer is larger than ${limit} bytes; the option maxAnswerBytes sets the limit`;
+        const message = `the answer is larger than ${limitOf(answer)} bytes; the option maxAnswerBytes sets the limit`;
         throw new StateError("TOO_LARGE", message);
       }
-      return { status: response.status, isFrame: typeOf(response) === FRAME_TYPE, bytes };
+      return { status, isFrame: typeOf(answer) === FRAME_TYPE, bytes };
     });
   } catch (error) {
     if (closing.aborted) throw new StateError("CLOSED", "the connection was closed while the service was asked");
@@ -64,17 +69,24 @@ export async function ask(
 /** A problem report is short. A longer page of another server is not read to its end. */
 const MAX_PROBLEM_BYTES = 64 * 1024;
 
-/** The whole body, or `undefined` if it is longer; never holds more than the limit in memory. */
-async function readUpTo(limit: number, { body }: Response): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    size += chunk.byteLength;
-    if (size > limit) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+/** Known once it is loaded; other runtimes have a `fetch` that is their own HTTP client, and no reason to go around it. */
+let platform: Exchange | undefined;
+
+const isNode = process.versions.node !== undefined && !("bun" in process.versions) && !("deno" in process.versions);
+/** Then Node's `fetch` goes by the proxy that the environment names. */
+const hasEnvironmentProxy = process.env["NODE_USE_ENV_PROXY"] === "1";
+
+const exchangeOf = ({ fetch }: Connection): Exchange | undefined => (fetch === undefined ? platform : overFetch(fetch));
+
+async function platformExchange(): Promise<Exchange> {
+  const goesAround = isNode && !hasEnvironmentProxy;
+  const chosen = goesAround ? (await import("./node-exchange.ts")).overNode : overFetch(globalFetch);
+  platform = chosen;
+  return chosen;
 }
+
+/** The one that is there now: programs replace it. */
+const globalFetch: typeof globalThis.fetch = (...given) => globalThis.fetch(...given);
 
 /** fetch says "fetch failed"; the reason is in a nested cause, and the deepest is the most precise. */
 function reasonIn(error: unknown, timeoutMs: number): string {
@@ -89,18 +101,18 @@ function reasonIn(error: unknown, timeoutMs: number): string {
   return `the service cannot be reached: ${reason}`;
 }
 
-/** The response to a request, as soon as its headers have arrived. */
-export function send(
-  { baseUrl, token, headers, fetch }: Connection,
+function requestFor(
+  { base, path, token, headers }: Connection,
   operation: Operation,
   { ids, query = {}, headers: own = {}, body }: Question,
-  signal: AbortSignal,
-): Promise<Response> {
+): OutgoingRequest {
   const { method, request } = ROUTES[operation];
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
   const suffix = search.size === 0 ? "" : `?${search}`;
-  return fetch(`${baseUrl}${pathOf(operation, ids)}${suffix}`, {
+  return {
+    base,
+    path: `${path}${pathOf(operation, ids)}${suffix}`,
     method,
     headers: {
       ...headers,
@@ -108,37 +120,50 @@ export function send(
       ...(request !== undefined && { "content-type": request.type }),
       ...own,
     },
-    ...(body !== undefined && { body: body instanceof Uint8Array ? body : JSON.stringify(body) }),
-    // Following a redirect would send the token, and a write, wherever it points.
-    redirect: "manual",
-    signal,
-  });
+    body: body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body),
+  };
+}
+
+/** The response of a request whose answer never ends, as soon as its headers have arrived. */
+export async function open(
+  connection: Connection,
+  operation: Operation,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { base, path, method, headers } = requestFor(connection, operation, question);
+  const fetch = connection.fetch ?? globalFetch;
+  // Following a redirect would send the token wherever it points.
+  const response = await fetch(`${base.origin}${path}`, { method, headers, redirect: "manual", signal });
+  if (!response.ok) await response.body?.cancel();
+  assertOurs(headOf(response), operation, new Uint8Array());
+  return response;
 }
 
 /** Whether the answer is listed in the route table and carries the service's mark. */
-const isAnswer = (response: Response, operation: Operation): boolean =>
-  response.headers.get(PROTOCOL_HEADER) === PROTOCOL_VERSION &&
-  ROUTES[operation].answers.some(({ status, type }) => status === response.status && type === typeOf(response));
+const isAnswer = (head: AnswerHead, operation: Operation): boolean =>
+  head.header(PROTOCOL_HEADER) === PROTOCOL_VERSION &&
+  ROUTES[operation].answers.some(({ status, type }) => status === head.status && type === typeOf(head));
 
 /** Throws unless the answer is listed in the route table and comes from the service itself. */
-export function assertOurs(response: Response, operation: Operation, bytes: Uint8Array): void {
-  if (isAnswer(response, operation)) return;
-  const version = response.headers.get(PROTOCOL_HEADER);
-  const wait = waitOf(response.headers);
-  if (version === null) throw foreign(response.status, wait);
+function assertOurs(head: AnswerHead, operation: Operation, bytes: Uint8Array): void {
+  if (isAnswer(head, operation)) return;
+  const version = head.header(PROTOCOL_HEADER);
+  const wait = waitOf(head);
+  if (version === null) throw foreign(head.status, wait);
   if (version !== PROTOCOL_VERSION) {
     throw new StateError(
       "INCOMPATIBLE",
       `the service speaks protocol ${version.slice(0, 20)}; this build speaks ${PROTOCOL_VERSION}`,
     );
   }
-  throw problemIn(bytes, wait) ?? foreign(response.status, wait);
+  throw problemIn(bytes, wait) ?? foreign(head.status, wait);
 }
 
 /** The server's Retry-After, in seconds or as a date, which is compared with the server's own clock. */
-function waitOf(headers: Headers): { readonly retryAfterMs?: number } {
-  const asked = headers.get("retry-after") ?? "";
-  const date = Date.parse(asked) - Date.parse(headers.get("date") ?? "");
+function waitOf({ header }: AnswerHead): { readonly retryAfterMs?: number } {
+  const asked = header("retry-after") ?? "";
+  const date = Date.parse(asked) - Date.parse(header("date") ?? "");
   const retryAfterMs = /^\d+$/.test(asked) ? Number(asked) * 1000 : Math.max(0, date);
   return Number.isNaN(retryAfterMs) ? {} : { retryAfterMs };
 }
@@ -161,8 +186,7 @@ function foreign(status: number, wait: ErrorContext): StateError {
   );
 }
 
-const typeOf = (response: Response): string =>
-  response.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+const typeOf = ({ header }: AnswerHead): string => header("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 
 /** The fields of a JSON answer. */
 export function fieldsOf({ isFrame, bytes }: ServiceAnswer): Fields {

@@ -1,7 +1,7 @@
 import { StateError } from "../../errors.ts";
 import { sleep } from "../../internal/sleep.ts";
 import { HEARTBEAT_MS } from "../../wire/protocol.ts";
-import { assertOurs, type Connection, send } from "./requests.ts";
+import { type Connection, open } from "./requests.ts";
 
 /** After this much silence the connection is dead: the service sends a heartbeat every few seconds. */
 const SILENCE_MS = HEARTBEAT_MS * 3;
@@ -53,14 +53,8 @@ async function readEvents(
     timer = setTimeout(() => silence.abort(), SILENCE_MS);
   };
   try {
-    const response = await send(
-      connection,
-      "subscribe",
-      { ids: { thread } },
-      AbortSignal.any([signal, silence.signal]),
-    );
-    if (!response.ok) await response.body?.cancel();
-    assertOurs(response, "subscribe", new Uint8Array());
+    const ended = AbortSignal.any([signal, silence.signal]);
+    const response = await open(connection, "subscribe", { ids: { thread } }, ended);
     const decoder = new TextDecoder();
     let unread = "";
     for await (const chunk of response.body ?? []) {

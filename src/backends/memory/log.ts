@@ -214,7 +214,14 @@ function recordsBetween(records: readonly LogRecord[], from: number, to: number)
 }
 
 /** Callers must not hold bytes that are stored here. */
-const copyOf = (record: LogRecord): LogRecord => ({ ...record, body: new Uint8Array(record.body) });
+const copyOf = (record: LogRecord): LogRecord => withBody(record, Buffer.from(record.body));
+
+/** Field by field, because every record of every load and save passes here. */
+function withBody(record: LogRecord, body: Uint8Array): LogRecord {
+  const { seq, writeId, base, head, checkpointId, metadata, header, words, names } = record;
+  const copy = { seq, writeId, base, head, checkpointId, metadata, header, body, words };
+  return names === undefined ? copy : { ...copy, names };
+}
 
 /** Pieces of memory of this size are quickly had; much larger ones come from the system, page by page. */
 const PIECE_BYTES = 64 * 1024;
@@ -233,6 +240,6 @@ function copiesOf(records: readonly LogRecord[]): LogRecord[] {
     left -= byteLength;
     piece.set(record.body, used);
     used += byteLength;
-    return { ...record, body: piece.subarray(used - byteLength, used) };
+    return withBody(record, piece.subarray(used - byteLength, used));
   });
 }

@@ -1,4 +1,4 @@
-import type { LogEntry, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type { FoundRecords, LogEntry, LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { statusOf } from "./classify.ts";
 import { entryOf, type Thread, toEntry, toRecord, toThread, WITHOUT_BODIES } from "./documents.ts";
 import { assertStillOurs } from "./index-mark.ts";
@@ -109,7 +109,7 @@ export async function searchRecords(
   requests: Requests,
   words: readonly string[],
   options: Within & { readonly limit: number },
-): Promise<readonly SearchHit[]> {
+): Promise<FoundRecords> {
   const { limit } = options;
   await requests.refresh();
   const found = new Map<string, SearchHit>();
@@ -126,7 +126,7 @@ export async function searchRecords(
       if (hit.threadId.startsWith(options.prefix)) found.set(`${hit.entry.seq} ${hit.threadId}`, hit);
     }
     after = hits.at(-1)?.sort;
-    if (found.size >= limit || hits.length < size) return [...found.values()].slice(0, limit);
+    if (found.size >= limit || hits.length < size) return { hits: [...found.values()].slice(0, limit), order: "best" };
   }
 }
 

@@ -1,14 +1,16 @@
 import { assertAppend } from "../../checkpoint/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/record-range.ts";
+import { assertNoPlace } from "../../checkpoint/search-place.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  SearchHit,
+  SearchRange,
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
@@ -168,10 +170,8 @@ export class OpenSearchLog implements ThreadLog {
     });
   }
 
-  async search(
-    words: readonly string[],
-    { limit, prefix = "" }: { limit: number; prefix?: string },
-  ): Promise<readonly SearchHit[]> {
+  async search(words: readonly string[], { limit, prefix = "", after }: SearchRange): Promise<FoundRecords> {
+    assertNoPlace(after);
     return searchRecords(await this.#open(), words, { namespace: this.#options.namespace, limit, prefix });
   }
 

@@ -1,4 +1,5 @@
-import type { LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { assertNoPlace } from "../../checkpoint/search-place.ts";
+import type { FoundRecords, LogPage, SearchRange, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
 import { StateError } from "../../errors.ts";
 import { type Binds, number, text } from "./binds.ts";
@@ -54,16 +55,18 @@ export async function search(
   read: ReadEntries,
   sql: WordsStatements,
   words: readonly string[],
-  { limit, prefix = "" }: { limit: number; prefix?: string },
-): Promise<readonly SearchHit[]> {
-  if (isInNoId(prefix)) return [];
+  { limit, prefix = "", after }: SearchRange,
+): Promise<FoundRecords> {
+  assertNoPlace(after);
+  if (isInNoId(prefix)) return { hits: [], order: "best" };
   const queries = filledUp(textQueries(words), QUERY_COUNTS);
   const binds = Object.fromEntries(queries.map((query, at) => [`b_query_${at + 1}`, text(query)]));
   const rows = await read(sql.search(queries.length), { ...page(prefix, "", limit), ...binds }).catch(textFailure);
-  return rows.map((row) => ({
+  const hits = rows.map((row) => ({
     ...{ threadId: toThreadEntry(row).threadId, entry: toEntry(row) },
     score: 1 / Math.sqrt(Math.max(Number(row["WORD_COUNT"]), 1)),
   }));
+  return { hits, order: "best" };
 }
 
 /** Oracle Text reports its errors as ORA-20000; what happened is in the message. */

@@ -119,7 +119,7 @@ await describeWithService("postgres", (url) => {
       if (seq === 2) throw new Error("a record of a newer format");
       return seq === 3 ? `${"w".repeat(8_000_000)} needle` : "needle";
     });
-    const found = await log.search(["needle"], { limit: 10 });
+    const { hits: found } = await log.search(["needle"], { limit: 10 });
     expect(found.map(({ threadId, entry }) => `${threadId}${entry.seq}`).toSorted()).toEqual([
       "a1",
       "b1",
@@ -127,7 +127,7 @@ await describeWithService("postgres", (url) => {
       "b4",
       "c1",
     ]);
-    expect(await log.search(["w".repeat(400)], { limit: 10 })).toHaveLength(1);
+    expect((await log.search(["w".repeat(400)], { limit: 10 })).hits).toHaveLength(1);
     expect(await sql(`SELECT FROM ${schema}.${tablePrefix}threads WHERE stale`)).toEqual([]);
     await log.close();
   });

@@ -1,6 +1,7 @@
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { CheckpointerOptions } from "../../checkpoint/context.ts";
 import { DeferredLog } from "../../checkpoint/deferred-log.ts";
+import { ranksUpToOf } from "../../checkpoint/search-place.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { assertOptions } from "../../driver/options.ts";
 import { CONNECTION_OPTIONS, connectionOf, PostgresqlConnection, type PostgresqlConnectionOptions } from "./connect.ts";
@@ -16,6 +17,8 @@ export interface PostgresqlCheckpointerOptions extends CheckpointerOptions, Post
   readonly schema?: string;
   /** The prefix of the table names. @default "holdfast_" */
   readonly tablePrefix?: string;
+  /** How many hits a search ranks at most. Of more it returns the newest first. @default 10000 */
+  readonly searchRanksUpTo?: number;
 }
 
 /** Keeps threads in PostgreSQL 13 or later. Needs `npm install pg`. */
@@ -25,12 +28,16 @@ export function postgresqlCheckpointer(options: PostgresqlCheckpointerOptions): 
     connection: "object",
     schema: "string",
     tablePrefix: "string",
+    searchRanksUpTo: "number",
   });
   const checked = postgresLogOptions(options);
   const load = async () => new (await import("./log.ts")).PostgresLog(checked);
   const { connection } = checked;
   const { access } = connection.settings;
-  return new Checkpointer(new DeferredLog(factsFor(access), load, connection.hold()), { ...options, access });
+  return new Checkpointer(new DeferredLog(factsFor(access, checked.searchRanksUpTo), load, connection.hold()), {
+    ...options,
+    access,
+  });
 }
 
 const TAKER = { factory: "postgresqlCheckpointer", opener: "postgresqlConnection" };
@@ -41,7 +48,7 @@ export function postgresLogOptions(given: PostgresqlCheckpointerOptions): Postgr
   const own = (options: PostgresqlConnectionOptions): PostgresqlConnection => connectionOf(TAKER.factory, options);
   const connection = connectionFor(TAKER, given, PostgresqlConnection, CONNECTION_OPTIONS, own);
   assertNames(schema, tablePrefix);
-  return { connection, schema, tablePrefix };
+  return { connection, schema, tablePrefix, searchRanksUpTo: ranksUpToOf(given.searchRanksUpTo) };
 }
 
 /** `postgres://user:password@host:5432/database`; `?schema=` and `tablePrefix=` are ours, all other parameters are `pg`'s. */

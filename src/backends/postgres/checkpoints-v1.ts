@@ -1,9 +1,11 @@
 import type { TableNames } from "./layout.ts";
+import { createSearchWords, SEARCH } from "./search-words-v1.ts";
 
 /**
  * Version 1 of the part `checkpoints`. This text is frozen: it is never edited, and
- * it uses nothing outside this file that may change. Any later change, also to the
- * text of a function, is a version of its own. Long because it is frozen as one.
+ * it uses nothing that may change; `search-words-v1.ts` is frozen with it. Any later
+ * change, also to the text of a function, is a version of its own. Long because it is
+ * frozen as one.
  *
  * Appends run in a server-side function. One call is one round trip and one
  * transaction in every pooling mode, and the server caches the plans. Sent as plain
@@ -20,14 +22,16 @@ export const checkpointsV1 = (names: TableNames, partitions: number): readonly s
   createAppendWithEdits(names),
   createIndexWords(names),
   ...createDropRecords(names),
+  createSearchWords(names),
 ];
 
 /** The grants of a role that only works with the tables: what it needs, and nothing more. */
 export function grantsV1(names: TableNames, role: string): readonly string[] {
   const { threads, records, names: named, words, watchers, append, appendMany, appendWithEdits, indexWords } = names;
+  const { searchWords } = names;
   return [
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ${threads}, ${records}, ${named}, ${words}, ${watchers} TO ${role}`,
-    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendMany} (${MANY}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}) TO ${role}`,
+    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendMany} (${MANY}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}), ${searchWords} (${SEARCH}) TO ${role}`,
   ];
 }
 
@@ -53,6 +57,9 @@ const THE_RECORD = `
 const isUnindexable = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[89a-f])'`;
 const jsonb = (text: string): string => `CASE WHEN ${isUnindexable(text)} THEN NULL ELSE ${text}::jsonb END`;
 const unindexed = (text: string): string => `coalesce(${isUnindexable(text)}, false)`;
+
+/** The server's clock, as a whole number. */
+const MICROSECONDS = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 /** Refuses the append and rolls back what was done for it. */
 const refuse = (reason: string): string =>
@@ -124,6 +131,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
       `
        thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
        seq integer NOT NULL,
+       at bigint NOT NULL,
        words tsvector NOT NULL,
        PRIMARY KEY (thread_id, seq)
      `,
@@ -131,6 +139,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
     ),
     // What waits to be sorted into the index takes ten times the room there, and every search reads all of it.
     `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words) WITH (gin_pending_list_limit = 64)`,
+    `CREATE INDEX "${prefix}words_by_time" ON ${words} (at)`,
     `CREATE TABLE ${watchers} (
        thread_id text COLLATE "C" NOT NULL,
        watcher text NOT NULL,
@@ -239,6 +248,8 @@ function createAppendWithEdits(names: TableNames): string {
     RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       replaced integer;
+      old_seqs integer[];
+      old_times bigint[];
       to_replace integer := (SELECT count(*) FROM unnest(p_seqs) AS n (seq) WHERE n.seq <= p_expected);
       last_seq integer := greatest(p_seq, (SELECT max(n.seq) FROM unnest(p_seqs) AS n (seq)));
       last_head integer := coalesce((SELECT n.head FROM unnest(p_seqs, p_heads) AS n (seq, head) WHERE n.seq = last_seq), p_head);
@@ -262,10 +273,14 @@ function createAppendWithEdits(names: TableNames): string {
           ${refuse("a record that is to be replaced is not there")}
         END IF;
         -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
-        DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
-        INSERT INTO ${words} (thread_id, seq, words)
-        SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-        FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL AND n.seq <= p_expected;
+        -- A record that is replaced becomes no newer by it.
+        WITH gone AS (
+          DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs)) RETURNING seq, at)
+        SELECT array_agg(gone.seq), array_agg(gone.at) INTO old_seqs, old_times FROM gone;
+        INSERT INTO ${words} (thread_id, seq, at, words)
+        SELECT p_thread, n.seq, coalesce(o.at, ${MICROSECONDS}), array_to_tsvector(string_to_array(n.words, ' '))
+        FROM unnest(p_seqs, p_words) AS n (seq, words) LEFT JOIN unnest(old_seqs, old_times) AS o (seq, at) USING (seq)
+        WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       END IF;
       IF NOT ${append} (${THE_RECORD}) THEN
         RETURN false;
@@ -291,15 +306,19 @@ function createAppendWithEdits(names: TableNames): string {
 function createIndexWords({ indexWords, threads, records, words }: TableNames): string {
   return `CREATE FUNCTION ${indexWords} (${INDEX}) RETURNS boolean
     LANGUAGE plpgsql SET lock_timeout = '2s' AS $body$
+    DECLARE
+      last_at bigint;
     BEGIN
       UPDATE ${threads} SET indexed = p_reached, stale = tail > p_reached
       WHERE thread_id = p_thread AND generation = p_generation AND indexed = p_indexed;
       IF NOT FOUND THEN
         RETURN false;
       END IF;
-      INSERT INTO ${words} (thread_id, seq, words)
-      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-      FROM unnest(p_seqs, p_versions, p_words) AS n (seq, version, words)
+      -- Grows within the thread, whatever the clock does.
+      last_at := greatest(${MICROSECONDS}, (SELECT w.at FROM ${words} w WHERE w.thread_id = p_thread ORDER BY w.seq DESC LIMIT 1));
+      INSERT INTO ${words} (thread_id, seq, at, words)
+      SELECT p_thread, n.seq, last_at + n.place, array_to_tsvector(string_to_array(n.words, ' '))
+      FROM unnest(p_seqs, p_versions, p_words) WITH ORDINALITY AS n (seq, version, words, place)
         JOIN ${records} r ON r.thread_id = p_thread AND r.seq = n.seq AND r.xmin::text = n.version
       ON CONFLICT (thread_id, seq) DO NOTHING;
       RETURN true;

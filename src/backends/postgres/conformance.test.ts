@@ -19,7 +19,7 @@ await describeWithService("postgres", (url) => {
     afterAll,
     create: async () => {
       const { url: dsn, ...rest } = await behindProxy(url);
-      const options = postgresLogOptions({ dsn, schema, tablePrefix: prefix() });
+      const options = postgresLogOptions({ dsn, schema, tablePrefix: prefix(), searchRanksUpTo: 20 });
       const open = (): PostgresLog => new PostgresLog(options);
       return { subject: open(), reopen: async () => open(), ...rest };
     },
@@ -32,7 +32,7 @@ await describeWithService("postgres", (url) => {
     afterAll,
     create: async () => {
       const { url: dsn, ...rest } = await behindProxy(url);
-      const options = { dsn, schema, tablePrefix: prefix() };
+      const options = { dsn, schema, tablePrefix: prefix(), searchRanksUpTo: 20 };
       const open = (): Checkpointer => postgresqlCheckpointer(options);
       return { subject: open(), reopen: async () => open(), ...rest };
     },

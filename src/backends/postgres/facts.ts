@@ -17,5 +17,8 @@ export const FACTS: DriverFacts = {
 };
 
 /** A watcher registers in a table, so that saves notify. With read access it cannot register, so `watch` polls. */
-export const factsFor = (access: Access): DriverFacts =>
-  access === "read" ? { ...FACTS, offers: FACTS.offers.filter((name) => name !== "subscribe") } : FACTS;
+export const factsFor = (access: Access, ranksUpTo: number): DriverFacts => ({
+  ...FACTS,
+  capabilities: { ...FACTS.capabilities, ranksUpTo },
+  offers: access === "read" ? FACTS.offers.filter((name) => name !== "subscribe") : FACTS.offers,
+});

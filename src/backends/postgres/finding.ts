@@ -1,7 +1,16 @@
-import type { LogPage, SearchHit, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
+import type {
+  FoundRecords,
+  LogPage,
+  SearchHit,
+  SearchOrder,
+  SearchRange,
+  ThreadEntry,
+} from "../../checkpoint/thread-log.ts";
 import { MAX_ID_BYTES, MAX_TENANT_PREFIX_BYTES } from "../../driver/ids.ts";
+import type { TextRow } from "./ask.ts";
 import { hasMember, indexable } from "./metadata.ts";
-import { toEntry, toThreadEntry } from "./rows.ts";
+import { MAX_SEQ, toEntry, toThreadEntry } from "./rows.ts";
 import type { RunStatement } from "./statements.ts";
 import { wordQuery } from "./words.ts";
 
@@ -39,16 +48,31 @@ export async function queryMetadata(
 export async function search(
   run: RunStatement,
   words: readonly string[],
-  { limit, prefix = "" }: { limit: number; prefix?: string },
-): Promise<readonly SearchHit[]> {
-  if (isInNoId(prefix)) return [];
-  const rows = await run("search", wordQuery(words), ...range(prefix), limit);
-  return rows.map((row) => ({
-    threadId: row["thread_id"] ?? "",
-    entry: toEntry(row),
-    score: 1 / Math.sqrt(Math.max(Number(row["length"]), 1)),
-  }));
+  { limit, prefix = "", after }: SearchRange,
+  ranksUpTo: number,
+): Promise<FoundRecords> {
+  if (isInNoId(prefix)) return { hits: [], order: "best" };
+  const from = after === undefined ? undefined : openPlace(after, ["number", "string", "number"]);
+  const [key = null, thread = null, seq = null] = from?.parts ?? [];
+  if (thread !== null && (isInNoId(thread) || !isPosition(seq))) return { hits: [], order: from?.order ?? "best" };
+  const isNewest = from === undefined ? null : from.order === "newest";
+  const rows = await run("search", wordQuery(words), ...range(prefix), limit, ranksUpTo, isNewest, key, thread, seq);
+  const order = (isNewest ?? rows[0]?.["newest"] === "t") ? "newest" : "best";
+  return { hits: rows.map((row) => toHit(row, order)), order };
 }
+
+function toHit(row: TextRow, order: SearchOrder): SearchHit {
+  const { thread_id: threadId, at, size } = row;
+  const entry = toEntry(row);
+  return {
+    threadId: threadId ?? "",
+    entry,
+    score: 1 / Math.sqrt(Math.max(Number(size), 1)),
+    place: placeOf(order, Number(order === "newest" ? at : size), threadId ?? "", entry.seq),
+  };
+}
+
+const isPosition = (seq: number | null): boolean => seq !== null && seq >= 0 && seq <= MAX_SEQ;
 
 /** U+0000: the server refuses it even as a parameter. */
 const isInNoId = (prefix: string): boolean => prefix.includes("\0");

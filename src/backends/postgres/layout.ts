@@ -25,13 +25,14 @@ import { assertNames } from "./names.ts";
  * <schema>.<prefix>words     what search looks at; deleted with its thread
  *   thread_id, seq                       PRIMARY KEY
  *   words       tsvector                 of the messages that the record brought in, and of no others
+ *   at          bigint                   when it was indexed, in microseconds since 1970; grows within a thread: newest first
  *
  * <schema>.<prefix>watchers  the watchers of a thread: without one, a save sends no notification
  *   thread_id, watcher                   PRIMARY KEY
  *   until       timestamptz
  *
- * <schema>.<prefix>append, <prefix>append_many, <prefix>append_with_edits, <prefix>index_words: the functions that write
- * <schema>.<prefix>drop_records: the trigger that deletes the records with their thread
+ * <schema>.<prefix>append, <prefix>append_many, <prefix>append_with_edits, <prefix>index_words: the functions that write;
+ * <prefix>search_words: the one that searches; <prefix>drop_records: the trigger that deletes the records with their thread
  *
  * The part `store`. Times are milliseconds since 1970 by the server's clock:
  *
@@ -68,6 +69,7 @@ export interface TableNames {
   readonly appendWithEdits: string;
   readonly indexWords: string;
   readonly dropRecords: string;
+  readonly searchWords: string;
   readonly items: string;
   readonly itemVectors: string;
   readonly itemWrites: string;
@@ -95,6 +97,7 @@ export function tableNames(schema: string, prefix: string): TableNames {
     appendWithEdits: named("append_with_edits"),
     indexWords: named("index_words"),
     dropRecords: named("drop_records"),
+    searchWords: named("search_words"),
     items: named("items"),
     itemVectors: named("item_vectors"),
     itemWrites: named("item_writes"),

@@ -4,13 +4,14 @@ import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
   LogRecord,
-  SearchHit,
+  SearchRange,
   ThreadEntry,
   ThreadLog,
   ThreadTail,
@@ -27,14 +28,14 @@ import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlConnection } from "./connect.ts";
 import { isDeclined } from "./declined.ts";
-import { FACTS } from "./facts.ts";
+import { FACTS, factsFor } from "./facts.ts";
 import { listThreads, queryMetadata, search } from "./finding.ts";
 import type { PostgresHandle } from "./handle.ts";
 import { type TableNames, tableNames } from "./layout.ts";
 import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
 import { openListener } from "./open-client.ts";
 import { checkpoints } from "./parts.ts";
-import { chainOf, toEntry } from "./rows.ts";
+import { chainOf, MAX_SEQ, positionIn, toEntry } from "./rows.ts";
 import { DEAD_ROWS } from "./scrubbing.ts";
 import { KEPT, type RunStatement, type Statements, statements } from "./statements.ts";
 
@@ -42,13 +43,13 @@ export interface PostgresLogOptions {
   readonly connection: PostgresqlConnection;
   readonly schema: string;
   readonly tablePrefix: string;
+  /** How many hits a search ranks at most. */
+  readonly searchRanksUpTo: number;
 }
 
 const SAVES_PER_SWEEP = 100;
 /** How often an append is retried on a thread that appears and disappears. Each time, another writer got through. */
 const ROUNDS = 20;
-/** The largest value of a position column. No thread gets that long, but a caller may ask for one. */
-const MAX_SEQ = 2 ** 31 - 1;
 
 /**
  * Threads in PostgreSQL. Every method is one statement, so each is atomic by itself
@@ -68,12 +69,15 @@ export class PostgresLog implements ThreadLog {
   );
   readonly #edits = new Groups(editWays({ one: (one) => this.#append(one), many: (group) => this.#editMany(group) }));
   readonly #groups = callGroups((statement, ...values) => this.#ask(statement, ...values));
-  #capabilities: LogCapabilities = FACTS.capabilities;
+  readonly #ranksUpTo: number;
+  #capabilities: LogCapabilities;
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
 
-  constructor({ connection, schema, tablePrefix }: PostgresLogOptions) {
+  constructor({ connection, schema, tablePrefix, searchRanksUpTo }: PostgresLogOptions) {
+    this.#ranksUpTo = searchRanksUpTo;
+    this.#capabilities = factsFor(connection.settings.access, searchRanksUpTo).capabilities;
     this.#handle = connection.lease((handle) => this.#prepare(handle));
     this.#names = tableNames(schema, tablePrefix);
     this.#sql = statements(this.#names);
@@ -221,8 +225,8 @@ export class PostgresLog implements ThreadLog {
     return queryMetadata(this.#run, key, valueJson, options);
   }
 
-  search(words: readonly string[], options: { limit: number; prefix?: string }): Promise<readonly SearchHit[]> {
-    return search(this.#run, words, options);
+  search(words: readonly string[], options: SearchRange): Promise<FoundRecords> {
+    return search(this.#run, words, options, this.#ranksUpTo);
   }
 
   async catchUp(wordsOf: (record: LogRecord) => string | undefined, signal?: AbortSignal): Promise<void> {
@@ -292,8 +296,5 @@ export class PostgresLog implements ThreadLog {
     return handle;
   }
 }
-
-/** Clamped to what the column holds, so that any number from outside is compared rather than refused by the server. */
-const positionIn = (before: number = MAX_SEQ): number => Math.min(Math.max(before, 0), MAX_SEQ);
 
 const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };

@@ -2,6 +2,12 @@ import type { LogChain, LogEntry, LogRecord, ThreadEntry } from "../../checkpoin
 import { StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
 
+/** The largest value of a position column. No thread gets that long, but a caller may ask for one. */
+export const MAX_SEQ: number = 2 ** 31 - 1;
+
+/** Clamped to what the column holds, so that any number from outside is compared rather than refused by the server. */
+export const positionIn = (before: number = MAX_SEQ): number => Math.min(Math.max(before, 0), MAX_SEQ);
+
 export const ENTRY_COLUMNS: readonly string[] = [
   "seq",
   "base",

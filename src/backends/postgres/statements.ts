@@ -48,7 +48,7 @@ export type RunStatement = (statement: keyof Statements, ...values: readonly unk
 const COPIED = "seq, base, head, write_id, checkpoint_id, names, header, metadata, body";
 
 export function statements(names: TableNames): Statements {
-  const { threads, records, names: named, words, watchers, channel } = names;
+  const { threads, records, names: named, watchers, channel } = names;
   /** Notifies the watchers of the threads in `changed`. */
   const tell = (changed: string): string =>
     `(SELECT count(pg_notify('${channel}', c.thread_id)) FROM ${changed} c
@@ -196,12 +196,11 @@ export function statements(names: TableNames): Statements {
 
     withMember: threadPage(" AND (t.unindexed OR t.metadata @> $4::jsonb)"),
 
-    search: `SELECT t.thread_id, ${entryColumns("r")}, length(w.words) AS length FROM ${words} w
-        JOIN ${records} r ON r.thread_id = w.thread_id AND r.seq = w.seq
-        JOIN ${threads} t ON t.thread_id = w.thread_id
-      WHERE w.words @@ $1::tsquery
-        AND ($3::text IS NULL OR (w.thread_id >= $2 AND w.thread_id <= $3)) AND ${ALIVE}
-      ORDER BY length(w.words), w.thread_id, w.seq DESC LIMIT $4`,
+    search: `SELECT w.thread_id, r.*, w.at, w.size, w.newest
+      FROM ${names.searchWords} ($1::tsquery, $2, $3, $4, $5, $6, $7, $8, $9) WITH ORDINALITY AS w (thread_id, seq, at, size, newest, place)
+        CROSS JOIN LATERAL (SELECT ${entryColumns("r")} FROM ${records} r
+          WHERE r.thread_id = w.thread_id AND r.seq = w.seq OFFSET 0) r
+      ORDER BY w.place`,
 
     stale: `SELECT t.thread_id, t.generation, t.indexed, t.tail FROM ${threads} t
       WHERE t.stale AND t.thread_id > $1 AND ($2::text IS NULL OR t.thread_id <= $2) ORDER BY t.thread_id LIMIT $3`,

@@ -13,16 +13,26 @@ export interface SqliteCheckpointerOptions extends CheckpointerOptions, SqliteCo
   readonly connection?: SqliteConnection;
   /** The prefix of the table names. @default "holdfast_" */
   readonly tablePrefix?: string;
+  /** How many hits a search ranks at most. Of more it returns the newest first. @default 10000 */
+  readonly searchRanksUpTo?: number;
 }
 
 /** Keeps threads in one SQLite file. Nothing to install on Node 22 and later; `npm install better-sqlite3@12` on Node 20. */
 export function sqliteCheckpointer(options: SqliteCheckpointerOptions = {}): Checkpointer {
-  assertOptions("sqliteCheckpointer", options, { ...CONNECTION_OPTIONS, connection: "object", tablePrefix: "string" });
+  assertOptions("sqliteCheckpointer", options, {
+    ...CONNECTION_OPTIONS,
+    connection: "object",
+    tablePrefix: "string",
+    searchRanksUpTo: "number",
+  });
   const checked = sqliteLogOptions(options);
   const { connection } = checked;
   const load = async () => new (await import("./log.ts")).SqliteLog(checked);
   const { access } = connection.settings;
-  return new Checkpointer(new DeferredLog(factsOf(connection), load, connection.hold()), { ...options, access });
+  return new Checkpointer(new DeferredLog(factsOf(connection, checked.searchRanksUpTo), load, connection.hold()), {
+    ...options,
+    access,
+  });
 }
 
 /** `sqlite:./agents.db`, `sqlite:///var/lib/agents.db`, `sqlite::memory:`; `?tablePrefix=` may follow. */

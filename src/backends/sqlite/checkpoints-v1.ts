@@ -11,10 +11,11 @@ export const checkpointsV1 = ({ threads, records, names, words, terms, indexed }
   generation TEXT NOT NULL,
   tail INTEGER NOT NULL,
   head INTEGER NOT NULL,
-  indexed INTEGER NOT NULL DEFAULT 0,
+  indexed INTEGER NOT NULL,
+  stale INTEGER NOT NULL,
   sum INTEGER NOT NULL
 ) STRICT`,
-  `CREATE INDEX ${threads}_to_index ON ${threads} (thread_no) WHERE indexed < tail`,
+  `CREATE INDEX ${threads}_stale ON ${threads} (thread_no) WHERE stale = 1`,
   `CREATE TABLE ${records} (
   id INTEGER PRIMARY KEY,
   base INTEGER NOT NULL,

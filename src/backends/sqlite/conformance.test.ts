@@ -22,7 +22,7 @@ describe("sqlite", () => {
     afterAll,
     create: async () => {
       const path = freshPath();
-      const open = (): SqliteLog => new SqliteLog(sqliteLogOptions({ path }));
+      const open = (): SqliteLog => new SqliteLog(sqliteLogOptions({ path, searchRanksUpTo: 20 }));
       return { subject: open(), reopen: async () => open() };
     },
   });
@@ -34,7 +34,7 @@ describe("sqlite", () => {
     create: async () => {
       const path = freshPath();
       const clock = manualClock();
-      const open = (): Checkpointer => sqliteCheckpointer({ path, now: clock.now });
+      const open = (): Checkpointer => sqliteCheckpointer({ path, now: clock.now, searchRanksUpTo: 20 });
       return { subject: open(), reopen: async () => open(), clock };
     },
   });

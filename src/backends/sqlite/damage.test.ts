@@ -56,7 +56,7 @@ const answersOf = async (threadId: string): Promise<Map<string, unknown>> => {
 
 describe("B8: a flipped bit is found and named", () => {
   test('B8: any bit of a thread\'s tail, head, or index mark: never an older state, never "no thread"', async () => {
-    for (const column of ["tail", "head", "indexed", "sum"]) {
+    for (const column of ["tail", "head", "indexed", "stale", "sum"]) {
       for (let bit = 0; bit < 31; bit++) {
         const flip = `UPDATE holdfast_threads SET ${column} = (${column} | ${2 ** bit}) - (${column} & ${2 ** bit}) WHERE thread_id = 't'`;
         database.exec(flip);

@@ -2,7 +2,10 @@ import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
 import type { SqliteConnection } from "./connect.ts";
 
 /** What is known of the driver before it is loaded: a file's promises do not depend on whether it is open. */
-export const factsOf = ({ durability, settings }: Pick<SqliteConnection, "durability" | "settings">): DriverFacts => ({
+export const factsOf = (
+  { durability, settings }: Pick<SqliteConnection, "durability" | "settings">,
+  ranksUpTo: number,
+): DriverFacts => ({
   name: "sqlite",
   // A writer creates the file when needed. A reader checks whether it exists, so that `connect()` can report it.
   offers: [
@@ -18,5 +21,6 @@ export const factsOf = ({ durability, settings }: Pick<SqliteConnection, "durabi
     ttl: false,
     maxRecordBytes: 64 * 1024 * 1024,
     maxChainRecords: Number.POSITIVE_INFINITY,
+    ranksUpTo,
   },
 });

@@ -17,8 +17,9 @@ interface ThreadColumns {
   readonly indexed: number;
 }
 
-export const sumOfThread = (row: ThreadColumns): number =>
-  crc32(JSON.stringify([row.thread_id, row.thread_no, row.generation, row.tail, row.head, row.indexed]));
+/** Here and below: numbers and lengths, then the texts themselves, so that no two rows have the same text. Each save makes three. */
+export const sumOfThread = ({ thread_id, thread_no, generation, tail, head, indexed }: ThreadColumns): number =>
+  crc32(`${thread_no} ${tail} ${head} ${indexed} ${generation.length} ${generation}${thread_id}`);
 
 interface EntryColumns {
   readonly base: number;
@@ -31,10 +32,15 @@ interface EntryColumns {
 }
 
 /** Covers the position and not the row's id, so that a copied row keeps its checksum. */
-export const sumOfEntry = (seq: number, row: EntryColumns): number =>
-  crc32(
-    JSON.stringify([seq, row.base, row.head, row.write_id, row.checkpoint_id, row.names, row.header, row.metadata]),
-  );
+export function sumOfEntry(seq: number, row: EntryColumns): number {
+  const { base, head, write_id, checkpoint_id, names, header, metadata } = row;
+  const lengths = `${lengthOf(write_id)} ${lengthOf(checkpoint_id)} ${lengthOf(names)} ${lengthOf(metadata)}`;
+  const texts = `${write_id ?? ""}${checkpoint_id ?? ""}${names ?? ""}${metadata ?? ""}${header}`;
+  return crc32(`${seq} ${base} ${head} ${lengths} ${texts}`);
+}
+
+/** An empty text is not the same as a missing one. */
+const lengthOf = (text: string | null): string => (text === null ? "-" : String(text.length));
 
 export const sumOfWords = (words: string): number => crc32(words);
 

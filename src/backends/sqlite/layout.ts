@@ -8,6 +8,8 @@ import { assertTablePrefix } from "./options.ts";
  *   generation TEXT
  *   tail, head INTEGER              positions of the newest record and of the checkpoint that stands for the thread
  *   indexed    INTEGER              up to which position the words are indexed: saves do not wait for that
+ *   stale      INTEGER              1 if that is less than the tail. A column, because the index of stale threads is
+ *                                   only written when it changes: an expression would write it with every save
  *   sum        INTEGER              proves the row: integrity.ts
  *
  * <prefix>records   one row per record, clustered by thread and position

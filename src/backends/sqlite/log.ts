@@ -1,18 +1,22 @@
+/** Long because it is the whole contract of a log: a short method for each duty, whose steps live in files of their own. */
+
 import { assertAppend, recordsIn } from "../../checkpoint/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   KnownPlace,
   LogCapabilities,
   LogChain,
   LogEntry,
   LogPage,
-  SearchHit,
+  SearchRange,
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
+import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
@@ -35,13 +39,16 @@ import {
   type ThreadHeadRow,
 } from "./read-rows.ts";
 import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
+import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
-import { cannotIndex, indexSome, unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
+import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
 import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
 
 export interface SqliteLogOptions {
   readonly connection: SqliteConnection;
   readonly tablePrefix: string;
+  /** How many hits a search ranks at most. */
+  readonly searchRanksUpTo: number;
 }
 
 /** How many threads one step of a walk over all threads reads. */
@@ -57,13 +64,16 @@ export class SqliteLog implements ThreadLog {
   /** Present only with read access. */
   readonly connect?: () => Promise<void>;
   readonly #connection: Connection<Statements>;
+  readonly #options: SqliteLogOptions;
   /** Set by the last indexing: it knows best which words a record contains. */
   #wordsOf: WordsOf = wordsOfRecord;
 
-  constructor({ connection, tablePrefix }: SqliteLogOptions) {
+  constructor(options: SqliteLogOptions) {
+    const { connection, tablePrefix, searchRanksUpTo } = options;
+    this.#options = options;
     const names = tableNames(tablePrefix);
     this.#connection = new Connection(connection, (handle) => prepareLog(handle, names));
-    this.capabilities = factsOf(connection).capabilities;
+    this.capabilities = factsOf(connection, searchRanksUpTo).capabilities;
     if (connection.settings.access === "read") this.connect = () => this.#connection.read(() => undefined);
   }
 
@@ -80,7 +90,7 @@ export class SqliteLog implements ThreadLog {
         ? undefined
         : found === undefined
           ? createThread(statements, threadId, { generation, tail, head })
-          : advance(statements, { ...found, tail, head });
+          : advance(statements, found, { tail, head });
       if (next === undefined) return { outcome: refusal(statements, found, request), erases: false };
       const edited = edit(statements, next, request, this.#wordsOf);
       for (const record of records) insert(statements, next.thread_no, record);
@@ -241,53 +251,14 @@ export class SqliteLog implements ThreadLog {
     return pageOf(items, limit);
   }
 
-  /** The index knows which records have the words, but not how often. The fewer other words a record has, the better the hit. */
-  search(
-    words: readonly string[],
-    { limit, prefix = "" }: { limit: number; prefix?: string },
-  ): Promise<readonly SearchHit[]> {
-    const end = successorOf(prefix) ?? null;
-    const query = words.map((word) => `"${word.replaceAll('"', '""')}"*`).join(" ");
-    return this.#connection.read((statements) => {
-      const rows = statements.search.all(query, prefix, end, end, limit) as (ThreadHeadRow & { length: number })[];
-      return rows.flatMap((row) => {
-        const entry = provenEntry(row);
-        return entry === undefined ? [] : { threadId: row.t_thread_id, entry, score: 1 / Math.sqrt(row.length) };
-      });
-    });
+  search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
+    const { searchRanksUpTo } = this.#options;
+    return this.#connection.read((statements) => searchWords(statements, words, range, searchRanksUpTo));
   }
 
-  /**
-   * Visits each existing thread once, up to its tail at that moment, in short
-   * transactions. Neither a writer that never stops nor a damaged thread keeps it
-   * from ending.
-   */
   async catchUp(wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
     this.#wordsOf = wordsOf;
-    const { thread_no: last } = await this.#connection.read(
-      ({ lastThread }) => lastThread.get() as { thread_no: number | null },
-    );
-    for (let after = 0; after < (last ?? 0) && !signal?.aborted; ) {
-      const from = after;
-      const found = await this.#connection.read(
-        ({ toIndex }) => toIndex.all(from, last, THREADS_PER_STEP) as Pick<ThreadRow, "thread_no" | "tail">[],
-      );
-      if (found.length > 0 && (await this.#connection.isReadOnly())) throw cannotIndex();
-      for (const { thread_no: threadNo, tail } of found) await this.#indexThread(threadNo, tail, wordsOf, signal);
-      after = found.length < THREADS_PER_STEP ? (last ?? 0) : (found.at(-1)?.thread_no ?? 0);
-    }
-  }
-
-  async #indexThread(threadNo: number, target: number, wordsOf: WordsOf, signal?: AbortSignal): Promise<void> {
-    try {
-      let more = true;
-      while (more && !signal?.aborted) {
-        more = await this.#connection.write((statements) => indexSome(statements, threadNo, target, wordsOf));
-      }
-    } catch (error) {
-      // Loading the damaged thread reports the damage; the other threads are still searched.
-      if (!StateError.is(error, "CORRUPT")) throw error;
-    }
+    await catchUp(this.#connection, wordsOf, signal);
   }
 
   close(): Promise<void> {

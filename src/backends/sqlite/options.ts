@@ -1,3 +1,4 @@
+import { ranksUpToOf } from "../../checkpoint/search-place.ts";
 import { connectionFor } from "../../driver/connection.ts";
 import { StateError } from "../../errors.ts";
 import { CONNECTION_OPTIONS, connectionOf, SqliteConnection, type SqliteConnectionOptions } from "./connect.ts";
@@ -8,6 +9,7 @@ const TAKER = { factory: "sqliteCheckpointer", opener: "sqliteConnection" };
 interface GivenOptions extends SqliteConnectionOptions {
   readonly connection?: SqliteConnection;
   readonly tablePrefix?: string;
+  readonly searchRanksUpTo?: number;
 }
 
 /** All options of a log, with the defaults filled in. */
@@ -15,7 +17,7 @@ export function sqliteLogOptions(given: GivenOptions): SqliteLogOptions {
   const { tablePrefix = "holdfast_" } = given;
   assertTablePrefix(tablePrefix);
   const connection = connectionFor(TAKER, given, SqliteConnection, CONNECTION_OPTIONS, connectionOf);
-  return { connection, tablePrefix };
+  return { connection, tablePrefix, searchRanksUpTo: ranksUpToOf(given.searchRanksUpTo) };
 }
 
 export function assertTablePrefix(prefix: string): void {

@@ -80,7 +80,7 @@ export type ThreadHeadRow = { readonly [Column in keyof ThreadRow as `t_${Column
 };
 
 export function threadOf(row: ThreadHeadRow): ThreadRow {
-  const { t_thread_no, t_thread_id, t_generation, t_tail, t_head, t_indexed, t_sum } = row;
+  const { t_thread_no, t_thread_id, t_generation, t_tail, t_head, t_indexed, t_stale, t_sum } = row;
   return {
     thread_no: t_thread_no,
     thread_id: t_thread_id,
@@ -88,6 +88,7 @@ export function threadOf(row: ThreadHeadRow): ThreadRow {
     tail: t_tail,
     head: t_head,
     indexed: t_indexed,
+    stale: t_stale,
     sum: t_sum,
   };
 }

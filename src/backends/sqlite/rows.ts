@@ -9,6 +9,8 @@ export interface ThreadRow {
   readonly tail: number;
   readonly head: number;
   readonly indexed: number;
+  /** 1 if words are to be indexed, else 0. */
+  readonly stale: number;
   readonly sum: number;
 }
 
@@ -36,6 +38,7 @@ export const THREAD_COLUMNS: readonly string[] = [
   "tail",
   "head",
   "indexed",
+  "stale",
   "sum",
 ];
 
@@ -71,7 +74,11 @@ export function toEntry(row: EntryRow): LogEntry {
 
 export const toRecord = (row: RecordRow): LogRecord => ({ ...toEntry(row), body: row.body, words: undefined });
 
+/** Whether words of the thread are to be indexed, as it is stored. */
+export const staleness = ({ indexed, tail }: Pick<ThreadRow, "indexed" | "tail">): number => (indexed < tail ? 1 : 0);
+
 export function provenThread(row: ThreadRow): ThreadRow {
-  if (row.sum !== sumOfThread(row)) throw damagedThread(row.thread_id, "it does not match its checksum");
+  if (row.sum !== sumOfThread(row) || row.stale !== staleness(row))
+    throw damagedThread(row.thread_id, "it does not match its checksum");
   return row;
 }

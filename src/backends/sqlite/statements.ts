@@ -13,11 +13,15 @@ const STATEMENTS = {
     `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_no = ?`,
 
   create: ({ threads }: TableNames) =>
-    `INSERT INTO ${threads} (thread_id, generation, tail, head, sum) VALUES (?, ?, ?, ?, 0)
-     ON CONFLICT (thread_id) DO NOTHING RETURNING thread_no`,
+    `INSERT INTO ${threads} (${THREAD_COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread_id) DO NOTHING`,
 
-  advance: ({ threads }: TableNames) =>
-    `UPDATE ${threads} SET tail = ?, head = ?, indexed = ?, sum = ? WHERE thread_no = ?`,
+  /** Leaves the index of stale threads alone: SQLite rewrites an index whenever one of its columns is set. */
+  advance: ({ threads }: TableNames) => `UPDATE ${threads} SET tail = ?, head = ?, sum = ? WHERE thread_no = ?`,
+
+  advanceAndMark: ({ threads }: TableNames) =>
+    `UPDATE ${threads} SET tail = ?, head = ?, sum = ?, stale = 1 WHERE thread_no = ?`,
+
+  markIndexed: ({ threads }: TableNames) => `UPDATE ${threads} SET indexed = ?, stale = ?, sum = ? WHERE thread_no = ?`,
 
   forget: ({ threads }: TableNames) => `DELETE FROM ${threads} WHERE thread_no = ?`,
 
@@ -79,16 +83,33 @@ const STATEMENTS = {
          THEN EXISTS (SELECT 1 FROM json_each(r.metadata) m WHERE m.key = ?) ELSE 1 END)
      ORDER BY t.thread_id LIMIT ?`,
 
-  search: ({ threads, records, words }: TableNames) =>
+  /** How many records have the words, up to a limit. */
+  countHits: ({ words }: TableNames) =>
+    `SELECT count(*) AS hits FROM (SELECT 1 FROM ${words} WHERE ${words} MATCH ? LIMIT ?)`,
+
+  countHitsWithin: ({ threads, words }: TableNames) =>
+    `SELECT count(*) AS hits FROM (
+       SELECT 1 FROM ${words} w CROSS JOIN ${threads} t ON t.thread_no = w.rowid / ${ROWS_PER_THREAD}
+       WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?) LIMIT ?)`,
+
+  /** The next after a length and an id. The index is asked first, whatever the planner expects of it. */
+  searchBest: ({ threads, records, words }: TableNames) =>
     `SELECT ${headColumns()}, length(r.body) AS length FROM ${words} w
-       JOIN ${records} r ON r.id = w.rowid JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
-     WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)
+       CROSS JOIN ${records} r ON r.id = w.rowid CROSS JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
+     WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?) AND (length(r.body), -r.id) > (?, ?)
      ORDER BY length(r.body), r.id DESC LIMIT ?`,
+
+  /** The index hands out its rows in this order, so that nothing is sorted and it ends with the page. */
+  searchNewest: ({ threads, records, words }: TableNames) =>
+    `SELECT ${headColumns()}, length(r.body) AS length FROM ${words} w
+       CROSS JOIN ${records} r ON r.id = w.rowid CROSS JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
+     WHERE ${words} MATCH ? AND w.rowid < CAST(? AS INTEGER) AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)
+     ORDER BY w.rowid DESC LIMIT ?`,
 
   lastThread: ({ threads }: TableNames) => `SELECT MAX(thread_no) AS thread_no FROM ${threads}`,
 
   toIndex: ({ threads }: TableNames) =>
-    `SELECT thread_no, tail FROM ${threads} WHERE indexed < tail AND thread_no > ? AND thread_no <= ? ORDER BY thread_no LIMIT ?`,
+    `SELECT thread_no, tail FROM ${threads} WHERE stale = 1 AND thread_no > ? AND thread_no <= ? ORDER BY thread_no LIMIT ?`,
 
   sizes: ({ records }: TableNames) =>
     `SELECT id, length(body) AS length FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?`,
@@ -106,6 +127,9 @@ const STATEMENTS = {
   /** The n-th of them from the end. */
   indexedBefore: ({ indexed }: TableNames) =>
     `SELECT id FROM ${indexed} WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1 OFFSET ?`,
+
+  /** The first word from here on, and before an end. */
+  nextTerm: ({ terms }: TableNames) => `SELECT term FROM ${terms} WHERE term >= ? AND term < ? LIMIT 1`,
 
   /** Reads the whole index. */
   terms: ({ terms }: TableNames) => `SELECT doc AS id, term FROM ${terms} WHERE doc BETWEEN ? AND ? ORDER BY doc`,

@@ -4,7 +4,8 @@ import type { LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { sumOfThread, sumOfWords } from "./integrity.ts";
 import { rowId } from "./layout.ts";
-import { provenThread, type RecordRow, seqOf, type ThreadRow, toRecord } from "./rows.ts";
+import { isProvenThread } from "./read-rows.ts";
+import { type RecordRow, seqOf, staleness, type ThreadRow, toRecord } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
 /** The steps of a transaction that concern the word index. They neither begin nor end one. */
@@ -54,39 +55,77 @@ export function unindexSome(statements: Statements, thread: ThreadRow, wordsOf: 
   const found = statements.indexedBefore.get(first, last, RECORDS_TO_FORGET) as { id: number } | undefined;
   if (found === undefined) return false;
   forgetWords(statements, found.id + 1, last, wordsOf);
-  const next = { ...thread, indexed: seqOf(found) };
-  statements.advance.run(next.tail, next.head, next.indexed, sumOfThread(next), thread.thread_no);
+  markIndexed(statements, thread, seqOf(found));
   return true;
 }
 
+/** The words of this thread are indexed up to that position. */
+export function markIndexed(statements: Statements, thread: ThreadRow, indexed: number): void {
+  const row = { ...thread, indexed };
+  statements.markIndexed.run(indexed, staleness(row), sumOfThread(row), thread.thread_no);
+}
+
+/** Limit a batch, so that it neither holds the lock for long nor fills the memory, however large the records are. */
 const RECORDS_PER_BATCH = 256;
-/** Limits a batch, so that it neither holds the lock for long nor fills the memory, however large the records are. */
 const BYTES_PER_BATCH = 4 * 1024 * 1024;
+const LONGEST_BATCH_MS = 10;
+/** How many records are indexed before the time is looked at. */
+const RECORDS_PER_STEP = 32;
+
+/** A thread, and up to which position it is to be indexed. */
+export interface StaleThread {
+  readonly thread_no: number;
+  readonly tail: number;
+}
+
+/**
+ * Indexes threads, one after another, until the batch is full. Returns how many of
+ * them are done. A damaged one is passed over: loading it reports the damage.
+ */
+export function indexBatch(statements: Statements, threads: readonly StaleThread[], wordsOf: WordsOf): number {
+  const room = { records: RECORDS_PER_BATCH, bytes: BYTES_PER_BATCH, end: performance.now() + LONGEST_BATCH_MS };
+  let done = 0;
+  for (const { thread_no: threadNo, tail } of threads) {
+    while (indexSome(statements, threadNo, tail, wordsOf, room)) if (isFull(room)) return done;
+    done++;
+    if (isFull(room)) break;
+  }
+  return done;
+}
+
+/** What a batch may still take. */
+interface Room {
+  records: number;
+  bytes: number;
+  readonly end: number;
+}
+
+const isFull = ({ records, bytes, end }: Room): boolean => records <= 0 || bytes <= 0 || performance.now() >= end;
 
 /** Indexes some records of a thread, up to `target`. Returns whether there are more. */
-export function indexSome(statements: Statements, threadNo: number, target: number, wordsOf: WordsOf): boolean {
-  const row = statements.threadByNumber.get(threadNo) as ThreadRow | undefined;
-  if (row === undefined || row.indexed >= Math.min(target, row.tail)) return false;
-  const thread = provenThread(row);
+function indexSome(statements: Statements, threadNo: number, target: number, wordsOf: WordsOf, room: Room): boolean {
+  const thread = statements.threadByNumber.get(threadNo) as ThreadRow | undefined;
+  if (thread === undefined || !isProvenThread(thread) || thread.indexed >= Math.min(target, thread.tail)) return false;
   const end = Math.min(target, thread.tail);
   const first = rowId(threadNo, thread.indexed + 1);
-  const last = lastOfBatch(statements, first, rowId(threadNo, end));
+  const last = lastOfStep(statements, first, rowId(threadNo, end), room);
   for (const record of statements.range.all(first, last) as RecordRow[]) {
     const words = wordsIn(record, wordsOf);
     if (words !== undefined) addWords(statements, record.id, words);
   }
-  const next = { ...thread, indexed: seqOf({ id: last }) };
-  statements.advance.run(next.tail, next.head, next.indexed, sumOfThread(next), threadNo);
-  return next.indexed < end;
+  const indexed = seqOf({ id: last });
+  markIndexed(statements, thread, indexed);
+  return indexed < end;
 }
 
-/** The last row of a batch, or `end` if all remaining rows fit into it. */
-function lastOfBatch(statements: Statements, first: number, end: number): number {
-  const sizes = statements.sizes.all(first, end, RECORDS_PER_BATCH) as { id: number; length: number }[];
-  let bytes = 0;
+/** The last row of a step, or `end` if all remaining rows fit into it. At least one does. */
+function lastOfStep(statements: Statements, first: number, end: number, room: Room): number {
+  const most = Math.max(1, Math.min(RECORDS_PER_STEP, room.records));
+  const sizes = statements.sizes.all(first, end, most) as { id: number; length: number }[];
   for (const [index, { id, length }] of sizes.entries()) {
-    bytes += length;
-    if (bytes > BYTES_PER_BATCH || index === RECORDS_PER_BATCH - 1) return id;
+    room.records--;
+    room.bytes -= length;
+    if (room.bytes <= 0 || index === most - 1) return id;
   }
   return end;
 }

@@ -3,7 +3,7 @@ import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../ch
 import { damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
 import { rangeOf } from "./read-rows.ts";
-import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
+import { type EntryRow, staleness, type ThreadRow, toEntry } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import { addWords, forgetWords, type WordsOf } from "./words-index.ts";
 
@@ -15,14 +15,25 @@ export function createThread(
   threadId: string,
   { generation, tail, head }: Pick<ThreadRow, "generation" | "tail" | "head">,
 ): ThreadRow | undefined {
-  const made = statements.create.get(threadId, generation, tail, head) as { thread_no: number } | undefined;
-  if (made === undefined) return undefined;
-  return advance(statements, { ...made, thread_id: threadId, generation, tail, head, indexed: 0, sum: 0 });
+  const { thread_no: last } = statements.lastThread.get() as { thread_no: number | null };
+  const own = { thread_no: (last ?? 0) + 1, thread_id: threadId, generation, tail, head, indexed: 0 };
+  const row = { ...own, stale: staleness(own), sum: sumOfThread(own) };
+  const { changes } = statements.create.run(
+    ...([row.thread_no, threadId, generation, tail, head, row.indexed, row.stale, row.sum] as const),
+  );
+  return Number(changes) === 0 ? undefined : row;
 }
 
-export function advance(statements: Statements, row: ThreadRow): ThreadRow {
+/** The row of a thread that has a new tail, and so words that are not indexed. */
+export function advance(
+  statements: Statements,
+  before: ThreadRow,
+  { tail, head }: Pick<ThreadRow, "tail" | "head">,
+): ThreadRow {
+  const row = { ...before, tail, head, stale: 1 };
   const sum = sumOfThread(row);
-  statements.advance.run(row.tail, row.head, row.indexed, sum, row.thread_no);
+  const statement = before.stale === 1 ? statements.advance : statements.advanceAndMark;
+  statement.run(tail, head, sum, row.thread_no);
   return { ...row, sum };
 }
 

@@ -10,7 +10,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
   await checkpointer.connect();
   const log = contextOf(checkpointer)?.log;
   const found = log === undefined ? checkpointer.capabilities : capabilitiesOf(log, "write");
-  const { searchMethod, durability, limits } = found;
+  const { searchMethod, searchRanksUpTo, durability, limits } = found;
   const most = limits.maxRecordBytes;
   const size = call.printer.isForPeople && Number.isFinite(most) ? sizeText(most) : String(most);
   await call.printer.facts(
@@ -18,6 +18,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
       ...CAPABILITY_FLAGS.map((flag) => [flag, found[flag] ? "yes" : "no"] as const),
       ["durability", durability],
       ["searchMethod", searchMethod],
+      ...(searchRanksUpTo === undefined ? [] : [["searchRanksUpTo", String(searchRanksUpTo)] as const]),
       ["maxRecordBytes", size],
     ],
     found,

@@ -24,6 +24,8 @@ export interface Listing<Item> {
   readonly id: (item: Item) => string;
   /** Asked when the items are over. */
   readonly cursor?: () => string | undefined;
+  /** What a program is told beside the items; asked when they are over. */
+  readonly facts?: () => Readonly<Record<string, unknown>>;
 }
 
 export interface PrinterSettings {
@@ -89,7 +91,7 @@ export class Printer {
     return this.#settings.colour ? `\u001b[1m${text}\u001b[22m` : text;
   }
 
-  async #jsonList<Item>({ items, json, cursor }: Listing<Item>): Promise<number> {
+  async #jsonList<Item>({ items, json, cursor, facts }: Listing<Item>): Promise<number> {
     let count = 0;
     // Nothing is written before the first item is there: a failure must not leave half a document.
     for await (const item of items) {
@@ -97,8 +99,9 @@ export class Printer {
       count++;
     }
     const begun = count === 0 ? '{"items":[' : "\n";
-    const next = cursor?.();
-    await this.#line(`${begun}]${next === undefined ? "" : `,"cursor":${JSON.stringify(next)}`}}`);
+    const rest = Object.entries({ ...facts?.(), cursor: cursor?.() }).filter(([, value]) => value !== undefined);
+    const told = rest.map(([name, value]) => `,${JSON.stringify(name)}:${visibleJson(value)}`);
+    await this.#line(`${begun}]${told.join("")}}`);
     return count;
   }
 

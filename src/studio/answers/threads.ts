@@ -145,7 +145,7 @@ export async function inboxAnswer({ checkpointer }: StudioContext, request: Stud
 
 export async function searchAnswer({ checkpointer }: StudioContext, request: StudioRequest): Promise<SearchAnswer> {
   const words = request.text("words");
-  if (words === undefined) return { hits: [] };
+  if (words === undefined) return { hits: [], order: "best" };
   const [prefix, cursor] = [request.text("prefix"), request.text("cursor")];
   const found = await checkpointer.search(words, {
     limit: 50,
@@ -159,5 +159,5 @@ export async function searchAnswer({ checkpointer }: StudioContext, request: Stu
     ...(createdAt !== undefined && { at: createdAt.getTime() }),
     ...(messageCount !== undefined && { messages: messageCount }),
   }));
-  return { hits, ...(found.cursor !== undefined && { cursor: found.cursor }) };
+  return { hits, order: found.order, ...(found.cursor !== undefined && { cursor: found.cursor }) };
 }

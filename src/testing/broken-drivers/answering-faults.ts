@@ -4,6 +4,7 @@ import {
   type ForkOptions,
   type ListThreadsOptions,
   type SaveOptions,
+  type SearchPage,
   type ThreadSearchHit,
   type ThreadSummary,
   uncheckedHead,
@@ -125,10 +126,11 @@ export const answeringFaults: readonly CheckpointerFault[] = [
     fault: "finds any of the words",
     checkpointer: (log, options) =>
       new (class extends Checkpointer {
-        override async search(query: string): Promise<Page<ThreadSearchHit>> {
+        override async search(query: string): Promise<SearchPage> {
           const hits: ThreadSearchHit[] = [];
           for (const word of query.split(" ")) hits.push(...(await super.search(word)));
-          return page([...new Map(hits.map((hit) => [`${hit.threadId} ${hit.seq}`, hit])).values()], undefined);
+          const different = [...new Map(hits.map((hit) => [`${hit.threadId} ${hit.seq}`, hit])).values()];
+          return Object.assign(different, { cursor: undefined, warnings: [], order: "best" as const });
         }
       })(log, options),
     caughtBy: ["a search finds messages that hold all of its words, whole or begun"],

@@ -1,5 +1,5 @@
-import type { LogRecord, SearchHit } from "../../checkpoint/thread-log.ts";
-import { ReferenceLog, type SearchRange } from "./reference-log.ts";
+import type { LogRecord, SearchHit, SearchRange } from "../../checkpoint/thread-log.ts";
+import { ReferenceLog } from "./reference-log.ts";
 
 /** A correct driver that indexes after its appends, when it is asked to. */
 export class DeferredIndexLog extends ReferenceLog {
@@ -20,7 +20,7 @@ export class DeferredIndexLog extends ReferenceLog {
     return isNew;
   }
 
-  override async search(words: readonly string[], { limit, prefix = "" }: SearchRange): Promise<readonly SearchHit[]> {
+  override async hits(words: readonly string[], { limit, prefix = "" }: SearchRange): Promise<readonly SearchHit[]> {
     const hits: SearchHit[] = [];
     for (const { threadId, record } of await this.everyRecord()) {
       const said = this.#words.get(placeOf(threadId, record))?.split(" ") ?? [];

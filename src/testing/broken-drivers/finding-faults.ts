@@ -1,14 +1,17 @@
+import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   LogPage,
   LogRecord,
   SearchHit,
+  SearchRange,
   ThreadEntry,
 } from "../../checkpoint/thread-log.ts";
 import { DeferredIndexLog } from "./deferred-index-log.ts";
 import type { DriverFault } from "./fault.ts";
-import { type MetadataRange, ReferenceLog, type SearchRange } from "./reference-log.ts";
+import { type MetadataRange, ReferenceLog } from "./reference-log.ts";
 
 const memberOf = (metadata: string | undefined, key: string): unknown =>
   (JSON.parse(metadata ?? "{}") as Record<string, unknown>)[key];
@@ -41,8 +44,8 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "searches for the first word only",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
-          return super.search(words.slice(0, 1), options);
+        override hits(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
+          return super.hits(words.slice(0, 1), options);
         }
       })(inner),
     caughtBy: [
@@ -54,8 +57,8 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "indexes every record twice",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
-          return (await super.search(words, options)).flatMap((hit) => [hit, hit]);
+        override async hits(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
+          return (await super.hits(words, options)).flatMap((hit) => [hit, hit]);
         }
       })(inner),
     caughtBy: ["a record is found once, however often it holds the word"],
@@ -64,7 +67,7 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "finds a word by its middle",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async search(words: readonly string[]): Promise<readonly SearchHit[]> {
+        override async hits(words: readonly string[]): Promise<readonly SearchHit[]> {
           const all = await this.everyRecord();
           const hits = all.filter(({ record }) => words.every((word) => record.words?.includes(word)));
           return hits.map(({ threadId, record }) => ({ threadId, entry: record, score: 1 }));
@@ -76,9 +79,9 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "finds whole words only",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
+        override async hits(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
           const said = (await this.everyRecord()).flatMap(({ record }) => (record.words ?? "").split(" "));
-          return words.every((word) => said.includes(word)) ? super.search(words, options) : [];
+          return words.every((word) => said.includes(word)) ? super.hits(words, options) : [];
         }
       })(inner),
     caughtBy: ["a word is found by its beginning and not by its middle"],
@@ -87,8 +90,8 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "finds only records that carry a checkpoint id",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
-          return (await super.search(words, options)).filter(({ entry }) => entry.checkpointId !== undefined);
+        override async hits(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
+          return (await super.hits(words, options)).filter(({ entry }) => entry.checkpointId !== undefined);
         }
       })(inner),
     caughtBy: ["a record without a checkpoint id is found by its words, also when it lost its id"],
@@ -103,8 +106,8 @@ export const findingFaults: readonly DriverFault[] = [
           if (outcome.appended) this.#hits.push({ threadId, entry: request.record, score: 1 });
           return outcome;
         }
-        override async search(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
-          const found = await super.search(words, options);
+        override async hits(words: readonly string[], options: SearchRange): Promise<readonly SearchHit[]> {
+          const found = await super.hits(words, options);
           const known = new Set(found.map(({ threadId, entry }) => `${threadId} ${entry.seq}`));
           const said = ({ entry }: SearchHit): string => ("words" in entry ? String(entry.words) : "");
           const gone = this.#hits.filter((hit) => !known.has(`${hit.threadId} ${hit.entry.seq}`));
@@ -117,14 +120,61 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "puts the worst first",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override async search(
-          words: readonly string[],
-          { limit, ...range }: SearchRange,
-        ): Promise<readonly SearchHit[]> {
-          return (await super.search(words, { ...range, limit: 1000 })).toReversed().slice(0, limit);
+        override async hits(words: readonly string[], { limit, ...range }: SearchRange): Promise<readonly SearchHit[]> {
+          return (await super.hits(words, { ...range, limit: 1000 })).toReversed().slice(0, limit);
         }
       })(inner),
     caughtBy: ["the best come first, as many as were asked for"],
+  },
+  {
+    fault: "continues a search from its beginning",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override search(words: readonly string[], { after, ...range }: SearchRange): Promise<FoundRecords> {
+          if (after !== undefined) openPlace(after, ["string", "number"]);
+          return super.search(words, range);
+        }
+      })(inner),
+    caughtBy: [
+      "a search that is continued meets every record once, in either order, within a prefix too",
+      "a search that is continued is not disturbed by what is saved meanwhile",
+    ],
+  },
+  {
+    fault: "continues a search by the number of hits before",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async search(words: readonly string[], { after, limit, prefix }: SearchRange): Promise<FoundRecords> {
+          const { parts } = after === undefined ? { parts: ["", 0] as const } : openPlace(after, ["string", "number"]);
+          const all = await super.search(words, { limit: 1000, ...(prefix !== undefined && { prefix }) });
+          const hits = all.hits.map((hit, at) => ({ ...hit, place: placeOf(all.order, "", at + 1) }));
+          return { hits: hits.slice(parts[1], parts[1] + limit), order: all.order };
+        }
+      })(inner),
+    caughtBy: ["a search that is continued is not disturbed by what is saved meanwhile"],
+  },
+  {
+    fault: "says best first, whatever the order",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
+          return { ...(await super.search(words, range)), order: "best" };
+        }
+      })(inner),
+    caughtBy: [
+      "more records than are ranked come newest first, and the answer says so",
+      "a search that is continued meets every record once, in either order, within a prefix too",
+    ],
+  },
+  {
+    fault: "continues from any place that it is given",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override search(words: readonly string[], range: SearchRange): Promise<FoundRecords> {
+          return super.search(words, range).catch(() => ({ hits: [], order: "best" }));
+        }
+      })(inner),
+    caughtBy: ["a place that was not made here is refused"],
   },
   {
     fault: "compares metadata as text",
@@ -196,8 +246,8 @@ export const findingFaults: readonly DriverFault[] = [
     fault: "searches every thread, whatever their ids should begin with",
     driver: (inner) =>
       new (class extends ReferenceLog {
-        override search(words: readonly string[], { limit }: SearchRange): Promise<readonly SearchHit[]> {
-          return super.search(words, { limit });
+        override hits(words: readonly string[], { limit }: SearchRange): Promise<readonly SearchHit[]> {
+          return super.hits(words, { limit });
         }
       })(inner),
     caughtBy: ["a search within a prefix finds nothing outside it, whatever the prefix holds"],

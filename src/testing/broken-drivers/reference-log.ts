@@ -1,6 +1,8 @@
+import { openPlace, placeOf } from "../../checkpoint/search-place.ts";
 import type {
   AppendOutcome,
   AppendRequest,
+  FoundRecords,
   KnownPlace,
   LogCapabilities,
   LogChain,
@@ -8,6 +10,7 @@ import type {
   LogPage,
   LogRecord,
   SearchHit,
+  SearchRange,
   ThreadEntry,
   ThreadLog,
   ThreadTail,
@@ -16,14 +19,17 @@ import type { ErrorCode } from "../../errors.ts";
 
 type Threads = LogPage<ThreadEntry>;
 
-export interface SearchRange {
+export interface MetadataRange {
   readonly limit: number;
   readonly prefix?: string;
-}
-
-export interface MetadataRange extends SearchRange {
   readonly cursor?: string;
 }
+
+/** So few that a case reaches it. */
+const RANKED = 20;
+
+const newestFirst = (one: SearchHit, other: SearchHit): number =>
+  one.threadId === other.threadId ? other.entry.seq - one.entry.seq : one.threadId < other.threadId ? 1 : -1;
 
 /**
  * A correct driver with every optional method, on top of one without: it finds
@@ -38,7 +44,7 @@ export class ReferenceLog implements ThreadLog {
 
   constructor(inner: ThreadLog) {
     this.#inner = inner;
-    this.capabilities = inner.capabilities;
+    this.capabilities = { ...inner.capabilities, ranksUpTo: RANKED };
   }
 
   /** From now on every call fails; until it is given back. */
@@ -92,7 +98,22 @@ export class ReferenceLog implements ThreadLog {
     return this.#reach().listThreads(options);
   }
 
-  async search(words: readonly string[], { limit, prefix = "" }: SearchRange): Promise<readonly SearchHit[]> {
+  async search(words: readonly string[], { limit, prefix = "", after }: SearchRange): Promise<FoundRecords> {
+    const ranked = await this.hits(words, { limit: Number.POSITIVE_INFINITY, prefix });
+    const from = after === undefined ? undefined : openPlace(after, ["string", "number"]);
+    const order = from?.order ?? (ranked.length > RANKED ? "newest" : "best");
+    const sorted = order === "best" ? ranked : ranked.toSorted(newestFirst);
+    const [thread, seq] = from?.parts ?? [];
+    const start = sorted.findIndex(({ threadId, entry }) => threadId === thread && entry.seq === seq) + 1;
+    const hits = sorted.slice(start, start + limit).map((hit) => ({
+      ...hit,
+      place: placeOf(order, hit.threadId, hit.entry.seq),
+    }));
+    return { hits, order };
+  }
+
+  /** Best first. */
+  async hits(words: readonly string[], { limit, prefix = "" }: SearchRange): Promise<readonly SearchHit[]> {
     const hits: SearchHit[] = [];
     for (const { threadId, record } of await this.everyRecord()) {
       if (!threadId.startsWith(prefix)) continue;

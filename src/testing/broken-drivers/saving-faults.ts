@@ -1,12 +1,11 @@
 import {
   type CheckpointRef,
   type SaveOptions,
-  type ThreadSearchHit,
+  type SearchPage,
   uncheckedHead,
 } from "../../checkpoint/base-checkpointer.ts";
 import { type CheckpointerCapabilities, capabilities } from "../../checkpoint/capabilities.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
-import type { Page } from "../../driver/page.ts";
 import { StateError } from "../../errors.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";
@@ -73,7 +72,7 @@ export const savingFaults: readonly CheckpointerFault[] = [
     fault: "advertises a search that it lacks",
     checkpointer: (log, options) =>
       new (class extends Checkpointer {
-        override search(): Promise<Page<ThreadSearchHit>> {
+        override search(): Promise<SearchPage> {
           return Promise.reject(new StateError("UNSUPPORTED", "not implemented"));
         }
       })(log, options),

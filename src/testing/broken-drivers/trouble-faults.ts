@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FindOptions, ThreadSearchHit, VacuumOptions, VacuumReport } from "../../checkpoint/base-checkpointer.ts";
+import type { FindOptions, SearchPage, VacuumOptions, VacuumReport } from "../../checkpoint/base-checkpointer.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { Lease, LeaseOptions } from "../../checkpoint/lease.ts";
-import type { Page } from "../../driver/page.ts";
 import type { CheckpointerFault } from "./checkpointer-fault.ts";
 
 /** Faults that make one thread's trouble, its lease or its writer another's. */
@@ -11,7 +10,7 @@ export const troubleFaults: readonly CheckpointerFault[] = [
     fault: "fails a search over one record that cannot be read",
     checkpointer: (log, options) =>
       new (class extends Checkpointer {
-        override async search(query: string, given?: FindOptions): Promise<Page<ThreadSearchHit>> {
+        override async search(query: string, given?: FindOptions): Promise<SearchPage> {
           for (const threadId of await this.listThreads()) await this.load(threadId);
           return super.search(query, given);
         }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { assistantMessage, toolMessage, userMessage } from "../../state/message.ts";
+import { failsWith } from "../expect-failure.ts";
 import { type CheckpointerCase, checkpointerCasesOf } from "./checkpointer-case.ts";
 import { and, conversation, growThread, loaded } from "./conversations.ts";
 
@@ -144,6 +145,39 @@ export const searchingCases: readonly CheckpointerCase[] = checkpointerCasesOf("
         (await subject.search("summary")).map(({ checkpointId }) => checkpointId),
         [rewritten],
       );
+    },
+  },
+  {
+    name: "a page of a search says its order, and its cursor leads to the rest",
+    needs: ["search"],
+    run: async ({ subject }) => {
+      const { searchRanksUpTo = Number.POSITIVE_INFINITY } = subject.capabilities;
+      const written = Math.min(searchRanksUpTo + 4, 30);
+      for (let thread = 0; thread < written; thread++) {
+        await subject.save(and(conversation(0), `common word${thread === 3 ? " seldom" : ""}`), `t${thread}`);
+      }
+      const order = written > searchRanksUpTo ? "newest" : "best";
+      const all = await subject.search("common", { limit: 100 });
+      assert.equal(all.order, order);
+      assert.equal(all.cursor, undefined, "the last page has no cursor");
+      assert.equal((await subject.search("seldom")).order, "best");
+      const first = await subject.search("common", { limit: 7 });
+      const found = [...first];
+      for (let cursor = first.cursor; cursor !== undefined; ) {
+        const next = await subject.search("common", { limit: 7, cursor });
+        assert.equal(next.order, order, "the order stays");
+        assert.ok(next.length > 0 && found.length < written, "a cursor leads to more, and not back");
+        found.push(...next);
+        cursor = next.cursor;
+      }
+      if (first.cursor === undefined) return;
+      const names = (hits: readonly { threadId: string }[]) => hits.map(({ threadId }) => threadId);
+      assert.deepEqual(names(found), names(all));
+      for (const wrong of [{ cursor: first.cursor, threadPrefix: "t" }, { cursor: "anything" }]) {
+        await failsWith("INVALID_ARGUMENT", () => subject.search("common", wrong), JSON.stringify(wrong));
+      }
+      const { cursor } = first;
+      await failsWith("INVALID_ARGUMENT", () => subject.search("word", { cursor }), "another query's cursor");
     },
   },
   {

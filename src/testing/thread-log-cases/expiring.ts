@@ -97,7 +97,7 @@ export const expiringCases: readonly ThreadLogCase[] = threadLogCasesOf("expiry"
       await put(subject, "t", record, { ttlMs: SECOND });
       await untilExpired(fixture, "t", SECOND + 1);
       await subject.catchUp?.(wordsOf);
-      assert.deepEqual(await subject.search?.(["word"], { limit: 9 }), []);
+      assert.deepEqual((await subject.search?.(["word"], { limit: 9 }))?.hits, []);
       assert.deepEqual((await subject.queryMetadata?.("a", "1", { limit: 9 }))?.items, []);
     },
   },

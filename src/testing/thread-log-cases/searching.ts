@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
-import type { LogRecord, SearchHit, ThreadLog } from "../../checkpoint/thread-log.ts";
+import type { FoundRecords, LogRecord, SearchHit, SearchRange, ThreadLog } from "../../checkpoint/thread-log.ts";
 import { assertEntry, markAt, PREFIXED_IDS, put, recordAt } from "./sample-records.ts";
 import { recordSaying, wordsOf } from "./speaking-records.ts";
 import { type ThreadLogCase, threadLogCasesOf } from "./thread-log-case.ts";
 
 async function find(log: ThreadLog, words: readonly string[], limit = 50): Promise<readonly SearchHit[]> {
   await log.catchUp?.(wordsOf);
-  return (await log.search?.(words, { limit })) ?? [];
+  return (await look(log, words, { limit })).hits;
 }
+
+export const look = async (log: ThreadLog, words: readonly string[], range: SearchRange): Promise<FoundRecords> =>
+  (await log.search?.(words, range)) ?? { hits: [], order: "best" };
 
 /** `thread/position` of every hit, sorted: the order is a matter of score. */
 async function found(log: ThreadLog, ...words: readonly string[]): Promise<readonly string[]> {
@@ -17,7 +20,7 @@ async function found(log: ThreadLog, ...words: readonly string[]): Promise<reado
 /** Where writers stop by themselves. */
 const MOST_WRITTEN = 1500;
 
-const say = (log: ThreadLog, threadId: string, seq: number, words: string): Promise<LogRecord> =>
+export const say = (log: ThreadLog, threadId: string, seq: number, words: string): Promise<LogRecord> =>
   put(log, threadId, recordSaying(seq, words));
 
 export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search", [
@@ -186,7 +189,7 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
       isDone = true;
       await Promise.all(writers);
       assert.ok(writtenMeanwhile < MOST_WRITTEN, "it ended before the writers did");
-      const hits = (await subject.search?.(["early"], { limit: 9 })) ?? [];
+      const hits = (await look(subject, ["early"], { limit: 9 })).hits;
       assert.equal(hits.length, 5, "what was there before it began is found");
       assert.equal((await find(subject, ["late"], 10_000)).length, written, "and the rest after the next time");
     },
@@ -199,10 +202,10 @@ export const searchingCases: readonly ThreadLogCase[] = threadLogCasesOf("search
       await subject.catchUp?.(wordsOf);
       for (const prefix of ["a_", "a%", "a_/1", "b", "\u00e9", ""]) {
         const expected = PREFIXED_IDS.filter((threadId) => threadId.startsWith(prefix)).sort();
-        const hits = (await subject.search?.(["fox"], { limit: 50, prefix })) ?? [];
+        const hits = (await look(subject, ["fox"], { limit: 50, prefix })).hits;
         assert.deepEqual(hits.map(({ threadId }) => threadId).sort(), expected, prefix);
       }
-      const [hit, ...others] = (await subject.search?.(["fox"], { limit: 1, prefix: "ab" })) ?? [];
+      const [hit, ...others] = (await look(subject, ["fox"], { limit: 1, prefix: "ab" })).hits;
       assert.equal(hit?.threadId, "ab", "the limit counts what is inside");
       assert.deepEqual(others, []);
     },

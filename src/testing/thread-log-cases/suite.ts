@@ -16,6 +16,7 @@ import { racingCases } from "./racing.ts";
 import { readingCases } from "./reading.ts";
 import { partialReadingCases } from "./reading-parts.ts";
 import { removingCases } from "./removing.ts";
+import { searchPageCases } from "./search-pages.ts";
 import { searchingCases } from "./searching.ts";
 import { subscribingCases } from "./subscribing.ts";
 import { threadListingCases } from "./thread-listing.ts";
@@ -40,6 +41,7 @@ export const threadLogCases: readonly ThreadLogCase[] = [
   ...racingCases,
   ...togetherCases,
   ...searchingCases,
+  ...searchPageCases,
   ...metadataQueryCases,
   ...subscribingCases,
   ...expiringCases,

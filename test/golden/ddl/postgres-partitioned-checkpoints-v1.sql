@@ -56,6 +56,7 @@ CREATE TABLE "public"."holdfast_names_1" PARTITION OF "public"."holdfast_names" 
 CREATE TABLE "public"."holdfast_words" (
        thread_id text COLLATE "C" NOT NULL REFERENCES "public"."holdfast_threads" ON DELETE CASCADE,
        seq integer NOT NULL,
+       at bigint NOT NULL,
        words tsvector NOT NULL,
        PRIMARY KEY (thread_id, seq)
      ) PARTITION BY HASH (thread_id);
@@ -65,6 +66,8 @@ CREATE TABLE "public"."holdfast_words_0" PARTITION OF "public"."holdfast_words" 
 CREATE TABLE "public"."holdfast_words_1" PARTITION OF "public"."holdfast_words" FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 
 CREATE INDEX "holdfast_words_by_word" ON "public"."holdfast_words" USING gin (words) WITH (gin_pending_list_limit = 64);
+
+CREATE INDEX "holdfast_words_by_time" ON "public"."holdfast_words" (at);
 
 CREATE TABLE "public"."holdfast_watchers" (
        thread_id text COLLATE "C" NOT NULL,
@@ -159,6 +162,8 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
     RETURNS boolean LANGUAGE plpgsql AS $body$
     DECLARE
       replaced integer;
+      old_seqs integer[];
+      old_times bigint[];
       to_replace integer := (SELECT count(*) FROM unnest(p_seqs) AS n (seq) WHERE n.seq <= p_expected);
       last_seq integer := greatest(p_seq, (SELECT max(n.seq) FROM unnest(p_seqs) AS n (seq)));
       last_head integer := coalesce((SELECT n.head FROM unnest(p_seqs, p_heads) AS n (seq, head) WHERE n.seq = last_seq), p_head);
@@ -182,10 +187,14 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
           RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'a record that is to be replaced is not there';
         END IF;
         -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
-        DELETE FROM "public"."holdfast_words" WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs));
-        INSERT INTO "public"."holdfast_words" (thread_id, seq, words)
-        SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-        FROM unnest(p_seqs, p_words) AS n (seq, words) WHERE n.words IS NOT NULL AND n.seq <= p_expected;
+        -- A record that is replaced becomes no newer by it.
+        WITH gone AS (
+          DELETE FROM "public"."holdfast_words" WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs)) RETURNING seq, at)
+        SELECT array_agg(gone.seq), array_agg(gone.at) INTO old_seqs, old_times FROM gone;
+        INSERT INTO "public"."holdfast_words" (thread_id, seq, at, words)
+        SELECT p_thread, n.seq, coalesce(o.at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint), array_to_tsvector(string_to_array(n.words, ' '))
+        FROM unnest(p_seqs, p_words) AS n (seq, words) LEFT JOIN unnest(old_seqs, old_times) AS o (seq, at) USING (seq)
+        WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       END IF;
       IF NOT "public"."holdfast_append" (
         p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
@@ -208,15 +217,19 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
 CREATE FUNCTION "public"."holdfast_index_words" (
     p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]) RETURNS boolean
     LANGUAGE plpgsql SET lock_timeout = '2s' AS $body$
+    DECLARE
+      last_at bigint;
     BEGIN
       UPDATE "public"."holdfast_threads" SET indexed = p_reached, stale = tail > p_reached
       WHERE thread_id = p_thread AND generation = p_generation AND indexed = p_indexed;
       IF NOT FOUND THEN
         RETURN false;
       END IF;
-      INSERT INTO "public"."holdfast_words" (thread_id, seq, words)
-      SELECT p_thread, n.seq, array_to_tsvector(string_to_array(n.words, ' '))
-      FROM unnest(p_seqs, p_versions, p_words) AS n (seq, version, words)
+      -- Grows within the thread, whatever the clock does.
+      last_at := greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT w.at FROM "public"."holdfast_words" w WHERE w.thread_id = p_thread ORDER BY w.seq DESC LIMIT 1));
+      INSERT INTO "public"."holdfast_words" (thread_id, seq, at, words)
+      SELECT p_thread, n.seq, last_at + n.place, array_to_tsvector(string_to_array(n.words, ' '))
+      FROM unnest(p_seqs, p_versions, p_words) WITH ORDINALITY AS n (seq, version, words, place)
         JOIN "public"."holdfast_records" r ON r.thread_id = p_thread AND r.seq = n.seq AND r.xmin::text = n.version
       ON CONFLICT (thread_id, seq) DO NOTHING;
       RETURN true;
@@ -229,3 +242,61 @@ CREATE FUNCTION "public"."holdfast_drop_records" () RETURNS trigger LANGUAGE plp
     END $body$;
 
 CREATE TRIGGER "holdfast_threads_drop_records" AFTER DELETE ON "public"."holdfast_threads" FOR EACH ROW EXECUTE FUNCTION "public"."holdfast_drop_records" ();
+
+CREATE FUNCTION "public"."holdfast_search_words" (
+    p_query tsquery, p_first text, p_last text, p_limit integer, p_ranked integer, p_newest boolean, p_after bigint,
+    p_after_thread text, p_after_seq integer)
+    RETURNS TABLE (thread_id text, seq integer, at bigint, size integer, newest boolean) LANGUAGE plpgsql STABLE
+    SET max_parallel_workers_per_gather = 0 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $body$
+    DECLARE
+      is_newest boolean := p_newest;
+      taken bigint := 0;
+      more bigint;
+      high bigint := coalesce(p_after, 9223372036854775807);
+      low bigint;
+      rows_in_window bigint := 4096;
+    BEGIN
+      IF is_newest IS NULL THEN
+        SELECT count(*) > p_ranked INTO is_newest FROM (
+          SELECT FROM "public"."holdfast_words" w WHERE w.words @@ p_query AND (p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last)) LIMIT p_ranked::bigint + 1) w;
+      END IF;
+      IF NOT is_newest THEN
+        RETURN QUERY
+          SELECT w.thread_id, w.seq, w.at, w.size, false FROM (
+            SELECT w.thread_id, w.seq, w.at, length(w.words) AS size FROM "public"."holdfast_words" w
+            WHERE w.words @@ p_query AND (p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last)) AND (p_newest IS NULL OR length(w.words) > p_after OR (length(w.words) = p_after
+              AND (w.thread_id > p_after_thread OR (w.thread_id = p_after_thread AND w.seq < p_after_seq))))
+            ORDER BY length(w.words), w.thread_id, w.seq DESC) w JOIN LATERAL (SELECT FROM "public"."holdfast_threads" t WHERE t.thread_id = w.thread_id
+          AND (t.expires_at IS NULL OR t.expires_at > now()) OFFSET 0) t ON true
+          ORDER BY w.size, w.thread_id, w.seq DESC LIMIT p_limit;
+        RETURN;
+      END IF;
+      LOOP
+        SELECT w.at INTO low FROM "public"."holdfast_words" w WHERE w.at <= high ORDER BY w.at DESC OFFSET rows_in_window LIMIT 1;
+        low := coalesce(low, -1);
+        IF rows_in_window <= 32768 THEN
+          RETURN QUERY
+          SELECT w.thread_id, w.seq, w.at, w.size, true FROM (
+            SELECT w.thread_id, w.seq, w.at, length(w.words) AS size FROM (SELECT * FROM "public"."holdfast_words" w WHERE w.at > low AND w.at <= high ORDER BY w.at DESC OFFSET 0) w
+            WHERE w.words @@ p_query AND (p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last)) AND (p_newest IS NULL OR w.at < p_after OR (w.at = p_after
+              AND (w.thread_id > p_after_thread OR (w.thread_id = p_after_thread AND w.seq < p_after_seq))))
+            ORDER BY w.at DESC, w.thread_id, w.seq DESC) w JOIN LATERAL (SELECT FROM "public"."holdfast_threads" t WHERE t.thread_id = w.thread_id
+          AND (t.expires_at IS NULL OR t.expires_at > now()) OFFSET 0) t ON true
+          ORDER BY w.at DESC, w.thread_id, w.seq DESC LIMIT p_limit - taken;
+        ELSE
+          RETURN QUERY
+          SELECT w.thread_id, w.seq, w.at, w.size, true FROM (
+            SELECT w.thread_id, w.seq, w.at, length(w.words) AS size FROM (SELECT * FROM "public"."holdfast_words" w WHERE w.at > low AND w.at <= high) w
+            WHERE w.words @@ p_query AND (p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last)) AND (p_newest IS NULL OR w.at < p_after OR (w.at = p_after
+              AND (w.thread_id > p_after_thread OR (w.thread_id = p_after_thread AND w.seq < p_after_seq))))
+            ORDER BY w.at DESC, w.thread_id, w.seq DESC) w JOIN LATERAL (SELECT FROM "public"."holdfast_threads" t WHERE t.thread_id = w.thread_id
+          AND (t.expires_at IS NULL OR t.expires_at > now()) OFFSET 0) t ON true
+          ORDER BY w.at DESC, w.thread_id, w.seq DESC LIMIT p_limit - taken;
+        END IF;
+        GET DIAGNOSTICS more = ROW_COUNT;
+        taken := taken + more;
+        EXIT WHEN taken >= p_limit OR low < 0;
+        high := low;
+        rows_in_window := rows_in_window * 8;
+      END LOOP;
+    END $body$;

@@ -4,11 +4,12 @@ CREATE TABLE holdfast_threads (
   generation TEXT NOT NULL,
   tail INTEGER NOT NULL,
   head INTEGER NOT NULL,
-  indexed INTEGER NOT NULL DEFAULT 0,
+  indexed INTEGER NOT NULL,
+  stale INTEGER NOT NULL,
   sum INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX holdfast_threads_to_index ON holdfast_threads (thread_no) WHERE indexed < tail;
+CREATE INDEX holdfast_threads_stale ON holdfast_threads (thread_no) WHERE stale = 1;
 
 CREATE TABLE holdfast_records (
   id INTEGER PRIMARY KEY,

@@ -88,7 +88,8 @@ export const SearchView = () => {
         <>
           <p class="faint" role="status">
             {plural(hits.length, "place")}
-            {cursor !== undefined && ", and more"}, best first
+            {cursor !== undefined && ", and more"},{" "}
+            {answer?.order === "newest" ? "newest first: there are too many to rank" : "best first"}
           </p>
           <ul class="cards">
             {hits.map((hit) => (

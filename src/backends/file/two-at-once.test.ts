@@ -1,0 +1,111 @@
+/** Every call into the file system is a step here: see `test/file/interrupted-acts.ts`. */
+
+import { vi } from "vitest";
+import {
+  append,
+  copy,
+  EDITS,
+  fourRecords,
+  inTurn,
+  killedAt,
+  nothing,
+  recreate,
+  remove,
+  removeAtFour,
+  removeAtFourOnFullDisk,
+  testTwoAtOnce,
+  unfinishedEdits,
+} from "../../../test/file/interrupted-acts.ts";
+import { recordAt } from "../../testing/thread-log-cases/sample-records.ts";
+
+vi.mock("node:fs/promises", async (original) => {
+  const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
+  return stepwiseModule(await original());
+});
+vi.mock("./read-file.ts", async (original) => {
+  const { stepwiseModule } = await import("../../../test/file/stepwise.ts");
+  const { closeFile, ...others } = await original<typeof import("./read-file.ts")>();
+  // The system closes the files of a process that is killed, and so does this.
+  return { ...stepwiseModule(others), closeFile };
+});
+
+const REPLACING = { replace: [recordAt(2, { writeId: "two" }), recordAt(3, { writeId: "three" })] };
+const unfinishedRemoval = inTurn(fourRecords, killedAt("rename", removeAtFour));
+
+const markFive = append(5, "mark-5", { record: recordAt(5, { checkpointId: undefined, head: 4 }) });
+
+/** Beside the pairs in `steps.test.ts`. */
+testTwoAtOnce({
+  "an append, one that leaves a gap where the first would go": [
+    append(5, "a"),
+    inTurn(markFive, append(6, "b", { drop: [5] })),
+  ],
+  "an append that has to look first, one that leaves such a gap": [
+    append(5, "a"),
+    inTurn(markFive, append(6, "b", { drop: [5] })),
+    inTurn(fourRecords, append(3, "refused, after which the footing is forgotten")),
+  ],
+  "a removal on a condition, one that leaves such a gap": [
+    removeAtFour,
+    inTurn(markFive, append(6, "b", { drop: [5] })),
+  ],
+  "edits, other edits": [
+    append(5, "a", EDITS),
+    append(5, "b", { drop: [3], replace: [recordAt(2, { writeId: "other" })] }),
+  ],
+  "edits, an append behind them that edits the same records": [
+    append(5, "a", EDITS),
+    append(6, "b", { drop: [3, 5], replace: [recordAt(4, { writeId: "other" })] }),
+  ],
+  "an append, a removal": [append(5, "a"), remove],
+  "an append, a removal on a condition and a new thread": [append(5, "a"), inTurn(removeAtFour, recreate)],
+  "edits, a removal and a new thread": [append(5, "a", EDITS), inTurn(remove, recreate)],
+  "a removal, an append": [remove, append(5, "b")],
+  "a removal, a removal and a new thread": [remove, inTurn(remove, recreate)],
+  "a removal on a condition, edits": [removeAtFour, append(5, "b", EDITS)],
+  "a removal on a condition, a removal and a new thread": [removeAtFour, inTurn(remove, recreate)],
+  "a removal on a condition, the same and a new thread": [removeAtFour, inTurn(removeAtFour, recreate)],
+  ...(process.platform === "linux" && {
+    "a removal on a full disk, an append": [removeAtFourOnFullDisk, append(5, "b")] as const,
+    "a removal on a full disk, edits": [removeAtFourOnFullDisk, append(5, "b", EDITS)] as const,
+    "an append, a removal on a full disk and a new thread": [
+      append(5, "a"),
+      inTurn(removeAtFourOnFullDisk, recreate),
+    ] as const,
+  }),
+  "a new thread, another": [recreate, append(1, "b", { generation: "third" }), nothing],
+  "a new thread, another, where a removal was not finished": [
+    recreate,
+    append(1, "b", { generation: "third" }),
+    unfinishedRemoval,
+  ],
+  "an append, a removal and a new thread, where a removal was not finished": [
+    append(5, "a"),
+    inTurn(remove, recreate),
+    unfinishedRemoval,
+  ],
+  "an append, another, behind unfinished edits": [append(6, "a"), append(6, "b"), unfinishedEdits],
+  "an append, edits, behind unfinished edits": [
+    append(6, "a"),
+    append(6, "b", { drop: [3, 5], replace: [recordAt(4, { writeId: "other" })] }),
+    unfinishedEdits,
+  ],
+  "reading, an append, behind unfinished edits": [(log) => log.readTail("t"), append(6, "b"), unfinishedEdits],
+  "a copy, a removal and a new thread": [copy, inTurn(remove, recreate)],
+  "a copy, a thread where it would go": [
+    copy,
+    (log) => log.append("copied", { generation: "b", expected: 0, record: recordAt(1, { writeId: "b" }) }),
+  ],
+  "reading, edits and more edits": [
+    (log) => log.readTail("t"),
+    inTurn(append(5, "b", EDITS), append(6, "c", { drop: [5], replace: [recordAt(3, { writeId: "again" })] })),
+  ],
+  "reading, edits that only replace": [(log) => log.readTail("t"), append(5, "b", REPLACING)],
+  "listing, edits that only replace": [(log) => log.list("t", { limit: 100 }), append(5, "b", REPLACING)],
+  "edits that only replace, an append": [append(5, "a", REPLACING), append(5, "b")],
+  "a copy, edits that only replace": [copy, append(5, "b", REPLACING)],
+  "reading by name, edits": [(log) => log.readCheckpoint("t", "write-4"), append(5, "b", EDITS)],
+  "listing, edits": [(log) => log.list("t", { limit: 100 }), append(5, "b", EDITS)],
+  "listing threads, a removal": [(log) => log.listThreads({ prefix: "", limit: 10 }), remove],
+  "reading, a removal and a new thread": [(log) => log.readTail("t"), inTurn(remove, recreate)],
+});
