@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, expect, test } from "vitest";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -11,14 +12,18 @@ const ROWS = 5000;
 const RANKED = 20;
 /** The rows that have a word, by their number: the oldest is 1. Even ones are of the thread `b/t`, the others of `a/t`. */
 const WORDS: Readonly<Record<string, (row: number) => boolean>> = {
-  atonce: (row) => row > ROWS - RANKED - 1,
-  limit: (row) => row > ROWS - RANKED,
+  atonce: (row) => row > ROWS - 100 && row <= ROWS - 100 + RANKED + 1,
+  limit: (row) => row > ROWS - 100 && row <= ROWS - 100 + RANKED,
   spread: (row) => row % 200 === 1,
   lately: (row) => row <= RANKED - 1 || row > ROWS - 2,
   evenly: (row) => row <= RANKED - 2 || row > ROWS - 2,
   old: (row) => row <= RANKED + 1,
   fewold: (row) => row <= RANKED,
+  verbose: (row) => row > ROWS - RANKED - 1,
 };
+/** Words that do not fit into a row beside the others, and hardly compress. */
+const manyWords = (row: number): readonly string[] =>
+  Array.from({ length: 400 }, (_, at) => createHash("sha256").update(`${row} ${at}`).digest("hex").slice(0, 12));
 
 await describeWithService("postgres", (url) => {
   const place = postgresPlace(url);
@@ -32,9 +37,10 @@ await describeWithService("postgres", (url) => {
     const tables = `${schema}.${tablePrefix}`;
     await sql(`INSERT INTO ${tables}records (thread_id, seq, base, head, header, body)
       SELECT r.thread_id, n, r.base, r.head, r.header, r.body FROM ${tables}records r, generate_series(2, ${ROWS / 2}) n`);
-    const lines = Array.from({ length: ROWS }, (_, index) =>
-      ["filler", ...Object.keys(WORDS).filter((word) => WORDS[word]?.(index + 1))].join(" "),
-    );
+    const lines = Array.from({ length: ROWS }, (_, index) => {
+      const own = Object.keys(WORDS).filter((word) => WORDS[word]?.(index + 1));
+      return [...own, ...(own.includes("verbose") ? manyWords(index + 1) : ["filler"])].join(" ");
+    });
     await sql(
       `INSERT INTO ${tables}words (thread_id, seq, at, words)
       SELECT CASE row % 2 WHEN 0 THEN 'b/t' ELSE 'a/t' END, (row + 1) / 2, row, array_to_tsvector(string_to_array(line, ' '))
