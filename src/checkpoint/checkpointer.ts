@@ -147,9 +147,10 @@ export class Checkpointer extends BaseCheckpointer {
   async load(threadId: string, ref?: string | CheckpointRef): Promise<AgentState | undefined> {
     const { checkpointId } = refOf("load", ref);
     const place = this.#named("load", threadId, checkpointId);
+    // Awaited, because an async function that returns a promise takes two turns more.
     return checkpointId === undefined
-      ? loadNewest(this.#context, place)
-      : loadNamed(this.#context, place, checkpointId);
+      ? await loadNewest(this.#context, place)
+      : await loadNamed(this.#context, place, checkpointId);
   }
 
   override async exists(threadId: string, ref?: string | CheckpointRef): Promise<boolean> {
