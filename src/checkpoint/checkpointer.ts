@@ -33,7 +33,7 @@ import {
 import { copyThread, forkThread, lineageOf } from "./branching.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
-import { deleteCheckpoint, removeThread } from "./editing.ts";
+import { deleteCheckpoint } from "./editing.ts";
 import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
 import {
   type BreakLeaseOptions,
@@ -61,7 +61,7 @@ import {
   WATCH,
 } from "./options.ts";
 import { type ForkPoint, openHeader } from "./record.ts";
-import { removeThreadAt } from "./removing-threads.ts";
+import { removeThread, removeThreadAt } from "./removing-threads.ts";
 import { assertVacuumOptions, planVacuum, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
 import { searchThreads } from "./searching.ts";

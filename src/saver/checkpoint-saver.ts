@@ -8,9 +8,9 @@ import {
   openContext,
   shareContext,
 } from "../checkpoint/context.ts";
-import { removeThread } from "../checkpoint/editing.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/finding.ts";
 import { redactedMetadata } from "../checkpoint/metadata.ts";
+import { removeThread } from "../checkpoint/removing-threads.ts";
 import type { LogCapabilities, ThreadLog } from "../checkpoint/thread-log.ts";
 import { openCursor, sealCursor } from "../driver/cursor.ts";
 import { assertThreadId } from "../driver/ids.ts";
