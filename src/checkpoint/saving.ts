@@ -1,4 +1,5 @@
 import { newId } from "../driver/new-id.ts";
+import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { leastBytesOf } from "../state/immutable.ts";
@@ -15,7 +16,7 @@ import {
 } from "./attempt.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import type { Edits } from "./editing.ts";
+import type { Edits } from "./edits.ts";
 import { assertNothingErased } from "./erased-meanwhile.ts";
 import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
 import { type KnownThread, leaseConflict, leaseFault, mayBeLeased } from "./lease-rules.ts";
@@ -23,7 +24,6 @@ import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
 import { assertNotMoved } from "./moved-threads.ts";
-import { freeName } from "./moving-names.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord } from "./record.ts";
@@ -33,6 +33,9 @@ import { assertSaveOptions, factsAfter, requestFor } from "./save-request.ts";
 import { assertAgents } from "./thread-kind.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, ThreadLog } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
+
+/** Loaded with the first save under a name that the thread may have already. */
+const movingNames = new OpenOnce(() => import("./moving-names.ts"));
 
 export const saveState = (
   context: CheckpointContext,
@@ -191,6 +194,7 @@ class Saving {
     const { checkpointId } = this.#attempt;
     const builtOn = asOf(plan.builtOn, expected.tail);
     const { fields } = this.#state;
+    const { freeName } = await movingNames.get();
     const named = await freeName(this.#context, this.#threadId, checkpointId, fields, plan.planned, builtOn);
     return { ...plan, ...named };
   }
