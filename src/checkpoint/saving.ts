@@ -1,5 +1,4 @@
 import { newId } from "../driver/new-id.ts";
-import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import { leastBytesOf } from "../state/immutable.ts";
@@ -19,6 +18,7 @@ import type { CheckpointContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import { assertNothingErased } from "./erased-meanwhile.ts";
 import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
+import { freeName } from "./free-name.ts";
 import { type KnownThread, leaseConflict, leaseFault, mayBeLeased } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
@@ -33,9 +33,6 @@ import { assertSaveOptions, factsAfter, requestFor } from "./save-request.ts";
 import { assertAgents } from "./thread-kind.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, ThreadLog } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
-
-/** Loaded with the first save under a name that the thread may have already. */
-const movingNames = new OpenOnce(() => import("./moving-names.ts"));
 
 export const saveState = (
   context: CheckpointContext,
@@ -194,7 +191,6 @@ class Saving {
     const { checkpointId } = this.#attempt;
     const builtOn = asOf(plan.builtOn, expected.tail);
     const { fields } = this.#state;
-    const { freeName } = await movingNames.get();
     const named = await freeName(this.#context, this.#threadId, checkpointId, fields, plan.planned, builtOn);
     return { ...plan, ...named };
   }

@@ -1,3 +1,5 @@
+/** Long because it is the whole surface of a saver: a short method for each thing it does. */
+
 import { assertThreadLog } from "../checkpoint/assert-thread-log.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import {

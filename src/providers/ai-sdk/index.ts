@@ -1,4 +1,3 @@
-import { OpenOnce } from "../../driver/open-once.ts";
 import { StateError } from "../../errors.ts";
 import type { Model, ModelPart, ModelRequest } from "../../models/model.ts";
 import { type ModelRetryOptions, retryingModel } from "../../models/retrying-model.ts";
@@ -27,9 +26,6 @@ export interface AiSdkOptions {
   /** Texts that must not appear in an error. Keys of the usual shapes never do. */
   readonly secrets?: readonly string[];
 }
-
-/** Both directions of the translation. Loaded with the first request: to name a model takes little of it. */
-const asking = new OpenOnce(() => import("./asking.ts"));
 
 /**
  * Any AI SDK language model as a `Model`: specification v2 (AI SDK 5), v3 (6) and v4 (7).
@@ -84,7 +80,8 @@ class AdaptedModel implements Model {
 
   async *stream(request: ModelRequest): AsyncGenerator<ModelPart, void, undefined> {
     request.signal?.throwIfAborted();
-    const { answerOf } = await asking.get();
+    // Both directions of the translation come with the first request: to name a model takes little of it.
+    const { answerOf } = await import("./asking.ts");
     const asked = { id: this.id, model: this.#model, version: this.#version, options: this.#options };
     yield* answerOf(asked, request);
   }
