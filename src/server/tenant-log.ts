@@ -182,8 +182,9 @@ export class TenantLog {
     const place = after === undefined ? {} : { after: this.#seal.open(after, this.#purpose("search")) };
     // A record that one tenant wrote and that cannot be read keeps nobody from what others wrote.
     await catchUpIndex(this.#context, new Warnings());
-    const { hits, order } = await this.#call({ operation: "search" }, async (log) => {
+    const { hits, order } = await this.#call({ operation: "search" }, async (log): Promise<FoundRecords> => {
       if (log.search === undefined) throw cannot("search");
+      if (words.length === 0) return { hits: [], order: "best" };
       return log.search(words, { limit, prefix, ...place });
     });
     return { hits: hits.map((hit) => this.#sealedPlace(hit)), order };

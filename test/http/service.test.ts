@@ -15,7 +15,7 @@ import { atCall, FaultyLog } from "../../src/testing/faulty-log.ts";
 import { pathOf } from "../../src/wire/routes.ts";
 import { startCuttingProxy } from "../network/cutting-proxy.ts";
 import { rawRequest } from "./raw-requests.ts";
-import { served } from "./served.ts";
+import { served, sqliteFolder } from "./served.ts";
 
 const checkpointer = new MemoryCheckpointer();
 const all = ["threads:read", "threads:write", "threads:delete"] as const;
@@ -361,4 +361,17 @@ test("a storage that is busy once is asked again by the service, and the client 
   await using client = there.client({ retry: { attempts: 1 } });
   await client.save(said("one"), "t");
   expect(await client.exists("t")).toBe(true);
+});
+
+test("20: a search for no words finds nothing, whatever the storage would make of it", async () => {
+  const { open, remove } = await sqliteFolder();
+  await using there = await served(open());
+  await there.behind.save(said("one"), "t");
+  const asked = await fetch(`${there.service.url}/v1/search`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${there.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ words: [], limit: 10 }),
+  });
+  expect([asked.status, await asked.json()]).toEqual([200, { hits: [], order: "best" }]);
+  await remove();
 });
