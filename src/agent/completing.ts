@@ -1,10 +1,8 @@
 import { StateError } from "../errors.ts";
-import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { encodeText } from "../state/codec.ts";
 import { isSettled } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
-import { SHARED_OPTIONS } from "./assert-run-options.ts";
 import { close } from "./close-call.ts";
 import { openCalls } from "./ledger.ts";
 import type { Opening } from "./opening.ts";
@@ -21,28 +19,6 @@ export interface CompleteOptions<Context = unknown, Result = unknown>
   readonly result?: Result;
   /** In place of a result: why there is no result. */
   readonly error?: unknown;
-}
-
-const { subject: _, ...SHARED } = SHARED_OPTIONS;
-const OPTIONS: OptionKinds<CompleteOptions> = {
-  ...SHARED,
-  toolCallId: "string",
-  result: "anything",
-  error: "anything",
-};
-
-export function assertCompleteOptions(options: CompleteOptions): void {
-  const usage = "Write agent.complete({ threadId, toolCallId, result })";
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`complete() takes one object, not ${described(options)}. ${usage}`);
-  }
-  assertKnownOptions("complete()", options, OPTIONS);
-  for (const name of ["threadId", "toolCallId"] as const) {
-    if (options[name] === undefined) throw new TypeError(`complete() needs ${name}. ${usage}`);
-  }
-  if ("result" in options === "error" in options) {
-    throw new TypeError(`complete() needs a result or an error, one of the two. ${usage}`);
-  }
 }
 
 /** Settles the call, durably before it is shown, and continues the turn. The same outcome twice counts once. */

@@ -5,7 +5,7 @@ import type { AgentState } from "../state/agent-state.ts";
 import { NO_BYTES, type SealedBytes } from "../state/sealed-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { entries } from "./editing.ts";
+import { entries } from "./entries.ts";
 import { originOf, rememberPosition } from "./position.ts";
 import { openHeader, type RecordHeader, type ThreadFacts } from "./record.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";

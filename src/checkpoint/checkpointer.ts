@@ -6,6 +6,7 @@
 import type { CallPlace } from "../driver/call.ts";
 import { positionFrom } from "../driver/cursor.ts";
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
+import { OpenOnce } from "../driver/open-once.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
@@ -30,10 +31,8 @@ import {
   type VacuumPlanEntry,
   type VacuumReport,
 } from "./base-checkpointer.ts";
-import { copyThread, forkThread, lineageOf } from "./branching.ts";
 import { type CapabilityFlag, type CheckpointerCapabilities, capabilitiesOf } from "./capabilities.ts";
 import { type CheckpointContext, type CheckpointerOptions, openContext } from "./context.ts";
-import { deleteCheckpoint } from "./editing.ts";
 import { checkedLimit, findByMetadata, findThreads } from "./finding.ts";
 import {
   type BreakLeaseOptions,
@@ -61,18 +60,17 @@ import {
   WATCH,
 } from "./options.ts";
 import { type ForkPoint, openHeader } from "./record.ts";
-import { removeThread, removeThreadAt } from "./removing-threads.ts";
-import { assertVacuumOptions, planVacuum, vacuumThreads } from "./retention.ts";
 import { saveState } from "./saving.ts";
-import { searchThreads } from "./searching.ts";
 import type { CallSettlement } from "./settling-calls.ts";
 import { comparedPlaces, type StatePlace } from "./state-places.ts";
-import { threadStats } from "./stats.ts";
 import { metadataOf, summarise, summariseThreads } from "./summary.ts";
 import { isGraphs } from "./thread-kind.ts";
 import type { LogCapabilities, LogEntry, ThreadLog } from "./thread-log.ts";
-import { type ThreadVerdict, verifyThread } from "./verifying.ts";
+import type { ThreadVerdict } from "./verifying.ts";
 import { assertWatchOptions, type WatchOptions, watchThread } from "./watching.ts";
+
+/** The operations beside saving, loading, listing and leases. Loaded with the first of them. */
+const further = new OpenOnce(() => import("./further-operations.ts"));
 
 /**
  * Durable threads on any storage that can be a `ThreadLog`. This is what every
@@ -187,8 +185,10 @@ export class Checkpointer extends BaseCheckpointer {
         throw invalid("delete(): expectedHead is for whole threads, without a checkpointId");
       assertCheckpointId(expectedHead);
       await this.#assertCan("conditionalSave", "expectedHead");
+      const { removeThreadAt } = await further.get();
       return removeThreadAt(this.#context, place, expectedHead);
     }
+    const { deleteCheckpoint, removeThread } = await further.get();
     if (checkpointId !== undefined) {
       return this.#context.guard(place, () => deleteCheckpoint(this.#context, threadId, checkpointId));
     }
@@ -199,6 +199,7 @@ export class Checkpointer extends BaseCheckpointer {
     this.#assertOpen("search");
     const options = optionsOf("search", given, FIND);
     await this.#assertCan("search", "search()");
+    const { searchThreads } = await further.get();
     return searchThreads(this.#context, query, options);
   }
 
@@ -226,6 +227,7 @@ export class Checkpointer extends BaseCheckpointer {
     if (options.dryRun !== true) this.#context.assertMayWrite("vacuum");
     // A dry run only looks, so read access allows it wherever threads can be listed.
     await this.#assertCan(this.#context.access === "read" ? "listThreads" : "vacuum", "vacuum()");
+    const { assertVacuumOptions, vacuumThreads } = await further.get();
     assertVacuumOptions(options);
     return vacuumThreads(this.#context, options);
   }
@@ -234,6 +236,7 @@ export class Checkpointer extends BaseCheckpointer {
     this.#assertOpen("vacuumPlan");
     const { dryRun: _, ...rule } = optionsOf("vacuumPlan", given, VACUUM);
     await this.#assertCan("listThreads", "vacuumPlan()");
+    const { assertVacuumOptions, planVacuum } = await further.get();
     assertVacuumOptions(rule);
     yield* planVacuum(this.#context, rule);
   }
@@ -242,6 +245,7 @@ export class Checkpointer extends BaseCheckpointer {
   override async copyThread(source: string, target: string, given?: CopyOptions): Promise<boolean> {
     this.#assertMayWrite("copyThread");
     const openCalls = openCallsOf("copyThread", optionsOf("copyThread", given, COPY));
+    const { copyThread } = await further.get();
     return copyThread(this.#context, source, target, openCalls);
   }
 
@@ -271,12 +275,14 @@ export class Checkpointer extends BaseCheckpointer {
     const place = this.#named("fork", source, undefined);
     const options = typeof given === "string" ? { at: given } : optionsOf("fork", given, FORK);
     const openCalls = openCallsOf("fork", options);
+    const { forkThread } = await further.get();
     return this.#context.guard(place, () => forkThread(this.#context, source, target, { at: options.at, openCalls }));
   }
 
   /** The checkpoints that this thread was forked from, nearest first, as far as those threads still exist. */
   async lineage(threadId: string): Promise<readonly ForkPoint[]> {
     const place = this.#named("lineage", threadId, undefined);
+    const { lineageOf } = await further.get();
     return this.#context.guard(place, () => lineageOf(this.#context, threadId));
   }
 
@@ -302,6 +308,7 @@ export class Checkpointer extends BaseCheckpointer {
   /** The size of a thread; `undefined` if it is not there. Reads no state. */
   async stats(threadId: string): Promise<ThreadStats | undefined> {
     const place = this.#named("stats", threadId, undefined);
+    const { threadStats } = await further.get();
     return this.#context.guard(place, () => threadStats(this.#context, threadId));
   }
 
@@ -333,6 +340,7 @@ export class Checkpointer extends BaseCheckpointer {
   /** Verifies every record of the thread; `undefined` if it is not there. */
   async verify(threadId: string): Promise<ThreadVerdict | undefined> {
     const place = this.#named("verify", threadId, undefined);
+    const { verifyThread } = await further.get();
     return this.#context.guard(place, () => verifyThread(this.#context, threadId));
   }
 

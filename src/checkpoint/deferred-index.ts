@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Warnings } from "../driver/warnings.ts";
 import type { CheckpointContext } from "./context.ts";
-import { catchUpIndex } from "./searching.ts";
 
 /** Large batches: each becomes one segment of the index, and merging segments later leaves free pages behind. */
 export const APPENDS_PER_INDEXING = 256;
@@ -47,7 +46,9 @@ export class DeferredIndex {
     await this.#pause(closing);
     this.#isDue = false;
     this.#unindexed = 0;
-    if (!closing.aborted) await catchUpIndex(this.#context, new Warnings());
+    if (closing.aborted) return;
+    const { catchUpIndex } = await import("./searching.ts");
+    await catchUpIndex(this.#context, new Warnings());
   }
 
   /** Resolves when appends have paused, or when it cannot wait for that any longer. */

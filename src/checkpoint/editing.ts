@@ -3,6 +3,8 @@ import { StateError } from "../errors.ts";
 import type { Message } from "../state/message.ts";
 import { newMessagesOf, type RebuiltCheckpoint, rebuildPair } from "./chain.ts";
 import type { CheckpointContext } from "./context.ts";
+import type { Edits } from "./edits.ts";
+import { entries } from "./entries.ts";
 import { assertNotHeld } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
 import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } from "./plan-record.ts";
@@ -17,8 +19,6 @@ import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadTail } from ".
  * on what remains. Both happen in one append, so that a reader sees the history
  * before or after, never in between.
  */
-
-export type Edits = Pick<AppendRequest, "replace" | "drop" | "dropBelow">;
 
 /** A change of existing records. It can be appended behind any tail as long as those records are unchanged. */
 export interface EditPlan {
@@ -175,26 +175,6 @@ export async function neighbours(
   }
   return { newer, older: undefined };
 }
-
-/** Every checkpoint's entry, newest first. */
-export async function* entries(
-  context: CheckpointContext,
-  threadId: string,
-): AsyncGenerator<LogEntry, void, undefined> {
-  const limit = 500;
-  let before: number | undefined;
-  for (;;) {
-    const options = before === undefined ? { limit } : { limit, before };
-    const found = await context.call({ operation: "list", threadId }, (log) => log.list(threadId, options));
-    yield* found;
-    before = found.at(-1)?.seq;
-    if (found.length < limit || before === undefined) return;
-  }
-}
-
-/** Whether the plan was made for a thread that grew beyond this tail, where an append would be refused. */
-export const isOvertaken = ({ replace = [], drop = [], dropBelow = 0 }: Edits, tail: number): boolean =>
-  dropBelow > tail + 1 || drop.some((seq) => seq > tail) || replace.some(({ seq }) => seq > tail);
 
 /**
  * Appends an edit behind the tail. An edit of old records does not depend on what

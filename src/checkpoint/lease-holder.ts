@@ -1,7 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { threadId as workerId } from "node:worker_threads";
 
 /**
  * Which process holds a lease. It is recorded with the lease, so that a lease
@@ -16,6 +14,9 @@ export interface LeaseHolder {
   /** True only if the holder is known to be dead, or to have finished what it held the lease for. */
   isGone(mark: string, leaseId: string): boolean;
 }
+
+/** Neither this nor `node:worker_threads` is imported: only leases ask for them, and every program would wait for them. */
+const files = (): typeof import("node:fs") => process.getBuiltinModule("node:fs");
 
 const LIVE = Symbol.for("holdfast.liveLeases");
 
@@ -37,7 +38,7 @@ interface ProcessStat {
  */
 function statOf(pid: number | "self"): ProcessStat | undefined {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const text = files().readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const [state, startedAt] = [fields[0], fields[19]];
     return state === undefined || startedAt === undefined ? undefined : { state, startedAt };
@@ -49,8 +50,8 @@ function statOf(pid: number | "self"): ProcessStat | undefined {
 /** One boot of one machine and one pid namespace on it: a container has its own. */
 function machineId(): string | undefined {
   try {
-    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-    const space = readlinkSync("/proc/self/ns/pid");
+    const boot = files().readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const space = files().readlinkSync("/proc/self/ns/pid");
     return createHash("sha256").update(`${boot} ${space}`).digest("hex").slice(0, 12);
   } catch {
     return undefined;
@@ -66,6 +67,7 @@ export function thisProcess(): LeaseHolder {
   const own = statOf("self");
   const knows = machine !== undefined && own !== undefined;
   const place = knows ? `${machine}/${process.pid}/${own.startedAt}` : randomUUID();
+  const { threadId: workerId } = process.getBuiltinModule("node:worker_threads");
   const mark = `${place}/${workerId}`;
   return {
     name: `process ${process.pid} on ${hostname()}`,

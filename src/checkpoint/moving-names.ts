@@ -1,6 +1,7 @@
 import type { StateFields } from "../state/state-fields.ts";
 import type { CheckpointContext } from "./context.ts";
-import { type Edits, messagesBroughtBy, neighbours, planRemovalOf } from "./editing.ts";
+import { messagesBroughtBy, neighbours, planRemovalOf } from "./editing.ts";
+import type { Edits } from "./edits.ts";
 import { countingAsNew, type PlannedBody } from "./plan-record.ts";
 import type { Position } from "./position.ts";
 import { stepsOf, withoutName } from "./steps.ts";

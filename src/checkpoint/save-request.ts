@@ -3,7 +3,7 @@ import { StateError } from "../errors.ts";
 import { LONGEST_TTL_MS } from "./append-rules.ts";
 import type { SaveOptions } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { type Edits, isOvertaken } from "./editing.ts";
+import { type Edits, isOvertaken } from "./edits.ts";
 import { type KnownThread, leaseAfterWrite } from "./lease-rules.ts";
 import type { ThreadFacts } from "./record.ts";
 import type { AppendRequest, LogRecord } from "./thread-log.ts";

@@ -15,15 +15,15 @@ import {
 } from "./attempt.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import type { Edits } from "./editing.ts";
+import type { Edits } from "./edits.ts";
 import { assertNothingErased } from "./erased-meanwhile.ts";
 import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
+import { freeName } from "./free-name.ts";
 import { type KnownThread, leaseConflict, leaseFault, mayBeLeased } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
 import { LostRaces } from "./lost-races.ts";
 import { encodeMetadata } from "./metadata.ts";
 import { assertNotMoved } from "./moved-threads.ts";
-import { freeName } from "./moving-names.ts";
 import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-record.ts";
 import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord } from "./record.ts";

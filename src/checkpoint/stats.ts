@@ -1,6 +1,6 @@
 import type { ThreadStats } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { entries } from "./editing.ts";
+import { entries } from "./entries.ts";
 import { openHeader } from "./record.ts";
 import type { LogEntry } from "./thread-log.ts";
 

@@ -1,5 +1,5 @@
 import type { CheckpointContext } from "./context.ts";
-import { entries } from "./editing.ts";
+import { entries } from "./entries.ts";
 import type { FoundRecords, LogEntry, SearchHit, SearchOrder, SearchRange } from "./thread-log.ts";
 
 /** The most to ask for, however many hits coincide. */

@@ -3,7 +3,7 @@ import { StateError } from "../errors.ts";
 import { sleep } from "../internal/sleep.ts";
 import type { CheckpointSummary } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
-import { entries } from "./editing.ts";
+import { entries } from "./entries.ts";
 import { summarise } from "./summary.ts";
 import type { LogEntry } from "./thread-log.ts";
 

@@ -1,12 +1,9 @@
-import type { ConversationPort, ShapeContext, ShapedConversation } from "../agent/ports.ts";
+import type { ConversationPort } from "../agent/ports.ts";
+import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
-import type { Message } from "../state/message.ts";
 import { compactingConversation } from "./compacting.ts";
 import type { TokenCounter } from "./estimate-tokens.ts";
-import { fingerprint, overlayFor } from "./overlay.ts";
-import { planCompaction } from "./plan-compaction.ts";
-import { shownUnder } from "./summary-block.ts";
 
 export interface WindowOptions {
   /** The most messages that are shown. */
@@ -17,6 +14,9 @@ export interface WindowOptions {
 }
 
 const OPTIONS: OptionKinds<WindowOptions> = { maxMessages: "number", maxTokens: "number", countTokens: "function" };
+
+/** Loaded with the first prompt. */
+const shaping = new OpenOnce(() => import("./shaping.ts"));
 
 /**
  * Shows the model the newest part of a conversation and forgets the rest for it;
@@ -42,22 +42,7 @@ export function windowConversation(options: WindowOptions): ConversationPort {
   if (!Number.isInteger(maxMessages) || maxMessages < 2) {
     throw new StateError("INVALID_ARGUMENT", `${where}: maxMessages must be a whole number from 2 on`);
   }
-  return { shape: async (messages, context) => byCount(messages, context, maxMessages) };
-}
-
-function byCount(messages: readonly Message[], { overlay }: ShapeContext, most: number): ShapedConversation {
-  const known = overlayFor(messages, overlay);
-  const plan = planCompaction(messages, known, {
-    of: () => 1,
-    beside: 0,
-    block: 0,
-    nextBlock: () => 0,
-    clears: false,
-    high: most + 1,
-    low: Math.floor(most / 2),
-  });
-  if (plan === undefined) return { messages: shownUnder(known, messages) };
-  const { covers } = plan;
-  const next = { ...known, covers, fingerprint: fingerprint(messages, covers), compactions: known.compactions + 1 };
-  return { messages: shownUnder(next, messages), overlay: next };
+  return {
+    shape: async (messages, context) => (await shaping.get()).newestByCount(messages, context, maxMessages),
+  };
 }

@@ -1,21 +1,23 @@
 import type { MemoryContext, MemoryPort, RememberContext } from "../agent/ports.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
+import { OpenOnce } from "../driver/open-once.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { type Message, textOf } from "../state/message.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { Namespace } from "../store/store-driver.ts";
-import { admit, type Verdict } from "./admission.ts";
-import { type Explanation, resolveProvenance } from "./explain.ts";
-import { type ExtractableMessage, type Extractor, extractable } from "./extractor.ts";
+import type { Verdict } from "./admission.ts";
+import type { Explanation } from "./explain.ts";
+import type { ExtractableMessage, Extractor } from "./extractor.ts";
 import { normalized } from "./identity.ts";
 import type { InBackground } from "./in-background.ts";
 import type { Fact, Memory, Provenance } from "./memory.ts";
 import { MemoryShelf } from "./memory-shelf.ts";
 import type { Outcome } from "./merge-fact.ts";
-import { ReadingPosition } from "./reading-position.ts";
-import { recalledBlock, recalledIds } from "./recalled-block.ts";
 import type { HalfLives } from "./worth.ts";
+
+/** What recalling and remembering need. Loaded with the first of them. */
+const remembering = new OpenOnce(() => import("./remembering.ts"));
 
 type Metadata = Readonly<Record<string, unknown>>;
 type Place = Pick<RememberContext, "threadId" | "checkpointId">;
@@ -67,7 +69,7 @@ export class CoreMemory implements MemoryPort {
     const query = asked === undefined ? "" : textOf(asked).trim().slice(0, LONGEST_QUERY);
     if (query === "") return [];
     const memories = await this.retrieve(query, { metadata, signal });
-    return memories.length === 0 ? [] : [recalledBlock(memories)];
+    return memories.length === 0 ? [] : [(await remembering.get()).recalledBlock(memories)];
   }
 
   /** What is recalled for a text: what is pinned, what has to do with it, and how the user wants to be served. */
@@ -102,6 +104,7 @@ export class CoreMemory implements MemoryPort {
   async #remember(context: RememberContext): Promise<void> {
     const { store, extractor, namespaceOf } = this.#options;
     const { state, threadId, metadata, signal, recalled } = context;
+    const { extractable, ReadingPosition, recalledIds } = await remembering.get();
     const shelf = this.of(metadata);
     await shelf.used(recalledIds(recalled));
     const position = new ReadingPosition(store, namespaceOf(metadata), threadId);
@@ -144,6 +147,7 @@ export class CoreMemory implements MemoryPort {
       throw new StateError("NOT_FOUND", `there is no memory ${JSON.stringify(memoryId)} of this user`);
     }
     const { provenance, history } = memory;
+    const { resolveProvenance } = await remembering.get();
     const message = checkpointer === undefined ? undefined : await resolveProvenance(provenance, checkpointer);
     return { memory, provenance, history, message };
   }
@@ -155,6 +159,7 @@ export class CoreMemory implements MemoryPort {
     place: Place,
   ): Promise<MemoryDecision> {
     const { review, onDecision } = this.#options;
+    const { admit } = await remembering.get();
     const verdict = admit(found, batch, review);
     const outcome = await this.#carryOut(verdict, shelf, place);
     const decision = { found, outcome, reason: verdict.reason };

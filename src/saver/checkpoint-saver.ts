@@ -1,6 +1,7 @@
+/** Long because it is the whole surface of a saver: a short method for each thing it does. */
+
 import { assertThreadLog } from "../checkpoint/assert-thread-log.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import { copyThread } from "../checkpoint/branching.ts";
 import {
   type CheckpointContext,
   type CheckpointerOptions,
@@ -10,20 +11,17 @@ import {
 } from "../checkpoint/context.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/finding.ts";
 import { redactedMetadata } from "../checkpoint/metadata.ts";
-import { removeThread } from "../checkpoint/removing-threads.ts";
 import type { LogCapabilities, ThreadLog } from "../checkpoint/thread-log.ts";
 import { openCursor, sealCursor } from "../driver/cursor.ts";
 import { assertThreadId } from "../driver/ids.ts";
+import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { StateError } from "../errors.ts";
-import { assertGraphThread, graphThreadsIn, isGraph } from "./graph-kind.ts";
-import { GraphThreads } from "./graph-threads.ts";
-import { ListReader, listThread } from "./listing.ts";
+import type { GraphThreads } from "./graph-threads.ts";
 import { type PackOptions, packValue } from "./packing.ts";
 import { packParts } from "./parts.ts";
-import { openCheckpoint } from "./reading.ts";
-import { nothingWhereHeld, type Removal, removeCheckpoints } from "./removing.ts";
+import type { Removal } from "./removing.ts";
 import {
   checkedDeleteForRuns,
   checkedGet,
@@ -69,10 +67,13 @@ export interface CheckpointSaverOptions extends CheckpointerOptions, SaverRules 
 const DEFAULT_SLACK = 256 * 1024;
 const READY = Promise.resolve();
 
+/** All that writes and reads. Loaded with the first call; what a call is given is checked and packed before. */
+const working = new OpenOnce(() => import("./working.ts"));
+
 /** A versioned history with pending writes on any storage that can be a `ThreadLog`. */
 export class CheckpointSaver implements Saver {
   readonly #context: CheckpointContext;
-  readonly #threads: GraphThreads;
+  readonly #threads: OpenOnce<GraphThreads>;
   readonly #packing: PackOptions;
   readonly #close: (() => Promise<void>) | undefined;
   #isClosed = false;
@@ -87,8 +88,11 @@ export class CheckpointSaver implements Saver {
     this.#context = shared === undefined ? openContext(this, log, options) : shareContext(this, shared.context);
     this.#packing = { shadows: new Shadows(), redactor: this.#context.redactor };
     this.#close = shared === undefined ? () => this.#closeLog() : shared.close;
-    this.#threads = new GraphThreads(this.#context, slackBytes, conflict === "refuse");
-    threadsOf.set(this, this.#threads);
+    this.#threads = new OpenOnce(async () => {
+      const { GraphThreads } = await working.get();
+      return new GraphThreads(this.#context, slackBytes, conflict === "refuse");
+    });
+    insides.set(this, { context: this.#context, threads: this.#threads });
   }
 
   get capabilities(): LogCapabilities {
@@ -116,7 +120,8 @@ export class CheckpointSaver implements Saver {
     const text = isBare ? undefined : redactedMetadata(metadata, this.#context.redactor);
     const createdAt = this.#context.now();
     const operation = { kind: "put" as const, ns, id, parentId, parts, metadata: text, createdAt };
-    await this.#threads.put(threadId, operation, metadata["source"], READY);
+    const source = metadata["source"];
+    await (await this.#threads.get()).put(threadId, operation, source, READY);
   }
 
   async putWrites(given: PutWritesRequest): Promise<void> {
@@ -129,19 +134,21 @@ export class CheckpointSaver implements Saver {
     });
     if (writes.length === 0) return;
     const operation = { kind: "writes" as const, ns, id, taskId, replaces: replacesEarlier(writes), writes: packed };
-    await this.#threads.putWrites(threadId, operation, READY);
+    await (await this.#threads.get()).putWrites(threadId, operation, READY);
   }
 
   async get(given: GetRequest): Promise<SavedCheckpoint | undefined> {
     this.#assertOpen("get");
     const { threadId, checkpointNs = "", checkpointId } = checkedGet(given);
-    const found = await this.#threads.find(threadId, checkpointNs, checkpointId);
+    const [threads, { openCheckpoint }] = [await this.#threads.get(), await working.get()];
+    const found = await threads.find(threadId, checkpointNs, checkpointId);
     return found && this.#context.guard({ operation: "get", threadId }, () => openCheckpoint(threadId, found, {}));
   }
 
   async listCheckpoints(given?: ListRequest): Promise<readonly ListedCheckpoint[]> {
     this.#assertOpen("listCheckpoints");
     const { threadId, limit = Number.POSITIVE_INFINITY, ...request } = checkedList(given);
+    const { graphThreadsIn } = await working.get();
     const listed: ListedCheckpoint[] = [];
     for await (const each of threadId === undefined ? graphThreadsIn(this.#context) : [threadId]) {
       if (listed.length >= limit) break;
@@ -151,7 +158,8 @@ export class CheckpointSaver implements Saver {
   }
 
   async #listThread(threadId: string, request: ListRequest): Promise<readonly ListedCheckpoint[]> {
-    const writer = this.#threads.writer(threadId);
+    const { ListReader, listThread } = await working.get();
+    const writer = (await this.#threads.get()).writer(threadId);
     await writer.settled();
     const bases = new Set<number>();
     const place = { operation: "listCheckpoints", threadId };
@@ -166,7 +174,8 @@ export class CheckpointSaver implements Saver {
   async deleteThread(threadId: string): Promise<boolean> {
     this.#assertOpen("deleteThread");
     assertThreadId(threadId);
-    const writer = this.#threads.writer(threadId);
+    const { removeThread } = await working.get();
+    const writer = (await this.#threads.get()).writer(threadId);
     await writer.settled();
     await this.#assertGraph("deleteThread", threadId);
     const outcome = await writer.alone(async () => {
@@ -180,7 +189,8 @@ export class CheckpointSaver implements Saver {
     this.#assertOpen("copyThread");
     assertThreadId(source);
     assertThreadId(target);
-    await this.#threads.writer(source).settled();
+    const { copyThread } = await working.get();
+    await (await this.#threads.get()).writer(source).settled();
     await this.#assertGraph("copyThread", source);
     return copyThread(this.#context, source, target, "keep");
   }
@@ -210,10 +220,12 @@ export class CheckpointSaver implements Saver {
   ): Promise<RemovedReport> {
     this.#assertOpen(operation);
     const { threadId, ...removal } = check();
+    const { graphThreadsIn, nothingWhereHeld, removeCheckpoints } = await working.get();
+    const graphs = await this.#threads.get();
     let [threads, checkpoints] = [0, 0];
     const held: StateError[] = [];
     for await (const each of threadId === undefined ? graphThreadsIn(this.#context) : [threadId]) {
-      const writer = this.#threads.writer(each);
+      const writer = graphs.writer(each);
       const removed = await this.#context
         .guard({ operation, threadId: each }, () => removeCheckpoints(this.#context, writer, each, removal))
         .catch(nothingWhereHeld(held));
@@ -230,6 +242,7 @@ export class CheckpointSaver implements Saver {
     const { prefix, cursor: start, limit } = checkedListThreads(given);
     const size = checkedLimit(limit, 100);
     const query = { prefix: checkedPrefix(prefix), limit: size };
+    const { isGraph } = await working.get();
     const found: string[] = [];
     let cursor = openCursor("threads", start);
     do {
@@ -246,7 +259,7 @@ export class CheckpointSaver implements Saver {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#threads.settled();
+    await (await this.#threads.opened())?.settled();
     await this.#close?.();
   }
 
@@ -256,6 +269,7 @@ export class CheckpointSaver implements Saver {
   }
 
   async #assertGraph(operation: string, threadId: string): Promise<void> {
+    const { assertGraphThread } = await working.get();
     await this.#context.guard({ operation, threadId }, () => assertGraphThread(this.#context, operation, threadId));
   }
 
@@ -266,10 +280,14 @@ export class CheckpointSaver implements Saver {
   }
 }
 
-const threadsOf = new WeakMap<CheckpointSaver, GraphThreads>();
+const insides = new WeakMap<CheckpointSaver, { context: CheckpointContext; threads: OpenOnce<GraphThreads> }>();
 
 /** What is inside a saver, for the adapters of this package. */
-export const graphThreadsOf = (saver: CheckpointSaver): GraphThreads | undefined => threadsOf.get(saver);
+export const graphThreadsOf = async (saver: CheckpointSaver): Promise<GraphThreads | undefined> =>
+  insides.get(saver)?.threads.get();
+
+export const redactorOf = (saver: CheckpointSaver): CheckpointContext["redactor"] =>
+  insides.get(saver)?.context.redactor;
 
 /** What a saver takes over from a checkpointer: its context, and perhaps the duty to close it. */
 interface Taken {

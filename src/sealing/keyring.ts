@@ -7,7 +7,7 @@ import { KEY_BYTES, placeBytes } from "./box.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
 import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
 import { MasterKeys, newMaster } from "./master-keys.ts";
-import { type RotationOptions, type RotationReport, rotateKeys } from "./rotation.ts";
+import type { RotationOptions, RotationReport } from "./rotation.ts";
 
 /** A key with the name under which it is found again. */
 export interface NamedKey {
@@ -243,6 +243,7 @@ export class Keyring {
    * it: then no old copy of the keyring can be opened either.
    */
   async rotate(given?: RotationOptions): Promise<RotationReport> {
+    const { rotateKeys } = await import("./rotation.ts");
     return rotateKeys(this.#shelf, this.#masters, this.#now, given);
   }
 

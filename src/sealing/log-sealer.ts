@@ -3,7 +3,7 @@ import { wordsOf } from "../checkpoint/plan-record.ts";
 import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import type { Keyring } from "./keyring.ts";
-import { contentOf, NO_PEOPLE, type OpenedContent, partsOf, peopleAfter, type ThreadPeople } from "./personal-parts.ts";
+import { contentOf, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
 import type { SealedPlace } from "./sealed-places.ts";
 import {
   keysNeededBy,
@@ -16,6 +16,7 @@ import {
   type TenantKey,
   withChecksum,
 } from "./sealed-record.ts";
+import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
 export interface SealerOptions {
   readonly keyring: Keyring;

@@ -8,21 +8,12 @@ import { isPlainObject } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { subjectsIn, subjectsOfMessage } from "../state/subjects.ts";
 import { type JsonPart, meet, type Path, partsThatDiffer, withParts } from "./json-parts.ts";
+import type { ThreadPeople } from "./thread-people.ts";
 
 /**
  * Which parts of a record belong to which person. An erasure uses the same sweep, so
  * that a destroyed key leaves exactly what an erasure leaves.
  */
-
-/** Of a thread, what has to be known before one of its records can be judged. People are named by their keys. */
-export interface ThreadPeople {
-  /** Who the thread as a whole is about, or was at some time. */
-  readonly defaults: readonly string[];
-  /** Whose the calls are that were asked for and not answered yet. */
-  readonly calls: Readonly<Record<string, readonly string[]>>;
-}
-
-export const NO_PEOPLE: ThreadPeople = { defaults: [], calls: {} };
 
 /** A text in which parts are replaced, and whose keys those parts are sealed with. */
 export interface Parted {

@@ -4,7 +4,8 @@ import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog } from "..
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { LogSealer } from "./log-sealer.ts";
-import type { ThreadPeople } from "./personal-parts.ts";
+import { STAGING_PREFIX } from "./staging.ts";
+import type { ThreadPeople } from "./thread-people.ts";
 
 /**
  * A copy under sealing: the source is read and opened, each record is sealed for
@@ -12,11 +13,6 @@ import type { ThreadPeople } from "./personal-parts.ts";
  * append, it is first written under a name of its own, already sealed for the
  * target, and then renamed: the storage's own copy is used for nothing else.
  */
-
-/** Threads of this kind are invisible to the layers above. */
-export const STAGING_PREFIX = "holdfast:sealing/";
-
-export const isStaging = (threadId: string): boolean => threadId.startsWith(STAGING_PREFIX);
 
 const PAGE = 256;
 const MOST_READINGS = 20;

@@ -19,10 +19,9 @@ import { OpenOnce } from "../driver/open-once.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
 import { Recent } from "../internal/recent.ts";
 import type { Keyring } from "./keyring.ts";
-import { LogSealer } from "./log-sealer.ts";
-import { NO_PEOPLE, type ThreadPeople } from "./personal-parts.ts";
-import { copySealed, isStaging, STAGING_PREFIX } from "./sealed-copy.ts";
-import { wordsBeside } from "./sealed-record.ts";
+import type { LogSealer } from "./log-sealer.ts";
+import { isStaging, STAGING_PREFIX } from "./staging.ts";
+import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
 export interface SealedLogOptions {
   readonly keyring: () => Promise<Keyring>;
@@ -71,7 +70,10 @@ export class SealedLog implements ThreadLog {
     this.keyring = options.keyring;
     this.#inner = inner;
     this.#options = options;
-    this.#sealer = new OpenOnce(async () => new LogSealer({ ...options, keyring: await options.keyring() }));
+    this.#sealer = new OpenOnce(async () => {
+      const [keyring, { LogSealer }] = await Promise.all([options.keyring(), import("./log-sealer.ts")]);
+      return new LogSealer({ ...options, keyring });
+    });
     Object.defineProperties(this, this.#optionalMethods());
   }
 
@@ -171,6 +173,7 @@ export class SealedLog implements ThreadLog {
 
   async copy(source: string, target: string, generation: string): Promise<"copied" | "no source" | "target exists"> {
     assertOwn(target);
+    const { copySealed } = await import("./sealed-copy.ts");
     return copySealed(this.#inner, await this.#sealer.get(), source, target, generation);
   }
 
@@ -198,6 +201,7 @@ export class SealedLog implements ThreadLog {
     const inner = this.#inner;
     const search = layeredMethod(inner, "search", (find) => async (words, options) => {
       // Words lie in plain beside the bodies then, so that no key is needed to index them.
+      const { wordsBeside } = await import("./sealed-record.ts");
       await inner.catchUp?.(wordsBeside);
       return this.#found(options.limit, (limit) => find(words, { ...options, limit }));
     });

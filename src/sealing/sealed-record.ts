@@ -3,8 +3,9 @@ import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import type { StateError } from "../errors.ts";
 import { combinedKey, newSalt, openBox, sealBox, sealPieces } from "./box.ts";
 import type { NamedKey } from "./keyring.ts";
-import { NO_PEOPLE, type Parted, type PersonalPart, restored, type ThreadPeople } from "./personal-parts.ts";
+import { type Parted, type PersonalPart, restored } from "./personal-parts.ts";
 import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
+import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
 /**
  * How a record lies in the log below once it is sealed. What a driver needs to

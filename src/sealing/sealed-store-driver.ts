@@ -20,7 +20,7 @@ import type {
 } from "../store/store-driver.ts";
 import { TopHits } from "../store/top-hits.ts";
 import type { Keyring } from "./keyring.ts";
-import { keysOfItem, type OpenedItem, openedItem, peekItem, peopleOfItem, sealedItem } from "./sealed-item.ts";
+import type { OpenedItem } from "./sealed-item.ts";
 
 export interface SealedStoreOptions {
   readonly keyring: () => Promise<Keyring>;
@@ -28,6 +28,9 @@ export interface SealedStoreOptions {
   /** Vectors are stored unsealed, also those about people, and can be searched. */
   readonly areVectorsPlain: boolean;
 }
+
+/** How items are sealed. Loaded with the first of them. */
+const sealedItems = new OpenOnce(() => import("./sealed-item.ts"));
 
 const NO_FIELDS = { value: "{}", metadata: "{}" };
 const NOT_OPENED = "(this item does not open)";
@@ -192,6 +195,7 @@ export class SealedStoreDriver implements StoreDriver {
     const tenant = tenantOf(change.namespace);
     const key = await keyring.tenantKey(tenant, { isNew: true });
     if (key === undefined) throw keyring.missing("of the tenant");
+    const { peopleOfItem, sealedItem } = await sealedItems.get();
     const people = peopleOfItem(change, change);
     const subjects = [...new Set([...people.owners, ...people.named])];
     const keys = await keyring.personKeys(tenant, subjects);
@@ -208,6 +212,7 @@ export class SealedStoreDriver implements StoreDriver {
     const keyring = await this.#ring.get();
     const tenant = this.#options.tenantOf(stored.namespace);
     const key = await keyring.tenantKey(tenant, { isNew: false });
+    const { keysOfItem, openedItem, peekItem } = await sealedItems.get();
     const peeked = peekItem(stored, tenant, key, (id) => keyring.missing(id));
     return openedItem(peeked, await keyring.keysById(keysOfItem(peeked)));
   }

@@ -1,41 +1,22 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
-import { assertUserId } from "../driver/ids.ts";
-import { optionsOf } from "../driver/options.ts";
-import { Warnings } from "../driver/warnings.ts";
-import { ActiveHolds, heldError, type LegalHold } from "../state/legal-hold.ts";
+import { OpenOnce } from "../driver/open-once.ts";
+import type { LegalHold } from "../state/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import { checkedOptions, type EraseOptions } from "./erase-options.ts";
-import { Tally, unreachedIn } from "./erasure-findings.ts";
-import { ErasureLedger } from "./erasure-ledger.ts";
+import type { EraseOptions } from "./erase-options.ts";
 import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
-import { type AcceptedGaps, ErasureRun, OUTSIDE } from "./erasure-run.ts";
-import { exportLines } from "./exporting.ts";
+import type { AcceptedGaps } from "./erasure-run.ts";
+import type { HoldRequest, LiftRequest, ListedHold } from "./hold-books.ts";
+import type { PersonalDataWork } from "./personal-data-work.ts";
 import {
-  agreeOnHolds,
-  booksOf,
-  type HoldBook,
-  type HoldRequest,
-  type LiftRequest,
-  type ListedHold,
-  liftHold,
-  listHolds,
-  placeHold,
-  readableBooks,
-  storeBook,
-} from "./hold-books.ts";
-import { storeParty, threadParty } from "./parties.ts";
-import {
-  type ErasedPlace,
   type ErasureKeys,
   type ErasureReceipt,
   type ErasureReport,
   erasureKeys,
-  type HeldBack,
   type RetentionReceipt,
   type Unreached,
 } from "./receipts.ts";
-import { type RetentionReport, retain } from "./retention.ts";
-import { type RetentionOptions, type RetentionOutcome, retentionOptions } from "./retention-options.ts";
+import type { RetentionReport } from "./retention.ts";
+import type { RetentionOptions, RetentionOutcome } from "./retention-options.ts";
 
 export interface InventoryPlace {
   readonly backend: string;
@@ -67,16 +48,21 @@ export interface CorePersonalDataOptions {
   readonly open: () => Promise<OpenedBackends>;
 }
 
-/** Finds, hands out and erases what is about a person; `PersonalData` finds the backends by itself. */
+/**
+ * Finds, hands out and erases what is about a person; `PersonalData` finds the backends by itself. Most programs never
+ * do, so the work comes with the first use.
+ */
 export class CorePersonalData {
   readonly #keys: ErasureKeys;
-  readonly #now: () => number;
-  readonly #open: () => Promise<OpenedBackends>;
+  readonly #work: OpenOnce<PersonalDataWork>;
 
   constructor({ key, now, open }: CorePersonalDataOptions) {
-    this.#keys = erasureKeys(key);
-    this.#now = now;
-    this.#open = open;
+    const keys = erasureKeys(key);
+    this.#keys = keys;
+    this.#work = new OpenOnce(async () => {
+      const { PersonalDataWork } = await import("./personal-data-work.ts");
+      return new PersonalDataWork({ keys, now, open });
+    });
   }
 
   /** The key to verify receipts with: `faultInReceipts(receipts, publicKey)`. */
@@ -86,61 +72,28 @@ export class CorePersonalData {
 
   /** Every receipt, in order. */
   async receipts(): Promise<readonly ErasureReceipt[]> {
-    return new ErasureLedger((await this.#open()).ledger).receipts();
+    return (await this.#work.get()).receipts();
   }
 
   /** Where something about this person is stored. */
   async inventory(userId: string): Promise<Inventory> {
-    assertUserId(userId);
-    const counts = new Map<string, { place: Omit<InventoryPlace, "count">; count: number }>();
-    const warnings = new Warnings();
-    const unread: Unreached[] = [];
-    let total = 0;
-    for (const party of await this.#parties()) {
-      for await (const found of party.find((subject) => subject === userId, warnings)) {
-        for (const { kind, where } of found) {
-          const key = JSON.stringify([party.name, kind, where]);
-          const known = counts.get(key) ?? { place: { backend: party.name, kind, where }, count: 0 };
-          counts.set(key, { ...known, count: known.count + 1 });
-          total++;
-        }
-      }
-      unread.push(...party.unread());
-    }
-    const places = [...counts.values()].map(({ place, count }) => ({ ...place, count }));
-    return { total, places, unreached: [...unreachedIn(warnings.list), ...unread] };
+    return (await this.#work.get()).inventory(userId);
   }
 
   /** Everything about this person as lines of JSON; the first one describes the others. */
   async *exportUser(userId: string): AsyncGenerator<string, void, undefined> {
-    assertUserId(userId);
-    yield* exportLines(await this.#parties(), userId);
+    yield* (await this.#work.get()).exportUser(userId);
   }
 
   eraseUser(userId: string, options: EraseOptions & { readonly dryRun: true }): Promise<ErasureReport>;
   eraseUser(userId: string, options?: EraseOptions): Promise<ErasureReceipt>;
-  async eraseUser(userId: string, given?: EraseOptions): Promise<ErasureReport | ErasureReceipt> {
-    assertUserId(userId);
-    const options = checkedOptions(userId, given);
-    const { dryRun = false, reason = null, process = "erase" } = options;
-    if (dryRun) return this.#wouldErase(userId, process);
-    const ledger = new ErasureLedger((await this.#open()).ledger);
-    const hold = new ActiveHolds(await listHolds(await readableBooks(await this.#books()))).onPerson(userId);
-    if (hold !== undefined) throw heldError("what is kept about this person", hold);
-    // Before anything else, so that whoever comes after a crash finds what is to be done.
-    const subject = this.#keys.tokenFor(userId);
-    const tombstone = await ledger.addTombstone({ subject, reason, process, requestedAt: this.#now() });
-    const receipts = await (await this.#run()).run(options, tombstone);
-    const receipt = receipts.find(({ requestId }) => requestId === tombstone.requestId);
-    if (receipt === undefined) throw new TypeError("the erasure that was just finished has no receipt");
-    return receipt;
+  async eraseUser(userId: string, options?: EraseOptions): Promise<ErasureReport | ErasureReceipt> {
+    return (await this.#work.get()).eraseUser(userId, options);
   }
 
   /** Finishes what was interrupted, and erases again what a restored backup brought back. */
-  async resume(given?: AcceptedGaps): Promise<readonly ErasureReceipt[]> {
-    const accepted = optionsOf("resume", given, { acceptUnreached: true, acceptHeld: true });
-    await agreeOnHolds(await readableBooks(await this.#books()));
-    return (await this.#run()).run(accepted);
+  async resume(accepted?: AcceptedGaps): Promise<readonly ErasureReceipt[]> {
+    return (await this.#work.get()).resume(accepted);
   }
 
   /**
@@ -149,91 +102,27 @@ export class CorePersonalData {
    */
   applyRetention(options: RetentionOptions & { readonly dryRun: true }): Promise<RetentionReport>;
   applyRetention(options: RetentionOptions): Promise<RetentionOutcome>;
-  async applyRetention(given: RetentionOptions): Promise<RetentionReport | RetentionOutcome> {
-    const { rules, dryRun = false, reason } = retentionOptions(given);
-    const opened = await this.#open();
-    const startedAt = this.#now();
-    const report = await retain(opened, rules, { dryRun, now: startedAt });
-    if (dryRun) return report;
-    const { totals, held, skipped } = report;
-    const [from, to] = [new Date(startedAt).toISOString(), new Date(this.#now()).toISOString()];
-    const facts = {
-      dryRun: false,
-      rules,
-      totals,
-      held,
-      skipped,
-      reason: reason ?? null,
-      startedAt: from,
-      finishedAt: to,
-    };
-    const ledger = new ErasureLedger(opened.ledger);
-    const receipt = await ledger.addRetention((place) =>
-      this.#keys.sign({ format: 1, kind: "retention", ...place, ...facts }),
-    );
-    return { ...report, receipt };
+  async applyRetention(options: RetentionOptions): Promise<RetentionReport | RetentionOutcome> {
+    return (await this.#work.get()).applyRetention(options);
   }
 
   /** The receipts of retention, in order: a chain of their own. */
   async retentionReceipts(): Promise<readonly RetentionReceipt[]> {
-    return new ErasureLedger((await this.#open()).ledger).retentions();
+    return (await this.#work.get()).retentionReceipts();
   }
 
   /** Keeps what is about a person, or threads, from being erased, deleted or vacuumed, in every backend and in the ledger. */
   async placeHold(request: HoldRequest): Promise<LegalHold> {
-    return placeHold(await this.#books(), request, this.#now());
+    return (await this.#work.get()).placeHold(request);
   }
 
   /** Lets go of what a hold keeps. The hold stays in the list. */
   async liftHold(id: string, request: LiftRequest): Promise<LegalHold> {
-    return liftHold(await this.#books(), id, request, this.#now());
+    return (await this.#work.get()).liftHold(id, request);
   }
 
   /** Every hold that was ever placed, and where one is missing. */
   async holds(): Promise<readonly ListedHold[]> {
-    return listHolds(await this.#books());
-  }
-
-  async #run(): Promise<ErasureRun> {
-    const { ledger: ledgerStore } = await this.#open();
-    const [keys, now, ledger] = [this.#keys, this.#now, new ErasureLedger(ledgerStore)];
-    return new ErasureRun({
-      keys,
-      now,
-      ledger,
-      ledgerStore,
-      parties: await this.#parties(),
-      books: await this.#books(),
-    });
-  }
-
-  /** The ledger first: it is what a restored backup is compared with. */
-  async #books(): Promise<readonly HoldBook[]> {
-    const { checkpointers, stores, ledger } = await this.#open();
-    return [storeBook(ledger, "ledger"), ...booksOf({ checkpointers, stores })];
-  }
-
-  /** In the order in which an erasure visits them. */
-  async #parties(): Promise<readonly ErasureParty[]> {
-    const { checkpointers, stores, others = [] } = await this.#open();
-    return [
-      ...checkpointers.map((each, index) => threadParty(each, `threads ${index + 1}`)),
-      ...stores.map((each, index) => storeParty(each, `store ${index + 1}`)),
-      ...others,
-    ];
-  }
-
-  async #wouldErase(userId: string, process: "erase" | "keep"): Promise<ErasureReport> {
-    const places: ErasedPlace[] = [];
-    const held: HeldBack[] = [];
-    const warnings = new Warnings();
-    for (const party of await this.#parties()) {
-      if (party.holdsProcess && process === "keep") continue;
-      const tally = new Tally(party.name);
-      for await (const found of party.find((subject) => subject === userId, warnings)) tally.add(found);
-      places.push(tally.place);
-      held.push(...party.held());
-    }
-    return { dryRun: true, places, unreached: [...unreachedIn(warnings.list), OUTSIDE], held };
+    return (await this.#work.get()).holds();
   }
 }

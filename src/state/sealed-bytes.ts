@@ -1,4 +1,3 @@
-import { crc32 } from "node:zlib";
 import { StateError } from "../errors.ts";
 import { pathTo } from "./path.ts";
 
@@ -19,6 +18,14 @@ export interface SealedBytes {
  * more, each save checks the next part.
  */
 const BYTES_PER_LOOK = 4 * 1024 * 1024;
+
+let checksum: ((bytes: Uint8Array) => number) | undefined;
+
+/** Not imported: few states hold bytes, and whoever imports the package would wait for all of `node:zlib`. */
+function crc32(bytes: Uint8Array): number {
+  checksum ??= process.getBuiltinModule("node:zlib").crc32;
+  return checksum(bytes);
+}
 
 export const NO_BYTES: SealedBytes = { leaves: [], next: 0 };
 

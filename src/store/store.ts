@@ -1,5 +1,6 @@
 /** Long because it is the whole surface of what users hold: a short method for each feature, most of which live in files of their own. */
 
+import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
 import { BaseStore } from "./base-store.ts";
@@ -8,7 +9,6 @@ import { openItemPosition, sealPosition } from "./cursors.ts";
 import { Dimension } from "./dimension.ts";
 import { assertEmbedder, type Embedder } from "./embedder.ts";
 import { parseFilter, type StoreFilter } from "./filter.ts";
-import { assertItemNotHeld, assertNamespaceNotHeld } from "./holds.ts";
 import { assertPaths } from "./index-paths.ts";
 import { decodeHit, decodeItem, decodeSome, encodeItem } from "./item-codec.ts";
 import type {
@@ -29,9 +29,8 @@ import type {
   Vector,
   WriteOptions,
 } from "./items.ts";
-import { namespacesPage } from "./listing-namespaces.ts";
 import { assertKey, assertNamespace, readableId } from "./namespaces.ts";
-import { byVector, lacking, rankedPage, type SearchContext } from "./searching.ts";
+import type { SearchContext } from "./searching.ts";
 import { openAccess, type StoreAccess, type StoreOptions } from "./store-access.ts";
 import {
   type ChangeResult,
@@ -60,6 +59,9 @@ import { UpdateTurns, updateItem } from "./updating.ts";
 import { apply, putResult, type WritingContext, writeItems, writeKeyOf } from "./writing.ts";
 
 const PER_CLEARING = 500;
+
+/** The operations beside reading, writing and listing items. Loaded with the first of them. */
+const further = new OpenOnce(() => import("./further-operations.ts"));
 
 /** A store on any storage that can be a `StoreDriver`. This is what every factory returns. Every feature is made here once. */
 export class Store extends BaseStore {
@@ -158,7 +160,9 @@ export class Store extends BaseStore {
 
   override async listNamespaces(given?: ListNamespacesOptions): Promise<Page<Namespace>> {
     this.#access.assertOpen("listNamespaces");
-    return namespacesPage(this.#access, namespacesOptionsOf(given));
+    const options = namespacesOptionsOf(given);
+    const { namespacesPage } = await further.get();
+    return namespacesPage(this.#access, options);
   }
 
   /** Items that are put while it runs are kept, so that it ends however busy others are. */
@@ -166,6 +170,7 @@ export class Store extends BaseStore {
     this.#access.assertMayWrite("clearNamespace");
     const { recursive = false } = clearOptionsOf(given);
     assertNamespace(namespace, { mayBeEmpty: recursive });
+    const { assertNamespaceNotHeld } = await further.get();
     const place = { operation: "clearNamespace" };
     const before = await this.#access.call(place, (driver) => driver.now());
     for (let count = 0; ; ) {
@@ -226,13 +231,10 @@ export class Store extends BaseStore {
     const { query, recursive = true } = options;
     if (query === undefined) return this.#scan<Value>("search", namespace, options, recursive, 10);
     if (typeof query !== "string") throw invalid("query is the text to look for; for a vector use searchByEmbedding()");
-    return rankedPage<Value>(
-      this.#context,
-      this.#scope(namespace, recursive, options.filter),
-      query,
-      options,
-      checkedLimit(options.limit, 10),
-    );
+    const scope = this.#scope(namespace, recursive, options.filter);
+    const limit = checkedLimit(options.limit, 10);
+    const { rankedPage } = await further.get();
+    return rankedPage<Value>(this.#context, scope, query, options, limit);
   }
 
   override async searchByEmbedding<Value = unknown>(
@@ -246,6 +248,7 @@ export class Store extends BaseStore {
     await this.#assertCan("semanticSearch");
     const vector = await this.#dimension.checked(query, "query");
     if (limit === 0) return page<StoreHit<Value>>([], undefined);
+    const { byVector } = await further.get();
     const hits = await byVector(this.#access, "searchByEmbedding", scope, vector, limit);
     const near = hits.filter(({ score }) => score >= least);
     const { items, warnings } = await decodeSome(near, decodeHit<Value>);
@@ -279,6 +282,7 @@ export class Store extends BaseStore {
   async #remove(operation: string, id: ItemId, options: WriteOptions): Promise<ChangeResult> {
     const { expectedVersion: expected } = options;
     assertExpectedVersion(expected);
+    const { assertItemNotHeld } = await further.get();
     await assertItemNotHeld(this, id);
     const change = { kind: "remove", ...id, expected, writeKey: writeKeyOf(id, options) } as const;
     const [result] = await apply(this.#access, operation, [change]);
@@ -330,6 +334,8 @@ export class Store extends BaseStore {
   async #assertCan(flag: StoreFlag): Promise<void> {
     if (this.capabilities[flag]) return;
     await this.#access.connect({ operation: "connect" });
-    if (!this.capabilities[flag]) throw lacking(this.#access.driver.name, flag);
+    if (this.capabilities[flag]) return;
+    const { lacking } = await further.get();
+    throw lacking(this.#access.driver.name, flag);
   }
 }

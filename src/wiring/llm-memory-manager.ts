@@ -7,7 +7,6 @@ import { CoreMemory, type MemoryDecision } from "../memory/core-memory.ts";
 import type { ExtractFunction, Extractor } from "../memory/extractor.ts";
 import { InBackground } from "../memory/in-background.ts";
 import { MEMORY_TYPES } from "../memory/memory.ts";
-import { modelExtractor } from "../memory/model-extractor.ts";
 import { namespaceFor } from "../memory/namespace-of.ts";
 import { HALF_LIFE_DAYS, type HalfLives } from "../memory/worth.ts";
 import type { Model } from "../models/model.ts";
@@ -101,8 +100,13 @@ function extractorOf({ model, extract }: LLMMemoryManagerOptions): Extractor {
       'new LLMMemoryManager() needs a model, such as "openai:gpt-5-mini", or extract; extract: heuristicExtractor() needs no model',
     );
   }
-  const resolved = new OpenOnce(() => resolveModel(model));
-  return modelExtractor(() => resolved.get(), nameOf(model));
+  const name = nameOf(model);
+  const opened = new OpenOnce(async () => {
+    const { modelExtractor } = await import("../memory/model-extractor.ts");
+    const resolved = new OpenOnce(() => resolveModel(model));
+    return modelExtractor(() => resolved.get(), name);
+  });
+  return { name, extract: async (request) => (await opened.get()).extract(request) };
 }
 
 const nameOf = (model: string | Model | AiSdkModel): string =>

@@ -196,7 +196,7 @@ export class LangGraphSaver extends BaseCheckpointSaver {
   }
 
   async #threads(): Promise<GraphThreads> {
-    const threads = graphThreadsOf(await this.saver());
+    const threads = await graphThreadsOf(await this.saver());
     if (threads === undefined)
       throw new TypeError("toLangGraphSaver() takes a CheckpointSaver, a Checkpointer or a URL");
     return threads;

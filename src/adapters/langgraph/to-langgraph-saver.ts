@@ -1,6 +1,6 @@
 import { openSaver } from "../../backends/open.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
-import { CheckpointSaver, graphThreadsOf, saverOf } from "../../saver/checkpoint-saver.ts";
+import { CheckpointSaver, redactorOf, saverOf } from "../../saver/checkpoint-saver.ts";
 import { LangGraphSaver, type LangGraphSaverOptions } from "./saver.ts";
 
 /**
@@ -16,5 +16,5 @@ export function toLangGraphSaver(
 ): LangGraphSaver {
   if (typeof target === "string") return new LangGraphSaver(() => openSaver(target), options);
   const saver = target instanceof CheckpointSaver ? target : saverOf(target);
-  return new LangGraphSaver(async () => saver, options, graphThreadsOf(saver)?.context.redactor);
+  return new LangGraphSaver(async () => saver, options, redactorOf(saver));
 }

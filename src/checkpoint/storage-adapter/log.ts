@@ -1,4 +1,3 @@
-import type { Durability } from "../../driver/durability.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { assertAppend } from "../append-rules.ts";
 import { firstUnknown } from "../record-range.ts";
@@ -16,6 +15,7 @@ import type {
 import { append } from "./appending.ts";
 import { classify } from "./classify.ts";
 import { copyThread } from "./copying.ts";
+import { type DictLogOptions, dictCapabilities } from "./dict-capabilities.ts";
 import type { DictStorage } from "./dict-storage.ts";
 import { Documents } from "./documents.ts";
 import { removeThread } from "./removing.ts";
@@ -23,12 +23,6 @@ import { sweepOrphans } from "./sweeping.ts";
 import { entryOf, type StoredThread } from "./thread-document.ts";
 import { ThreadReader } from "./thread-reader.ts";
 import { walkThreads } from "./thread-walk.ts";
-
-export interface DictLogOptions {
-  readonly name: string;
-  readonly durability: Durability;
-  readonly maxRecordBytes: number;
-}
 
 /** Threads in a storage that knows only keys. `layout.ts` describes their layout and why it is safe. */
 export class DictLog implements ThreadLog {
@@ -38,17 +32,9 @@ export class DictLog implements ThreadLog {
   readonly #documents: Documents;
   #closed = false;
 
-  constructor(storage: DictStorage, { name, durability, maxRecordBytes }: DictLogOptions) {
-    this.name = name;
-    this.capabilities = {
-      durability,
-      conditionalAppend: storage.compareAndSave !== undefined,
-      listThreads: storage.list !== undefined,
-      // A thread whose keys expired one by one would be torn.
-      ttl: false,
-      maxRecordBytes,
-      maxChainRecords: 16,
-    };
+  constructor(storage: DictStorage, options: DictLogOptions) {
+    this.name = options.name;
+    this.capabilities = dictCapabilities(storage, options);
     this.#storage = storage;
     this.#documents = new Documents(storage);
   }

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import { type CheckpointContext, contextOf } from "../../checkpoint/context.ts";
-import { entries } from "../../checkpoint/editing.ts";
+import { entries } from "../../checkpoint/entries.ts";
 import type { ThreadVerdict } from "../../checkpoint/verifying.ts";
 import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";

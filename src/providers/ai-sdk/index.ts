@@ -1,23 +1,11 @@
 import { StateError } from "../../errors.ts";
-import { untilAborted } from "../../internal/until-aborted.ts";
 import type { Model, ModelPart, ModelRequest } from "../../models/model.ts";
 import { type ModelRetryOptions, retryingModel } from "../../models/retrying-model.ts";
 import type { ProviderMetadata } from "../../state/message.ts";
-import { type ProviderTools, toCallOptions } from "./call-options.ts";
-import { asModelError } from "./classify.ts";
+import type { ProviderTools } from "./call-options.ts";
 import type { DownloadFile } from "./files.ts";
-import { asStream } from "./from-generated.ts";
-import { toModelParts } from "./from-stream.ts";
-import { familyOf, mergeMetadata } from "./own-notes.ts";
-import {
-  type AiSdkModel,
-  type CallOptions,
-  type GenerateResult,
-  SPECIFICATIONS,
-  type Specification,
-  type StreamPart,
-} from "./specification.ts";
-import { streamItems } from "./stream-items.ts";
+import { familyOf } from "./own-notes.ts";
+import { type AiSdkModel, SPECIFICATIONS, type Specification } from "./specification.ts";
 
 export type { ProviderTools } from "./call-options.ts";
 export type { DownloadFile } from "./files.ts";
@@ -45,7 +33,7 @@ export interface AiSdkOptions {
  * What a provider wants back (reasoning signatures, item ids) is in the parts'
  * `providerMetadata` and goes back as `providerOptions`. Sources and raw chunks
  * are not kept. A user's `name` has no place in the interface and is not sent.
- * With OpenAI's responses, `store` is off unless you set it: see `lastingDefaults`.
+ * With OpenAI's responses, `store` is off unless you set it: see `lastingDefaults` in `asking.ts`.
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
   if (!isAiSdkModel(model)) {
@@ -75,15 +63,6 @@ function versionOf({ specificationVersion, provider, modelId }: AiSdkModel): Spe
   );
 }
 
-/**
- * OpenAI's responses are stored there by default, and later requests then only
- * name their items, which OpenAI forgets after some weeks: a thread must outlive
- * that, so its items are sent in full. `store: true` in the options is respected.
- */
-function lastingDefaults({ provider }: AiSdkModel): ProviderMetadata {
-  return /^(?:openai|azure)\b.*\.responses$/.test(provider) ? { openai: { store: false } } : {};
-}
-
 class AdaptedModel implements Model {
   readonly id: string;
   readonly runsTools: boolean;
@@ -100,31 +79,10 @@ class AdaptedModel implements Model {
   }
 
   async *stream(request: ModelRequest): AsyncGenerator<ModelPart, void, undefined> {
-    const { onWarning, secrets = [] } = this.#options;
-    try {
-      request.signal?.throwIfAborted();
-      const parts = await this.#ask(request);
-      yield* toModelParts(parts, { id: this.id, provider: this.#model.provider, onWarning });
-    } catch (error) {
-      request.signal?.throwIfAborted();
-      throw asModelError(error, this.id, secrets);
-    }
+    request.signal?.throwIfAborted();
+    // Both directions of the translation come with the first request: to name a model takes little of it.
+    const { answerOf } = await import("./asking.ts");
+    const asked = { id: this.id, model: this.#model, version: this.#version, options: this.#options };
+    yield* answerOf(asked, request);
   }
-
-  async #ask(request: ModelRequest): Promise<AsyncIterable<StreamPart>> {
-    const { signal } = request;
-    const model = this.#model as unknown as CallableModel;
-    const { download, providerOptions, providerTools } = this.#options;
-    const context = { id: this.id, model: this.#model, version: this.#version, download, signal };
-    const defaults = { providerOptions: mergeMetadata(lastingDefaults(this.#model), providerOptions), providerTools };
-    const options = await toCallOptions(request, context, defaults);
-    if (model.doStream === undefined) return asStream(await untilAborted(model.doGenerate(options), signal));
-    const { stream } = await untilAborted(model.doStream(options), signal);
-    return streamItems(stream, signal);
-  }
-}
-
-interface CallableModel {
-  doStream?(options: CallOptions): PromiseLike<{ readonly stream: ReadableStream<StreamPart> }>;
-  doGenerate(options: CallOptions): PromiseLike<GenerateResult>;
 }

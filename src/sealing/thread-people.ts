@@ -1,0 +1,9 @@
+/** Of a thread, what has to be known before one of its records can be judged. People are named by their keys. */
+export interface ThreadPeople {
+  /** Who the thread as a whole is about, or was at some time. */
+  readonly defaults: readonly string[];
+  /** Whose the calls are that were asked for and not answered yet. */
+  readonly calls: Readonly<Record<string, readonly string[]>>;
+}
+
+export const NO_PEOPLE: ThreadPeople = { defaults: [], calls: {} };
