@@ -1,6 +1,5 @@
 import { newId } from "../driver/new-id.ts";
 import { Warnings } from "../driver/warnings.ts";
-import { StateError } from "../errors.ts";
 import { AT_ONCE, inParallelAsFound } from "../internal/in-parallel.ts";
 import { HOLDS, type LegalHold } from "../state/legal-hold.ts";
 import type { CheckpointContext } from "./context.ts";
@@ -9,6 +8,7 @@ import { everyThread } from "./finding.ts";
 import { LostRaces } from "./lost-races.ts";
 import { lookInto } from "./people-in-thread.ts";
 import { openHeader, sealMark } from "./record.ts";
+import { isUnreadable } from "./removing-threads.ts";
 import { subjectIndexOf } from "./subject-index.ts";
 import { isGraphs } from "./thread-kind.ts";
 import type { AppendRequest, ThreadEntry, ThreadTail } from "./thread-log.ts";
@@ -42,9 +42,6 @@ export async function markHeldThreads(context: CheckpointContext, hold: LegalHol
   const pageSize = Math.max(100, atOnce);
   await inParallelAsFound(everyThread(context, "hold", threadPrefix, new Warnings(), pageSize), mark, atOnce);
 }
-
-const isUnreadable = (error: unknown): boolean =>
-  StateError.is(error, "CORRUPT") || StateError.is(error, "INCOMPATIBLE");
 
 async function markHeldThread(
   context: CheckpointContext,

@@ -46,7 +46,8 @@ async function whereItIs(context: CheckpointContext, place: ThreadPlace): Promis
   }
 }
 
-const isUnreadable = (error: unknown): boolean =>
+/** Damaged, or of a newer version. */
+export const isUnreadable = (error: unknown): boolean =>
   StateError.is(error, "CORRUPT") || StateError.is(error, "INCOMPATIBLE");
 
 /**
