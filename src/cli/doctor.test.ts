@@ -21,7 +21,8 @@ const doctor = (args: readonly string[] = [], signal?: AbortSignal): Promise<Out
 test("17.5: doctor passes a correct driver with all cases that can be run there, and leaves nothing behind", async () => {
   const storage = await storageWithThread();
   // Expiry is waited for in real time: the campaign servers-doctor has the time.
-  standIn(Object.assign(new ReferenceLog(storage), { capabilities: { ...storage.capabilities, ttl: false } }));
+  const log = new ReferenceLog(storage);
+  standIn(Object.assign(log, { capabilities: { ...log.capabilities, ttl: false } }));
   const { code, stdout, stderr } = await doctor();
   const found = JSON.parse(stdout);
   expect([code, stderr, found.cases.failed]).toEqual([0, "", []]);
@@ -67,8 +68,9 @@ test.each(["SIGINT", "SIGTERM"] as const)(
 
 test("17.5: doctor leaves out ids of 1024 bytes where the store takes none behind a prefix, as a service does", async () => {
   const storage = new MemoryLog();
-  const capabilities = { ...storage.capabilities, ttl: false, maxThreadIdBytes: 1024 };
-  standIn(Object.assign(new ReferenceLog(storage), { capabilities }));
+  const log = new ReferenceLog(storage);
+  const capabilities = { ...log.capabilities, ttl: false, maxThreadIdBytes: 1024 };
+  standIn(Object.assign(log, { capabilities }));
   const { code, stdout } = await doctor(["--quick"]);
   const { failed, lacks } = JSON.parse(stdout).cases;
   expect([code, failed, lacks.includes("ids of 1024 bytes behind a prefix")]).toEqual([0, [], true]);
