@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { StateError } from "../../errors.ts";
@@ -149,7 +148,10 @@ function changed(state: AgentState, transaction: HistoryTransaction["transaction
   if (transaction.type === "append_items") return state.withMessages(transaction.items.map(messageOf));
   const { expectedSuffix, replacement } = transaction;
   const start = state.messages.length - expectedSuffix.length;
-  if (start < 0 || !isDeepStrictEqual(state.messages.slice(start).map(itemOf), expectedSuffix)) {
+  if (
+    start < 0 ||
+    !process.getBuiltinModule("node:util").isDeepStrictEqual(state.messages.slice(start).map(itemOf), expectedSuffix)
+  ) {
     throw new StateError(
       "CONFLICT",
       "the end of the conversation is not what it is expected to be; nothing was changed",
