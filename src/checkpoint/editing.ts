@@ -1,4 +1,3 @@
-import type { CallPlace } from "../driver/call.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { Message } from "../state/message.ts";
@@ -12,8 +11,7 @@ import { countingAsNew, fits, type PlannedBody, planBase, planBody, wordsOf } fr
 import { openHeader, sealMark, sealRecord } from "./record.ts";
 import { isContent, stepsOf } from "./steps.ts";
 import { isGraphs } from "./thread-kind.ts";
-import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadLog, ThreadTail } from "./thread-log.ts";
-import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
+import type { AppendRequest, LogChain, LogEntry, LogRecord, ThreadTail } from "./thread-log.ts";
 
 /**
  * Removes checkpoints from the middle or the end of a log. A checkpoint that its
@@ -31,29 +29,6 @@ export interface EditPlan {
   readonly head?: { readonly before: LogEntry; readonly after: LogEntry };
   /** Content is removed that states in memory may still hold; they must be loaded again before they are saved. */
   readonly erases?: true;
-}
-
-/**
- * Deletes a whole thread; with `ifTail`, only while that is its tail. A failure
- * says whether the thread may be gone all the same.
- */
-export async function removeThread(
-  context: CheckpointContext,
-  place: CallPlace & { readonly threadId: string },
-  ifTail?: { readonly generation: string; readonly seq: number },
-): Promise<"removed" | "absent" | "moved"> {
-  await context.guard(place, () => assertNotHeld(context, place.threadId));
-  let mayBe = false;
-  const remove = (log: ThreadLog): ReturnType<ThreadLog["remove"]> =>
-    log.remove(place.threadId, ifTail).catch((error: unknown) => {
-      mayBe ||= mayBeWritten(log, error);
-      throw error;
-    });
-  try {
-    return await context.call(place, remove);
-  } catch (error) {
-    throw sayingWhetherWritten(error, mayBe, "It may have been carried out; deleting again is safe");
-  }
 }
 
 /** A plan is remade when another edit changed its records, which is rare. */
@@ -255,8 +230,11 @@ function editRequest(context: CheckpointContext, tail: ThreadTail, plan: EditPla
 /** How often the thread was edited. */
 export const editsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.edits ?? 0;
 
+/** How often a legal hold was placed on the thread. */
+export const holdsAt = ({ entry }: ThreadTail): number => openHeader(entry).thread?.holds ?? 0;
+
 /**
- * Whether the records of a plan are unchanged. If nobody edited the thread since,
+ * Whether the records of a plan are unchanged, and no hold was placed on them. If nobody edited the thread since,
  * the tail says so without another call, during which yet another save could
  * land. Otherwise the records say so, since their headers contain checksums.
  */
@@ -267,6 +245,8 @@ async function stillFits(
   { restsOn, head }: EditPlan,
 ): Promise<boolean> {
   if (head !== undefined && current.entry.head !== head.before.seq) return false;
+  // Whoever made the plan asked for holds before that.
+  if (holdsAt(current) !== holdsAt(planned)) return false;
   if (editsAt(current) === editsAt(planned)) return true;
   // A record without a name cannot be asked for.
   if (restsOn.some(({ checkpointId }) => checkpointId === undefined)) return false;

@@ -108,7 +108,8 @@ export async function eraseInThread(context: CheckpointContext, threadId: string
   const tail = await context.call({ operation: OPERATION, threadId }, (log) => log.tail(threadId));
   if (tail !== undefined && isGraphs(openHeader(tail.entry).thread)) {
     if (keeps !== undefined && (await lookInto(context, threadId, true, forgets, keeps)).kept > 0) return 0;
-    return (await import("./graphs/erase-graph.ts")).eraseInGraph(context, threadId, forgets);
+    const isAsJudged = async (): Promise<boolean> => (await activeHolds(context)).version === holds.version;
+    return (await import("./graphs/erase-graph.ts")).eraseInGraph(context, threadId, forgets, isAsJudged);
   }
   const facts = await factsOf(context, threadId, forgets, keeps);
   if (!facts.isConcerned) return 0;

@@ -57,6 +57,8 @@ export interface ThreadFacts {
   readonly edits?: number;
   /** How often personal data was erased from the thread. A state loaded before still contains it and is not saved. */
   readonly erasures?: number;
+  /** How often a legal hold was placed on the thread while it existed. A planned removal sees by it that it has to ask again. */
+  readonly holds?: number;
   readonly lease?: LeaseState;
 }
 

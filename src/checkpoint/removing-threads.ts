@@ -1,13 +1,81 @@
 import type { CallPlace } from "../driver/call.ts";
+import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
+import { isLeftToService } from "../state/legal-hold.ts";
 import type { CheckpointContext } from "./context.ts";
-import { removeThread } from "./editing.ts";
+import { assertNotHeld } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
+import type { KnownPlace, ThreadLog } from "./thread-log.ts";
+import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
+
+type ThreadPlace = CallPlace & { readonly threadId: string };
+
+/**
+ * Deletes a whole thread, whatever its tail is. It goes at a place that was read
+ * before the holds were: a hold that is placed meanwhile changes the place.
+ */
+export async function removeThread(context: CheckpointContext, place: ThreadPlace): Promise<"removed" | "absent"> {
+  const races = new LostRaces(context, "delete", place.threadId);
+  for (let at = warmPlace(context, place); ; races.lost()) {
+    at ??= await whereItIs(context, place);
+    const removed = await removeThreadIf(context, place, at).catch((error: unknown) => {
+      if (at === undefined || !isUnreadable(error)) throw error;
+      return removeThreadIf(context, place, undefined);
+    });
+    if (removed !== "moved") return removed;
+    at = undefined;
+  }
+}
+
+/** Where this process last saw it. */
+function warmPlace(context: CheckpointContext, { threadId }: ThreadPlace): KnownPlace | undefined {
+  const known = context.warm.get(threadId)?.position;
+  return known && { generation: known.generation, seq: known.tail };
+}
+
+/** Nothing for a thread that cannot be read, or not with this token: it can be deleted all the same. */
+async function whereItIs(context: CheckpointContext, place: ThreadPlace): Promise<KnownPlace | undefined> {
+  try {
+    const tail = await context.call(place, (log) => log.tail(place.threadId));
+    // No thread has this place: one that is made meanwhile stays.
+    if (tail === undefined) return { generation: newId(), seq: 1 };
+    return { generation: tail.generation, seq: tail.entry.seq };
+  } catch (error) {
+    if (isUnreadable(error) || isLeftToService(error)) return undefined;
+    throw error;
+  }
+}
+
+const isUnreadable = (error: unknown): boolean =>
+  StateError.is(error, "CORRUPT") || StateError.is(error, "INCOMPATIBLE");
+
+/**
+ * Deletes a whole thread while `ifTail` is its tail, which was read before; without
+ * it, whatever is there. A failure says whether the thread may be gone all the same.
+ */
+export async function removeThreadIf(
+  context: CheckpointContext,
+  place: ThreadPlace,
+  ifTail: KnownPlace | undefined,
+): Promise<"removed" | "absent" | "moved"> {
+  await context.guard(place, () => assertNotHeld(context, place.threadId));
+  let mayBe = false;
+  const remove = (log: ThreadLog): ReturnType<ThreadLog["remove"]> =>
+    log.remove(place.threadId, ifTail).catch((error: unknown) => {
+      mayBe ||= mayBeWritten(log, error);
+      throw error;
+    });
+  try {
+    return await context.call(place, remove);
+  } catch (error) {
+    throw sayingWhetherWritten(error, mayBe, "It may have been carried out; deleting again is safe");
+  }
+}
 
 /** Deletes a whole thread while `expectedHead` is its newest checkpoint; anything else is a conflict, and nothing is deleted. */
 export async function removeThreadAt(
   context: CheckpointContext,
-  place: CallPlace & { readonly threadId: string },
+  place: ThreadPlace,
   expectedHead: string,
 ): Promise<boolean> {
   const { threadId } = place;
@@ -22,7 +90,7 @@ export async function removeThreadAt(
       const message = `thread ${JSON.stringify(threadId)} has moved on: expected ${expectedHead}, found ${actual ?? "no checkpoint"}. Nothing was deleted`;
       throw new StateError("CONFLICT", message, { ...place, expected: expectedHead, actual, written: "no" });
     }
-    const removed = await removeThread(context, place, { generation: tail.generation, seq });
+    const removed = await removeThreadIf(context, place, { generation: tail.generation, seq });
     if (removed !== "moved") return removed === "removed";
   }
 }

@@ -101,6 +101,8 @@ export async function vacuumThread(
   for (const plans = new LostRaces(context, "vacuum", threadId, MOST_PLANS); ; plans.lost()) {
     const tail = await context.call(place, (log) => log.tail(threadId));
     if (tail === undefined) return NOTHING;
+    // Whoever places a hold marks the newest record: where it cannot be read, there is no telling.
+    openHeader(tail.entry);
     const found = await survey(context, threadId, mayGo);
     if (found.oldestKept === undefined) {
       const removed = { checkpoints: found.outdated, threads: found.outdated > 0 ? 1 : 0 };

@@ -1,3 +1,4 @@
+import type { CheckpointContext } from "./context.ts";
 import type { Forgets } from "./people-in-thread.ts";
 import type { ThreadTail } from "./thread-log.ts";
 
@@ -63,3 +64,12 @@ export class SubjectIndex {
 }
 
 const keyOf = ({ generation, entry }: ThreadTail): string => `${generation}/${entry.writeId}`;
+
+const indexes = new WeakMap<CheckpointContext, SubjectIndex>();
+
+/** Kept as long as the checkpointer, and shared by all who look for people in its threads. */
+export function subjectIndexOf(context: CheckpointContext): SubjectIndex {
+  const index = indexes.get(context) ?? new SubjectIndex();
+  indexes.set(context, index);
+  return index;
+}

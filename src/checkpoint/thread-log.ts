@@ -252,9 +252,10 @@ export interface ThreadLog extends Driver {
   }): Promise<LogPage<ThreadEntry>>;
 
   /**
-   * Records whose words contain all of `words`, of which there is at least one,
-   * each as a whole word or as the beginning of one, in threads whose ids begin
-   * with `prefix`, with or without a checkpoint id. Best first, or newest first where more than
+   * Records whose words contain all of `words`, each as a whole word or as the
+   * beginning of one, in threads whose ids begin with `prefix`, with or without a
+   * checkpoint id. There is at least one, and each is written as it is indexed
+   * (`searchWords`): no separators, no control characters. Best first, or newest first where more than
    * `capabilities.ranksUpTo` records have them. Continued with `after`, it meets
    * every record once that was there throughout. Without this method, threads are
    * scanned.

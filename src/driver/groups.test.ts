@@ -83,3 +83,38 @@ test("20.1: a group has a bound in bytes, and a call above it goes by itself", a
   await Promise.all(THREADS.map((call) => groups.call(call)));
   expect(Math.max(...sizes)).toBe(2);
 });
+
+test("20.2: with gathers, those of one turn go together from the first on, and whoever comes alone goes alone", async () => {
+  const sent: string[] = [];
+  const groups = groupsOf({
+    gathers: true,
+    most: 2,
+    mayShare: (call) => call !== "own",
+    one: async (call) => {
+      sent.push(call);
+      return call;
+    },
+    many: async (group) => {
+      sent.push(group.join("+"));
+      return group;
+    },
+  });
+  const calls = ["a", "b", "own", "c", "d", "e"];
+  expect(await Promise.all(calls.map((call) => groups.call(call)))).toEqual(calls);
+  expect(sent).toEqual(["own", "a+b", "c+d", "e"]);
+  expect(await groups.call("f")).toBe("f");
+  expect(sent.at(-1)).toBe("f");
+});
+
+test("20.2: with gathers, ones that hang hold up nobody else", async () => {
+  const isHanging = (call: string): boolean => call.startsWith("hangs");
+  const groups = groupsOf({
+    gathers: true,
+    mayShare: (call) => !isHanging(call),
+    one: async (call) => (isHanging(call) ? new Promise<string>(() => undefined) : `${call} alone`),
+  });
+  const answers = THREADS.map((call) => groups.call(call));
+  void groups.call("hangs 1");
+  void groups.call("hangs 2");
+  expect(await Promise.all(answers)).toEqual(THREADS.map((call) => `${call} shared`));
+});

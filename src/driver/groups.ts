@@ -10,6 +10,8 @@ export interface Ways<Call, Answer> {
   readonly bytesOf: (call: Call) => number;
   /** How many go together at most. @default 128 */
   readonly most?: number;
+  /** Whether the first ones, too, wait for those that come within the same turn of the event loop. @default false */
+  readonly gathers?: boolean;
   /** Whether the server refused a group as a whole, perhaps because of one call: then each goes alone. */
   readonly isRefusal: (error: unknown) => boolean;
 }
@@ -30,7 +32,7 @@ const MOST_BYTES_IN_A_GROUP = 1024 * 1024;
 /**
  * Calls for different threads that wait at the same time travel together, and so
  * share one round trip and one sync of the disk. One that has nobody before it
- * goes at once, by itself. Each is answered for itself: whoever could not go with
+ * goes at once, by itself, or with `gathers` at the end of the turn. Each is answered for itself: whoever could not go with
  * the others goes alone, and so does everybody where the server refused the
  * group. A group whose end is unknown is that for each of its members, and each
  * finds out by its own write id.
@@ -40,17 +42,21 @@ export class Groups<Call, Answer> {
   #waiting: Waiting<Call, Answer>[] = [];
   #underWay = 0;
   #timer: NodeJS.Timeout | undefined;
+  #turn: NodeJS.Immediate | undefined;
 
   constructor(ways: Ways<Call, Answer>) {
     this.#ways = ways;
   }
 
   call(call: Call): Promise<Answer> {
-    if (this.#underWay < MOST_UNDER_WAY) return this.#counted(() => this.#ways.one(call));
-    if (!this.#ways.mayShare(call)) return this.#ways.one(call);
+    const { gathers = false, mayShare, one } = this.#ways;
+    const isFree = this.#underWay < MOST_UNDER_WAY;
+    if (isFree && !(gathers && mayShare(call))) return this.#counted(() => one(call));
+    if (!mayShare(call)) return one(call);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ call, resolve, reject });
-      this.#sendLater();
+      if (isFree) this.#sendThisTurn();
+      else this.#sendLater();
     });
   }
 
@@ -62,6 +68,14 @@ export class Groups<Call, Answer> {
       this.#underWay--;
       if (this.#waiting.length > 0 && this.#underWay < MOST_UNDER_WAY) this.#sendGroup();
     }
+  }
+
+  #sendThisTurn(): void {
+    this.#turn ??= setImmediate(() => {
+      this.#turn = undefined;
+      while (this.#waiting.length > 0 && this.#underWay < MOST_UNDER_WAY) this.#sendGroup();
+      if (this.#waiting.length > 0) this.#sendLater();
+    });
   }
 
   #sendLater(): void {

@@ -1,5 +1,5 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
-import { appendEdit, editsAt, MOST_PLANS } from "../checkpoint/editing.ts";
+import { appendEdit, editsAt, holdsAt, MOST_PLANS } from "../checkpoint/editing.ts";
 import { wordsInTexts } from "../checkpoint/graph-words.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
 import { decodeMetadata } from "../checkpoint/metadata.ts";
@@ -38,7 +38,13 @@ export async function findInGraph(
   return { found, opaque: swept.reduce((sum, { opaque }) => sum + opaque, 0) };
 }
 
-export async function eraseInGraph(context: CheckpointContext, threadId: string, forgets: Forgets): Promise<number> {
+/** `mayGoOn` is asked after the records were read: it tells whether the holds are those that the caller judged by. */
+export async function eraseInGraph(
+  context: CheckpointContext,
+  threadId: string,
+  forgets: Forgets,
+  mayGoOn: () => Promise<boolean>,
+): Promise<number> {
   const changed = new Set<number>();
   // The thread's own subjects last: until then they tell what else of it has to go.
   for (const keepsSubject of [true, false]) {
@@ -49,6 +55,7 @@ export async function eraseInGraph(context: CheckpointContext, threadId: string,
         const replacement = rewritten(swept);
         return replacement === undefined ? [] : [{ record: swept.record, replacement }];
       });
+      if (next.length > 0 && !(await mayGoOn())) return changed.size;
       if (await replaceAll(context, threadId, records, next)) {
         for (const { record } of next) changed.add(record.seq);
         break;
@@ -81,8 +88,9 @@ async function replaceAll(
     };
     if (!(await appendEdit(context, threadId, current, plan))) return false;
     const after = await context.call({ operation: "erase", threadId }, (log) => log.tail(threadId));
-    // Another edit than this one may have changed the records of the next part.
+    // Another edit than this one may have changed the records of the next part, or a hold may keep them.
     if (after?.generation !== tail.generation || editsAt(after) !== editsAt(current) + 1) return false;
+    if (holdsAt(after) !== holdsAt(current)) return false;
     current = after;
   }
   return true;

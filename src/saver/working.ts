@@ -1,7 +1,7 @@
 /** What a saver loads with its first call. */
 
 export { copyThread } from "../checkpoint/branching.ts";
-export { removeThread } from "../checkpoint/editing.ts";
+export { removeThread } from "../checkpoint/removing-threads.ts";
 export { assertGraphThread, graphThreadsIn, isGraph } from "./graph-kind.ts";
 export { GraphThreads } from "./graph-threads.ts";
 export { ListReader, listThread } from "./listing.ts";

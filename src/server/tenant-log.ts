@@ -19,6 +19,7 @@ import type { CallPlace } from "../driver/call.ts";
 import { MAX_ID_BYTES, MAX_THREAD_ID_BYTES } from "../driver/ids.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
+import { isSearchWord } from "../state/searchable-text.ts";
 import type { RemoteCapabilities } from "../wire/messages.ts";
 import type { ThreadPlace } from "../wire/names.ts";
 import { AppendGate } from "./append-gate.ts";
@@ -184,7 +185,8 @@ export class TenantLog {
     await catchUpIndex(this.#context, new Warnings());
     const { hits, order } = await this.#call({ operation: "search" }, async (log): Promise<FoundRecords> => {
       if (log.search === undefined) throw cannot("search");
-      if (words.length === 0) return { hits: [], order: "best" };
+      // Drivers count on words. What is no word is in no record.
+      if (words.length === 0 || !words.every(isSearchWord)) return { hits: [], order: "best" };
       return log.search(words, { limit, prefix, ...place });
     });
     return { hits: hits.map((hit) => this.#sealedPlace(hit)), order };

@@ -1,6 +1,7 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
 import { everyHold, putHold } from "../checkpoint/holds.ts";
+import { markHeldThreads } from "../checkpoint/marking-holds.ts";
 import { assertUserId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
@@ -14,6 +15,7 @@ import { everyHoldIn, putHoldIn } from "../store/holds.ts";
 export interface HoldBook {
   readonly name: string;
   read(): Promise<readonly LegalHold[]>;
+  /** When it returns, the hold also counts for removals that were under way. */
   write(hold: LegalHold): Promise<void>;
 }
 
@@ -43,7 +45,14 @@ export function threadBook(checkpointer: BaseCheckpointer, name: string): HoldBo
   if (context === undefined) {
     throw new StateError("UNSUPPORTED", `${name} is not over a ThreadLog: holds cannot be kept in it`);
   }
-  return { name, read: () => everyHold(context), write: (hold) => putHold(context, hold) };
+  return {
+    name,
+    read: () => everyHold(context),
+    async write(hold) {
+      await putHold(context, hold);
+      if (hold.lifted === undefined) await markHeldThreads(context, hold);
+    },
+  };
 }
 
 export const storeBook = (store: BaseStore, name: string): HoldBook => ({

@@ -4,7 +4,7 @@ import { eraseInThread, findInThreads } from "../checkpoint/erasing.ts";
 import { ERASURE_MARK, NO_COPIES_UNTIL } from "../checkpoint/erasure-mark.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
 import type { Forgets } from "../checkpoint/people-in-thread.ts";
-import { SubjectIndex } from "../checkpoint/subject-index.ts";
+import { subjectIndexOf } from "../checkpoint/subject-index.ts";
 import { NOT_SCRUBBED } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
@@ -26,15 +26,6 @@ const OPAQUE =
 const MARK_NAMESPACE = ERASURE_MARK.threadId;
 /** Longer than any pass, so that a killed process does not block copies for ever. */
 const HELD_OFF_MS = 600_000;
-
-/** Kept as long as the checkpointer, and shared by all erasures. */
-const indexes = new WeakMap<BaseCheckpointer, SubjectIndex>();
-
-function indexOf(checkpointer: BaseCheckpointer): SubjectIndex {
-  const index = indexes.get(checkpointer) ?? new SubjectIndex();
-  indexes.set(checkpointer, index);
-  return index;
-}
 
 export function threadParty(checkpointer: BaseCheckpointer, name: string): ErasureParty {
   const context = contextOf(checkpointer);
@@ -58,7 +49,7 @@ export function threadParty(checkpointer: BaseCheckpointer, name: string): Erasu
       const looking = {
         forgets,
         warnings,
-        index: indexOf(checkpointer),
+        index: subjectIndexOf(context),
         onOpaque: () => opaque++,
         onHeld: (hold: LegalHold, count: number) => held.add(hold, count),
       };

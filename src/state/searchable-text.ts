@@ -12,6 +12,12 @@ export function searchWords(text: string): string[] {
   return plain.slice(0, LONGEST_TEXT).match(WORDS) ?? [];
 }
 
+/** Whether this is one word, written as it is indexed. */
+export function isSearchWord(text: string): boolean {
+  const words = searchWords(text);
+  return words.length === 1 && words[0] === text;
+}
+
 /**
  * Only this many characters of a text are searchable. One message must not cost
  * the index, and everybody who searches it, without a limit.

@@ -363,14 +363,20 @@ test("a storage that is busy once is asked again by the service, and the client 
   expect(await client.exists("t")).toBe(true);
 });
 
-test("20: a search for no words finds nothing, whatever the storage would make of it", async () => {
+test.for([
+  ["no words", []],
+  ["a phrase", ["one two"]],
+  ["what a query language would take for its own", ["one", '"*', "or("]],
+  ["control characters", ["one\u0000", "\u001btwo"]],
+  ["an empty word", [""]],
+] as const)("20: a search for %s finds nothing, whatever the storage would make of it", async ([, words]) => {
   const { open, remove } = await sqliteFolder();
   await using there = await served(open());
-  await there.behind.save(said("one"), "t");
+  await there.behind.save(said("one two"), "t");
   const asked = await fetch(`${there.service.url}/v1/search`, {
     method: "POST",
     headers: { authorization: `Bearer ${there.token}`, "content-type": "application/json" },
-    body: JSON.stringify({ words: [], limit: 10 }),
+    body: JSON.stringify({ words, limit: 10 }),
   });
   expect([asked.status, await asked.json()]).toEqual([200, { hits: [], order: "best" }]);
   await remove();

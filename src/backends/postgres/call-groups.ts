@@ -105,6 +105,8 @@ type Needed<Call, Answer> = Pick<Ways<Call, Answer>, "one" | "many" | "threadOf"
 const ways = <Call, Answer>(given: Needed<Call, Answer> & Partial<Ways<Call, Answer>>): Ways<Call, Answer> => ({
   mayShare: () => true,
   bytesOf: () => 0,
+  // A group that is answered goes on as one: without this, its first two would ask alone each time.
+  gathers: true,
   isRefusal,
   ...given,
 });

@@ -6,6 +6,12 @@ export const SEARCH = `
     p_query tsquery, p_first text, p_last text, p_limit integer, p_ranked integer, p_newest boolean, p_after bigint,
     p_after_thread text, p_after_seq integer`;
 
+/** So many of the newest rows are counted first, and so many at most, before the index of words is asked. */
+const FIRST_ROWS = 4096;
+const MOST_ROWS = 65_536;
+/** Words of fewer bytes stand in the row itself. Longer ones are not counted among the newest: reading them takes too long. */
+const SHORT_BYTES = 2000;
+
 /**
  * Records that have the words: best first (short ones), or newest first if there are
  * more than p_ranked. p_newest is NULL on a first page, and continues the order of the
@@ -16,6 +22,11 @@ export const SEARCH = `
  * index of words does not help, because it knows no order: the newest rows are read
  * and compared, in windows that grow. For words that only old rows have, the larger
  * windows use both indexes.
+ *
+ * Whether there are more than p_ranked is never guessed. The index of words can tell,
+ * but it collects all hits before it gives the first: 50 ms for 350,000. The newest
+ * rows cost less than half a microsecond each. If they have more than p_ranked hits,
+ * that is the answer. If not, or if the first of them have too few, the index is asked.
  */
 export function createSearchWords({ searchWords, threads, words }: TableNames): string {
   const within = "(p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last))";
@@ -32,20 +43,32 @@ export function createSearchWords({ searchWords, threads, words }: TableNames): 
             WHERE w.words @@ p_query AND ${within} AND ${behind("w.at", "<")}
             ORDER BY w.at DESC, w.thread_id, w.seq DESC) w ${alive}
           ORDER BY w.at DESC, w.thread_id, w.seq DESC LIMIT p_limit - taken;`;
+  const hitsAmongNewest = (rows: number): string => `(
+            SELECT FROM (SELECT * FROM ${words} w ORDER BY w.at DESC LIMIT ${rows}) w
+            WHERE CASE WHEN pg_column_size(w.words) < ${SHORT_BYTES} THEN w.words @@ p_query END AND ${within}
+            LIMIT p_ranked::bigint + 1)`;
   return `CREATE FUNCTION ${searchWords} (${SEARCH})
     RETURNS TABLE (thread_id text, seq integer, at bigint, size integer, newest boolean) LANGUAGE plpgsql STABLE
     SET max_parallel_workers_per_gather = 0 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $body$
     DECLARE
       is_newest boolean := p_newest;
+      hits bigint;
       taken bigint := 0;
       more bigint;
       high bigint := coalesce(p_after, 9223372036854775807);
       low bigint;
-      rows_in_window bigint := 4096;
+      rows_in_window bigint := 512;
     BEGIN
       IF is_newest IS NULL THEN
-        SELECT count(*) > p_ranked INTO is_newest FROM (
-          SELECT FROM ${words} w WHERE w.words @@ p_query AND ${within} LIMIT p_ranked::bigint + 1) w;
+        SELECT count(*) INTO hits FROM ${hitsAmongNewest(FIRST_ROWS)} w;
+        is_newest := hits > p_ranked;
+        IF NOT is_newest AND hits * ${MOST_ROWS / FIRST_ROWS} > p_ranked THEN
+          SELECT count(*) > p_ranked INTO is_newest FROM ${hitsAmongNewest(MOST_ROWS)} w;
+        END IF;
+        IF NOT is_newest THEN
+          SELECT count(*) > p_ranked INTO is_newest FROM (
+            SELECT FROM ${words} w WHERE w.words @@ p_query AND ${within} LIMIT p_ranked::bigint + 1) w;
+        END IF;
       END IF;
       IF NOT is_newest THEN
         RETURN QUERY

@@ -1,5 +1,5 @@
 import { contextOf } from "../../checkpoint/context.ts";
-import { removeThread } from "../../checkpoint/editing.ts";
+import { removeThreadIf } from "../../checkpoint/removing-threads.ts";
 import { StateError } from "../../errors.ts";
 import type { CommandCall } from "../command.ts";
 import { confirm } from "../confirming.ts";
@@ -29,7 +29,7 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     if (checkpointId !== undefined) await checkpointer.delete(threadId, { checkpointId });
     else {
       const ifTail = { generation: tail.generation, seq: tail.entry.seq };
-      if ((await removeThread(context, place, ifTail)) === "moved") throw moved(threadId);
+      if ((await removeThreadIf(context, place, ifTail)) === "moved") throw moved(threadId);
     }
   }
   const done = checkpointId === undefined ? { threadId, checkpoints: stats.checkpoints } : { threadId, checkpointId };

@@ -1,5 +1,5 @@
 import { answerInterrupt, type PersonAnswer } from "../../agent/interrupts.ts";
-import { removeThread } from "../../checkpoint/editing.ts";
+import { removeThreadIf } from "../../checkpoint/removing-threads.ts";
 import { newId } from "../../driver/new-id.ts";
 import { StateError } from "../../errors.ts";
 import { Refusal } from "../../server/refusal.ts";
@@ -135,7 +135,7 @@ export async function deleteThread(studio: StudioContext, request: StudioRequest
   const threadId = request.thread;
   const place = plans.take<DeletedPlace>("delete", request.given("planId"), request.given("typed"));
   if (place.threadId !== threadId) throw new Refusal("INVALID_ARGUMENT", "the plan is of another thread");
-  const removed = await removeThread(context, { operation: "delete", threadId }, place);
+  const removed = await removeThreadIf(context, { operation: "delete", threadId }, place);
   if (removed === "absent") throw gone(threadId);
   if (removed === "moved") {
     throw new StateError("CONFLICT", "the thread moved on after you looked at it; nothing was deleted", { threadId });

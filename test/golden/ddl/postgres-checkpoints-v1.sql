@@ -234,15 +234,29 @@ CREATE FUNCTION "public"."holdfast_search_words" (
     SET max_parallel_workers_per_gather = 0 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_custom_plan AS $body$
     DECLARE
       is_newest boolean := p_newest;
+      hits bigint;
       taken bigint := 0;
       more bigint;
       high bigint := coalesce(p_after, 9223372036854775807);
       low bigint;
-      rows_in_window bigint := 4096;
+      rows_in_window bigint := 512;
     BEGIN
       IF is_newest IS NULL THEN
-        SELECT count(*) > p_ranked INTO is_newest FROM (
-          SELECT FROM "public"."holdfast_words" w WHERE w.words @@ p_query AND (p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last)) LIMIT p_ranked::bigint + 1) w;
+        SELECT count(*) INTO hits FROM (
+            SELECT FROM (SELECT * FROM "public"."holdfast_words" w ORDER BY w.at DESC LIMIT 4096) w
+            WHERE CASE WHEN pg_column_size(w.words) < 2000 THEN w.words @@ p_query END AND (p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last))
+            LIMIT p_ranked::bigint + 1) w;
+        is_newest := hits > p_ranked;
+        IF NOT is_newest AND hits * 16 > p_ranked THEN
+          SELECT count(*) > p_ranked INTO is_newest FROM (
+            SELECT FROM (SELECT * FROM "public"."holdfast_words" w ORDER BY w.at DESC LIMIT 65536) w
+            WHERE CASE WHEN pg_column_size(w.words) < 2000 THEN w.words @@ p_query END AND (p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last))
+            LIMIT p_ranked::bigint + 1) w;
+        END IF;
+        IF NOT is_newest THEN
+          SELECT count(*) > p_ranked INTO is_newest FROM (
+            SELECT FROM "public"."holdfast_words" w WHERE w.words @@ p_query AND (p_last IS NULL OR (w.thread_id >= p_first AND w.thread_id <= p_last)) LIMIT p_ranked::bigint + 1) w;
+        END IF;
       END IF;
       IF NOT is_newest THEN
         RETURN QUERY
