@@ -104,6 +104,44 @@ test("importing the package loads the doors of the backends, and no driver", asy
   expect(stores).toHaveLength(Object.values(BACKENDS).filter(({ store }) => store !== undefined).length);
 });
 
+/** Each is the first of what comes with a first use: a run, a saver's call, an erasure, a sealed record and so on. */
+const COME_WITH_USE = [
+  "agent/loop.ts",
+  "agent/thread-session.ts",
+  "saver/graph-threads.ts",
+  "session/erasure-run.ts",
+  "sealing/sealed-record.ts",
+  "sealing/sealed-item.ts",
+  "checkpoint/editing.ts",
+  "checkpoint/retention.ts",
+  "checkpoint/branching.ts",
+  "checkpoint/storage-adapter/documents.ts",
+  "state/erasing.ts",
+  "store/searching.ts",
+  "conversation/plan-compaction.ts",
+  "memory/admission.ts",
+  "memory/plain-statements.ts",
+  "providers/ai-sdk/from-stream.ts",
+];
+
+test("20: importing the package loads what makes and checks things, and not what a first use needs", async () => {
+  const loaded = await staticClosure("src/index.ts");
+  const names = COME_WITH_USE.map((path) => `src/${path}`);
+  expect(names.filter((path) => loaded.includes(path))).toEqual([]);
+  for (const path of names) expect(await readFile(new URL(`../${path}`, import.meta.url), "utf8")).not.toBe("");
+});
+
+test("20: importing the package loads no module of Node that takes long and is needed later", async () => {
+  const loaded = await staticClosure("src/index.ts");
+  const slow =
+    /^import (?!type\b)[^;]*"node:(?:crypto|fs|util|zlib|worker_threads|perf_hooks|http|https|child_process)";$/m;
+  const found: string[] = [];
+  for (const path of loaded) {
+    if (slow.test(await readFile(new URL(`../${path}`, import.meta.url), "utf8"))) found.push(path);
+  }
+  expect(found).toEqual([]);
+});
+
 test("that would be found: the walk goes through imports and stops at those that wait", async () => {
   expect(await staticClosure("src/backends/sqlite/log.ts")).toContain("src/backends/sqlite/statements.ts");
   const door = await staticClosure("src/backends/sqlite/checkpointer.ts");

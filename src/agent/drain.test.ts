@@ -33,6 +33,14 @@ describe("drain", () => {
     expect(await fresh.run(undefined, { threadId: "t" })).toMatchObject({ text: "ready" });
   });
 
+  test("20: waits for a run that began in the same turn, though the code that runs it is still being loaded", async () => {
+    const agent = agentOf({ model: scriptedModel(["never asked"]) });
+    const run = agent.run("go");
+    await agent.drain();
+    const stillRunning = new Promise((resolve) => setImmediate(() => resolve({ stopReason: "still running" })));
+    expect(await Promise.race([run, stillRunning])).toMatchObject({ stopReason: "drained" });
+  });
+
   test("refuses new runs with CLOSED", async () => {
     const agent = agentOf({ model: scriptedModel([]) });
     await agent.drain();

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import type { JsonSchema } from "../models/model.ts";
 import { asOutcome, mcpContent } from "./mcp-results.ts";
 import { type Tool, type ToolEffect, tool } from "./tool.ts";
@@ -120,7 +120,7 @@ const LONGEST_NAME = 64;
 function acceptedName(name: string, taken: ReadonlySet<string>): string {
   const plain = name.replace(/[^a-zA-Z0-9_-]/g, "_");
   if (plain.length <= LONGEST_NAME && !taken.has(plain)) return plain;
-  const mark = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  const mark = nodeCrypto().createHash("sha256").update(name).digest("hex").slice(0, 8);
   return `${plain.slice(0, LONGEST_NAME - mark.length - 1)}_${mark}`;
 }
 

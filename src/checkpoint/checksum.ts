@@ -1,4 +1,4 @@
-import { createHash, hash } from "node:crypto";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import type { LogEntry } from "./thread-log.ts";
 
 /** 96 bits in base64url: against damage and mistakes, not against somebody who can compute it too. */
@@ -20,12 +20,14 @@ export function checksumOf(entry: LogText, header: string, end: number, body: Ui
   const units = entry.writeId.length + (entry.checkpointId?.length ?? 0) + (entry.metadata?.length ?? 0);
   if ((units + others.length + header.length) * BYTES_PER_UNIT + body.length + NUMBERS_BYTES > SCRATCH_BYTES) {
     const text = `${textBefore(entry, others, end)}${header.slice(0, end)}`;
-    return createHash("sha256").update(text).update(body).digest("base64url").slice(0, SUM_LENGTH);
+    return nodeCrypto().createHash("sha256").update(text).update(body).digest("base64url").slice(0, SUM_LENGTH);
   }
   const begin = writeBefore(entry, others, end);
   const length = begin + scratch.write(header, begin) - (header.length - end);
   scratch.set(body, length);
-  return hash("sha256", scratch.subarray(0, length + body.length), "base64url").slice(0, SUM_LENGTH);
+  return nodeCrypto()
+    .hash("sha256", scratch.subarray(0, length + body.length), "base64url")
+    .slice(0, SUM_LENGTH);
 }
 
 type LogText = Omit<LogEntry, "header">;

@@ -1,5 +1,5 @@
-import { createHash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 
 /**
  * Which process holds a lease. It is recorded with the lease, so that a lease
@@ -52,7 +52,7 @@ function machineId(): string | undefined {
   try {
     const boot = files().readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     const space = files().readlinkSync("/proc/self/ns/pid");
-    return createHash("sha256").update(`${boot} ${space}`).digest("hex").slice(0, 12);
+    return nodeCrypto().createHash("sha256").update(`${boot} ${space}`).digest("hex").slice(0, 12);
   } catch {
     return undefined;
   }
@@ -66,7 +66,7 @@ export function thisProcess(): LeaseHolder {
   const machine = machineId();
   const own = statOf("self");
   const knows = machine !== undefined && own !== undefined;
-  const place = knows ? `${machine}/${process.pid}/${own.startedAt}` : randomUUID();
+  const place = knows ? `${machine}/${process.pid}/${own.startedAt}` : nodeCrypto().randomUUID();
   const { threadId: workerId } = process.getBuiltinModule("node:worker_threads");
   const mark = `${place}/${workerId}`;
   return {

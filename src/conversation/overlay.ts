@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
 import { isPlainObject } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
@@ -75,7 +75,7 @@ export function fingerprint(messages: readonly Message[], count: number): string
     const message = messages[index];
     if (message !== undefined) digests.push(digestOf(message));
   }
-  return createHash("sha256").update(digests.join("")).digest("hex").slice(0, 32);
+  return nodeCrypto().createHash("sha256").update(digests.join("")).digest("hex").slice(0, 32);
 }
 
 /** Messages do not change, and an overlay is checked before every model call: each is looked at once. */
@@ -84,7 +84,7 @@ const known = new WeakMap<Message, string>();
 function digestOf(message: Message): string {
   const before = known.get(message);
   if (before !== undefined) return before;
-  const digest = createHash("sha256").update(canonicalJson(message)).digest("base64").slice(0, 24);
+  const digest = nodeCrypto().createHash("sha256").update(canonicalJson(message)).digest("base64").slice(0, 24);
   known.set(message, digest);
   return digest;
 }

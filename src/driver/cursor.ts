@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 
 /** The listing that a cursor belongs to. */
 type Walk = "threads" | "metadata" | "search";
@@ -35,4 +35,4 @@ export function positionFrom(cursor: unknown): number {
 }
 
 const proofOf = (walk: Walk, text: string): string =>
-  createHash("sha256").update(`${walk} ${text}`).digest("base64url").slice(0, 8);
+  nodeCrypto().createHash("sha256").update(`${walk} ${text}`).digest("base64url").slice(0, 8);

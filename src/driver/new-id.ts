@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 
 const ID_BYTES = 12;
 const pool = Buffer.alloc(ID_BYTES * 128);
@@ -11,7 +11,7 @@ let used = pool.length;
  */
 export function newId(): string {
   if (used === pool.length) {
-    randomFillSync(pool);
+    nodeCrypto().randomFillSync(pool);
     used = 0;
   }
   used += ID_BYTES;

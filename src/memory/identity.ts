@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 
 /** One form for texts that differ only in case, width, spaces and punctuation. */
 export function normalized(text: string): string {
@@ -22,4 +22,5 @@ export function memoryId(fact: { subject: string; attribute: string; value: stri
 
 export const isSameText = (a: string, b: string): boolean => normalized(a) === normalized(b);
 
-export const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 24);
+export const digest = (text: string): string =>
+  nodeCrypto().createHash("sha256").update(text).digest("hex").slice(0, 24);

@@ -1,4 +1,4 @@
-import { types } from "node:util";
+import { isProxy } from "../internal/is-proxy.ts";
 import {
   describeInstance,
   MAX_DEPTH,
@@ -74,7 +74,7 @@ function packReference(value: object, place: Place, depth: number, packing: Pack
   if (known !== undefined) return known;
   if (packing.above.has(value)) throw refusal(place, "a cycle");
   if (depth >= MAX_DEPTH) throw tooNested(place);
-  if (types.isProxy(value)) throw refusal(place, "a Proxy");
+  if (isProxy(value)) throw refusal(place, "a Proxy");
   spend(packing, 1, place);
   packing.above.add(value);
   const packed = Array.isArray(value)

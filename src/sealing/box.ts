@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 
 /**
  * AES-256-GCM with keys that serve for few records: the key that is given is only
@@ -23,7 +23,7 @@ const POOL_BOXES = 256;
 let pool = Buffer.alloc(0);
 
 function newNonce(): Buffer {
-  if (pool.byteLength < IV_BYTES) pool = randomBytes(IV_BYTES * POOL_BOXES);
+  if (pool.byteLength < IV_BYTES) pool = nodeCrypto().randomBytes(IV_BYTES * POOL_BOXES);
   const taken = pool.subarray(0, IV_BYTES);
   pool = pool.subarray(IV_BYTES);
   return taken;
@@ -44,7 +44,7 @@ function boxKey(key: Uint8Array, salt: Uint8Array): Buffer {
   const known = derived.get(key) ?? [];
   const found = known.find((each) => each.salt.equals(salt));
   if (found !== undefined) return found.key;
-  const own = createHmac("sha256", key).update("holdfast box 1").update(salt).digest();
+  const own = nodeCrypto().createHmac("sha256", key).update("holdfast box 1").update(salt).digest();
   derived.set(key, [{ salt: Buffer.from(salt), key: own }, ...known.slice(0, DERIVED_KEYS - 1)]);
   return own;
 }
@@ -56,7 +56,7 @@ let usesLeft = 0;
 /** For the boxes of one record, or for a single box. */
 export function newSalt(): Uint8Array {
   if (usesLeft === 0) {
-    currentSalt = randomBytes(SALT_BYTES);
+    currentSalt = nodeCrypto().randomBytes(SALT_BYTES);
     usesLeft = USES_OF_A_SALT;
   }
   usesLeft--;
@@ -75,7 +75,7 @@ export function sealPieces(
   lead: readonly Uint8Array[] = [],
 ): Buffer {
   const iv = newNonce();
-  const cipher = createCipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
+  const cipher = nodeCrypto().createCipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(aad);
   const sealed = joined(pieces).map((piece) => cipher.update(piece));
   // A stream cipher has nothing left at the end.
@@ -96,7 +96,7 @@ export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buff
   if (box.byteLength < HEAD_BYTES) return undefined;
   const salt = box.subarray(0, SALT_BYTES);
   const iv = box.subarray(SALT_BYTES, SALT_BYTES + IV_BYTES);
-  const decipher = createDecipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
+  const decipher = nodeCrypto().createDecipheriv(CIPHER, boxKey(key, salt), iv, { authTagLength: TAG_BYTES });
   decipher.setAAD(aad);
   decipher.setAuthTag(box.subarray(SALT_BYTES + IV_BYTES, HEAD_BYTES));
   const plain = decipher.update(box.subarray(HEAD_BYTES));
@@ -112,7 +112,7 @@ export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buff
 export function combinedKey(keys: readonly Uint8Array[]): Uint8Array {
   const [first = Buffer.alloc(0), ...others] = keys.toSorted(Buffer.compare);
   return others.reduce<Uint8Array>(
-    (key, other) => createHmac("sha256", key).update("holdfast combined 1").update(other).digest(),
+    (key, other) => nodeCrypto().createHmac("sha256", key).update("holdfast combined 1").update(other).digest(),
     first,
   );
 }

@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
 import { open, readFile, stat } from "node:fs/promises";
 import { invalid } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import { KEY_BYTES, openBox, sealBox } from "./box.ts";
 
 /** A key as it is stored: only its provider can unwrap it. */
@@ -27,7 +27,7 @@ export interface KeyProvider {
 }
 
 /** A new outermost key, as a line of a key file or the value of a variable. */
-export const newOuterKey = (): string => randomBytes(KEY_BYTES).toString("base64");
+export const newOuterKey = (): string => nodeCrypto().randomBytes(KEY_BYTES).toString("base64");
 
 /**
  * Keys in an environment variable, separated by commas or line ends: the first
@@ -124,6 +124,9 @@ function parseKeys(name: string, text: string): readonly OuterKey[] {
       if (key.byteLength !== KEY_BYTES || key.toString("base64") !== line) {
         throw invalid(`${name} must hold keys of ${KEY_BYTES} bytes in base64, such as newOuterKey() makes`);
       }
-      return { id: createHash("sha256").update("holdfast outer key").update(key).digest("hex").slice(0, 12), key };
+      return {
+        id: nodeCrypto().createHash("sha256").update("holdfast outer key").update(key).digest("hex").slice(0, 12),
+        key,
+      };
     });
 }

@@ -1,7 +1,7 @@
-import { createHmac, randomBytes } from "node:crypto";
 import type { ScrubReport } from "../driver/driver.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import { Recent } from "../internal/recent.ts";
 import { KEY_BYTES, placeBytes } from "./box.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
@@ -73,7 +73,7 @@ export class Keyring {
     if ((await shelf.ring()) !== undefined) throw alreadyThere();
     const id = newId();
     const { master, key } = await newMaster(id, checked.provider);
-    const indexKey = randomBytes(KEY_BYTES);
+    const indexKey = nodeCrypto().randomBytes(KEY_BYTES);
     const index = MasterKeys.wrapWith({ id: master.id, key }, indexKey, placeBytes([id, "index"]));
     const ring: RingItem = { format: 1, id, createdAt: checked.now(), masters: [master], isRotating: false, index };
     if (!(await shelf.putRing(ring, 0))) throw alreadyThere();
@@ -123,7 +123,7 @@ export class Keyring {
       if (!isNew) return undefined;
       const id = newId();
       // If another process was faster, its key is read in the next round.
-      await this.#masters.wrapLasting(randomBytes(KEY_BYTES), this.#place("tenant", tenant, id), (key) =>
+      await this.#masters.wrapLasting(nodeCrypto().randomBytes(KEY_BYTES), this.#place("tenant", tenant, id), (key) =>
         this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, 0),
       );
     }
@@ -158,7 +158,7 @@ export class Keyring {
   ): Promise<void> {
     const id = keyId(token, number);
     const name = Buffer.from(JSON.stringify([person.tenant, person.subject]), "utf8");
-    await this.#masters.wrapLasting(randomBytes(KEY_BYTES), this.#place("person", id), async (key) => {
+    await this.#masters.wrapLasting(nodeCrypto().randomBytes(KEY_BYTES), this.#place("person", id), async (key) => {
       const item = { number, createdAt: this.#now(), key, destroyedAt: null };
       const wrappedName = await this.#masters.wrapLike(key, name, this.#place("name", id));
       return this.#shelf.putPerson(token, { ...item, name: wrappedName }, version);
@@ -255,7 +255,7 @@ export class Keyring {
     const person = JSON.stringify([tenant, subject]);
     const known = this.#tokens.get(person);
     if (known !== undefined) return known;
-    const token = createHmac("sha256", this.#indexKey).update(person).digest("base64url").slice(0, 22);
+    const token = nodeCrypto().createHmac("sha256", this.#indexKey).update(person).digest("base64url").slice(0, 22);
     this.#tokens.set(person, token);
     return token;
   }

@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import { KEY_BYTES, openBox, placeBytes, sealBox } from "./box.ts";
 import type { KeyProvider } from "./key-provider.ts";
 import type { KeyShelf, MasterKey, RingItem, Wrapped } from "./key-shelf.ts";
@@ -11,7 +11,7 @@ export async function newMaster(
   provider: KeyProvider,
 ): Promise<{ readonly master: MasterKey; readonly key: Uint8Array }> {
   const id = newId();
-  const key = randomBytes(KEY_BYTES);
+  const key = nodeCrypto().randomBytes(KEY_BYTES);
   const wrapped = await provider.wrap(key, placeBytes([ringId, "master", id]));
   return { master: { ...wrapped, id, retiredAt: null }, key };
 }

@@ -1,14 +1,6 @@
-import {
-  createHash,
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  hkdfSync,
-  type KeyObject,
-  sign,
-  verify,
-} from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { invalid } from "../driver/options.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import { canonicalJson } from "../state/canonical-json.ts";
 import type { HoldNote } from "../state/legal-hold.ts";
 import type { RetentionReport } from "./retention.ts";
@@ -106,15 +98,15 @@ export function erasureKeys(secret: string | Uint8Array): ErasureKeys {
   if (!(bytes instanceof Uint8Array) || bytes.byteLength < LEAST_KEY_BYTES) {
     throw invalid(`key must be a secret of at least ${LEAST_KEY_BYTES} bytes that is kept apart from the data`);
   }
-  const derived = (purpose: string): Buffer => Buffer.from(hkdfSync("sha256", bytes, "", purpose, 32));
+  const derived = (purpose: string): Buffer => Buffer.from(nodeCrypto().hkdfSync("sha256", bytes, "", purpose, 32));
   const pepper = derived("holdfast erasure subject");
   const seed = derived("holdfast erasure signature");
-  const privateKey = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: "der", type: "pkcs8" });
+  const privateKey = nodeCrypto().createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: "der", type: "pkcs8" });
   return {
-    publicKey: createPublicKey(privateKey).export({ format: "pem", type: "spki" }).toString(),
-    tokenFor: (subject) => createHmac("sha256", pepper).update(subject, "utf8").digest("base64url"),
+    publicKey: nodeCrypto().createPublicKey(privateKey).export({ format: "pem", type: "spki" }).toString(),
+    tokenFor: (subject) => nodeCrypto().createHmac("sha256", pepper).update(subject, "utf8").digest("base64url"),
     sign: (receipt) => {
-      const signature = sign(null, signedBytes(receipt), privateKey).toString("base64url");
+      const signature = nodeCrypto().sign(null, signedBytes(receipt), privateKey).toString("base64url");
       return { ...receipt, signature };
     },
   };
@@ -123,14 +115,14 @@ export function erasureKeys(secret: string | Uint8Array): ErasureKeys {
 const signedBytes = (receipt: object): Buffer => Buffer.from(canonicalJson(receipt), "utf8");
 
 export const hashOfReceipt = (receipt: ChainedReceipt): string =>
-  createHash("sha256").update(canonicalJson(receipt)).digest("base64url");
+  nodeCrypto().createHash("sha256").update(canonicalJson(receipt)).digest("base64url");
 
 /** What is wrong with a sequence of receipts; `undefined` if nothing is. */
 export function faultInReceipts(
   receipts: readonly ChainedReceipt[],
   publicKey: string | KeyObject,
 ): string | undefined {
-  const key = typeof publicKey === "string" ? createPublicKey(publicKey) : publicKey;
+  const key = typeof publicKey === "string" ? nodeCrypto().createPublicKey(publicKey) : publicKey;
   let before: ChainedReceipt | undefined;
   for (const receipt of receipts) {
     const { signature, ...signed } = receipt;
@@ -151,5 +143,5 @@ function isSigned(signed: object, signature: unknown, key: KeyObject): boolean {
   if (typeof signature !== "string") return false;
   const bytes = Buffer.from(signature, "base64url");
   // The last character has unused bits: only one encoding of them is accepted.
-  return bytes.toString("base64url") === signature && verify(null, signedBytes(signed), key, bytes);
+  return bytes.toString("base64url") === signature && nodeCrypto().verify(null, signedBytes(signed), key, bytes);
 }

@@ -1,5 +1,5 @@
-import { types } from "node:util";
 import { StateError } from "../errors.ts";
+import { isProxy } from "../internal/is-proxy.ts";
 import { isMarked, keepMeasure, knownMeasure, type Measure, marked } from "./owned-mark.ts";
 import { type Place, readablePath } from "./path.ts";
 import { sealDate, sealMap, sealSet } from "./read-only.ts";
@@ -92,7 +92,7 @@ function copyReference(value: object, place: Place, depth: number, passage: Pass
     return known;
   }
   if (depth >= MAX_DEPTH) throw tooNested(place);
-  if (types.isProxy(value)) throw refusal(place, "a Proxy");
+  if (isProxy(value)) throw refusal(place, "a Proxy");
   spend(passage, 1, place);
   passage.copies.set(value, undefined);
   const made = Array.isArray(value)

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { invalid } from "../driver/options.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import type { ItemId } from "./store-driver.ts";
 
 /**
@@ -25,7 +25,8 @@ export function openItemPosition(walk: unknown, cursor: string | undefined): Ite
 }
 
 const proofOf = (walk: unknown, text: string): string =>
-  createHash("sha256")
+  nodeCrypto()
+    .createHash("sha256")
     .update(JSON.stringify([walk, text]))
     .digest("base64url")
     .slice(0, 8);

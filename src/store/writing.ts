@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { assertWriteId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import { invalid } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
+import { nodeCrypto } from "../internal/node-crypto.ts";
 import type { Redactor } from "../state/secrets.ts";
 import type { Dimension } from "./dimension.ts";
 import { type Embedder, embed } from "./embedder.ts";
@@ -120,7 +120,7 @@ export const putResult = ({ version, createdAt, updatedAt, expiresAt }: ChangeRe
 export function writeKeyOf(id: ItemId, { writeId }: WriteOptions): string {
   if (writeId !== undefined) assertWriteId(writeId);
   const name = `${encodeId(id)}\u001f${writeId ?? newId()}`;
-  return createHash("sha256").update(name).digest("base64url").slice(0, 24);
+  return nodeCrypto().createHash("sha256").update(name).digest("base64url").slice(0, 24);
 }
 
 async function prepare(context: WritingContext, given: PutEntry, otherwise: "keep" | undefined): Promise<Prepared> {

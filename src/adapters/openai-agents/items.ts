@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { isPlainObject } from "../../state/immutable.ts";
 import { assistantMessage, type Message, toolMessage, userMessage } from "../../state/message.ts";
 
@@ -11,7 +10,7 @@ const WHOLE = "openai-agents";
 /** One message for each item: readable and searchable like any other, and back again without a loss. */
 export function messageOf(item: AgentsItem): Message {
   const message = readable(item);
-  if (isDeepStrictEqual(plainItemOf(message), item)) return message;
+  if (process.getBuiltinModule("node:util").isDeepStrictEqual(plainItemOf(message), item)) return message;
   return { ...message, metadata: { [WHOLE]: item } };
 }
 

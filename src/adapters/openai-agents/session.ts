@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
 import { StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-crypto.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { canonicalJson } from "../../state/canonical-json.ts";
 import { isPlainObject } from "../../state/immutable.ts";
@@ -112,7 +111,7 @@ class Session implements OpenAIAgentsSession {
   }
 
   async applyHistoryTransaction({ operationId, transaction }: HistoryTransaction): Promise<void> {
-    const digest = createHash("sha256").update(canonicalJson(transaction)).digest("hex").slice(0, 32);
+    const digest = nodeCrypto().createHash("sha256").update(canonicalJson(transaction)).digest("hex").slice(0, 32);
     await this.#change((state) => {
       const operations = operationsOf(state);
       const known = operations.find(([id]) => id === operationId);
@@ -149,7 +148,10 @@ function changed(state: AgentState, transaction: HistoryTransaction["transaction
   if (transaction.type === "append_items") return state.withMessages(transaction.items.map(messageOf));
   const { expectedSuffix, replacement } = transaction;
   const start = state.messages.length - expectedSuffix.length;
-  if (start < 0 || !isDeepStrictEqual(state.messages.slice(start).map(itemOf), expectedSuffix)) {
+  if (
+    start < 0 ||
+    !process.getBuiltinModule("node:util").isDeepStrictEqual(state.messages.slice(start).map(itemOf), expectedSuffix)
+  ) {
     throw new StateError(
       "CONFLICT",
       "the end of the conversation is not what it is expected to be; nothing was changed",

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { invalid } from "../../driver/options.ts";
+import { nodeCrypto } from "../../internal/node-crypto.ts";
 import { encodeId } from "../../store/namespaces.ts";
 import type { ItemId } from "../../store/store-driver.ts";
 import { MAX_DIMENSION } from "../../store/vectors.ts";
@@ -64,7 +64,8 @@ export function storeTables(tableName: string): StoreTables {
 /** The number of rows that the first version creates: writers of different buckets never wait for each other. */
 export const BUCKETS = 64;
 
-export const bucketOf = (id: ItemId): number => (createHash("sha256").update(encodeId(id)).digest()[0] ?? 0) % BUCKETS;
+export const bucketOf = (id: ItemId): number =>
+  (nodeCrypto().createHash("sha256").update(encodeId(id)).digest()[0] ?? 0) % BUCKETS;
 
 /** It becomes part of a statement. */
 export function checkedDimension(taker: string, dimension: number | undefined): number | undefined {

@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from "node:crypto";
 import { StateError } from "../../errors.ts";
+import { nodeCrypto } from "../../internal/node-crypto.ts";
 
 /**
  * How threads lie in a bucket.
@@ -71,7 +71,7 @@ const KEPT_OF_A_LONG_NAME = 150;
 export function threadName(threadId: string): string {
   const plain = escaped(threadId);
   if (plain.length <= LONGEST_PLAIN_NAME) return plain;
-  const hash = createHash("sha256").update(threadId, "utf8").digest("hex");
+  const hash = nodeCrypto().createHash("sha256").update(threadId, "utf8").digest("hex");
   return `${beginning(plain)}~~${hash}`;
 }
 
@@ -93,7 +93,7 @@ const THREAD_NAME = /^(?:[A-Za-z0-9_-]|~[0-9A-F]{2})+(?:~~[0-9a-f]{64})?$/;
 export const isThreadName = (name: string): boolean => THREAD_NAME.test(name);
 
 /** Never used again: a late writer with an old name finds nothing that counts. */
-export const newRandomName = (): string => randomBytes(8).toString("hex");
+export const newRandomName = (): string => nodeCrypto().randomBytes(8).toString("hex");
 
 /** Ten digits, so that names sort like records. */
 export const numberName = (seq: number): string => String(seq).padStart(10, "0");

@@ -227,6 +227,16 @@ describe("closing", () => {
     await expect(adapter.load("t")).rejects.toMatchObject({ code: "CLOSED" });
   });
 
+  test("20: close() closes a storage once, though its log is only being loaded", async () => {
+    let closed = 0;
+    const storage = Object.assign(new MapStorage(), { close: async () => void closed++ });
+    const adapter = new StorageBackendAdapter(storage);
+    const asked = adapter.exists("t").catch(() => undefined);
+    await adapter.close();
+    await asked;
+    expect(closed).toBe(1);
+  });
+
   test("a storage without close() stays usable by others", async () => {
     const storage = new MapStorage();
     const adapter = new StorageBackendAdapter(storage);
