@@ -104,8 +104,24 @@ function borrow(pool: PostgresPool, timeoutMs: number): Promise<PostgresClient> 
   });
 }
 
+const waiting = new WeakMap<PostgresPool, Set<Promise<PostgresClient>>>();
+
 /** A pool throws at once where a file that its settings name cannot be read. */
-const connected = async (pool: PostgresPool): Promise<PostgresClient> => pool.connect();
+async function connected(pool: PostgresPool): Promise<PostgresClient> {
+  const connecting = pool.connect();
+  const others = waiting.get(pool) ?? new Set();
+  waiting.set(pool, others.add(connecting));
+  try {
+    return await connecting;
+  } finally {
+    others.delete(connecting);
+  }
+}
+
+/** A pool that is told to end forgets who waits for a connection, and never answers them. */
+export async function nobodyWaitsFor(pool: PostgresPool): Promise<void> {
+  await Promise.allSettled(waiting.get(pool) ?? []);
+}
 
 /**
  * The server's answer, or TIMEOUT when there is no answer. By then the server has

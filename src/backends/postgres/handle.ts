@@ -1,7 +1,7 @@
 import type { Durability } from "../../driver/durability.ts";
 import type { MigratedStore, Part } from "../../driver/migrations.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
-import { type Asking, ask, type Bounds, type TextRow } from "./ask.ts";
+import { type Asking, ask, type Bounds, nobodyWaitsFor, type TextRow } from "./ask.ts";
 import type { ConnectionSettings, PostgresPool } from "./connect.ts";
 import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
 import type { TableNames } from "./layout.ts";
@@ -76,8 +76,12 @@ export class PostgresHandle {
  * closed, and a server that shuts down at that moment still reports errors to them.
  */
 async function letGo(pool: PostgresPool, isOurs: boolean): Promise<void> {
-  if (isOurs) await pool.end();
-  else pool.removeListener("error", ignore);
+  if (!isOurs) {
+    pool.removeListener("error", ignore);
+    return;
+  }
+  await nobodyWaitsFor(pool);
+  await pool.end();
 }
 
 const ignore = (): void => undefined;
