@@ -5,7 +5,7 @@ import { isLeftToService } from "../state/legal-hold.ts";
 import type { CheckpointContext } from "./context.ts";
 import { assertNotHeld } from "./holds.ts";
 import { LostRaces } from "./lost-races.ts";
-import type { KnownPlace, ThreadLog } from "./thread-log.ts";
+import type { KnownPlace, ThreadLog, ThreadTail } from "./thread-log.ts";
 import { mayBeWritten, sayingWhetherWritten } from "./written.ts";
 
 type ThreadPlace = CallPlace & { readonly threadId: string };
@@ -13,10 +13,16 @@ type ThreadPlace = CallPlace & { readonly threadId: string };
 /**
  * Deletes a whole thread, whatever its tail is. It goes at a place that was read
  * before the holds were: a hold that is placed meanwhile changes the place.
+ *
+ * `seen` is where a caller that looked already saw it.
  */
-export async function removeThread(context: CheckpointContext, place: ThreadPlace): Promise<"removed" | "absent"> {
+export async function removeThread(
+  context: CheckpointContext,
+  place: ThreadPlace,
+  seen?: ThreadTail,
+): Promise<"removed" | "absent"> {
   const races = new LostRaces(context, "delete", place.threadId);
-  for (let at = warmPlace(context, place); ; races.lost()) {
+  for (let at = seen === undefined ? warmPlace(context, place) : placeOf(seen); ; races.lost()) {
     at ??= await whereItIs(context, place);
     const removed = await removeThreadIf(context, place, at).catch((error: unknown) => {
       if (at === undefined || !isUnreadable(error)) throw error;
@@ -33,13 +39,15 @@ function warmPlace(context: CheckpointContext, { threadId }: ThreadPlace): Known
   return known && { generation: known.generation, seq: known.tail };
 }
 
+const placeOf = ({ generation, entry }: ThreadTail): KnownPlace => ({ generation, seq: entry.seq });
+
 /** Nothing for a thread that cannot be read, or not with this token: it can be deleted all the same. */
 async function whereItIs(context: CheckpointContext, place: ThreadPlace): Promise<KnownPlace | undefined> {
   try {
     const tail = await context.call(place, (log) => log.tail(place.threadId));
     // No thread has this place: one that is made meanwhile stays.
     if (tail === undefined) return { generation: newId(), seq: 1 };
-    return { generation: tail.generation, seq: tail.entry.seq };
+    return placeOf(tail);
   } catch (error) {
     if (isUnreadable(error) || isLeftToService(error)) return undefined;
     throw error;

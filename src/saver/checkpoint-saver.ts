@@ -11,7 +11,7 @@ import {
 } from "../checkpoint/context.ts";
 import { checkedLimit, checkedPrefix } from "../checkpoint/finding.ts";
 import { redactedMetadata } from "../checkpoint/metadata.ts";
-import type { LogCapabilities, ThreadLog } from "../checkpoint/thread-log.ts";
+import type { LogCapabilities, ThreadLog, ThreadTail } from "../checkpoint/thread-log.ts";
 import { openCursor, sealCursor } from "../driver/cursor.ts";
 import { assertThreadId } from "../driver/ids.ts";
 import { OpenOnce } from "../driver/open-once.ts";
@@ -177,10 +177,10 @@ export class CheckpointSaver implements Saver {
     const { removeThread } = await working.get();
     const writer = (await this.#threads.get()).writer(threadId);
     await writer.settled();
-    await this.#assertGraph("deleteThread", threadId);
+    const tail = await this.#assertGraph("deleteThread", threadId);
     const outcome = await writer.alone(async () => {
       writer.adopt(undefined);
-      return removeThread(this.#context, { operation: "deleteThread", threadId });
+      return removeThread(this.#context, { operation: "deleteThread", threadId }, tail);
     });
     return outcome === "removed";
   }
@@ -268,9 +268,9 @@ export class CheckpointSaver implements Saver {
     await this.#context.log.close();
   }
 
-  async #assertGraph(operation: string, threadId: string): Promise<void> {
+  async #assertGraph(operation: string, threadId: string): Promise<ThreadTail | undefined> {
     const { assertGraphThread } = await working.get();
-    await this.#context.guard({ operation, threadId }, () => assertGraphThread(this.#context, operation, threadId));
+    return this.#context.guard({ operation, threadId }, () => assertGraphThread(this.#context, operation, threadId));
   }
 
   #assertOpen(operation: string): void {

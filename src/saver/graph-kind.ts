@@ -1,7 +1,7 @@
 import type { CheckpointContext } from "../checkpoint/context.ts";
 import { everyThread } from "../checkpoint/finding.ts";
 import { openHeader } from "../checkpoint/record.ts";
-import type { LogEntry } from "../checkpoint/thread-log.ts";
+import type { LogEntry, ThreadTail } from "../checkpoint/thread-log.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 
@@ -27,9 +27,9 @@ export async function assertGraphThread(
   context: CheckpointContext,
   operation: string,
   threadId: string,
-): Promise<void> {
+): Promise<ThreadTail | undefined> {
   const tail = await context.call({ operation, threadId }, (log) => log.tail(threadId));
-  if (tail === undefined || openHeader(tail.entry).thread?.kind === "graph") return;
+  if (tail === undefined || openHeader(tail.entry).thread?.kind === "graph") return tail;
   throw agentsThread();
 }
 

@@ -27,14 +27,18 @@ export interface StorageBackendAdapterOptions extends CheckpointerOptions {
 /** The log itself is loaded with the first call. The storage is closed with the adapter, used or not. */
 function deferredLog(storage: DictStorage, options: DictLogOptions): DeferredLog<DictLog> {
   let log: DictLog | undefined;
+  let isReleased = false;
   const load = async (): Promise<DictLog> => {
     const { DictLog } = await import("./log.ts");
+    // A call that came before `close` and arrives after it must not close the storage once more.
+    if (isReleased) throw new StateError("CLOSED", "the storage was closed");
     log = new DictLog(storage, options);
     return log;
   };
   const facts = { name: options.name, offers: [], capabilities: dictCapabilities(storage, options) };
   return new DeferredLog(facts, load, {
     release: async () => {
+      isReleased = true;
       if (log === undefined) await storage.close?.();
     },
   });
