@@ -185,9 +185,10 @@ function judged(saves: LengthResult["saves"], loads: readonly WarmLoad[]): Lengt
   const reason = "the empty read is the driver's own, of the same thread, when nothing is new";
   keepLimits(
     "length",
-    verdicts.map(({ target, shown, met }) => limit(target, shown, met, target === grown ? WHY_IT_GROWS : reason)),
+    verdicts.map(({ target, shown, met }) => limit(target, shown, met, target === grown ? WHERE_THE_COPY_IS : reason)),
   );
   return { saves, loads, verdicts };
 }
 
-const WHY_IT_GROWS = "what is left is the copy of the list: `messages` is a plain array that never changes";
+const WHERE_THE_COPY_IS =
+  "the plain array is put together when somebody reads `messages`: one copy, which a save does not need";

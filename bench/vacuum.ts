@@ -15,7 +15,11 @@ import type { WriterAnswer, WriterCommand } from "./vacuum-writer-program.ts";
 
 const DAY_MS = 86_400_000;
 const TARGET_THREADS = 100_000;
-const QUIET_SAVES = 500;
+/** A p99 of fewer is the chance of a handful of saves. */
+const QUIET_SAVES = 2000;
+
+const WHY_MISSED =
+  "mostly the processor, by samples of what the server's processes wait for: two writers and their two server processes keep two cores busy by themselves";
 
 interface Vacuumed {
   readonly seconds: number;
@@ -68,7 +72,7 @@ async function vacuumed(
   try {
     const all = async (command: WriterCommand): Promise<readonly number[]> =>
       (await Promise.all(writers.map((writer) => writer.save(command)))).flat();
-    await all({ saves: QUIET_SAVES });
+    await all({ saves: QUIET_SAVES / 2 });
     const before = await all({ saves: QUIET_SAVES });
     const beside = all({ untilStopped: true });
     const begun = performance.now();
@@ -124,7 +128,8 @@ export async function benchVacuum(threads: number): Promise<{ readonly verdicts:
       );
     }
     const how = "two writers in processes of their own, without a pause";
-    rows.push(limit("p99 of the writers beside a vacuum / without", ratios.join(", "), worst <= 1.5, how));
+    const why = worst <= 1.5 ? how : `${how}; ${WHY_MISSED}`;
+    rows.push(limit("p99 of the writers beside a vacuum / without", ratios.join(", "), worst <= 1.5, why));
     keepLimits("vacuum", rows);
     return { verdicts };
   } finally {

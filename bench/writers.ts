@@ -28,6 +28,8 @@ import { conversation, type WorkloadMessage } from "./workload.ts";
 const THREADS = 64;
 const SAVES = 40;
 const WARM_UP = 4;
+/** 50,000 saves: until then a part of what is measured is Node compiling them, at first four times the rest. */
+const WARM_UP_ROUNDS = 20;
 const WHY_MISSED =
   "one process makes, checks and indexes all saves and is the bound, not the storage; on a machine that is shared it gets one share, and the raw writers' server many. Driven without a checkpointer, both drivers keep up with the raw writers";
 
@@ -126,9 +128,11 @@ async function measurePlace(
   try {
     const messages = conversation(seed, SAVES);
     const [ours, indexed, raw]: [number[], number[], number[]] = [[], [], []];
-    for (let round = 0; round < rounds; round++) {
-      raw.push(await rawRate(place, messages));
+    for (let round = 0; round < WARM_UP_ROUNDS + rounds; round++) {
+      const rawSaves = await rawRate(place, messages);
       const rates = await ourRates(place, messages);
+      if (round < WARM_UP_ROUNDS) continue;
+      raw.push(rawSaves);
       ours.push(rates.saves);
       indexed.push(rates.indexed);
     }

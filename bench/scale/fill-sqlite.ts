@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { SqliteDatabase } from "../../src/backends/sqlite/connect.ts";
 import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import { startOf, tableNames } from "../../src/backends/sqlite/layout.ts";
+import { moveMembers } from "../../src/backends/sqlite/metadata.ts";
 import { openFile } from "../../src/backends/sqlite/open-file.ts";
-import { rangeOf } from "../../src/backends/sqlite/read-rows.ts";
+import { headMetadata, rangeOf } from "../../src/backends/sqlite/read-rows.ts";
 import { type RecordRow, type ThreadRow, toRecord } from "../../src/backends/sqlite/rows.ts";
 import { prepareStatements, type Statements } from "../../src/backends/sqlite/statements.ts";
 import { addWords, markIndexed, wordsOfRecord } from "../../src/backends/sqlite/words-index.ts";
@@ -79,4 +80,5 @@ function copy(statements: Statements, { thread, words }: Original, target: strin
   statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
   for (const record of words) addWords(statements, record.id + shift, record.words);
   markIndexed(statements, made, tail);
+  moveMembers(statements, target, null, headMetadata(statements, made) ?? null);
 }

@@ -1,5 +1,6 @@
 import { reasonOf } from "../internal/reason-of.ts";
 import { sleep } from "../internal/sleep.ts";
+import { heldFieldsOf } from "../state/agent-state.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import { type Subjects, subjectOfTurn } from "../state/subjects.ts";
@@ -86,7 +87,7 @@ function whenTimeIsUp({ timeoutMs }: Tool, timeUp: AbortController, ended: Abort
 
 function delegationOf(context: RunContext, { name }: Tool, { id }: ToolCall): Delegation {
   const { session, checkpointer, limits, emit, isKept } = context;
-  const { interrupts, messages } = session.state;
+  const { interrupts, messages } = heldFieldsOf(session.state);
   return {
     asked: interrupts.filter((interrupt) => interrupt.toolCallId === id),
     checkpointer: isKept ? checkpointer : undefined,

@@ -1,3 +1,4 @@
+import { heldFieldsOf } from "../state/agent-state.ts";
 import { guardedResult } from "./guards.ts";
 import { runAfter } from "./hooks.ts";
 import type { LedgerCall } from "./ledger.ts";
@@ -22,7 +23,9 @@ export async function close(
   const { status, returned } = outcome;
   if (status !== "succeeded") emit({ ...ended, status });
   else emit({ ...ended, status, ...(returned !== undefined && { result: returned }) });
-  const message = session.state.messages.findLast((entry) => entry.role === "tool" && entry.toolCallId === call.id);
+  const message = heldFieldsOf(session.state).messages.findLast(
+    (entry) => entry.role === "tool" && entry.toolCallId === call.id,
+  );
   if (message !== undefined) emit({ type: "message", message });
   await runAfter(context, "afterTool", { call, execution: { ...execution, status: outcome.status } });
 }

@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
+import { heldFieldsOf } from "../state/agent-state.ts";
 import { encodeText } from "../state/codec.ts";
 import { isSettled } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
@@ -49,7 +50,7 @@ function assertRepeated({ session, threadId }: RunContext, toolCallId: string, o
     const which = `there is no call ${JSON.stringify(toolCallId)} in this thread`;
     throw new StateError("NOT_FOUND", which, threadId === undefined ? {} : { threadId });
   }
-  const told = session.state.messages.findLast(
+  const told = heldFieldsOf(session.state).messages.findLast(
     (message) => message.role === "tool" && message.toolCallId === toolCallId,
   );
   const whole = session.state.artifacts[toolCallId] ?? told?.content;

@@ -30,8 +30,12 @@ export type Approval =
   | { readonly decision: "deny"; readonly reason?: string }
   | { readonly decision: "edit"; readonly arguments: unknown };
 
-export const pendingInterrupts = (state: AgentState): readonly Interrupt[] =>
-  state.interrupts.filter((interrupt) => interrupt.answer === undefined);
+export function pendingInterrupts(state: AgentState): readonly Interrupt[] {
+  if (!Array.isArray(state?.interrupts)) {
+    throw new TypeError("pendingInterrupts() takes a state; load() gives undefined where there is no thread");
+  }
+  return state.interrupts.filter((interrupt) => interrupt.answer === undefined);
+}
 
 /** How often each question was asked in one attempt at a call. */
 export type AskedSoFar = Map<string, number>;

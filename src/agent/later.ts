@@ -1,6 +1,6 @@
 import { StateError } from "../errors.ts";
 import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
-import type { AgentState } from "../state/agent-state.ts";
+import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import { openCallsIn } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import type { RunEvent } from "./events.ts";
@@ -52,7 +52,9 @@ export class Later<Result = unknown> {
 
 /** The calls that must be completed before the turn continues. */
 export const pendingCalls = (state: AgentState): readonly PendingCall[] =>
-  openCallsIn(state).flatMap(({ execution }) => (execution?.status === "pending" ? [pendingCall(execution)] : []));
+  openCallsIn(heldFieldsOf(state)).flatMap(({ execution }) =>
+    execution?.status === "pending" ? [pendingCall(execution)] : [],
+  );
 
 const pendingCall = ({ toolCallId, toolName, idempotencyKey, dueAt }: ToolExecution): PendingCall => ({
   toolCallId,
@@ -76,7 +78,7 @@ export function giveUpPending(
 ): AgentState {
   const why = reason === undefined ? "" : ` The reason: ${reason}`;
   const outcome = { status: "unknown", content: `Nobody waited for this call to be completed.${why}` } as const;
-  return openCallsIn(state).reduce(
+  return openCallsIn(heldFieldsOf(state)).reduce(
     (next, { call, execution }) =>
       execution?.status === "pending" ? settle(next, call, execution, outcome, options) : next,
     state,

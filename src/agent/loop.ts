@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import type { AgentState } from "../state/agent-state.ts";
+import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import type { Message, UserMessage } from "../state/message.ts";
 import { askModel } from "./ask-model.ts";
 import { cutOffReason } from "./cut-off.ts";
@@ -39,7 +39,7 @@ export async function drive(context: RunContext): Promise<Ending> {
     if (reached !== undefined) return { stopReason: reached };
     await takeWordsAlong(context);
     const iteration = limits.countIteration();
-    emit({ type: "iteration-start", iteration, turn: turnOf(session.state) });
+    emit({ type: "iteration-start", iteration, turn: turnOf(heldFieldsOf(session.state)) });
     await parts.hooks.beforeIteration?.({ state: session.state, iteration });
     const message = await askModel(context);
     session.throwIfFailed();
@@ -101,7 +101,7 @@ async function inParallel(context: RunContext, calls: readonly LedgerCall[]): Pr
 
 /** Looks at the state and not at what this run did, so that it holds for a run that was resumed; a later message of the user's ends it. */
 export function endedByTerminalTool(context: RunContext): boolean {
-  const last = context.session.state.messages.findLast((message) => message.role !== "tool");
+  const last = heldFieldsOf(context.session.state).messages.findLast((message) => message.role !== "tool");
   return last !== undefined && isEndedBy(context, last);
 }
 
@@ -116,7 +116,7 @@ export function isEndedBy({ session, parts }: RunContext, message: Message): boo
 }
 
 /** Whether the last turn is over: the model spoke last, completely, and asked for nothing. */
-export function isAnswered({ messages }: AgentState): boolean {
-  const last = messages.at(-1);
+export function isAnswered(state: AgentState): boolean {
+  const last = heldFieldsOf(state).messages.at(-1);
   return last?.role === "assistant" && (last.toolCalls ?? []).length === 0 && last.incomplete !== true;
 }

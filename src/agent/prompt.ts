@@ -1,4 +1,5 @@
 import type { ModelRequest, ModelTool, ModelUsage } from "../models/model.ts";
+import { heldFieldsOf } from "../state/agent-state.ts";
 import { type Message, systemMessage } from "../state/message.ts";
 import type { ShapedConversation } from "./ports.ts";
 import { HistoryRepair } from "./repair-history.ts";
@@ -44,7 +45,7 @@ export class Prompt {
   /** Once for each message of the user's: what a run does in between must not change the prompt's beginning. */
   async #recall({ parts, session, threadId, metadata, signal, emit }: RunContext): Promise<readonly Message[]> {
     const { state } = session;
-    const asked = askedIn(state);
+    const asked = askedIn(heldFieldsOf(state));
     if (this.#recalled !== undefined && asked === this.#asked) return this.#recalled;
     this.#asked = asked;
     try {

@@ -22,7 +22,11 @@ import {
  * at the start. The stored conversation is not touched. Repairing twice changes
  * nothing more.
  */
-export const repairHistory = (messages: readonly Message[]): readonly Message[] => new HistoryRepair().repair(messages);
+export function repairHistory(messages: readonly Message[]): readonly Message[] {
+  // A state has no length either, and would become an empty conversation.
+  if (!Array.isArray(messages)) throw new TypeError("repairHistory() takes a list of messages, such as state.messages");
+  return new HistoryRepair().repair(messages);
+}
 
 /**
  * The same for a conversation that grows: what was repaired before is not looked

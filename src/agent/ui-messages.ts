@@ -15,7 +15,11 @@ export interface UIMessage {
 export type UIPart = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 /** A thread as a page begins with it: one message for what a user said, one for all that the turn brought. */
-export function toUIMessages({ messages }: Pick<AgentState, "messages">): readonly UIMessage[] {
+export function toUIMessages(state: Pick<AgentState, "messages">): readonly UIMessage[] {
+  if (!Array.isArray(state?.messages)) {
+    throw new TypeError("toUIMessages() takes a state; load() gives undefined where there is no thread");
+  }
+  const { messages } = state;
   const shown: UIMessage[] = [];
   const results = new Map(
     messages.flatMap((message) => (message.role === "tool" ? [[message.toolCallId, message]] : [])),

@@ -1,7 +1,8 @@
 import { assertWriteId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
+import { withHint } from "../driver/position-hint.ts";
 import { StateError } from "../errors.ts";
-import type { AgentState } from "../state/agent-state.ts";
+import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
 import { NO_BYTES, type SealedBytes } from "../state/sealed-bytes.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
@@ -14,6 +15,8 @@ import type { LogEntry, LogRecord } from "./thread-log.ts";
 export interface Attempt {
   readonly writeId: string;
   readonly checkpointId: string;
+  /** Whether the ids that are made here have the hint at their position: from the first append on they stay as they are. */
+  readonly isPlaced: boolean;
   /** The caller named the write, or an earlier attempt ended without an answer. */
   readonly isRepeated: boolean;
   /** Set if an attempt to create a thread ended without an answer: what was seen of that thread right afterwards. */
@@ -45,7 +48,7 @@ export async function appliedBefore(
   const origin = originOf(context, state, threadId);
   const position = origin?.position;
   if (position?.writeId === writeId) {
-    if (origin?.fields === state.fields) return position.checkpointId;
+    if (origin?.fields === heldFieldsOf(state)) return position.checkpointId;
     const which = `the write id ${JSON.stringify(writeId)} was used for checkpoint ${position.checkpointId}`;
     throw new StateError("INVALID_ARGUMENT", `${which}, and the state has changed since: a new write needs a new one`);
   }
@@ -81,10 +84,28 @@ export function attemptFor(
   return {
     writeId: options.writeId ?? name,
     checkpointId: options.checkpointId ?? otherwise,
+    isPlaced: known !== undefined,
     isRepeated: known !== undefined || options.writeId !== undefined,
     creation: known?.creation,
   };
 }
+
+/** The attempt as it is first made, at this position. If it has to go elsewhere, its ids stay, and the hint is wrong. */
+export function placedAt(attempt: Attempt, seq: number, options: SaveOptions): Attempt {
+  if (attempt.isPlaced) return attempt;
+  const { writeId: name, checkpointId: other } = attempt;
+  const writeId = options.writeId ?? withHint(name, seq);
+  const checkpointId = options.checkpointId ?? (name === other ? writeId : withHint(other, seq));
+  return { ...attempt, writeId, checkpointId, isPlaced: true };
+}
+
+/**
+ * A new thread is named after its first write, so that a retry of that write
+ * finds its own thread. But a caller's write id may be used again after the
+ * thread was deleted, and a generation must not be.
+ */
+export const newGeneration = ({ writeId }: Attempt, options: SaveOptions): string =>
+  options.writeId === undefined ? writeId : newId();
 
 /** What the writer of a record knows about it. */
 export interface MadeRecord extends Pick<RecordHeader, "chain" | "schema"> {
@@ -117,7 +138,7 @@ export function settled(
     writeId,
     base,
     chain,
-    stored: state.fields,
+    stored: heldFieldsOf(state),
     schema,
     bytes,
     thread,

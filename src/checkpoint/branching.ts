@@ -1,5 +1,6 @@
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
+import { withHint } from "../driver/position-hint.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { forAnotherThread, type OpenCallsPolicy, openCallsIn } from "../state/open-calls.ts";
@@ -72,7 +73,7 @@ async function writeFork(
     const settled = fields === whole ? undefined : { before: { fields: whole, chain: header.chain }, after: fields };
     return { ...(await copyChain(context, target, recordsOf(chain, seq), forkedFrom, ttlMs, settled)), from };
   }
-  const [writeId, checkpointId] = [newId(), newId()];
+  const [writeId, checkpointId] = [newId(), withHint(newId(), 1)];
   const request = {
     generation: writeId,
     expected: 0,

@@ -1,6 +1,7 @@
 import { StateError } from "../errors.ts";
 import { decodeParsed, decodeText } from "../state/codec.ts";
 import { addedItems, DeltaFold, type StateDelta } from "../state/delta.ts";
+import { type HeldFields, wholeFields } from "../state/held-fields.ts";
 import { isPlainObject, own } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { inBatches, parseBytes, parseInsides } from "../state/parse-together.ts";
@@ -19,10 +20,10 @@ import { assertAgents, graphsThread, isGraphs } from "./thread-kind.ts";
 import type { LogChain, LogRecord } from "./thread-log.ts";
 
 /** One checkpoint, rebuilt. */
-export interface RebuiltCheckpoint {
+export interface RebuiltCheckpoint<Fields extends HeldFields = StateFields> {
   readonly record: LogRecord;
   readonly header: RecordHeader;
-  readonly fields: StateFields;
+  readonly fields: Fields;
   /** The byte arrays in those fields, and perhaps some that were there before. */
   readonly bytes: readonly Uint8Array[];
 }
@@ -33,16 +34,21 @@ export type RecordBody =
   | { readonly delta: StateDelta; readonly base?: undefined };
 
 /** The state as of position `seq`. Verifies every record it uses, and that no record between them is missing. */
-export const rebuild = (chain: LogChain, seq: number): RebuiltCheckpoint => unfold(chain, seq).rebuilt;
+export const rebuild = (chain: LogChain, seq: number): RebuiltCheckpoint => whole(unfold(chain, seq).rebuilt);
+
+const whole = (rebuilt: RebuiltCheckpoint<HeldFields>): RebuiltCheckpoint => ({
+  ...rebuilt,
+  fields: wholeFields(rebuilt.fields),
+});
 
 /** A state that the records of a chain may continue. */
 export interface KnownState {
   readonly seq: number;
-  readonly fields: StateFields;
+  readonly fields: HeldFields;
 }
 
 /** The same for a chain that may begin behind a state that is already known. */
-export const rebuildOn = (known: KnownState, chain: LogChain, seq: number): RebuiltCheckpoint =>
+export const rebuildOn = (known: KnownState, chain: LogChain, seq: number): RebuiltCheckpoint<HeldFields> =>
   unfold(chain, seq, { known }).rebuilt;
 
 /** The verified records that make up the state at `seq`, beginning with its base. */
@@ -69,14 +75,14 @@ export function rebuildPair(
   later: number,
 ): { readonly earlier: RebuiltCheckpoint | undefined; readonly later: RebuiltCheckpoint } {
   const { rebuilt, onTheWay } = unfold(chain, later, { keeping: earlier });
-  return { earlier: onTheWay, later: rebuilt };
+  return { earlier: onTheWay && whole(onTheWay), later: whole(rebuilt) };
 }
 
 interface Unfolded {
   readonly records: readonly LogRecord[];
-  readonly rebuilt: RebuiltCheckpoint;
+  readonly rebuilt: RebuiltCheckpoint<HeldFields>;
   /** The state at the position that was to be kept, if the chain passes it. */
-  readonly onTheWay: RebuiltCheckpoint | undefined;
+  readonly onTheWay: RebuiltCheckpoint<HeldFields> | undefined;
 }
 
 function unfold(
@@ -88,7 +94,7 @@ function unfold(
   const bytes: Uint8Array[] = [];
   let fold = known && new DeltaFold(known.fields);
   let before = known?.seq;
-  let onTheWay: RebuiltCheckpoint | undefined;
+  let onTheWay: RebuiltCheckpoint<HeldFields> | undefined;
   // Not thrown at once: a later base needs nothing of what is missing before it.
   let gap: StateError | undefined;
   for (const { added, buildsOn, body } of stepsTo(chain, seq, bytes, keeping === undefined)) {

@@ -1,4 +1,5 @@
 import { nodeCrypto } from "../internal/node-crypto.ts";
+import { writeText } from "../internal/write-text.ts";
 import type { LogEntry } from "./thread-log.ts";
 
 /** 96 bits in base64url: against damage and mistakes, not against somebody who can compute it too. */
@@ -64,24 +65,13 @@ function writeBefore(entry: LogText, others: string, end: number): number {
   at = writeNumber(metadata?.length, at);
   at = writeNumber(others.length, at);
   at = writeNumber(end, at);
-  at = writeText(writeId, at);
-  if (checkpointId !== undefined) at = writeText(checkpointId, at);
+  at = writeText(scratch, writeId, at);
+  if (checkpointId !== undefined) at = writeText(scratch, checkpointId, at);
   if (metadata !== undefined) at += scratch.write(metadata, at);
   return others === "" ? at : at + scratch.write(others, at);
 }
 
-const [ZERO, SPACE, LAST_ASCII, SHORT] = [0x30, 0x20, 0x7f, 64];
-
-/** Returns where the next one begins. For a short text, a call of `write` takes longer than its characters. */
-function writeText(text: string, at: number): number {
-  if (text.length > SHORT) return at + scratch.write(text, at);
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit > LAST_ASCII) return at + scratch.write(text, at);
-    scratch[at + index] = unit;
-  }
-  return at + text.length;
-}
+const [ZERO, SPACE] = [0x30, 0x20];
 
 /** A number and the space behind it. Returns where the next one begins. */
 function writeNumber(value: number | undefined, at: number): number {

@@ -67,6 +67,8 @@ export class CheckpointContext {
   readonly #policyOnceReached: RetryPolicy;
   readonly #wanted: Durability | undefined;
   readonly #closing = new AbortController();
+  /** Aborts when the checkpointer is closed, which ends everything that waits. */
+  readonly closing: AbortSignal = this.#closing.signal;
   readonly #contact: OpenOnce<void> = new OpenOnce(() => this.#makeContact());
   #policy: RetryPolicy;
   #hasContact = false;
@@ -90,19 +92,29 @@ export class CheckpointContext {
     if (this.log.connect === undefined) warnOfWeaker(log, options.durability);
   }
 
-  async call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>): Promise<T> {
+  /** `failed` is told of every attempt that fails, also of those that are repeated. */
+  call<T>(place: CallPlace, work: (log: ThreadLog) => Promise<T>, failed?: (error: unknown) => void): Promise<T> {
     const contact = this.connect(place);
-    if (contact !== undefined) await contact;
     const pause = endOfLongTurn();
-    if (pause !== undefined) await pause;
-    const answer = await callDriver(this.log, this.#policy, place, work, this.closing);
-    this.#policy = this.#policyOnceReached;
-    return answer;
+    // Nearly every call has nothing to wait for and nothing to learn: a function less waits for its answer.
+    if (contact === undefined && pause === undefined && this.#policy === this.#policyOnceReached) {
+      return callDriver(this.log, this.#policy, place, work, this.closing, failed);
+    }
+    return this.#callAfter(contact, pause, place, work, failed);
   }
 
-  /** Aborts when the checkpointer is closed, which ends everything that waits. */
-  get closing(): AbortSignal {
-    return this.#closing.signal;
+  async #callAfter<T>(
+    contact: Promise<void> | undefined,
+    pause: Promise<void> | undefined,
+    place: CallPlace,
+    work: (log: ThreadLog) => Promise<T>,
+    failed: ((error: unknown) => void) | undefined,
+  ): Promise<T> {
+    await contact;
+    await pause;
+    const answer = await callDriver(this.log, this.#policy, place, work, this.closing, failed);
+    this.#policy = this.#policyOnceReached;
+    return answer;
   }
 
   /** Ends everything that waits: pauses between attempts, watches, indexing. */

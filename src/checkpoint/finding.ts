@@ -2,6 +2,7 @@ import { openCursor, sealCursor } from "../driver/cursor.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { globMatcher, globPrefix } from "../internal/glob.ts";
+import { described } from "../internal/known-options.ts";
 import { encodeText } from "../state/codec.ts";
 import type { Standing } from "../state/standing.ts";
 import type { FindOptions, ListThreadsOptions } from "./base-checkpointer.ts";
@@ -16,7 +17,8 @@ const MAX_LIMIT = 10_000;
 export function checkedLimit(limit: number | undefined, otherwise: number): number {
   const value = limit ?? otherwise;
   if (Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT) return value;
-  throw new StateError("INVALID_ARGUMENT", `limit must be a whole number from 0 to ${MAX_LIMIT}, not ${String(limit)}`);
+  const given = typeof limit === "number" ? String(limit) : described(limit);
+  throw new StateError("INVALID_ARGUMENT", `limit must be a whole number from 0 to ${MAX_LIMIT}, not ${given}`);
 }
 
 export function checkedPrefix(prefix: unknown): string {

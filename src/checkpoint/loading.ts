@@ -1,6 +1,7 @@
 import type { CallPlace } from "../driver/call.ts";
 import { StateError } from "../errors.ts";
-import { AgentState } from "../state/agent-state.ts";
+import { AgentState, stateHolding } from "../state/agent-state.ts";
+import { type HeldFields, wholeFields } from "../state/held-fields.ts";
 import { NO_BYTES, sealBytes } from "../state/sealed-bytes.ts";
 import { migrateFields } from "../state/state-schema.ts";
 import { headOf, type RebuiltCheckpoint, rebuild, rebuildOn } from "./chain.ts";
@@ -93,7 +94,7 @@ export const stateAt = (context: CheckpointContext, threadId: string, chain: Log
 function threadAt(
   context: CheckpointContext,
   chain: LogChain,
-  { record, header, fields, bytes }: RebuiltCheckpoint,
+  { record, header, fields, bytes }: RebuiltCheckpoint<HeldFields>,
 ): WarmThread {
   const { seq, writeId, base, checkpointId = "" } = record;
   const position: Position = {
@@ -124,7 +125,11 @@ function migratedState(
   threadId: string,
   { position, storedSchema }: WarmThread,
 ): AgentState {
-  const state = AgentState.fromFields(migrateFields(position.stored, storedSchema, context.schema));
+  const { schema } = context;
+  const state =
+    schema === undefined || schema.version === storedSchema
+      ? stateHolding(position.stored)
+      : AgentState.fromFields(migrateFields(wholeFields(position.stored), storedSchema, schema));
   rememberPosition(context, state, threadId, position);
   return state;
 }

@@ -1,9 +1,11 @@
 import { encodeOwned } from "../state/codec.ts";
 import { addedItems, deltaBetween, diffFields, type StateDelta } from "../state/delta.ts";
+import { type HeldFields, wholeFields } from "../state/held-fields.ts";
 import { leastBytesOf } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { searchableText } from "../state/searchable-text.ts";
 import type { StateFields } from "../state/state-fields.ts";
+import type { BodyContent } from "./body-content.ts";
 import type { ChainSize } from "./record.ts";
 import type { LogCapabilities, ThreadLog } from "./thread-log.ts";
 
@@ -11,6 +13,8 @@ import type { LogCapabilities, ThreadLog } from "./thread-log.ts";
 export interface PlannedBody {
   readonly kind: "base" | "delta";
   readonly body: Uint8Array;
+  /** What the body was encoded from. */
+  readonly content: BodyContent;
   /** The messages that this record adds to the thread: each message is indexed once in its life. */
   readonly newMessages: readonly Message[];
   /** The positions of those messages in the body, unless they are all of them. */
@@ -24,7 +28,7 @@ export interface PlannedBody {
 export type Room = Pick<LogCapabilities, "maxRecordBytes" | "maxChainRecords">;
 
 export interface PlannedFrom {
-  readonly fields: StateFields;
+  readonly fields: HeldFields;
   readonly chain: ChainSize;
 }
 
@@ -45,12 +49,12 @@ const MANY_RECORDS = 64;
  * writes stays proportional to what was added. A base that would not fit into one
  * record is never required: the chain goes on instead.
  */
-export function planBody(after: StateFields, before: PlannedFrom | undefined, room: Room): PlannedBody {
-  if (before === undefined) return planBase(after, after.messages);
+export function planBody(after: HeldFields, before: PlannedFrom | undefined, room: Room): PlannedBody {
+  if (before === undefined) return wholeBase(wholeFields(after));
   const delta = diffFields(before.fields, after);
   const planned = delta && planDelta(delta, before, after);
   if (planned !== undefined && fits(planned, room) && !baseWouldPay(planned.chain, room)) return planned;
-  const base = mayFit(after, room) ? rebased(before.fields, after) : undefined;
+  const base = mayFit(after, room) ? rebased(wholeFields(before.fields), wholeFields(after)) : undefined;
   if (base !== undefined && fits(base, room)) return base;
   const instead = planned ?? planDelta(deltaBetween(before.fields, after), before, after);
   // Counted from here, so that only as many new bytes again are a reason to try once more.
@@ -61,20 +65,24 @@ export const fits = ({ body }: Pick<PlannedBody, "body">, { maxRecordBytes }: Ro
   body.byteLength <= maxRecordBytes;
 
 /** False if a base cannot fit, which is known without encoding one. */
-export const mayFit = (fields: StateFields, { maxRecordBytes }: Room): boolean =>
-  leastBytesOf(fields) <= maxRecordBytes;
+export const mayFit = (fields: HeldFields, { maxRecordBytes }: Room): boolean =>
+  leastBytesOf(wholeFields(fields)) <= maxRecordBytes;
+
+const wholeBase = (fields: StateFields): PlannedBody => planBase(fields, fields.messages);
 
 export function planBase(fields: StateFields, newMessages: readonly Message[]): PlannedBody {
   const bytes: Uint8Array[] = [];
-  const body = encodeBody("base", fields, fields, bytes);
+  const content = { base: fields } as unknown as BodyContent;
+  const body = encodeBody(content, fields, bytes);
   const size = body.byteLength;
   const chain = { records: 1, bytes: size, liveBytes: size, baseBytes: size };
-  return { kind: "base", body, newMessages, freshMessages: undefined, chain, bytes };
+  return { kind: "base", body, content, newMessages, freshMessages: undefined, chain, bytes };
 }
 
-function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, after: StateFields): PlannedBody {
+function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, after: HeldFields): PlannedBody {
   const bytes: Uint8Array[] = [];
-  const body = encodeBody("delta", delta, after, bytes);
+  const content = { delta };
+  const body = encodeBody(content, after, bytes);
   const added = addedItems(delta, "messages") as readonly Message[];
   const chain = {
     records: before.records + 1,
@@ -82,10 +90,10 @@ function planDelta(delta: StateDelta, { fields, chain: before }: PlannedFrom, af
     liveBytes: before.liveBytes + Math.max(0, body.byteLength - overwrittenBytes(delta)),
     baseBytes: before.baseBytes,
   };
-  const planned = { kind: "delta", body, newMessages: added, freshMessages: undefined, chain, bytes } as const;
+  const planned = { kind: "delta", body, content, newMessages: added, freshMessages: undefined, chain, bytes } as const;
   // Appended items are new. Only a rewritten list may contain again what it held before.
   if (delta.lists?.["messages"] === undefined) return planned;
-  const fresh = freshIn(added, fields);
+  const fresh = freshIn(added, wholeFields(fields));
   if (fresh.length === added.length) return planned;
   return { ...planned, newMessages: fresh.flatMap((index) => added[index] ?? []), freshMessages: fresh };
 }
@@ -104,15 +112,11 @@ function baseWouldPay({ records, bytes, liveBytes, baseBytes }: ChainSize, { max
 }
 
 /** `{"base":…}` or `{"delta":…}`. */
-function encodeBody(
-  kind: "base" | "delta",
-  value: StateFields | StateDelta,
-  state: StateFields,
-  bytes: Uint8Array[],
-): Uint8Array {
-  const body = kind === "base" ? { base: value } : { delta: value };
-  return Buffer.from(encodeOwned(body, "state", state, bytes), "utf8");
-}
+const encodeBody = (content: BodyContent, state: HeldFields, bytes: Uint8Array[]): Uint8Array =>
+  Buffer.from(
+    encodeOwned(content, "state", () => wholeFields(state), bytes),
+    "utf8",
+  );
 
 /** The words of these messages for an index. */
 export const wordsOf = (messages: readonly Message[]): string | undefined => searchableText(messages) || undefined;

@@ -1,7 +1,7 @@
-import type { AgentState } from "../state/agent-state.ts";
+import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
+import type { HeldFields } from "../state/held-fields.ts";
 import { findOrigin, findOrigins, type Origin, rememberOrigin } from "../state/lineage.ts";
 import type { SealedBytes } from "../state/sealed-bytes.ts";
-import type { StateFields } from "../state/state-fields.ts";
 import type { CheckpointContext } from "./context.ts";
 import type { ChainSize, ThreadFacts } from "./record.ts";
 import type { LogRecord } from "./thread-log.ts";
@@ -18,7 +18,7 @@ export interface Position {
   readonly base: number;
   readonly chain: ChainSize;
   /** The fields in the record. They differ from the state's own if a load migrated them to a newer schema. */
-  readonly stored: StateFields;
+  readonly stored: HeldFields;
   /** The schema version of the state's own fields, and the byte arrays in them. */
   readonly schema: number;
   readonly bytes: SealedBytes;
@@ -70,7 +70,7 @@ export function rememberPosition(
   position: Position,
 ): void {
   const { generation } = position;
-  rememberOrigin(state, threadId, context.id, { fields: state.fields, generation, position });
+  rememberOrigin(state, threadId, context.id, { fields: heldFieldsOf(state), generation, position });
 }
 
 /** A record kept in memory equals the stored one only while nothing came after it: an edit may have replaced it. */

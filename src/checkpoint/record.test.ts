@@ -1,10 +1,13 @@
+import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Alteration, AlteredLog } from "../../test/altered-log.ts";
 import { exactForm } from "../../test/exact-form.ts";
 import { failureOf } from "../../test/failure-of.ts";
+import { runs } from "../../test/property-seed.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";
+import { openRecord, type RecordFields, sealRecord } from "./record.ts";
 import type { LogEntry, LogRecord } from "./thread-log.ts";
 
 /** A base and two deltas; in "edited" an edit as the tail, in "leased" a lease. */
@@ -28,6 +31,42 @@ beforeAll(async () => {
   await checkpointer.copyThread("plain", "leased");
   await checkpointer.withLease("leased", async () => undefined, { owner: "o" });
   for (const thread of ["plain", "edited", "leased"]) stored.set(thread, (await log.readTail(thread))!.records);
+});
+
+test("a header is the JSON of its fields, in the order in which it is read, whatever they are", () => {
+  const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.double());
+  const text = fc.string({ unit: "binary" }).map((value) => value.toWellFormed());
+  const fields = fc.record({
+    kind: fc.constantFrom("base", "delta", "edit", "lease"),
+    createdAt: number,
+    buildsOn: fc.nat(9),
+    schema: number,
+    messageCount: fc.nat(),
+    chain: fc.record({ records: fc.nat(3), bytes: fc.nat(), liveBytes: fc.nat(), baseBytes: fc.nat() }),
+    freshMessages: fc.option(fc.array(fc.nat()), { nil: undefined }),
+    standing: fc.option(fc.record({ open: fc.nat() }), { nil: undefined }),
+    graph: fc.option(fc.record({ parent: text, ns: text }), { nil: undefined }),
+    thread: fc.option(fc.record({ forkedFrom: fc.record({ threadId: text, checkpointId: text }) }), { nil: undefined }),
+  });
+  const parts = { seq: 5, writeId: "w", base: 1, head: 5, checkpointId: "c", metadata: undefined, words: undefined };
+  const property = fc.property(fields, (given) => {
+    const record = sealRecord({ ...parts, body: Buffer.from("body"), fields: given as RecordFields });
+    const { kind, createdAt, buildsOn, schema, messageCount, chain, freshMessages, standing, graph, thread } = given;
+    const { records, bytes, liveBytes, baseBytes } = chain;
+    const expected = {
+      ...{ format: 1, kind, createdAt },
+      ...(buildsOn !== (kind === "delta" ? 4 : 0) && { buildsOn }),
+      ...(schema !== 0 && { schema }),
+      ...{ messages: messageCount, bytes: 4 },
+      ...(records > 0 && { chain: [records, bytes, liveBytes, baseBytes] }),
+      ...{ fresh: freshMessages, standing, graph, thread },
+    };
+    const { sum, ...read } = JSON.parse(record.header) as Record<string, unknown>;
+    expect(JSON.stringify(read)).toBe(JSON.stringify(expected));
+    expect(record.header).toBe(JSON.stringify({ ...read, sum }));
+    expect(openRecord(record).messageCount).toBe(messageCount);
+  });
+  fc.assert(property, runs(300));
 });
 
 /** Every value that differs from `value` in one bit. */
@@ -168,4 +207,32 @@ test("an unharmed checkpoint below a damaged one still loads by its name", async
   log.alter = damage(3, "body", new Uint8Array(2));
   expect((await checkpointer.load("plain", { checkpointId: "c2" }))?.messages).toHaveLength(2);
   log.alter = (entry) => entry;
+});
+
+test("20.3: a header is JSON in its shortest form, and opens as what was sealed", () => {
+  const chain = { records: 3, bytes: 400, liveBytes: 300, baseBytes: 200 };
+  const plain = { createdAt: 1_700_000_000_000, schema: 0, messageCount: 5, chain };
+  const quoted = 'a "quoted" \\ line\nof \u2028 é𝄞 \ud800';
+  const every: readonly RecordFields[] = [
+    { ...plain, kind: "delta", buildsOn: 6 },
+    { ...plain, kind: "delta", buildsOn: 3, schema: 2.5, createdAt: 0.125 },
+    { ...plain, kind: "base", buildsOn: 0, freshMessages: [], standing: { unfinished: true, waiting: 2 } },
+    { ...plain, kind: "base", buildsOn: 2, freshMessages: [0, 4], graph: { parent: quoted, fresh: 1e21 } },
+    { ...plain, kind: "edit", buildsOn: 0, thread: { edits: 3, moved: { to: quoted, at: 1 } } },
+    { ...plain, kind: "lease", buildsOn: 0, chain: { records: 0, bytes: 0, liveBytes: 0, baseBytes: 0 } },
+  ];
+  const parts = { seq: 7, writeId: "w", base: 1, head: 1, checkpointId: "c", metadata: undefined, words: undefined };
+  for (const fields of every) {
+    const record = sealRecord({ ...parts, body: Buffer.from("{}"), fields });
+    expect(record.header).toBe(JSON.stringify(JSON.parse(record.header)));
+    expect(openRecord(record)).toEqual({ format: 1, bodyBytes: 2, ...fields });
+  }
+  for (const createdAt of [Number.NaN, Number.POSITIVE_INFINITY]) {
+    const record = sealRecord({
+      ...parts,
+      body: Buffer.from("{}"),
+      fields: { ...plain, kind: "edit", buildsOn: 0, createdAt },
+    });
+    expect(openRecord(record).createdAt).toBeNull();
+  }
 });

@@ -1,6 +1,6 @@
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
-import { inParallelAsFound } from "../internal/in-parallel.ts";
+import { inWaves } from "../internal/in-waves.ts";
 import { sharedReading } from "../internal/shared-reading.ts";
 import { type ActiveHolds, HOLDS } from "../state/legal-hold.ts";
 import type { VacuumOptions, VacuumPlanEntry, VacuumReport } from "./base-checkpointer.ts";
@@ -29,6 +29,12 @@ export interface Removed {
   readonly threads: number;
 }
 
+/**
+ * Where many threads are one call, a vacuum is as much work as the storage can do. Nobody waits for it, and others wait
+ * for their saves: so it rests after each wave for this share of the time that the wave took.
+ */
+const REST = 0.1;
+
 const NOTHING: Removed = { checkpoints: 0, threads: 0 };
 
 /** Retention for every thread. One that cannot be vacuumed is left as it is and reported; the others get their turn. */
@@ -48,7 +54,8 @@ export async function vacuumThreads(context: CheckpointContext, options: VacuumO
     threads += removed?.threads ?? 0;
   };
   const pageSize = Math.max(100, callsTogether);
-  await inParallelAsFound(everyThread(context, "vacuum", "", warnings, pageSize), work, callsTogether);
+  const found = everyThread(context, "vacuum", "", warnings, pageSize);
+  await inWaves(found, work, { atOnce: callsTogether, rest: callsTogether > 1 ? REST : 0 });
   return { checkpoints, threads, dryRun, skipped: warnings.count, warnings: warnings.list };
 }
 

@@ -3,6 +3,7 @@ import { BreakingLog } from "../../test/altered-log.ts";
 import { exactForm } from "../../test/exact-form.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { MemoryLog } from "../backends/memory/log.ts";
+import { hintedSeq } from "../driver/position-hint.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
@@ -12,6 +13,34 @@ const said = (...texts: string[]): AgentState =>
   AgentState.create().withMessages(texts.map((text) => userMessage(text)));
 const namesIn = async (checkpointer: Checkpointer, thread: string): Promise<string[]> =>
   (await checkpointer.listCheckpoints(thread, { limit: 100 })).map(({ checkpointId }) => checkpointId);
+
+test("an id that is made for a checkpoint hints at its position, and one that was chosen stays as it is", async () => {
+  const log = new MemoryLog();
+  const checkpointer = new Checkpointer(log);
+  const ids: string[] = [];
+  let state = AgentState.create();
+  for (const options of [
+    {},
+    { writeId: "w" },
+    { checkpointId: "chosen" },
+    { writeId: "v", checkpointId: "other" },
+    {},
+  ]) {
+    state = state.withMessage(userMessage("more"));
+    ids.push(await checkpointer.save(state, "t", options));
+  }
+  expect(ids.map(hintedSeq)).toEqual([1, 2, undefined, undefined, 5]);
+  expect([ids[2], ids[3]]).toEqual(["chosen", "other"]);
+  const entries = await log.list("t", { limit: 9 });
+  expect(entries.map(({ writeId, checkpointId }) => writeId === checkpointId)).toEqual([
+    true,
+    false,
+    false,
+    false,
+    true,
+  ]);
+  expect(hintedSeq(await checkpointer.fork("t", "fork"))).toBe(1);
+});
 
 describe("a save that failed and may have been made, repeated", () => {
   const once = { retry: { attempts: 1 } };

@@ -1,6 +1,6 @@
-import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
-import type { AgentState } from "../state/agent-state.ts";
+import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
+import type { HeldFields } from "../state/held-fields.ts";
 import { leastBytesOf } from "../state/immutable.ts";
 import { lookAtBytes, NO_BYTES, type SealedBytes, sealBytes } from "../state/sealed-bytes.ts";
 import { standingOf } from "../state/standing.ts";
@@ -11,13 +11,17 @@ import {
   findWrite,
   leaveUnsettled,
   type MadeRecord,
+  newGeneration,
+  placedAt,
   settled,
 } from "./attempt.ts";
 import { type SaveOptions, uncheckedHead } from "./base-checkpointer.ts";
+import { handOverContent } from "./body-content.ts";
 import type { CheckpointContext } from "./context.ts";
 import type { Edits } from "./edits.ts";
 import { assertNothingErased } from "./erased-meanwhile.ts";
 import { buildableOn, type Expectation, expectationAt, expectationOf } from "./expectation.ts";
+import { expectationOfHead } from "./expected-head.ts";
 import { freeName } from "./free-name.ts";
 import { type KnownThread, leaseConflict, leaseFault, mayBeLeased } from "./lease-rules.ts";
 import { assertNotDeleted, creationSeen } from "./lost-creation.ts";
@@ -61,15 +65,17 @@ interface Plan {
 class Saving {
   readonly #context: CheckpointContext;
   readonly #state: AgentState;
+  readonly #held: HeldFields;
   readonly #threadId: string;
   readonly #options: SaveOptions;
   readonly #metadata: string | undefined;
-  readonly #attempt: Attempt;
+  #attempt: Attempt;
 
   constructor(context: CheckpointContext, state: AgentState, threadId: string, options: SaveOptions) {
     assertSaveOptions(threadId, options);
     this.#context = context;
     this.#state = state;
+    this.#held = heldFieldsOf(state);
     this.#threadId = threadId;
     this.#options = options;
     this.#metadata = options.metadata === undefined ? undefined : encodeMetadata(options.metadata);
@@ -95,8 +101,11 @@ class Saving {
   #begin(): Promise<void> | undefined {
     // The record depends on what the storage takes, which some drivers know only after contact.
     const contact = this.#context.connect({ operation: "save", threadId: this.#threadId });
-    const adopt = (): Promise<void> | undefined => adoptPosition(this.#context, this.#state, this.#threadId);
-    return contact === undefined ? adopt() : contact.then(adopt);
+    return contact === undefined ? this.#adopt() : contact.then(() => this.#adopt());
+  }
+
+  #adopt(): Promise<void> | undefined {
+    return adoptPosition(this.#context, this.#state, this.#threadId);
   }
 
   async #appliedBefore(): Promise<string | undefined> {
@@ -129,23 +138,7 @@ class Saving {
     if (expectedHead === undefined || expectedHead === position?.checkpointId) {
       return position && expectationOf(position);
     }
-    return expectedHead === null ? undefined : this.#expectationOfHead(expectedHead);
-  }
-
-  async #expectationOfHead(expectedHead: string | typeof uncheckedHead): Promise<Expectation | undefined> {
-    const found = await this.#ask((log) => log.tail(this.#threadId));
-    const head = found === undefined ? undefined : await this.#headOf(found.entry);
-    if (expectedHead !== uncheckedHead && head?.checkpointId !== expectedHead) {
-      throw movedOn(this.#context, this.#threadId, expectedHead, head?.checkpointId ?? null);
-    }
-    return found && expectationAt(found.generation, found.entry, head);
-  }
-
-  async #headOf(tail: LogEntry): Promise<LogEntry | undefined> {
-    assertAgents(tail);
-    if (tail.head === tail.seq) return tail;
-    const [head] = await this.#ask((log) => log.list(this.#threadId, { limit: 1 }));
-    return head;
+    return expectedHead === null ? undefined : expectationOfHead(this.#context, this.#threadId, expectedHead);
   }
 
   /** A lease that was seen may have ended since, so it is read again before it refuses a save. */
@@ -182,7 +175,7 @@ class Saving {
     assertNotMoved(this.#context, this.#threadId, expected?.thread);
     assertNothingErased(this.#context, this.#threadId, position, expected);
     const origin = buildableOn(position, expected);
-    const looked = position && lookAtBytes(position.bytes, this.#state.fields);
+    const looked = position && lookAtBytes(position.bytes, () => this.#state.fields);
     const planned = this.#planBody(origin);
     return { planned, builtOn: planned.kind === "delta" ? origin : undefined, looked, edits: undefined };
   }
@@ -190,8 +183,7 @@ class Saving {
   async #freeName(plan: Plan, expected: Expectation): Promise<Plan> {
     const { checkpointId } = this.#attempt;
     const builtOn = asOf(plan.builtOn, expected.tail);
-    const { fields } = this.#state;
-    const named = await freeName(this.#context, this.#threadId, checkpointId, fields, plan.planned, builtOn);
+    const named = await freeName(this.#context, this.#threadId, checkpointId, this.#held, plan.planned, builtOn);
     return { ...plan, ...named };
   }
 
@@ -200,9 +192,10 @@ class Saving {
     expected: Expectation | undefined,
   ): { readonly request: AppendRequest; readonly made: MadeRecord } {
     const isEdit = edits !== undefined && Object.keys(edits).length > 0;
-    const generation = this.#generationAfter(expected);
-    const fields = this.#fieldsOf(planned, builtOn, { generation, thread: expected?.thread }, isEdit);
     const seq = (expected?.tail ?? 0) + 1;
+    this.#attempt = placedAt(this.#attempt, seq, this.#options);
+    const generation = expected?.generation ?? newGeneration(this.#attempt, this.#options);
+    const fields = this.#fieldsOf(planned, builtOn, { generation, thread: expected?.thread }, isEdit);
     const sealed = sealRecord({
       seq,
       writeId: this.#attempt.writeId,
@@ -216,20 +209,12 @@ class Saving {
     });
     const { redactor, log } = this.#context;
     const record = redactor === undefined ? sealed : redactedRecord(sealed, log, redactor);
+    if (log.capabilities.sealing !== undefined) handOverContent(planned.body, planned.content);
     const { chain, schema, thread } = fields;
     const bytes = sealBytes((builtOn && looked) ?? NO_BYTES, planned.bytes);
     const kept = this.#options.checkpointId === undefined ? undefined : record;
     const made = { chain, schema, thread, bytes, record: kept };
     return { request: requestFor(generation, record, isEdit ? edits : undefined, this.#options), made };
-  }
-
-  /**
-   * A new thread is named after its first write, so that a retry of that write
-   * finds its own thread. But a caller's write id may be used again after the
-   * thread was deleted, and a generation must not be.
-   */
-  #generationAfter(expected: Expectation | undefined): string {
-    return expected?.generation ?? (this.#options.writeId === undefined ? this.#attempt.writeId : newId());
   }
 
   #fieldsOf(planned: PlannedBody, builtOn: Position | undefined, known: KnownThread, isEdit: boolean): RecordFields {
@@ -239,33 +224,35 @@ class Saving {
       buildsOn: builtOn?.seq ?? 0,
       // A program without a schema passes on the version of what it adds to.
       schema: this.#context.schema?.version ?? this.#position?.schema ?? 0,
-      messageCount: this.#state.messages.length,
+      messageCount: this.#held.messages.length,
       chain: planned.chain,
       freshMessages: planned.freshMessages,
-      standing: standingOf(this.#state.fields),
+      standing: standingOf(this.#held),
       thread: factsAfter(this.#context, known, this.#options, isEdit),
     };
   }
 
   #planBody(origin: Position | undefined): PlannedBody {
-    const { fields } = this.#state;
     const { capabilities } = this.#context.log;
-    if (origin === undefined && !mayFit(fields, capabilities)) {
-      throw tooLarge(this.#context, this.#threadId, `at least ${leastBytesOf(fields)}`);
+    if (origin === undefined && !mayFit(this.#held, capabilities)) {
+      throw tooLarge(this.#context, this.#threadId, `at least ${leastBytesOf(this.#state.fields)}`);
     }
-    const planned = planBody(fields, origin && { fields: origin.stored, chain: origin.chain }, capabilities);
+    const planned = planBody(this.#held, origin && { fields: origin.stored, chain: origin.chain }, capabilities);
     if (fits(planned, capabilities)) return planned;
     throw tooLarge(this.#context, this.#threadId, String(planned.body.byteLength));
   }
 
   async #append(request: AppendRequest): Promise<AppendOutcome> {
+    const { log } = this.#context;
     let mayBe = this.#attempt.isRepeated;
     try {
-      return await this.#ask((log) =>
-        log.append(this.#threadId, request).catch((error: unknown) => {
+      const place = { operation: "save", threadId: this.#threadId };
+      return await this.#context.call(
+        place,
+        () => log.append(this.#threadId, request),
+        (error) => {
           mayBe ||= mayBeWritten(log, error);
-          throw error;
-        }),
+        },
       );
     } catch (error) {
       const isLost = request.expected === 0 && mayBe;

@@ -26,6 +26,16 @@ describe("calling a driver", () => {
     expect(calls).toBe(4);
   });
 
+  test("20.3: tells of every attempt that failed, the last one and those that were repeated", async () => {
+    let calls = 0;
+    const failures: string[] = [];
+    const work = (): Promise<never> => Promise.reject(new Error(`failure ${++calls}`));
+    const failed = (error: unknown): void => void failures.push(String(error));
+    const policy = { attempts: 3, baseDelayMs: 1 };
+    await failureOf(() => callDriver(driver("UNAVAILABLE"), policy, place, work, undefined, failed));
+    expect(failures).toEqual(["Error: failure 1", "Error: failure 2", "Error: failure 3"]);
+  });
+
   test("gives up after as many attempts as it was given", async () => {
     let calls = 0;
     const work = (): Promise<never> => Promise.reject(new Error(`failure ${++calls}`));

@@ -43,7 +43,7 @@ export interface CallPlace {
 /**
  * The one place where a driver is called. What the client threw becomes a
  * StateError here, and transient failures are retried. Retrying is safe because
- * every write carries its own id.
+ * every write carries its own id. `failed` is told of every attempt that fails.
  */
 export async function callDriver<D extends Driver, T>(
   driver: D,
@@ -51,13 +51,15 @@ export async function callDriver<D extends Driver, T>(
   place: CallPlace,
   call: (driver: D) => Promise<T>,
   closing?: AbortSignal,
+  failed?: (error: unknown) => void,
 ): Promise<T> {
   const begun = performance.now();
   try {
     try {
       return await call(driver);
     } catch (error) {
-      return await retryingAfter(error, begun, driver, retry, call, closing);
+      failed?.(error);
+      return await retryingAfter(error, begun, driver, retry, call, closing, failed);
     }
   } catch (error) {
     throw asStateError(driver, place, error);
@@ -93,6 +95,7 @@ async function retryingAfter<D extends Driver, T>(
   { attempts = 4, forMs = Number.POSITIVE_INFINITY, baseDelayMs = 50 }: RetryPolicy,
   call: (driver: D) => Promise<T>,
   closing?: AbortSignal,
+  failed?: (error: unknown) => void,
 ): Promise<T> {
   const end = begun + forMs;
   let error = first;
@@ -108,6 +111,7 @@ async function retryingAfter<D extends Driver, T>(
     try {
       return await call(driver);
     } catch (next) {
+      failed?.(next);
       error = next;
     }
   }

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Groups, type Ways } from "./groups.ts";
 
 const THREADS = Array.from({ length: 16 }, (_, index) => `thread ${index}`);
@@ -87,7 +87,7 @@ test("20.1: a group has a bound in bytes, and a call above it goes by itself", a
 test("20.2: with gathers, those of one turn go together from the first on, and whoever comes alone goes alone", async () => {
   const sent: string[] = [];
   const groups = groupsOf({
-    gathers: true,
+    gathers: "turn",
     most: 2,
     mayShare: (call) => call !== "own",
     one: async (call) => {
@@ -109,7 +109,7 @@ test("20.2: with gathers, those of one turn go together from the first on, and w
 test("20.2: with gathers, ones that hang hold up nobody else", async () => {
   const isHanging = (call: string): boolean => call.startsWith("hangs");
   const groups = groupsOf({
-    gathers: true,
+    gathers: "turn",
     mayShare: (call) => !isHanging(call),
     one: async (call) => (isHanging(call) ? new Promise<string>(() => undefined) : `${call} alone`),
   });
@@ -117,4 +117,81 @@ test("20.2: with gathers, ones that hang hold up nobody else", async () => {
   void groups.call("hangs 1");
   void groups.call("hangs 2");
   expect(await Promise.all(answers)).toEqual(THREADS.map((call) => `${call} shared`));
+});
+
+test("20.3: those that go on after one answer go together, many in two halves, and whoever comes alone goes alone", async () => {
+  const sent: string[] = [];
+  const groups = groupsOf({
+    gathers: "answered",
+    one: async (call) => {
+      sent.push(call);
+      return call;
+    },
+    many: async (group) => {
+      sent.push(`${group.length} together`);
+      return group;
+    },
+  });
+  const goOn = async (call: string): Promise<void> => {
+    expect(await groups.call(call)).toBe(call);
+    // Not all of them need the same time until they ask again.
+    for (let hops = call.length % 5; hops > 0; hops--) await Promise.resolve();
+    expect(await groups.call(call)).toBe(call);
+  };
+  expect(await groups.call("lonely")).toBe("lonely");
+  expect(sent.splice(0)).toEqual(["lonely"]);
+  await Promise.all(["a", "to", "all"].map(goOn));
+  expect(sent.splice(0)).toEqual(["3 together", "3 together"]);
+  await Promise.all(THREADS.map(goOn));
+  expect(sent).toEqual(["8 together", "8 together", "8 together", "8 together"]);
+});
+
+test("20.3: halves that became uneven are made even again", async () => {
+  // On a machine that is held up, those who wait would be sent because of the time.
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const sizes: number[] = [];
+  const answers: (() => void)[] = [];
+  const groups = groupsOf({
+    gathers: "answered",
+    many: async (group) => {
+      sizes.push(group.length);
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return group;
+    },
+  });
+  const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const ask = (from: number, to: number): Promise<unknown> =>
+    Promise.all(THREADS.slice(from, to).map((call) => groups.call(call)));
+  const few = ask(0, 4);
+  await tick();
+  const many = ask(4, 16);
+  await tick();
+  expect(sizes).toEqual([4, 8]);
+  // The few come back and join the four that had to wait.
+  answers.shift()?.();
+  await few;
+  const again = ask(0, 4);
+  await tick();
+  expect(sizes).toEqual([4, 8, 8]);
+  for (const answer of answers) answer();
+  await Promise.all([many, again]);
+});
+
+test("20.3: where those under way hang, all that wait go together after a while", async () => {
+  const sizes: number[] = [];
+  const groups = groupsOf({
+    gathers: "answered",
+    many: async (group) => {
+      sizes.push(group.length);
+      return group.some((call) => call.startsWith("hangs")) ? new Promise(() => undefined) : group;
+    },
+  });
+  const hanging = Array.from({ length: 40 }, (_, index) => `hangs ${index}`);
+  for (const call of hanging) void groups.call(call);
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  expect(await Promise.all(THREADS.map((call) => groups.call(call)))).toEqual(THREADS);
+  expect(sizes).toEqual([20, 20, 16]);
 });

@@ -10,8 +10,13 @@ export interface Ways<Call, Answer> {
   readonly bytesOf: (call: Call) => number;
   /** How many go together at most. @default 128 */
   readonly most?: number;
-  /** Whether the first ones, too, wait for those that come within the same turn of the event loop. @default false */
-  readonly gathers?: boolean;
+  /** While so many are under way, others wait for one of them to return and then go together. @default 2 */
+  readonly mostUnderWay?: number;
+  /**
+   * Whether the first ones, too, wait for others: for those that go on after the
+   * same answer, or for all of the same turn of the event loop. @default neither
+   */
+  readonly gathers?: "answered" | "turn";
   /** Whether the server refused a group as a whole, perhaps because of one call: then each goes alone. */
   readonly isRefusal: (error: unknown) => boolean;
 }
@@ -22,60 +27,79 @@ interface Waiting<Call, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** While so many are under way, others wait for one of them to return and then go together. */
 const MOST_UNDER_WAY = 2;
 /** Nobody waits longer than this for those before it: one of them may be held up by a lock. */
 const LONGEST_WAIT_MS = 20;
 const MOST_IN_A_GROUP = 128;
+/** From so many on, they go in two halves. */
+const MANY = 16;
 const MOST_BYTES_IN_A_GROUP = 1024 * 1024;
 
 /**
  * Calls for different threads that wait at the same time travel together, and so
  * share one round trip and one sync of the disk. One that has nobody before it
- * goes at once, by itself, or with `gathers` at the end of the turn. Each is answered for itself: whoever could not go with
- * the others goes alone, and so does everybody where the server refused the
- * group. A group whose end is unknown is that for each of its members, and each
- * finds out by its own write id.
+ * goes at once, by itself, or with `gathers` a moment later. Each is answered for
+ * itself: whoever could not go with the others goes alone, and so does everybody
+ * where the server refused the group. A group whose end is unknown is that for
+ * each of its members, and each finds out by its own write id.
  */
 export class Groups<Call, Answer> {
   readonly #ways: Ways<Call, Answer>;
   #waiting: Waiting<Call, Answer>[] = [];
   #underWay = 0;
+  #callsUnderWay = 0;
   #timer: NodeJS.Timeout | undefined;
-  #turn: NodeJS.Immediate | undefined;
+  #gathers = false;
 
   constructor(ways: Ways<Call, Answer>) {
     this.#ways = ways;
   }
 
   call(call: Call): Promise<Answer> {
-    const { gathers = false, mayShare, one } = this.#ways;
-    const isFree = this.#underWay < MOST_UNDER_WAY;
-    if (isFree && !(gathers && mayShare(call))) return this.#counted(() => one(call));
+    const { gathers, mayShare, one } = this.#ways;
+    const isFree = this.#isFree;
+    if (isFree && (gathers === undefined || !mayShare(call))) return this.#counted(1, () => one(call));
     if (!mayShare(call)) return one(call);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ call, resolve, reject });
-      if (isFree) this.#sendThisTurn();
+      if (isFree) this.#gather();
       else this.#sendLater();
     });
   }
 
-  async #counted<T>(work: () => Promise<T>): Promise<T> {
+  get #isFree(): boolean {
+    return this.#underWay < (this.#ways.mostUnderWay ?? MOST_UNDER_WAY);
+  }
+
+  async #counted<T>(calls: number, work: () => Promise<T>): Promise<T> {
     this.#underWay++;
+    this.#callsUnderWay += calls;
     try {
       return await work();
     } finally {
       this.#underWay--;
-      if (this.#waiting.length > 0 && this.#underWay < MOST_UNDER_WAY) this.#sendGroup();
+      this.#callsUnderWay -= calls;
+      if (this.#waiting.length > 0 && this.#isFree) this.#gather();
     }
   }
 
-  #sendThisTurn(): void {
-    this.#turn ??= setImmediate(() => {
-      this.#turn = undefined;
-      while (this.#waiting.length > 0 && this.#underWay < MOST_UNDER_WAY) this.#sendGroup();
-      if (this.#waiting.length > 0) this.#sendLater();
-    });
+  #gather(): void {
+    const { gathers } = this.#ways;
+    if (gathers === undefined) {
+      this.#sendGroup();
+      return;
+    }
+    if (this.#gathers) return;
+    this.#gathers = true;
+    // A tick comes when every promise that was settled has been followed, and costs a lonely call next to nothing.
+    if (gathers === "answered") process.nextTick(() => this.#sendGathered());
+    else setImmediate(() => this.#sendGathered());
+  }
+
+  #sendGathered(): void {
+    this.#gathers = false;
+    while (this.#waiting.length > 0 && this.#isFree) this.#sendGroup();
+    if (this.#waiting.length > 0) this.#sendLater();
   }
 
   #sendLater(): void {
@@ -87,13 +111,13 @@ export class Groups<Call, Answer> {
     this.#timer = undefined;
     const group = this.#takeGroup();
     if (this.#waiting.length > 0) this.#sendLater();
-    if (group.length > 0) void this.#counted(() => this.#send(group));
+    if (group.length > 0) void this.#counted(group.length, () => this.#send(group));
   }
 
   #takeGroup(): readonly Waiting<Call, Answer>[] {
     const [group, rest]: [Waiting<Call, Answer>[], Waiting<Call, Answer>[]] = [[], []];
     const threads = new Set<string>();
-    const { most = MOST_IN_A_GROUP } = this.#ways;
+    const most = this.#mostInGroup();
     let bytes = 0;
     for (const one of this.#waiting) {
       const thread = this.#ways.threadOf(one.call);
@@ -109,22 +133,27 @@ export class Groups<Call, Answer> {
     return group;
   }
 
+  /** Half of many: the server works on one half while this process makes the other, and neither waits for the other. */
+  #mostInGroup(): number {
+    const { most = MOST_IN_A_GROUP, gathers } = this.#ways;
+    const calls = this.#waiting.length + this.#callsUnderWay;
+    if (gathers !== "answered" || calls < MANY || !this.#isFree) return most;
+    return Math.min(most, Math.ceil(calls / 2));
+  }
+
   /** Rejects nothing itself: everything goes to those who wait. */
   async #send(group: readonly Waiting<Call, Answer>[]): Promise<void> {
+    const { one, many, isRefusal } = this.#ways;
     const [first] = group;
-    if (group.length === 1 && first !== undefined) {
-      const answer = this.#ways.one(first.call);
-      first.resolve(answer);
-      await answer.catch(() => undefined);
-      return;
-    }
+    const isAlone = group.length === 1 && first !== undefined;
     try {
-      const answers = await this.#ways.many(group.map(({ call }) => call));
-      for (const [place, one] of group.entries()) one.resolve(answers[place] ?? this.#ways.one(one.call));
+      if (isAlone) return first.resolve(await one(first.call));
+      const answers = await many(group.map(({ call }) => call));
+      for (const [place, each] of group.entries()) each.resolve(answers[place] ?? one(each.call));
     } catch (error) {
-      for (const one of group) {
-        if (this.#ways.isRefusal(error)) one.resolve(this.#ways.one(one.call));
-        else one.reject(error);
+      for (const each of group) {
+        if (!isAlone && isRefusal(error)) each.resolve(one(each.call));
+        else each.reject(error);
       }
     }
   }

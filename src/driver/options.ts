@@ -1,5 +1,5 @@
 import { StateError } from "../errors.ts";
-import { described, unknownOption } from "../internal/known-options.ts";
+import { described, unknownOption, withArticle } from "../internal/known-options.ts";
 
 type Kind = "string" | "number" | "boolean" | "object" | "function";
 
@@ -27,9 +27,8 @@ export function assertOptions(factory: string, options: object, own: OptionKinds
   for (const [name, value] of Object.entries(options)) {
     const kind = Object.hasOwn(known, name) ? known[name] : undefined;
     if (kind === undefined) throw unknownOption(`${factory}()`, name, Object.keys(known));
-    if (value !== undefined && typeof value !== kind) {
-      throw new StateError("INVALID_ARGUMENT", `${factory}(): ${name} must be a ${kind}, not a ${typeof value}`);
-    }
+    if (value === undefined || (value !== null && typeof value === kind)) continue;
+    throw invalid(`${factory}(): ${name} must be ${withArticle(kind)}, not ${described(value)}`);
   }
 }
 

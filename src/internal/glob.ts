@@ -44,6 +44,9 @@ export function globPrefix(pattern: string): string {
   return (end === -1 ? tokens : tokens.slice(0, end)).join("");
 }
 
+/** Whether a pattern may match more than one text. */
+export const hasWildcards = (pattern: string): boolean => tokensOf(pattern).some((token) => typeof token === "symbol");
+
 function tokensOf(pattern: string): readonly Token[] {
   const tokens: Token[] = [];
   let escaped = false;

@@ -12,6 +12,9 @@ export type OptionKinds<Options> = Readonly<Record<keyof Options, Kind | readonl
  * save nothing, a misspelt `lease` would protect nothing.
  */
 export function assertKnownOptions(where: string, options: object, kinds: OptionKinds<Record<string, unknown>>): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(`${where} takes its options as an object, not ${described(options)}`);
+  }
   for (const [name, value] of Object.entries(options)) {
     const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
     if (kind === undefined) throw unknownOption(where, name, Object.keys(kinds));
@@ -22,7 +25,7 @@ export function assertKnownOptions(where: string, options: object, kinds: Option
   }
 }
 
-const withArticle = (kind: Kind): string => (kind === "object" ? "an object" : `a ${kind}`);
+export const withArticle = (kind: Kind): string => (kind === "object" ? "an object" : `a ${kind}`);
 
 export function unknownOption(where: string, name: string, names: readonly string[]): StateError {
   const meant = nearestName(name, names);

@@ -4,6 +4,9 @@
  */
 const TURNS = 3;
 
+/** A timer that is set for longer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * Calls `onLate` after `ms`, unless the returned function is called first. A
  * process that was held up past that time finds its timer due and the answer in
@@ -15,7 +18,7 @@ export function lateAfter(ms: number, onLate: () => void): () => void {
   const read = (turns: number): void => {
     turn = setImmediate(turns === 0 ? onLate : () => read(turns - 1));
   };
-  const timer = setTimeout(() => read(TURNS - 1), ms);
+  const timer = setTimeout(() => read(TURNS - 1), Math.min(ms, LONGEST_TIMER_MS));
   return () => {
     clearTimeout(timer);
     clearImmediate(turn);

@@ -1,5 +1,5 @@
 import { type Message, textOf } from "../state/message.ts";
-import type { BaseStore } from "../store/base-store.ts";
+import { BaseStore } from "../store/base-store.ts";
 import { assertNamespace } from "../store/namespaces.ts";
 import type { Namespace } from "../store/store-driver.ts";
 import { digest } from "./identity.ts";
@@ -34,7 +34,9 @@ export class ConversationIndex {
   readonly #store: BaseStore;
   readonly #namespace: Namespace;
 
-  constructor({ store, namespace }: { readonly store: BaseStore; readonly namespace: Namespace }) {
+  constructor(options: { readonly store: BaseStore; readonly namespace: Namespace }) {
+    const { store, namespace } = options ?? {};
+    if (!BaseStore.is(store)) throw new TypeError("new ConversationIndex({ store, namespace }): store must be a store");
     assertNamespace(namespace);
     this.#store = store;
     this.#namespace = namespace;

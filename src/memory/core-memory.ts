@@ -1,7 +1,9 @@
 import type { MemoryContext, MemoryPort, RememberContext } from "../agent/ports.ts";
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { OpenOnce } from "../driver/open-once.ts";
+import { invalid, isPlainObject, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
+import { described } from "../internal/known-options.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { type Message, textOf } from "../state/message.ts";
 import type { BaseStore } from "../store/base-store.ts";
@@ -49,6 +51,14 @@ const LONGEST_QUERY = 2_000;
 /** As many of the known facts are shown to an extractor: those that were touched last. */
 const MOST_KNOWN = 60;
 
+/** An agent calls these; whoever calls them by hand gives what an agent does. */
+function assertContext(method: string, context: MemoryContext): void {
+  if (Array.isArray(context?.state?.messages)) return;
+  throw new TypeError(
+    `${method} takes what an agent hands it: { state, threadId, metadata }. By words, retrieve("words", { metadata }) looks for memories`,
+  );
+}
+
 /** What an agent remembers of a user across threads. `LLMMemoryManager` adds names of models and defaults. */
 export class CoreMemory implements MemoryPort {
   readonly #options: CoreMemoryOptions;
@@ -59,12 +69,18 @@ export class CoreMemory implements MemoryPort {
 
   /** The memories of whomever a run's metadata name: to look at, to decide about and to forget. */
   of(metadata: Metadata = {}): MemoryShelf {
+    // A name in its place would have no userId, and reach what is remembered of nobody in particular.
+    if (!isPlainObject(metadata)) {
+      throw invalid(`of() takes the metadata of a run, such as { userId: "user-42" }, not ${described(metadata)}`);
+    }
     const { store, maxMemories, halfLives, now, namespaceOf } = this.#options;
     return new MemoryShelf({ store, maxMemories, halfLives, now, namespace: namespaceOf(metadata) });
   }
 
   /** One message for the model with the memories that its user's newest message needs; nothing where there are none. */
-  async recall({ state, metadata, signal }: MemoryContext): Promise<readonly Message[]> {
+  async recall(context: MemoryContext): Promise<readonly Message[]> {
+    assertContext("recall()", context);
+    const { state, metadata, signal } = context;
     const asked = state.messages.findLast(({ role }) => role === "user");
     const query = asked === undefined ? "" : textOf(asked).trim().slice(0, LONGEST_QUERY);
     if (query === "") return [];
@@ -75,8 +91,9 @@ export class CoreMemory implements MemoryPort {
   /** What is recalled for a text: what is pinned, what has to do with it, and how the user wants to be served. */
   async retrieve(
     query: string,
-    { metadata = {}, signal }: { readonly metadata?: Metadata; readonly signal?: AbortSignal } = {},
+    options: { readonly metadata?: Metadata; readonly signal?: AbortSignal } = {},
   ): Promise<readonly Memory[]> {
+    const { metadata = {}, signal } = optionsOf("retrieve", options, { metadata: true, signal: true });
     const { retrieveLimit } = this.#options;
     const shelf = this.of(metadata);
     const [found, standing] = await Promise.all([shelf.search(query, retrieveLimit, signal), shelf.standing()]);
@@ -91,6 +108,7 @@ export class CoreMemory implements MemoryPort {
 
   /** Takes facts out of what was said since the last time. Called after the answer is saved; it may fail and lose nothing. */
   async remember(context: RememberContext): Promise<void> {
+    assertContext("remember()", context);
     const { background } = this.#options;
     if (background === undefined) return this.#remember(context);
     background.start(context.threadId ?? "", () => this.#remember(context));
@@ -140,8 +158,9 @@ export class CoreMemory implements MemoryPort {
   /** Why something is remembered. With a checkpointer, the message itself is looked up. */
   async explain(
     memoryId: string,
-    { metadata = {}, checkpointer }: { readonly metadata?: Metadata; readonly checkpointer?: BaseCheckpointer } = {},
+    options: { readonly metadata?: Metadata; readonly checkpointer?: BaseCheckpointer } = {},
   ): Promise<Explanation> {
+    const { metadata = {}, checkpointer } = optionsOf("explain", options, { metadata: true, checkpointer: true });
     const memory = await this.of(metadata).get(memoryId);
     if (memory === undefined) {
       throw new StateError("NOT_FOUND", `there is no memory ${JSON.stringify(memoryId)} of this user`);

@@ -63,3 +63,49 @@ test("what was said before a failure can still be read", () => {
     finish: undefined,
   });
 });
+
+test.each([
+  ["is missing", undefined, {}],
+  ["is told in part", { outputTokens: 6 }, { outputTokens: 6 }],
+  [
+    "is no number",
+    { inputTokens: Number.NaN, outputTokens: "6", cachedInputTokens: 3n, reasoningTokens: null },
+    { reasoningTokens: 0 },
+  ],
+  ["is less than nothing", { inputTokens: -5, outputTokens: 1 }, { outputTokens: 1 }],
+  ["has a count that nobody knows", { inputTokens: 1, other: "x" }, { inputTokens: 1 }],
+])("a usage that %s is made of counts: a budget of NaN would never be reached", (_how, usage, counted) => {
+  const collector = new AnswerCollector();
+  collector.add({ type: "finish", reason: "stop", usage } as never);
+  expect(collector.answer.finish?.usage).toEqual({ ...NO_USAGE, ...counted });
+});
+
+test("a call that came twice is one call; another one with its id, and calls that have no id, are calls of their own", async () => {
+  const call = (id: string, argumentsText: string): ModelPart => ({
+    type: "tool-call",
+    id,
+    name: "pay",
+    argumentsText,
+  });
+  const { toolCalls } = await collected(
+    call("a", "{}"),
+    call("a", "{}"),
+    call("a", "[]"),
+    call("", "{}"),
+    call("", "{}"),
+  );
+  expect(toolCalls.map(({ id, argumentsText }) => id + argumentsText)).toEqual(["a{}", "a[]", "{}", "{}"]);
+});
+
+test.each([
+  [null, /an object such as/],
+  ["Hello", /an object such as/],
+  [{ type: "text-delta", part: 0 }, /"text-delta" needs text, a text/],
+  [{ type: "tool-call", name: "pay", argumentsText: "{}" }, /"tool-call" needs id, a text/],
+  [
+    { type: "tool-call", id: "a", name: "pay", argumentsText: {} },
+    /needs argumentsText, a text: the arguments as JSON text/,
+  ],
+])("a part that is none says what it should be: %j", (part, says) => {
+  expect(() => new AnswerCollector().add(part as never)).toThrow(says);
+});

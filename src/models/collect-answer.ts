@@ -1,5 +1,6 @@
 import type { ContentPart, ProviderMetadata } from "../state/message.ts";
 import type { FinishReason, ModelPart, ModelUsage } from "./model.ts";
+import { ModelError } from "./model-error.ts";
 
 /** What a model said in one request, put together from its parts. */
 export interface ModelAnswer {
@@ -35,6 +36,7 @@ export class AnswerCollector {
   #finish: AnswerFinish | undefined;
 
   add(part: ModelPart): void {
+    assertPart(part);
     switch (part.type) {
       case "text-delta":
       case "reasoning-delta":
@@ -45,12 +47,12 @@ export class AnswerCollector {
         return;
       case "tool-call": {
         const { type, ...call } = part;
-        this.#toolCalls.push(call);
+        if (!this.#toolCalls.some((other) => isRepeated(call, other))) this.#toolCalls.push(call);
         return;
       }
       case "finish": {
-        const { type, ...finish } = part;
-        this.#finish = finish;
+        const { type, usage, ...finish } = part;
+        this.#finish = { ...finish, usage: countedUsage(usage) };
       }
     }
   }
@@ -87,3 +89,44 @@ export async function collectAnswer(parts: AsyncIterable<ModelPart>): Promise<Mo
 /** A part without words still counts when a provider wants its metadata back: hidden reasoning looks like that. */
 const saysSomething = (part: ContentPart): boolean =>
   part.type === "file" || part.text !== "" || part.providerMetadata !== undefined;
+
+/** A part that came twice is one call: run twice, it would pay twice. Models that number no calls have no id to tell by. */
+const isRepeated = (call: RequestedToolCall, other: RequestedToolCall): boolean =>
+  call.id !== "" && call.id === other.id && call.name === other.name && call.argumentsText === other.argumentsText;
+
+const TEXTS_OF: Readonly<Record<string, readonly string[]>> = {
+  "text-delta": ["text"],
+  "reasoning-delta": ["text"],
+  "tool-input-delta": ["text"],
+  "tool-call": ["id", "name", "argumentsText"],
+};
+
+/** A model of the user's own may yield anything; what is missing is told here, and not by whatever meets it later. */
+function assertPart(part: ModelPart): void {
+  if (typeof part !== "object" || part === null) {
+    throw faultyPart('a part of an answer is an object such as { type: "text-delta", part: 0, text: "Hello" }');
+  }
+  for (const name of TEXTS_OF[part.type] ?? []) {
+    if (typeof (part as unknown as Readonly<Record<string, unknown>>)[name] === "string") continue;
+    const advice = name === "argumentsText" ? ": the arguments as JSON text" : "";
+    throw faultyPart(`a part "${part.type}" needs ${name}, a text${advice}`);
+  }
+}
+
+const faultyPart = (what: string): ModelError =>
+  new ModelError(`the model yielded something else than it should: ${what}`, { retryable: false });
+
+/** A model may be anybody's, and what is no count would be a budget that is never reached and totals that stay broken. */
+function countedUsage(told: Partial<Record<keyof ModelUsage, unknown>> | undefined): ModelUsage {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = told ?? {};
+  return {
+    inputTokens: countOf(inputTokens),
+    outputTokens: countOf(outputTokens),
+    cachedInputTokens: countOf(cachedInputTokens),
+    ...(cacheWriteTokens !== undefined && { cacheWriteTokens: countOf(cacheWriteTokens) }),
+    ...(reasoningTokens !== undefined && { reasoningTokens: countOf(reasoningTokens) }),
+  };
+}
+
+const countOf = (tokens: unknown): number =>
+  typeof tokens === "number" && Number.isFinite(tokens) && tokens > 0 ? tokens : 0;

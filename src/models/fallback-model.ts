@@ -6,7 +6,8 @@ import type { Model, ModelPart, ModelRequest } from "./model.ts";
  * models themselves; only a model that gave up is passed over.
  */
 export function fallbackModel(models: readonly Model[]): Model {
-  const [first, ...others] = models;
+  const isList = Array.isArray(models) && models.every((model) => typeof model?.stream === "function");
+  const [first, ...others] = isList ? models : [];
   if (first === undefined) throw new TypeError("fallbackModel() takes a list of models, the preferred one first");
   return others.length === 0 ? first : new FallbackModel(first, others);
 }

@@ -1,3 +1,5 @@
+/** Long because it is the whole life of a key: made, found, kept at hand, renewed and destroyed, each under the same rules. */
+
 import type { ScrubReport } from "../driver/driver.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
@@ -7,6 +9,7 @@ import { KEY_BYTES, placeBytes } from "./box.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
 import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
 import { MasterKeys, newMaster } from "./master-keys.ts";
+import { forgetReadyCiphers } from "./ready-ciphers.ts";
 import type { RotationOptions, RotationReport } from "./rotation.ts";
 
 /** A key with the name under which it is found again. */
@@ -30,6 +33,11 @@ interface KnownPerson {
   readonly key: Uint8Array | undefined;
   readonly at: number;
 }
+
+/** Keys by their names; a destroyed one is `undefined`. */
+export type KeysById = ReadonlyMap<string, Uint8Array | undefined>;
+
+const NO_KEYS: KeysById = new Map();
 
 const MOST_RACES = 20;
 const MOST_CACHED = 10_000;
@@ -130,6 +138,18 @@ export class Keyring {
     throw alwaysOvertaken();
   }
 
+  /** The same without waiting; `undefined` if one of them has to be looked up. */
+  knownPersonKeys(tenant: string, subjects: readonly string[]): readonly NamedKey[] | undefined {
+    const keys: NamedKey[] = [];
+    for (const subject of subjects) {
+      const token = this.#tokenOf(tenant, subject);
+      const known = this.#fresh(token);
+      if (known?.key === undefined) return undefined;
+      keys.push({ id: keyId(token, known.item.number), key: known.key });
+    }
+    return keys;
+  }
+
   /** A key for each of these people, in their order; missing ones are created. */
   async personKeys(tenant: string, subjects: readonly string[]): Promise<readonly NamedKey[]> {
     const keys: NamedKey[] = [];
@@ -166,16 +186,27 @@ export class Keyring {
   }
 
   /** The keys with these names. A destroyed one is `undefined`; a lost one is an error. */
-  async keysById(ids: Iterable<string>): Promise<ReadonlyMap<string, Uint8Array | undefined>> {
+  async keysById(ids: readonly string[]): Promise<KeysById> {
     const keys = new Map<string, Uint8Array | undefined>();
     for (const id of new Set(ids)) {
-      const at = id.lastIndexOf(".");
-      const token = id.slice(0, at);
-      const number = Number(id.slice(at + 1));
+      const { token, number } = partsOfId(id);
       const known = this.#fresh(token);
       const found = known !== undefined && known.item.number >= number ? known : await this.#load(token);
       if (found === undefined || found.item.number < number) throw this.missing(id);
       keys.set(id, found.item.number === number ? found.key : undefined);
+    }
+    return keys;
+  }
+
+  /** The same without waiting; `undefined` if one of them has to be looked up. */
+  knownKeys(ids: readonly string[]): KeysById | undefined {
+    if (ids.length === 0) return NO_KEYS;
+    const keys = new Map<string, Uint8Array | undefined>();
+    for (const id of ids) {
+      const { token, number } = partsOfId(id);
+      const known = this.#fresh(token);
+      if (known === undefined || known.item.number < number) return undefined;
+      keys.set(id, known.item.number === number ? known.key : undefined);
     }
     return keys;
   }
@@ -193,26 +224,54 @@ export class Keyring {
     for await (const page of this.#shelf.all<PersonItem>(PEOPLE)) {
       const people: KeyedPerson[] = [];
       for (const { key: token, value } of page) {
-        if (value.name === null) continue;
-        const name = await this.#masters.unwrap(value.name, this.#place("name", keyId(token, value.number)));
-        const [tenant, subject] = JSON.parse(Buffer.from(name).toString("utf8")) as [string, string];
-        people.push({ token, tenant, subject, createdAt: value.createdAt });
+        const person = await this.#personIn(token, value);
+        if (person !== undefined) people.push(person);
       }
       yield people;
     }
   }
 
-  /** Destroys the key of a person for ever. False if there is no key. */
-  async destroy(token: string): Promise<boolean> {
+  async #personIn(token: string, { name, number, createdAt }: PersonItem): Promise<KeyedPerson | undefined> {
+    if (name === null) return undefined;
+    const text = await this.#masters.unwrap(name, this.#place("name", keyId(token, number)));
+    const [tenant, subject] = JSON.parse(Buffer.from(text).toString("utf8")) as [string, string];
+    return { token, tenant, subject, createdAt };
+  }
+
+  /**
+   * Destroys the key of a person for ever. False if there is no key, or if
+   * `isHeld` says that the person is under a legal hold. It is asked after the key
+   * was read, and the key goes only as it was then: see `renewPerson`.
+   */
+  async destroy(token: string, isHeld?: (subject: string) => Promise<boolean>): Promise<boolean> {
     for (let races = 0; races < MOST_RACES; races++) {
       const kept = await this.#shelf.person(token);
       this.#people.delete(token);
+      forgetReadyCiphers();
       // Not even the name of somebody who was erased stays here.
       this.#tokens = new Recent(MOST_CACHED);
       if (kept === undefined || kept.value.key === null) return false;
+      const person = isHeld && (await this.#personIn(token, kept.value));
+      if (person !== undefined && (await isHeld?.(person.subject)) === true) return false;
       const { number, createdAt } = kept.value;
       const gone = { number, createdAt, name: null, key: null, destroyedAt: this.#now() };
       if (await this.#shelf.putPerson(token, gone, kept.version)) return true;
+    }
+    throw alwaysOvertaken();
+  }
+
+  /** Writes the keys of a person as they are, so that whoever was about to destroy one has to ask for holds again. */
+  async renewPerson(subject: string): Promise<void> {
+    for await (const people of this.people()) {
+      for (const { token } of people.filter((each) => each.subject === subject)) await this.#renew(token);
+    }
+  }
+
+  async #renew(token: string): Promise<void> {
+    for (let races = 0; races < MOST_RACES; races++) {
+      const kept = await this.#shelf.person(token);
+      if (kept === undefined || kept.value.key === null) return;
+      if (await this.#shelf.putPerson(token, kept.value, kept.version)) return;
     }
     throw alwaysOvertaken();
   }
@@ -277,6 +336,12 @@ export class Keyring {
     this.#people.set(token, loaded);
     return loaded;
   }
+}
+
+/** The name of a key: whose it is, and which of that person's. */
+function partsOfId(id: string): { readonly token: string; readonly number: number } {
+  const at = id.lastIndexOf(".");
+  return { token: id.slice(0, at), number: Number(id.slice(at + 1)) };
 }
 
 const keyId = (token: string, number: number): string => `${token}.${number}`;

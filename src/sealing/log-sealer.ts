@@ -2,8 +2,9 @@ import { newMessagesOf } from "../checkpoint/chain.ts";
 import { wordsOf } from "../checkpoint/plan-record.ts";
 import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
-import type { Keyring } from "./keyring.ts";
-import { contentOf, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
+import { atOnce, awaited, type Steps } from "../internal/at-once.ts";
+import type { Keyring, KeysById } from "./keyring.ts";
+import { contentOf, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
 import type { SealedPlace } from "./sealed-places.ts";
 import {
   keysNeededBy,
@@ -25,8 +26,11 @@ export interface SealerOptions {
   readonly isIndexPlain: boolean;
 }
 
-/** What is judged of a record in which nobody is named: nothing changes. */
-const ABOUT_NOBODY = { after: undefined, personal: undefined };
+/** Records as they are stored, and who their thread is about behind the last of them. */
+export interface Sealed {
+  readonly records: readonly LogRecord[];
+  readonly people: ThreadPeople;
+}
 
 /** Stands for a header that does not open: no reader takes it for a valid one. */
 const NOT_OPENED = "(this header does not open)";
@@ -39,39 +43,72 @@ export class LogSealer {
     this.#options = options;
   }
 
-  /** The records as they are stored, and who the thread is about behind the last of them. */
-  async seal(
+  /**
+   * The records as they are stored, and who the thread is about behind the last of
+   * them: at once where every key is known.
+   */
+  seal(
     threadId: string,
     generation: string,
     records: readonly LogRecord[],
     before: ThreadPeople,
-  ): Promise<{ readonly records: readonly LogRecord[]; readonly people: ThreadPeople }> {
+  ): Sealed | Promise<Sealed> {
+    return (
+      this.#sealUsual(threadId, generation, records, before) ??
+      atOnce(this.#seal(threadId, generation, records, before))
+    );
+  }
+
+  /** The short way of most saves: one record about nobody, with a key that is known. */
+  #sealUsual(
+    threadId: string,
+    generation: string,
+    records: readonly LogRecord[],
+    before: ThreadPeople,
+  ): Sealed | undefined {
+    const record = records[0];
+    if (record === undefined || records.length > 1 || before !== NO_PEOPLE) return undefined;
     const { keyring, isIndexPlain } = this.#options;
     const place = this.#place(threadId);
-    const key = keyring.knownTenantKey(place.tenant) ?? (await keyring.tenantKey(place.tenant, { isNew: true }));
+    const key = keyring.knownTenantKey(place.tenant);
+    if (key === undefined || !namesNobody(record)) return undefined;
+    return {
+      records: [sealedRecord(record, { place, generation, key, isIndexPlain }, before, undefined)],
+      people: before,
+    };
+  }
+
+  *#seal(threadId: string, generation: string, records: readonly LogRecord[], before: ThreadPeople): Steps<Sealed> {
+    const { keyring, isIndexPlain } = this.#options;
+    const place = this.#place(threadId);
+    const key =
+      keyring.knownTenantKey(place.tenant) ?? (yield* awaited(keyring.tenantKey(place.tenant, { isNew: true })));
     if (key === undefined) throw keyring.missing("of the tenant");
     const sealing = { place, generation, key, isIndexPlain };
-    let people = before === NO_PEOPLE ? before : await this.#living(before);
+    let people = before === NO_PEOPLE ? before : living(before, yield* this.#keys(peopleIn(before)));
     const sealed: LogRecord[] = [];
     for (const record of records) {
       const content = contentOf(record, people);
-      const { after, personal } =
-        content === undefined ? ABOUT_NOBODY : await this.#judge(place, record, content, people);
-      people = after ?? people;
+      let personal: Personal | undefined;
+      if (content !== undefined) {
+        const judged = yield* this.#judge(place, record, content, people);
+        people = judged.after;
+        personal = judged.personal;
+      }
       sealed.push(sealedRecord(record, sealing, people, personal));
     }
     return { records: sealed, people };
   }
 
-  async #judge(
+  *#judge(
     { tenant }: SealedPlace,
     record: LogRecord,
     content: OpenedContent,
     before: ThreadPeople,
-  ): Promise<{ readonly after: ThreadPeople; readonly personal: Personal | undefined }> {
+  ): Steps<{ readonly after: ThreadPeople; readonly personal: Personal | undefined }> {
     const { keyring } = this.#options;
     const subjects = [...content.subjects];
-    const named = await keyring.personKeys(tenant, subjects);
+    const named = keyring.knownPersonKeys(tenant, subjects) ?? (yield* awaited(keyring.personKeys(tenant, subjects)));
     const keyOf = new Map(subjects.map((subject, index) => [subject, named[index]?.id ?? ""]));
     const after = peopleAfter(content, before, keyOf);
     const parts = partsOf(content, before, after, keyOf);
@@ -80,18 +117,14 @@ export class LogSealer {
     const others = peopleIn(after)
       .concat(peopleIn(before))
       .filter((id) => !held.has(id));
-    const found = others.length === 0 ? [] : await keyring.keysById(others);
-    for (const [id, key] of found) if (key !== undefined) held.set(id, key);
+    for (const [id, key] of yield* this.#keys(others)) if (key !== undefined) held.set(id, key);
     const words = record.words === undefined ? undefined : wordsAboutNobody(record, parts.body.erased);
     return { after, personal: { ...parts, words, keys: held } };
   }
 
-  /** Without people whose keys are gone: nothing new is sealed for them. */
-  async #living(people: ThreadPeople): Promise<ThreadPeople> {
-    const keys = await this.#options.keyring.keysById(peopleIn(people));
-    const living = (ids: readonly string[]): readonly string[] => ids.filter((id) => keys.get(id) !== undefined);
-    const calls = Object.entries(people.calls).map(([call, ids]) => [call, living(ids)] as const);
-    return { defaults: living(people.defaults), calls: Object.fromEntries(calls.filter(([, ids]) => ids.length > 0)) };
+  *#keys(ids: readonly string[]): Steps<KeysById> {
+    const { keyring } = this.#options;
+    return keyring.knownKeys(ids) ?? (yield* awaited(keyring.keysById(ids)));
   }
 
   /** An entry whose header opens, and who the thread is about as of it. */
@@ -104,7 +137,7 @@ export class LogSealer {
     const key = await this.#tenantKey(place);
     const peeked = peek(entry, place, key);
     if (generation !== undefined && peeked.content.g !== generation) throw anotherGeneration(threadId, entry);
-    const keys = await this.#options.keyring.keysById(keysNeededBy(peeked));
+    const keys = await atOnce(this.#keys(keysNeededBy(peeked)));
     return { entry: openedEntry(peeked, place, keys), people: peeked.people };
   }
 
@@ -131,7 +164,7 @@ export class LogSealer {
     if (seen !== undefined && seen.content.g !== generation) throw anotherGeneration(threadId, tail);
     const opened =
       seen === undefined ? await this.open(threadId, tail, generation) : { entry: tail, people: seen.people };
-    const keys = await this.#options.keyring.keysById(peeked.flatMap(keysNeededBy));
+    const keys = await atOnce(this.#keys(peeked.flatMap(keysNeededBy)));
     const own = records.map((record, index) => {
       const seen = peeked[index] as PeekedEntry;
       return openedRecord(record, seen, place, generation, key, keys);
@@ -153,8 +186,15 @@ export class LogSealer {
   }
 }
 
-const wordsAboutNobody = (record: LogRecord, erased: string): string | undefined =>
-  wordsOf(newMessagesOf(withChecksum({ ...record, body: Buffer.from(erased, "utf8") })));
+/** Without people whose keys are gone: nothing new is sealed for them. */
+function living(people: ThreadPeople, keys: KeysById): ThreadPeople {
+  const alive = (ids: readonly string[]): readonly string[] => ids.filter((id) => keys.get(id) !== undefined);
+  const calls = Object.entries(people.calls).map(([call, ids]) => [call, alive(ids)] as const);
+  return { defaults: alive(people.defaults), calls: Object.fromEntries(calls.filter(([, ids]) => ids.length > 0)) };
+}
+
+const wordsAboutNobody = (record: LogRecord, erased: Uint8Array): string | undefined =>
+  wordsOf(newMessagesOf(withChecksum({ ...record, body: erased })));
 
 const isSameEntry = (record: LogRecord, entry: LogEntry): boolean =>
   record.seq === entry.seq &&

@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { type BodyContent, contentHandedOver } from "../checkpoint/body-content.ts";
 import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import { decodeText, encodeOwned } from "../state/codec.ts";
@@ -8,7 +9,7 @@ import { isPlainObject } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { subjectsIn, subjectsOfMessage } from "../state/subjects.ts";
 import { type JsonPart, meet, type Path, partsThatDiffer, withParts } from "./json-parts.ts";
-import type { ThreadPeople } from "./thread-people.ts";
+import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
 /**
  * Which parts of a record belong to which person. An erasure uses the same sweep, so
@@ -27,6 +28,13 @@ export interface PersonalPart extends Omit<JsonPart, "path"> {
   readonly keys: readonly string[];
 }
 
+/** The same of a body. Where all of it is sealed with people's keys, it is not taken apart. */
+export interface PartedBody {
+  readonly erased: Uint8Array;
+  readonly parts: readonly PersonalPart[];
+  readonly wholeOf?: readonly string[];
+}
+
 /** The text with these parts in it. */
 export function restored(erased: string, parts: readonly Pick<PersonalPart, "path" | "value">[]): string {
   const whole = parts.find(({ path }) => path === null);
@@ -37,8 +45,8 @@ export function restored(erased: string, parts: readonly Pick<PersonalPart, "pat
 
 /** A record that may hold something about people, decoded. */
 export interface OpenedContent {
-  readonly text: string;
-  readonly body: { readonly base?: Fields; readonly delta?: StateDelta };
+  readonly bytes: Buffer;
+  readonly body: BodyContent;
   readonly metadata: Fields | undefined;
   readonly metadataText: string | undefined;
   /** All people who are named in it. */
@@ -49,27 +57,36 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const NAMES_SOMEBODY = Buffer.from("subject");
 
-/** `undefined` if the record holds nothing personal: most records are not even decoded. */
+/** Whether no person can be named in the record. Most records are of this kind, and are not even decoded. */
+export const namesNobody = ({ body, metadata }: LogRecord): boolean =>
+  !bufferOf(body).includes(NAMES_SOMEBODY) && metadata?.includes("subject") !== true;
+
+const bufferOf = (body: Uint8Array): Buffer =>
+  Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+
+/** `undefined` if the record holds nothing personal. */
 export function contentOf(record: LogRecord, people: ThreadPeople): OpenedContent | undefined {
-  const isQuiet = people.defaults.length === 0 && Object.keys(people.calls).length === 0;
-  const bytes = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength);
-  if (isQuiet && !bytes.includes(NAMES_SOMEBODY) && record.metadata?.includes("subject") !== true) return undefined;
-  const text = bytes.toString("utf8");
-  const body = bodyIn(text);
-  if (body === undefined || !isUtf8(bytes)) return undefined;
+  const isQuiet = people === NO_PEOPLE || (people.defaults.length === 0 && Object.keys(people.calls).length === 0);
+  if (isQuiet && namesNobody(record)) return undefined;
+  const { body: given } = record;
+  const bytes = bufferOf(given);
+  const body = contentHandedOver(given) ?? (isUtf8(bytes) ? bodyIn(bytes.toString("utf8")) : undefined);
+  if (body === undefined) return undefined;
   const metadata = metadataIn(record.metadata);
   const subjects = new Set<string>();
   const matches = (subject: string): boolean => {
     subjects.add(subject);
     return false;
   };
-  const collecting = new Sweep({ matches, calls: new Set(), isThreadMatched: false, keepsThreadSubject: false });
+  const collecting = new Sweep({ matches, calls: NO_CALLS, isThreadMatched: false, keepsThreadSubject: false });
   sweepBody(body, collecting);
   if (metadata !== undefined) collecting.metadata(metadata);
-  return { text, body, metadata, metadataText: metadata && record.metadata, subjects };
+  return { bytes, body, metadata, metadataText: metadata && record.metadata, subjects };
 }
 
-function bodyIn(text: string): OpenedContent["body"] | undefined {
+const NO_CALLS: ReadonlySet<string> = new Set();
+
+function bodyIn(text: string): BodyContent | undefined {
   try {
     const body = decodeText(text, "body");
     if (!isPlainObject(body)) return undefined;
@@ -90,7 +107,7 @@ function metadataIn(metadata: string | undefined): Fields | undefined {
   }
 }
 
-function sweepBody({ base, delta }: OpenedContent["body"], sweep: Sweep): OpenedContent["body"] {
+function sweepBody({ base, delta }: BodyContent, sweep: Sweep): BodyContent {
   if (base !== undefined) return { base: sweep.fields(base) };
   return delta === undefined ? {} : { delta: sweep.delta(delta) };
 }
@@ -117,7 +134,7 @@ export function partsOf(
   before: ThreadPeople,
   after: ThreadPeople,
   keyOf: ReadonlyMap<string, string>,
-): { readonly body: Parted; readonly metadata: Parted | undefined } | undefined {
+): { readonly body: PartedBody; readonly metadata: Parted | undefined } | undefined {
   const calls = { ...before.calls, ...callsBy(content, after.defaults, keyOf) };
   const keys = [...new Set([...after.defaults, ...keyOf.values(), ...Object.values(calls).flat()])];
   const sweepFor = (key: string): Sweep =>
@@ -127,20 +144,49 @@ export function partsOf(
       keepsThreadSubject: false,
       calls: new Set(Object.keys(calls).filter((call) => calls[call]?.includes(key))),
     });
-  const body = parted(content.text, keys, (key, text) => {
-    const before = text === content.text ? content.body : (bodyIn(text) ?? {});
-    const after = sweepBody(before, sweepFor(key));
-    const isSame = after.base === before.base && after.delta === before.delta;
-    return isSame ? text : encodeOwned(after, "state");
-  });
+  const body = partedBody(content, keys, sweepFor);
   const { metadataText } = content;
   const metadata =
     metadataText === undefined
       ? undefined
       : parted(metadataText, keys, (key, text) => encodeMetadata(sweepFor(key).metadata(metadataIn(text) ?? {})));
-  const held = body.parts.length + (metadata?.parts.length ?? 0);
-  return held === 0 ? undefined : { body, metadata };
+  const held = body.wholeOf !== undefined || body.parts.length + (metadata?.parts.length ?? 0) > 0;
+  return held ? { body, metadata } : undefined;
 }
+
+function partedBody(
+  { bytes, body }: OpenedContent,
+  keys: readonly string[],
+  sweepFor: (key: string) => Sweep,
+): PartedBody {
+  const swept = new Map<string, string>();
+  for (const key of keys) {
+    const left = sweptText(body, sweepFor(key));
+    if (left !== undefined) swept.set(key, left);
+  }
+  const touched = [...swept.keys()];
+  const left = touched.length === 1 ? swept.get(touched[0] ?? "") : undefined;
+  if (left !== undefined && isMostOfIt(left, bytes.byteLength)) {
+    return { erased: Buffer.from(left, "utf8"), parts: [], wholeOf: touched };
+  }
+  if (touched.length === 0) return { erased: bytes, parts: [] };
+  const text = bytes.toString("utf8");
+  const { erased, parts } = parted(text, touched, (key, each) => {
+    if (each === text) return swept.get(key) ?? text;
+    return sweptText(bodyIn(each) ?? {}, sweepFor(key)) ?? each;
+  });
+  const whole = parts.find(({ path }) => path === null);
+  return { erased: Buffer.from(erased, "utf8"), parts, ...(whole && { parts: [], wholeOf: whole.keys }) };
+}
+
+/** `undefined` if nothing was to be removed. */
+function sweptText(body: BodyContent, sweep: Sweep): string | undefined {
+  const left = sweepBody(body, sweep);
+  return left.base === body.base && left.delta === body.delta ? undefined : encodeOwned(left, "state");
+}
+
+/** Then it is neither taken apart nor put together again. */
+const isMostOfIt = (left: string, whole: number): boolean => left.length * 2 <= whole;
 
 /** Removes what the sweep for each of the keys replaces. */
 export function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
@@ -149,8 +195,7 @@ export function parted(whole: string, keys: readonly string[], sweep: (key: stri
   const [only] = touched;
   if (only === undefined) return { erased: whole, parts: [] };
   const left = swept.get(only) ?? whole;
-  // One person's, and most of it: as one part it is neither taken apart nor put together again.
-  if (touched.length === 1 && left.length * 2 <= whole.length) {
+  if (touched.length === 1 && isMostOfIt(left, whole.length)) {
     return { erased: left, parts: [{ path: null, value: whole, keys: touched }] };
   }
   const tree: unknown = JSON.parse(whole);
@@ -184,13 +229,13 @@ function callsBy(
   return calls;
 }
 
-function messagesIn({ base, delta }: OpenedContent["body"]): readonly Message[] {
+function messagesIn({ base, delta }: BodyContent): readonly Message[] {
   const messages = delta === undefined ? base?.["messages"] : addedItems(delta, "messages");
   return Array.isArray(messages) ? (messages as readonly Message[]).filter((each) => isPlainObject(each)) : [];
 }
 
 /** The thread's own subjects, as far as this record sets them. */
-function defaultsIn({ base, delta }: OpenedContent["body"]): readonly string[] {
+function defaultsIn({ base, delta }: BodyContent): readonly string[] {
   const whole = delta === undefined ? base?.["metadata"] : delta.set?.["metadata"];
   const changed = delta?.records?.["metadata"]?.set;
   return [whole, changed].flatMap((metadata) => (isPlainObject(metadata) ? subjectsIn(metadata["subject"]) : []));

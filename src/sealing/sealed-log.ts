@@ -1,4 +1,4 @@
-import { assertAppend, recordsIn } from "../checkpoint/append-rules.ts";
+import { recordsIn } from "../checkpoint/append-rules.ts";
 import { layeredMethod, type OptionalMethod } from "../checkpoint/layered-method.ts";
 import type {
   AppendOutcome,
@@ -62,6 +62,7 @@ export class SealedLog implements ThreadLog {
   readonly #inner: ThreadLog;
   readonly #options: SealedLogOptions;
   readonly #sealer: OpenOnce<LogSealer>;
+  #opened: LogSealer | undefined;
   readonly #people = new Recent<KnownPeople>(MOST_KNOWN);
   #capabilities: { readonly inner: LogCapabilities; readonly own: LogCapabilities } | undefined;
 
@@ -98,22 +99,22 @@ export class SealedLog implements ThreadLog {
     await this.#inner.connect?.();
   }
 
+  /** The log below refuses what `assertAppend` refuses. */
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertOwn(threadId);
-    assertAppend(request);
     const { generation, expected, replace } = request;
-    const sealer = await this.#sealer.get();
-    const before = await this.#peopleAt(threadId, { generation, seq: expected });
-    const added = await sealer.seal(threadId, generation, recordsIn(request), before);
-    const [record = request.record, ...more] = added.records;
-    const sealed = {
-      ...request,
-      record,
-      ...(more.length > 0 && { more }),
-      ...(replace !== undefined && {
-        replace: (await sealer.seal(threadId, generation, replace, added.people)).records,
-      }),
-    };
+    // What is known already is not waited for: a pause costs a save nearly as much as a box.
+    const sealer = this.#opened ?? (await this.#open());
+    const place = { generation, seq: expected };
+    const before = this.#knownAt(threadId, place) ?? (await this.#peopleAt(threadId, place));
+    const sealing = sealer.seal(threadId, generation, recordsIn(request), before);
+    const added = sealing instanceof Promise ? await sealing : sealing;
+    let sealed: AppendRequest = { ...request, record: added.records[0] ?? request.record };
+    if (added.records.length > 1) sealed = { ...sealed, more: added.records.slice(1) };
+    if (replace !== undefined) {
+      const replacing = await sealer.seal(threadId, generation, replace, added.people);
+      sealed = { ...sealed, replace: replacing.records };
+    }
     this.#assertFits(sealed);
     const outcome = await this.#inner.append(threadId, this.#withoutLaterWords(sealed));
     if (outcome.appended) {
@@ -126,18 +127,18 @@ export class SealedLog implements ThreadLog {
   }
 
   async readTail(threadId: string, options?: { readonly newerThan?: KnownPlace }): Promise<LogChain | undefined> {
-    return this.#opened(threadId, await this.#inner.readTail(threadId, options));
+    return this.#openedChain(threadId, await this.#inner.readTail(threadId, options));
   }
 
   async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
-    return this.#opened(threadId, await this.#inner.readCheckpoint(threadId, name));
+    return this.#openedChain(threadId, await this.#inner.readCheckpoint(threadId, name));
   }
 
   async readRecords(
     threadId: string,
     options: { readonly before?: number; readonly limit: number },
   ): Promise<LogChain | undefined> {
-    return this.#opened(threadId, await this.#inner.readRecords(threadId, options));
+    return this.#openedChain(threadId, await this.#inner.readRecords(threadId, options));
   }
 
   async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
@@ -201,7 +202,7 @@ export class SealedLog implements ThreadLog {
     const inner = this.#inner;
     const search = layeredMethod(inner, "search", (find) => async (words, options) => {
       // Words lie in plain beside the bodies then, so that no key is needed to index them.
-      const { wordsBeside } = await import("./sealed-record.ts");
+      const { wordsBeside } = await import("./words-beside.ts");
       await inner.catchUp?.(wordsBeside);
       return this.#found(options.limit, (limit) => find(words, { ...options, limit }));
     });
@@ -244,22 +245,29 @@ export class SealedLog implements ThreadLog {
     }
   }
 
-  async #opened(threadId: string, found: LogChain | undefined): Promise<LogChain | undefined> {
+  async #openedChain(threadId: string, found: LogChain | undefined): Promise<LogChain | undefined> {
     if (found === undefined) return undefined;
     const { chain, people } = await (await this.#sealer.get()).openChain(threadId, found);
     this.#know(threadId, { generation: chain.generation, seq: chain.tail.seq, people });
     return chain;
   }
 
+  async #open(): Promise<LogSealer> {
+    this.#opened = await this.#sealer.get();
+    return this.#opened;
+  }
+
   /** The writer has usually read the tail through this log; if not, it is read now. */
   async #peopleAt(threadId: string, place: KnownPlace): Promise<ThreadPeople> {
-    if (place.seq === 0) return NO_PEOPLE;
-    const isThere = (known: KnownPlace | undefined): boolean =>
-      known?.generation === place.generation && known.seq === place.seq;
-    if (!isThere(this.#people.get(threadId))) await this.tail(threadId);
-    const known = this.#people.get(threadId);
+    await this.tail(threadId);
     // Not the tail: the append will be refused.
-    return known !== undefined && isThere(known) ? known.people : NO_PEOPLE;
+    return this.#knownAt(threadId, place) ?? NO_PEOPLE;
+  }
+
+  #knownAt(threadId: string, { generation, seq }: KnownPlace): ThreadPeople | undefined {
+    if (seq === 0) return NO_PEOPLE;
+    const known = this.#people.get(threadId);
+    return known?.generation === generation && known.seq === seq ? known.people : undefined;
   }
 
   #know(threadId: string, known: KnownPeople): void {
@@ -268,15 +276,15 @@ export class SealedLog implements ThreadLog {
 
   /** A driver that indexes later is given no words with an append; it finds them beside the body. */
   #withoutLaterWords(request: AppendRequest): AppendRequest {
-    if (this.#inner.catchUp === undefined || recordsIn(request).every(({ words }) => words === undefined))
-      return request;
+    if (!this.#options.isIndexPlain || this.#inner.catchUp === undefined) return request;
     const [record = request.record, ...more] = recordsIn(request).map((each) => ({ ...each, words: undefined }));
     return { ...request, record, ...(more.length > 0 && { more }) };
   }
 
   #assertFits(request: AppendRequest): void {
     const { maxRecordBytes } = this.#inner.capabilities;
-    const bytes = recordsIn(request).reduce((sum, { body }) => sum + body.byteLength, 0);
+    let bytes = request.record.body.byteLength;
+    for (const { body } of request.more ?? []) bytes += body.byteLength;
     if (bytes <= maxRecordBytes) return;
     throw new StateError(
       "TOO_LARGE",

@@ -1,6 +1,6 @@
 import type { LogEntry } from "../checkpoint/thread-log.ts";
 import { type ErrorContext, StateError } from "../errors.ts";
-import { placeBytes } from "./box.ts";
+import { HEAD_BYTES } from "./box.ts";
 import type { NamedKey } from "./keyring.ts";
 
 /** Where a record belongs: what its boxes are bound to, and what is said of one that is not where it belongs. */
@@ -10,21 +10,42 @@ export interface SealedPlace {
   readonly threadId: string;
 }
 
-export function headerPlace({ tenant, threadId }: SealedPlace, entry: LogEntry): Buffer {
-  const { seq, base, head, writeId, checkpointId, names, metadata } = entry;
-  return placeBytes(["header 1", tenant, threadId, seq, base, head, writeId, checkpointId, names, metadata]);
+/**
+ * Numbers and lengths, then the texts themselves: no two places have the same.
+ * Joined and not escaped, because every record that is sealed or opened passes here.
+ */
+export function headerPlace({ tenant, threadId }: SealedPlace, entry: LogEntry, metadata: string | undefined): string {
+  const { seq, base, head, writeId, checkpointId, names } = entry;
+  const others = names === undefined ? "" : JSON.stringify(names);
+  const lengths = `${writeId.length} ${lengthOf(checkpointId)} ${lengthOf(metadata)} ${others.length}`;
+  const place = `header 1 ${seq} ${base} ${head} ${tenant.length} ${threadId.length} ${lengths} ${tenant}${threadId}`;
+  return `${place}${writeId}${checkpointId ?? ""}${metadata ?? ""}${others}`;
 }
 
-export const bodyPlace = (
-  { tenant, threadId }: SealedPlace,
-  generation: string,
-  seq: number,
-  header: string,
-  words: Buffer,
-): Buffer => placeBytes(["body 1", tenant, threadId, generation, seq, header, words.toString("base64")]);
+/** An empty text is not the same as a missing one. */
+const lengthOf = (text: string | undefined): string => (text === undefined ? "-" : String(text.length));
 
-export const partPlace = (at: Buffer, kind: string, ids: readonly string[]): Buffer =>
-  Buffer.concat([placeBytes(["part 1", kind, ids]), at]);
+const BODY = "body 1 ";
+/** Filled anew for each body without words, because a cipher reads its place at once. */
+const usualPlace = Buffer.from(BODY.padEnd(BODY.length + HEAD_BYTES), "latin1");
+
+/**
+ * A body belongs to the one header that has this box, and through it to that header's place; and to the words and
+ * the boxes of people beside it, also those that nobody can open any more. (The header says how long the boxes are.)
+ */
+export function bodyPlace(headerBox: Buffer, words: Uint8Array, boxes: Uint8Array): Buffer {
+  headerBox.copy(usualPlace, BODY.length, 0, HEAD_BYTES);
+  const isUsual = words.byteLength === 0 && boxes.byteLength === 0;
+  return isUsual ? usualPlace : Buffer.concat([usualPlace, words, boxes]);
+}
+
+/** Of what is people's: in a header by its place, behind a body by the box of its header. Names of keys have no spaces. */
+export const partPlace = (kind: string, ids: readonly string[], at: string | Buffer): Buffer => {
+  const begin = `part 1 ${kind} ${ids.length} ${ids.join(" ")} `;
+  return typeof at === "string"
+    ? Buffer.from(begin + at, "utf8")
+    : Buffer.concat([Buffer.from(begin, "utf8"), at.subarray(0, HEAD_BYTES)]);
+};
 
 const whereOf = ({ threadId }: SealedPlace, { seq }: LogEntry): string =>
   `record ${seq} of thread ${JSON.stringify(threadId)}`;

@@ -1,11 +1,21 @@
+import { SUM_LENGTH } from "../checkpoint/checksum.ts";
 import { openHeader, sealRecord } from "../checkpoint/record.ts";
 import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import type { StateError } from "../errors.ts";
-import { combinedKey, newSalt, openBox, sealBox, sealPieces } from "./box.ts";
+import { combinedKey, HEAD_BYTES, newSalt, openBox, sealBox, sealInto } from "./box.ts";
+import {
+  type BodyPart,
+  type HeaderContent,
+  type HeaderPart,
+  headerContent,
+  headerText,
+  isBodyPart,
+} from "./header-content.ts";
 import type { NamedKey } from "./keyring.ts";
-import { type Parted, type PersonalPart, restored } from "./personal-parts.ts";
+import { type Parted, type PartedBody, type PersonalPart, restored } from "./personal-parts.ts";
 import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
 import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
+import { isSealed, MAGIC, MAGIC_BYTES, WORDS_BEGIN, wordsBytes } from "./words-beside.ts";
 
 /**
  * How a record lies in the log below once it is sealed. What a driver needs to
@@ -13,17 +23,17 @@ import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
  *
  *   header   hs1.KEY.BOX     the header, the metadata, who the thread is about
  *   metadata                 empty; or those that are not about people, if the index is plain
- *   body     "HFS1" · length · words · BOX
+ *   body     "HFS1" · length · words · BOX · boxes of people
  *
- * The box of a header belongs to its tenant, thread, position and names; that of
- * a body to its thread's generation, too, and to that very header. What is about
- * people is taken out of both and sealed with their keys, inside the box: what
- * stays in its place is what an erasure would leave.
+ * The box of a header belongs to its tenant, thread, position and names, and holds
+ * the thread's generation; those of a body belong to that very header. What is
+ * about people is taken out of both and sealed with their keys: what stays in its
+ * place is what an erasure would leave.
  */
 
 /** What is sealed with people's keys, and with which. */
 export interface Personal {
-  readonly body: Parted;
+  readonly body: PartedBody;
   readonly metadata: Parted | undefined;
   /** Only of what is not about people: an index never holds personal data. */
   readonly words: string | undefined;
@@ -38,30 +48,17 @@ export interface SealingOf {
   readonly isIndexPlain: boolean;
 }
 
-/** How a header ends that a checkpointer made. */
-const CHECKSUM = /,"sum":"([\w-]{16})"\}$/;
+/** How a header ends that a checkpointer made: with the checksum between these two. */
+const SUM_BEGINS = ',"sum":"';
+const SUM_ENDS = '"}';
 const HEADER = /^hs1\.([^.]+)\.([\w-]+)$/;
-const MAGIC = Buffer.from("HFS1");
-const [WHOLE, IN_PARTS] = [0, 1];
-const WHOLE_BEGINS = Buffer.of(WHOLE);
-
-/** What is in the box of a header. Short names, because every record pays for them. */
-interface HeaderContent {
-  /** The generation of the thread. */
-  readonly g: string;
-  /** The header; without its checksum, where there are parts. */
-  readonly h: string;
-  /** The metadata, or what stands in their place. */
-  readonly m?: string;
-  /** Of people: which keys are needed, and the box. `"s"` holds the checksum of the header, `"h"` all of one that has no such end, `"m"` parts of the metadata. */
-  readonly p?: readonly (readonly ["s" | "h" | "m", readonly string[], string])[];
-  readonly d?: readonly string[];
-  readonly c?: ThreadPeople["calls"];
-}
+const NO_WORDS = Buffer.alloc(0);
 
 /** An entry whose header was opened, but not yet what is people's in it. */
 export interface PeekedEntry {
   readonly entry: LogEntry;
+  /** The box of the header, as it is stored. */
+  readonly box: Buffer;
   readonly content: HeaderContent;
   readonly people: ThreadPeople;
 }
@@ -82,59 +79,72 @@ export function sealedRecord(
 ): LogRecord {
   const whole = personal?.metadata?.erased ?? record.metadata;
   const metadata = isIndexPlain ? whole : undefined;
-  const headerAt = headerPlace(place, { ...record, metadata });
+  const at = headerPlace(place, record, metadata);
   const salt = newSalt();
-  const content: HeaderContent = {
-    g: generation,
-    h: personal === undefined ? record.header : withoutChecksum(record.header),
-    ...(whole !== undefined && !isIndexPlain && { m: whole }),
-    ...(personal !== undefined && { p: headerParts(record, personal, headerAt, salt) }),
-    ...(people.defaults.length > 0 && { d: people.defaults }),
-    ...(Object.keys(people.calls).length > 0 && { c: people.calls }),
-  };
-  const box = sealBox(key.key, Buffer.from(JSON.stringify(content), "utf8"), headerAt, salt);
+  const boxes = personal === undefined ? NO_BOXES : boxesOf(personal.body, record.body);
+  const sumAt = personal === undefined ? -1 : checksumAt(record.header);
+  const h = sumAt < 0 ? record.header : `${record.header.slice(0, sumAt)}}`;
+  const p = personal && [...headerParts(record.header, sumAt, personal, at, salt), ...boxes.map(lengthOf)];
+  const text = headerText({ g: generation, h, m: isIndexPlain ? undefined : whole, p }, people);
+  const box = sealBox(key.key, Buffer.from(text, "utf8"), Buffer.from(at, "utf8"), salt);
+  const words = isIndexPlain ? (personal ?? record).words : undefined;
+  const wordBytes = words === undefined ? NO_WORDS : Buffer.from(words, "utf8");
+  const plain = personal?.body.erased ?? record.body;
+  const begin = WORDS_BEGIN + wordBytes.byteLength;
+  let length = begin + HEAD_BYTES + plain.byteLength;
+  for (const each of boxes) length += HEAD_BYTES + each.plain.byteLength;
+  const body = Buffer.allocUnsafe(length);
+  body.writeUInt32BE(MAGIC);
+  body.writeUInt32BE(wordBytes.byteLength, MAGIC_BYTES);
+  body.set(wordBytes, WORDS_BEGIN);
+  const behind = begin + HEAD_BYTES + plain.byteLength;
+  let end = behind;
+  for (const { kind, ids, plain: own } of boxes) {
+    end = sealInto(body, end, keyFor(ids, personal?.keys ?? NO_KEYS), own, partPlace(kind, ids, box), salt);
+  }
+  sealInto(body, begin, key.key, plain, bodyPlace(box, wordBytes, body.subarray(behind)), salt);
+  const { seq, writeId, base, head, checkpointId, names } = record;
   const header = `hs1.${key.id}.${box.toString("base64url")}`;
-  const plainWords = isIndexPlain ? (personal ?? record).words : undefined;
-  const words = Buffer.from(plainWords ?? "", "utf8");
-  const bodyAt = bodyPlace(place, generation, record.seq, header, words);
-  const plain = personal === undefined ? [WHOLE_BEGINS, record.body] : bodyInParts(personal, bodyAt, salt);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(words.byteLength);
-  const body = sealPieces(key.key, plain, bodyAt, salt, [MAGIC, length, words]);
-  return { ...record, header, metadata, body, words: plainWords };
+  const sealed = { seq, writeId, base, head, checkpointId, metadata, header, body, words };
+  return names === undefined ? sealed : { ...sealed, names };
 }
+
+/** The content of a box that needs the keys of these people. */
+interface PlainBox {
+  readonly kind: BodyPart[0];
+  readonly ids: readonly string[];
+  readonly plain: Uint8Array;
+}
+
+const NO_BOXES: readonly PlainBox[] = [];
+const NO_KEYS: Keys = new Map();
+
+const lengthOf = ({ kind, ids, plain }: PlainBox): BodyPart => [kind, ids, HEAD_BYTES + plain.byteLength];
+
+const boxesOf = ({ parts, wholeOf }: PartedBody, body: Uint8Array): readonly PlainBox[] =>
+  wholeOf === undefined
+    ? grouped(parts).map(({ ids, plain }) => ({ kind: "b", ids, plain }))
+    : [{ kind: "w", ids: wholeOf.toSorted(), plain: body }];
 
 function headerParts(
-  { header }: LogRecord,
+  header: string,
+  sumAt: number,
   { body, metadata, keys }: Personal,
-  at: Buffer,
+  at: string,
   salt: Uint8Array,
-): NonNullable<HeaderContent["p"]> {
+): readonly HeaderPart[] {
   const all = [...body.parts, ...(metadata?.parts ?? [])].flatMap((part) => part.keys);
-  const everybody = [...new Set(all)].sort();
-  const sum = CHECKSUM.exec(header)?.[1];
-  const kind = sum === undefined ? "h" : "s";
-  const taken = sealFor(everybody, keys, Buffer.from(sum ?? header, "utf8"), partPlace(at, kind, everybody), salt);
-  const parts = grouped(metadata?.parts ?? []);
-  return [
-    [kind, everybody, taken.toString("base64url")],
-    ...parts.map(
-      ({ ids, plain }) =>
-        ["m", ids, sealFor(ids, keys, plain, partPlace(at, "m", ids), salt).toString("base64url")] as const,
-    ),
+  const everybody = [...new Set(all.concat(body.wholeOf ?? []))].sort();
+  const taken = sumAt < 0 ? header : header.slice(sumAt + SUM_BEGINS.length, -SUM_ENDS.length);
+  const boxFor = (kind: "s" | "h" | "m", ids: readonly string[], plain: Buffer): HeaderPart => [
+    kind,
+    ids,
+    sealBox(keyFor(ids, keys), plain, partPlace(kind, ids, at), salt).toString("base64url"),
   ];
-}
-
-/** Flag · length · [keys, length] of each box · the boxes · the body with what stands in their place. */
-function bodyInParts({ body, keys }: Personal, at: Buffer, salt: Uint8Array): readonly Uint8Array[] {
-  const boxes = grouped(body.parts).map(({ ids, plain }) => {
-    return { ids, box: sealFor(ids, keys, plain, partPlace(at, "b", ids), salt) };
-  });
-  const index = Buffer.from(JSON.stringify(boxes.map(({ ids, box }) => [ids, box.byteLength])), "utf8");
-  const head = Buffer.alloc(5);
-  head.writeUInt8(IN_PARTS);
-  head.writeUInt32BE(index.byteLength, 1);
-  return [head, index, ...boxes.map(({ box }) => box), Buffer.from(body.erased, "utf8")];
+  return [
+    boxFor(sumAt < 0 ? "h" : "s", everybody, Buffer.from(taken, "utf8")),
+    ...grouped(metadata?.parts ?? []).map(({ ids, plain }) => boxFor("m", ids, plain)),
+  ];
 }
 
 /** Parts that need the same keys go into one box. */
@@ -149,53 +159,52 @@ function grouped(
     group.parts.push([path, value]);
     groups.set(name, group);
   }
-  return [...groups.values()].map(({ ids, parts: own }) => ({ ids, plain: partBytes(own) }));
+  return [...groups.values()].map(({ ids, parts: own }) => ({ ids, plain: Buffer.from(JSON.stringify(own), "utf8") }));
 }
 
-/** Before a text that is one part and all of it; a list of parts begins with a bracket. */
-const ALL_OF_IT = "=";
+const keyFor = (ids: readonly string[], keys: Keys): Uint8Array => combinedKey(ids.flatMap((id) => keys.get(id) ?? []));
 
-function partBytes(parts: readonly unknown[]): Buffer {
-  const [only] = parts as readonly (readonly [PersonalPart["path"], unknown])[];
-  const isAll = parts.length === 1 && only?.[0] === null;
-  return Buffer.from(isAll ? `${ALL_OF_IT}${String(only[1])}` : JSON.stringify(parts), "utf8");
+/** Where the checksum begins, or -1. It tells whether a guess of what was erased is right, so it goes with it. */
+function checksumAt(header: string): number {
+  const at = header.length - SUM_BEGINS.length - SUM_LENGTH - SUM_ENDS.length;
+  return at >= 0 && header.startsWith(SUM_BEGINS, at) && header.endsWith(SUM_ENDS) ? at : -1;
 }
 
-const sealFor = (ids: readonly string[], keys: Keys, plain: Buffer, place: Buffer, salt: Uint8Array): Buffer =>
-  sealBox(combinedKey(ids.flatMap((id) => keys.get(id) ?? [])), plain, place, salt);
-
-/** The checksum tells whether a guess of what was erased is right, so it goes with it. */
-const withoutChecksum = (header: string): string => header.replace(CHECKSUM, "}");
-
-const withThatChecksum = (header: string, sum: string): string => `${header.slice(0, -1)},"sum":"${sum}"}`;
+const withThatChecksum = (header: string, sum: string): string =>
+  `${header.slice(0, -1)}${SUM_BEGINS}${sum}${SUM_ENDS}`;
 
 /** Opens the header. Whatever is not what was sealed for this place is refused. */
 export function peek(entry: LogEntry, place: SealedPlace, { key, missing }: TenantKey): PeekedEntry {
-  const [, id = "", box = ""] = HEADER.exec(entry.header) ?? [];
+  const [, id = "", text = ""] = HEADER.exec(entry.header) ?? [];
   if (id === "") throw notSealed(place, entry);
   if (key === undefined) throw missing(id);
   if (id !== key.id) throw otherKey(place, entry, id, key);
-  const bytes = Buffer.from(box, "base64url");
+  const box = Buffer.from(text, "base64url");
+  const at = Buffer.from(headerPlace(place, entry, entry.metadata), "utf8");
   // The last character has bits that mean nothing: only one way of writing them is ours.
-  const plain = bytes.toString("base64url") === box ? openBox(key.key, bytes, headerPlace(place, entry)) : undefined;
+  const plain = box.toString("base64url") === text ? openBox(key.key, box, at) : undefined;
   if (plain === undefined) throw changed(place, entry);
-  const content = JSON.parse(plain.toString("utf8")) as HeaderContent;
+  const content = headerContent(plain.toString("utf8"));
   const people = content.d || content.c ? { defaults: content.d ?? [], calls: content.c ?? {} } : NO_PEOPLE;
-  return { entry, content, people };
+  return { entry, box, content, people };
 }
 
 /** The keys of people that an entry needs. */
 export const keysNeededBy = ({ content }: PeekedEntry): readonly string[] =>
-  (content.p ?? []).flatMap(([, ids]) => ids);
+  content.p === undefined ? NOBODY : content.p.flatMap(([, ids]) => ids);
+
+const NOBODY: readonly string[] = [];
 
 /** The entry as it was before it was sealed; where a key is gone, with what stands in its place. */
 export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace, keys: Keys): LogEntry {
-  const at = headerPlace(place, entry);
   let header = content.h;
   const parts: Pick<PersonalPart, "path" | "value">[] = [];
-  for (const [kind, ids, box] of content.p ?? []) {
-    const plain = openFor(ids, keys, Buffer.from(box, "base64url"), at, kind);
-    if (plain === "gone") continue;
+  for (const part of content.p ?? []) {
+    const own = isBodyPart(part) ? undefined : keysFor(part[1], keys);
+    if (isBodyPart(part) || own === undefined) continue;
+    const [kind, ids, text] = part;
+    const at = partPlace(kind, ids, headerPlace(place, entry, entry.metadata));
+    const plain = openBox(own, Buffer.from(text, "base64url"), at);
     if (plain === undefined) throw changed(place, entry);
     if (kind === "s") header = withThatChecksum(content.h, plain.toString("utf8"));
     else if (kind === "h") header = plain.toString("utf8");
@@ -207,25 +216,13 @@ export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace,
   return { seq, writeId, base, head, checkpointId, ...(names !== undefined && { names }), header, metadata };
 }
 
-const isAllOfIt = (plain: Buffer): boolean => plain[0] === ALL_OF_IT.charCodeAt(0);
-
 const partsIn = (plain: Buffer): readonly Pick<PersonalPart, "path" | "value">[] =>
-  isAllOfIt(plain)
-    ? [{ path: null, value: plain.toString("utf8", 1) }]
-    : (JSON.parse(plain.toString("utf8")) as [PersonalPart["path"], unknown][]).map(([path, value]) => ({
-        path,
-        value,
-      }));
+  (JSON.parse(plain.toString("utf8")) as [PersonalPart["path"], unknown][]).map(([path, value]) => ({ path, value }));
 
-function openFor(
-  ids: readonly string[],
-  keys: Keys,
-  box: Buffer,
-  at: Buffer,
-  kind: string,
-): Buffer | "gone" | undefined {
+/** `undefined` if one of them is gone. */
+function keysFor(ids: readonly string[], keys: Keys): Uint8Array | undefined {
   const own = ids.flatMap((id) => keys.get(id) ?? []);
-  return own.length < ids.length ? "gone" : openBox(combinedKey(own), box, partPlace(at, kind, ids));
+  return own.length < ids.length ? undefined : combinedKey(own);
 }
 
 /** The record as it was before it was sealed; where a key is gone, as an erasure leaves it. */
@@ -238,59 +235,57 @@ export function openedRecord(
   keys: Keys,
 ): LogRecord {
   if (key === undefined) throw missing("of the tenant");
-  if (peeked.content.g !== generation) throw changed(place, record);
+  const { content, box: headerBox } = peeked;
+  if (content.g !== generation) throw changed(place, record);
   const stored = Buffer.from(record.body.buffer, record.body.byteOffset, record.body.byteLength);
-  if (!stored.subarray(0, MAGIC.byteLength).equals(MAGIC)) throw notSealed(place, record);
+  if (!isSealed(stored)) throw notSealed(place, record);
   const words = wordsBytes(stored);
   if (words === undefined) throw changed(place, record);
-  const at = bodyPlace(place, generation, record.seq, record.header, words);
-  const box = stored.subarray(MAGIC.byteLength + 4 + words.byteLength);
-  const plain = openBox(key.key, box, at);
+  const personal = content.p?.filter(isBodyPart) ?? [];
+  const end = personal.reduce((from, [, , length]) => from - length, stored.byteLength);
+  if (end < WORDS_BEGIN + words.byteLength) throw changed(place, record);
+  const box = stored.subarray(WORDS_BEGIN + words.byteLength, end);
+  const plain = openBox(key.key, box, bodyPlace(headerBox, words, stored.subarray(end)));
   if (plain === undefined) throw changed(place, record);
   const own = { ...openedEntry(peeked, place, keys), words: words.toString("utf8") || undefined };
-  if (plain[0] === WHOLE) return { ...own, body: plain.subarray(1) };
-  const { body, isWhole } = bodyFrom(plain, keys, at, () => changed(place, record));
+  if (content.p === undefined) return { ...own, body: plain };
+  const { body, isWhole } = bodyFrom(plain, stored.subarray(end), personal, keys, headerBox, () =>
+    changed(place, record),
+  );
   const opened = { ...own, body };
-  return isWhole && own.header !== peeked.content.h ? opened : withChecksum(opened);
+  return isWhole && own.header !== content.h ? opened : withChecksum(opened);
 }
 
+/** The body from what is left of it without people, and their boxes. */
 function bodyFrom(
-  plain: Buffer,
+  erased: Buffer,
+  boxes: Buffer,
+  personal: readonly BodyPart[],
   keys: Keys,
-  at: Buffer,
+  headerBox: Buffer,
   fault: () => StateError,
 ): { readonly body: Uint8Array; readonly isWhole: boolean } {
-  const indexEnd = 5 + plain.readUInt32BE(1);
-  let from = indexEnd;
+  let from = 0;
   let isWhole = true;
   const parts: Pick<PersonalPart, "path" | "value">[] = [];
-  for (const [ids, length] of JSON.parse(plain.toString("utf8", 5, indexEnd)) as [string[], number][]) {
-    const opened = openFor(ids, keys, plain.subarray(from, from + length), at, "b");
+  for (const [kind, ids, length] of personal) {
+    const box = boxes.subarray(from, from + length);
     from += length;
+    const own = keysFor(ids, keys);
+    if (own === undefined) {
+      isWhole = false;
+      continue;
+    }
+    const opened = openBox(own, box, partPlace(kind, ids, headerBox));
     if (opened === undefined) throw fault();
-    if (opened === "gone") isWhole = false;
-    else if (isAllOfIt(opened)) return { body: opened.subarray(1), isWhole };
-    else parts.push(...partsIn(opened));
+    if (kind === "w") return { body: opened, isWhole };
+    parts.push(...partsIn(opened));
   }
-  return { body: Buffer.from(restored(plain.toString("utf8", from), parts), "utf8"), isWhole };
+  return { body: parts.length === 0 ? erased : Buffer.from(restored(erased.toString("utf8"), parts), "utf8"), isWhole };
 }
 
 /** What is left has another checksum than what was there. That it is ours was proven by its boxes. */
 export function withChecksum(record: LogRecord): LogRecord {
   const { format: _, bodyBytes: _bytes, ...fields } = openHeader(record);
   return sealRecord({ ...record, fields });
-}
-
-/** The words that lie in plain beside a sealed body, for an index that is brought up to date later. */
-export function wordsBeside({ body }: LogRecord): string | undefined {
-  const stored = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (!stored.subarray(0, MAGIC.byteLength).equals(MAGIC)) return undefined;
-  return wordsBytes(stored)?.toString("utf8") || undefined;
-}
-
-function wordsBytes(stored: Buffer): Buffer | undefined {
-  const from = MAGIC.byteLength + 4;
-  if (stored.byteLength < from) return undefined;
-  const length = stored.readUInt32BE(MAGIC.byteLength);
-  return stored.byteLength < from + length ? undefined : stored.subarray(from, from + length);
 }

@@ -1,7 +1,7 @@
 import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { MOST_LOOKS, stillWritten, Tally, unreachable, unreachedIn } from "./erasure-findings.ts";
-import type { ErasureParty } from "./erasure-party.ts";
+import type { ErasureParty, ReadHolds } from "./erasure-party.ts";
 import type { ErasedPlace, HeldBack, Unreached } from "./receipts.ts";
 
 export interface ErasingRule {
@@ -20,6 +20,7 @@ export interface ErasedFrom {
 export async function eraseFrom(
   party: ErasureParty,
   forgets: Forgets,
+  readHolds: ReadHolds,
   { acceptUnreached, scrubsAlways }: ErasingRule,
 ): Promise<ErasedFrom> {
   const tally = new Tally(party.name);
@@ -27,7 +28,7 @@ export async function eraseFrom(
   try {
     for (let look = 1; ; look++) {
       const warnings = new Warnings();
-      const found = await lookAndErase(party, forgets, warnings, tally);
+      const found = await lookAndErase(party, forgets, readHolds, warnings, tally);
       if (warnings.count > 0 && !acceptUnreached) throw unreachable(party.name, warnings.list);
       const unreached = [...unreachedIn(warnings.list), ...party.unread()];
       const held = party.held();
@@ -49,12 +50,18 @@ export async function eraseFrom(
 }
 
 /** One pass over everything that a party keeps. Returns how much it found. */
-async function lookAndErase(party: ErasureParty, forgets: Forgets, warnings: Warnings, tally: Tally): Promise<number> {
+async function lookAndErase(
+  party: ErasureParty,
+  forgets: Forgets,
+  readHolds: ReadHolds,
+  warnings: Warnings,
+  tally: Tally,
+): Promise<number> {
   let found = 0;
-  for await (const places of party.find(forgets, warnings)) {
+  for await (const places of party.find(forgets, warnings, readHolds)) {
     found += places.length;
     tally.add(places);
-    if (places.length > 0) tally.records += await party.erase(places, forgets);
+    if (places.length > 0) tally.records += await party.erase(places, forgets, readHolds);
   }
   return found;
 }

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { ThreadWarning } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
-import type { HoldNote } from "../state/legal-hold.ts";
 import type { PersonalPlace } from "./erasure-party.ts";
 import type { ErasedPlace, HeldBack, Unreached } from "./receipts.ts";
 
@@ -27,30 +26,6 @@ export class Tally {
     const { message, field, item, "user data": user, key } = this.#counts;
     const counts = { records: this.records, messages: message, fields: field, items: item + user, keys: key };
     return { backend: this.#backend, ...counts, cleaned: [], remains: [] };
-  }
-}
-
-/** Counts what holds keep in one backend. */
-export class HeldTally {
-  readonly #backend: string;
-  readonly #counts = new Map<string, HeldBack>();
-
-  constructor(backend: string) {
-    this.#backend = backend;
-  }
-
-  clear(): void {
-    this.#counts.clear();
-  }
-
-  add(hold: HoldNote, count: number): void {
-    const { id, reason, placedBy, placedAt } = hold;
-    const before = this.#counts.get(id)?.count ?? 0;
-    this.#counts.set(id, { id, reason, placedBy, placedAt, backend: this.#backend, count: before + count });
-  }
-
-  get list(): readonly HeldBack[] {
-    return [...this.#counts.values()];
   }
 }
 

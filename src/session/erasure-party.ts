@@ -1,6 +1,7 @@
 import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import type { ScrubReport } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
+import type { ActiveHolds } from "../state/legal-hold.ts";
 import type { HeldBack, Unreached } from "./receipts.ts";
 
 /** Something about a person, and where it is. */
@@ -21,6 +22,9 @@ export interface AppliedMark {
   readonly appliedTo: number;
 }
 
+/** The holds of all backends and of the ledger, read anew by each call. */
+export type ReadHolds = () => Promise<ActiveHolds>;
+
 /**
  * A participant in an erasure: the threads of a checkpointer, a store, or anything
  * else that keeps something by person, such as keys. An erasure visits all of them
@@ -39,14 +43,24 @@ export interface ErasureParty {
   readonly holdsProcess: boolean;
   /** Comes after all others: they need what it removes. */
   readonly isLast?: boolean;
-  /** In pages. What cannot be read is noted in `warnings`; what cannot be reached is thrown. */
-  find(forgets: Forgets, warnings: Warnings): AsyncIterable<readonly PersonalPlace[]>;
+  /**
+   * In pages. What cannot be read is noted in `warnings`; what cannot be reached is
+   * thrown. `readHolds` is missing where nothing is to be erased.
+   */
+  find(forgets: Forgets, warnings: Warnings, readHolds?: ReadHolds): AsyncIterable<readonly PersonalPlace[]>;
   /** What the last `find` did not look into, because its subject is unknown. */
   unread(): readonly Unreached[];
   /** What the last `find` left out because a legal hold keeps it. Holds are read for each thread and item, and again before it is erased. */
   held(): readonly HeldBack[];
   /** Erases what a page of `find` names; says how many records, items or keys that were. It is looked again until nothing is found. */
-  erase(places: readonly PersonalPlace[], forgets: Forgets): Promise<number>;
+  erase(places: readonly PersonalPlace[], forgets: Forgets, readHolds: ReadHolds): Promise<number>;
+  /**
+   * A hold on this person was just written to every backend. When it returns, the
+   * hold also counts for what `erase` was about to take: that reads the place of a
+   * thing, then the holds, and takes it only from that place. Only for parties
+   * that keep no holds of their own.
+   */
+  holdPlaced?(subject: string): Promise<void>;
   /** Blocks copies of the data for a while, or allows them again: for an erasure that cannot keep up with copies. */
   holdOffCopies?(isHeldOff: boolean): Promise<void>;
   /** Removes the traces that the storage itself keeps, and reports what is left to others. */

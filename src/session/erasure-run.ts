@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Forgets } from "../checkpoint/people-in-thread.ts";
-import { noteOf } from "../state/legal-hold.ts";
+import { ActiveHolds, noteOf } from "../state/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { forgetInHolds } from "../store/holds.ts";
 import type { EraseOptions } from "./erase-options.ts";
 import { eraseFrom } from "./erasing-from.ts";
 import { heldBack, unfinished } from "./erasure-findings.ts";
 import type { ErasureLedger, Tombstone } from "./erasure-ledger.ts";
-import type { ErasureParty } from "./erasure-party.ts";
+import type { ErasureParty, ReadHolds } from "./erasure-party.ts";
 import { type HoldBook, listHolds } from "./hold-books.ts";
 import type { ErasedPlace, ErasureKeys, ErasureReceipt, HeldBack, Unreached } from "./receipts.ts";
 
@@ -117,7 +117,7 @@ export class ErasureRun {
     const mayGo = (held: readonly HeldBack[]): boolean => party.isLast !== true || held.length === 0;
     let isHeldAgain = !mayGo(heldAgain);
     if (until.size > 0 && !isHeldAgain) {
-      const { held } = await eraseFrom(party, this.#forgetting(until), rule);
+      const { held } = await eraseFrom(party, this.#forgetting(until), this.#readHolds, rule);
       isHeldAgain = held.length > 0;
       heldAgain.push(...held);
     }
@@ -133,7 +133,7 @@ export class ErasureRun {
         ({ subject, number }) => subject === tombstone.subject && number < tombstone.number,
       );
       const scrubsAlways = tombstone.requestId !== fresh?.requestId || !isFirst;
-      const erased = await eraseFrom(party, forgets, { acceptUnreached, scrubsAlways });
+      const erased = await eraseFrom(party, forgets, this.#readHolds, { acceptUnreached, scrubsAlways });
       places.push(erased.place);
       unreached.push(...erased.unreached);
       held.push(...erased.held);
@@ -142,6 +142,8 @@ export class ErasureRun {
     // What a hold kept of an old erasure is tried again when the backend is opened the next time.
     if (last > appliedTo && !isHeldAgain) await party.setMark({ ledger: this.#ledgerId, appliedTo: last });
   }
+
+  readonly #readHolds: ReadHolds = async () => new ActiveHolds(await listHolds(this.#given.books));
 
   /** A hold on the person themselves that was placed since the erasure began. */
   async #heldNow({ subject }: Tombstone, backend: string): Promise<readonly HeldBack[]> {

@@ -10,6 +10,7 @@ import { reasonOf } from "../internal/reason-of.ts";
 import { HOLDS, type LegalHold, laterOf } from "../state/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { everyHoldIn, putHoldIn } from "../store/holds.ts";
+import type { ErasureParty } from "./erasure-party.ts";
 
 /** Where one backend keeps its holds. */
 export interface HoldBook {
@@ -70,8 +71,16 @@ export const booksOf = (places: {
   ...places.stores.map((each, index) => storeBook(each, `store ${index + 1}`)),
 ];
 
-/** In every book, or an error that says how to go on. A hold that is in some of them counts there already. */
-export async function placeHold(books: readonly HoldBook[], given: HoldRequest, now: number): Promise<LegalHold> {
+/**
+ * In every book, or an error that says how to go on. A hold that is in some of them counts there already. `parties`
+ * that keep no holds of their own learn of it when it is in all of them.
+ */
+export async function placeHold(
+  books: readonly HoldBook[],
+  given: HoldRequest,
+  now: number,
+  parties: readonly Pick<ErasureParty, "name" | "holdPlaced">[] = [],
+): Promise<LegalHold> {
   const { subject, threadPrefix, reason, by } = checkedRequest(given);
   const hold: LegalHold = {
     id: newId(),
@@ -81,9 +90,14 @@ export async function placeHold(books: readonly HoldBook[], given: HoldRequest, 
     placedBy: by,
     placedAt: new Date(now).toISOString(),
   };
-  await writeAll(books, hold, "was not placed everywhere: place it once more; two holds do no harm");
+  await writeAll(books, hold, NOT_PLACED);
+  if (subject === undefined) return hold;
+  const told = parties.map(({ name, holdPlaced }) => ({ name, write: async () => holdPlaced?.(subject) }));
+  await writeAll(told, hold, NOT_PLACED);
   return hold;
 }
+
+const NOT_PLACED = "was not placed everywhere: place it once more; two holds do no harm";
 
 /** Says that the hold no longer counts. It stays in the list. */
 export async function liftHold(
@@ -146,7 +160,11 @@ export async function agreeOnHolds(books: readonly HoldBook[]): Promise<readonly
   return all;
 }
 
-async function writeAll(books: readonly HoldBook[], hold: LegalHold, otherwise: string): Promise<void> {
+async function writeAll(
+  books: readonly Pick<HoldBook, "name" | "write">[],
+  hold: LegalHold,
+  otherwise: string,
+): Promise<void> {
   const failures: { readonly name: string; readonly error: unknown }[] = [];
   for (const { name, write } of books) await write(hold).catch((error: unknown) => failures.push({ name, error }));
   const [first] = failures;

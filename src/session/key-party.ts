@@ -1,5 +1,6 @@
 import type { Keyring } from "../sealing/keyring.ts";
 import type { ErasureParty } from "./erasure-party.ts";
+import { HeldTally } from "./held-tally.ts";
 
 /**
  * The keys of people, as a participant in an erasure. It comes last: while the key
@@ -7,28 +8,41 @@ import type { ErasureParty } from "./erasure-party.ts";
  * destroyed, nothing about the person in any checkpoint, export or backup can be
  * opened again.
  *
+ * A key stays while its person is under a hold, also under one that is placed while
+ * the key is about to be destroyed. Of what others are under, whoever erases comes
+ * here only where no hold keeps what the key opens.
+ *
  * Process state is sealed with the same key, so the key stays where that must be
  * kept.
  */
 export function keyParty(keyring: Keyring, name: string): ErasureParty {
+  const held = new HeldTally(name);
   return {
     name,
     holdsProcess: true,
     isLast: true,
-    async *find(forgets) {
+    async *find(forgets, _warnings, readHolds) {
+      held.clear();
       for await (const people of keyring.people()) {
         const matching = people.filter(({ subject, createdAt }) => forgets(subject, createdAt));
-        yield matching.map(({ token }) => ({ kind: "key", where: token, path: "key", value: undefined }));
+        const holds = matching.length === 0 ? undefined : await readHolds?.();
+        yield matching.flatMap(({ token, subject }) => {
+          const hold = holds?.onPerson(subject);
+          if (hold !== undefined) held.add(hold, 1);
+          return hold === undefined ? [{ kind: "key", where: token, path: "key", value: undefined }] : [];
+        });
       }
     },
     unread: () => [],
-    // Whoever erases comes here only where no hold keeps what the key opens.
-    held: () => [],
-    async erase(places) {
+    held: () => held.list,
+    async erase(places, _forgets, readHolds) {
       let destroyed = 0;
-      for (const { where } of places) if (await keyring.destroy(where)) destroyed++;
+      // The next look counts those that are held.
+      const isHeld = async (subject: string): Promise<boolean> => (await readHolds()).onPerson(subject) !== undefined;
+      for (const { where } of places) if (await keyring.destroy(where, isHeld)) destroyed++;
       return destroyed;
     },
+    holdPlaced: (subject) => keyring.renewPerson(subject),
     scrub: () => keyring.scrub(),
     mark: () => keyring.mark(),
     setMark: (mark) => keyring.setMark(mark),

@@ -12,12 +12,13 @@ import { AgentState } from "../state/agent-state.ts";
 import { Sweep } from "../state/erasing.ts";
 import { type ActiveHolds, HOLDS, holdFrom, type LegalHold } from "../state/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import { activeHoldsIn, holdOnItem } from "../store/holds.ts";
+import { activeHoldsIn, holdOnItem, type SeenHolds, seenHoldsIn } from "../store/holds.ts";
 import type { StoreItem } from "../store/items.ts";
 import { ownersOf } from "../store/owners.ts";
+import { replaceUnlessHeld } from "../store/removing-items.ts";
 import { accessOf } from "../store/store-access.ts";
-import { HeldTally } from "./erasure-findings.ts";
 import type { AppliedMark, ErasureParty, PersonalPlace } from "./erasure-party.ts";
+import { HeldTally } from "./held-tally.ts";
 import { USER_ROOT } from "./user-store.ts";
 
 const OPAQUE =
@@ -127,9 +128,10 @@ export function storeParty(store: BaseStore, name: string): ErasureParty {
       for (const where of new Set(places.map((place) => place.where))) {
         const [namespace, key] = JSON.parse(where) as [readonly string[], string];
         const item = await store.getItem(namespace, key);
-        // The next look counts it.
-        if (item !== undefined && keeperOf(await activeHoldsIn(store), item) !== undefined) continue;
-        if (item !== undefined && (await eraseItem(store, item, forgets))) items++;
+        const seen = await seenHoldsIn(store);
+        // The next look counts what is held.
+        if (item === undefined || keeperOf(seen.holds, item) !== undefined) continue;
+        if (await eraseItem(store, item, forgets, seen)) items++;
       }
       return items;
     },
@@ -184,7 +186,7 @@ const sweepOf = (matches: (subject: string) => boolean): Sweep =>
   new Sweep({ matches, isThreadMatched: false, keepsThreadSubject: true, calls: new Set() });
 
 /** An item about the person is deleted with its vector; an item that only contains a part about them is rewritten without it. */
-async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets): Promise<boolean> {
+async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets, seen: SeenHolds): Promise<boolean> {
   const { namespace, key, version, metadata } = item;
   const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
   try {
@@ -193,11 +195,10 @@ async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets): P
     const sweep = sweepOf(matches);
     const value = sweep.value(item.value, "value");
     if (sweep.found.length === 0) return false;
-    await store.put(namespace, key, value, { metadata, expectedVersion: version });
-    return true;
+    return await replaceUnlessHeld(store, { namespace, key, value, metadata, expectedVersion: version }, seen);
   } catch (error) {
-    // The item was rewritten meanwhile: the next pass checks whether it is still about the person.
-    if (StateError.is(error, "CONFLICT")) return false;
+    // The item was rewritten, or a hold was placed meanwhile: the next pass looks at it again.
+    if (StateError.is(error, "CONFLICT") || StateError.is(error, "HELD")) return false;
     throw error;
   }
 }

@@ -146,7 +146,7 @@ export class PersonalDataWork {
 
   /** Keeps what is about a person, or threads, from being erased, deleted or vacuumed, in every backend and in the ledger. */
   async placeHold(request: HoldRequest): Promise<LegalHold> {
-    return placeHold(await this.#books(), request, this.#now());
+    return placeHold(await this.#books(), request, this.#now(), await this.#parties());
   }
 
   async liftHold(id: string, request: LiftRequest): Promise<LegalHold> {
@@ -190,10 +190,12 @@ export class PersonalDataWork {
     const places: ErasedPlace[] = [];
     const held: HeldBack[] = [];
     const warnings = new Warnings();
+    const books = await this.#books();
+    const readHolds = async (): Promise<ActiveHolds> => new ActiveHolds(await listHolds(books));
     for (const party of await this.#parties()) {
       if (party.holdsProcess && process === "keep") continue;
       const tally = new Tally(party.name);
-      for await (const found of party.find((subject) => subject === userId, warnings)) tally.add(found);
+      for await (const found of party.find((subject) => subject === userId, warnings, readHolds)) tally.add(found);
       places.push(tally.place);
       held.push(...party.held());
     }

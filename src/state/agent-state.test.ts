@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { AgentState } from "./agent-state.ts";
@@ -184,6 +184,24 @@ describe("withMetadata", () => {
       ["b", 2],
       ["c", 3],
     ]);
+  });
+
+  test("20.3: keeps a key as data though somebody gave every object a setter or a constant of that name", () => {
+    const set: unknown[] = [];
+    Object.defineProperties(Object.prototype, {
+      seen: { set: (value) => set.push(value), configurable: true },
+      fixed: { value: "everybody's", configurable: true },
+    });
+    onTestFinished(() => {
+      for (const name of ["seen", "fixed"]) Reflect.deleteProperty(Object.prototype, name);
+    });
+    const state = AgentState.create({ metadata: { seen: 1, fixed: 2, a: 3 } });
+    expect(Object.entries(state.metadata)).toEqual([
+      ["seen", 1],
+      ["fixed", 2],
+      ["a", 3],
+    ]);
+    expect(set).toEqual([]);
   });
 
   test("treats __proto__ as the ordinary key it is", () => {

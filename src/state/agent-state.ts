@@ -1,15 +1,19 @@
 import { StateError } from "../errors.ts";
 import { callAt } from "./call-facts.ts";
 import { decodeValue, encodeOwnedValue, type JsonValue } from "./codec.ts";
+import { wholeList } from "./grown-list.ts";
+import { areValid, type HeldFields, noteValid, wholeFields } from "./held-fields.ts";
 import { FIELD_DEPTH, ITEM_DEPTH, immutablePart, isOwned, isPlainObject, own } from "./immutable.ts";
 import { Descendant } from "./lineage.ts";
-import { longer, madeFrom } from "./list-lines.ts";
+import { grownBy, longer, madeFrom } from "./list-lines.ts";
 import type { Message } from "./message.ts";
-import { makeNote, noteOn } from "./owned-mark.ts";
 import {
   EMPTY_FIELDS,
   faultInFields,
+  faultInItem,
   faultInMessage,
+  faultInParts,
+  faultInTotals,
   type Interrupt,
   type ReasoningStep,
   type RecordedError,
@@ -21,34 +25,53 @@ import {
 /** The version of the stored form. Older versions load for ever; a newer one is refused as `INCOMPATIBLE`. */
 export const FORMAT_VERSION = 1;
 
-/** Noted on the fields of every state that was made: making another state of them needs no second look. */
-const VALID = Symbol("the fields of a state");
+/** What a state holds, for those who need no more of its conversation than the end or the length. */
+export let heldFieldsOf: (state: AgentState) => HeldFields;
+
+/** The state that holds these fields, all of which passed the doorway. */
+export let stateHolding: (fields: HeldFields) => AgentState;
 
 /**
  * Everything one thread knows. Immutable: each `with…` returns a new state that
  * shares all it did not change, which is what makes a save cost only what is new.
  */
 export class AgentState extends Descendant {
-  readonly #fields: StateFields;
+  readonly #fields: HeldFields;
 
-  private constructor(fields: StateFields, parent?: AgentState) {
+  private constructor(fields: HeldFields, parent?: AgentState) {
     super(parent);
+    if (!isObject(fields) || !isOwned(fields)) {
+      throw new TypeError(
+        "a state is made by AgentState.create({ messages: […] }), and another one from it by its with…() methods",
+      );
+    }
     this.#fields = fields;
-    makeNote(fields, VALID);
+    noteValid(fields);
+  }
+
+  static {
+    heldFieldsOf = (state) => state.#fields;
+    stateHolding = (fields) => {
+      if (areValid(fields)) return new AgentState(fields);
+      const fault = faultInFields(fields as unknown as Readonly<Record<string, unknown>>);
+      if (fault !== undefined) throw refused(fault);
+      return new AgentState(fields);
+    };
   }
 
   static create(fields: Partial<StateFields> = {}): AgentState {
-    return AgentState.fromFields({ ...EMPTY_FIELDS, ...fields });
+    assertFields("AgentState.create()", fields);
+    const made = AgentState.fromFields({ ...EMPTY_FIELDS, ...fields });
+    const fault = faultInParts(made.#fields);
+    if (fault !== undefined) throw refused(fault);
+    return made;
   }
 
   /** The counterpart of `fields`; unknown fields are kept. */
   static fromFields(fields: StateFields): AgentState {
-    if (noteOn(fields) === VALID) return new AgentState(fields);
+    assertFields("AgentState.fromFields()", fields);
     // A stored value passed the doorway when it was saved. Limits apply to what enters; whatever was saved loads.
-    const copy = isOwned(fields) ? fields : immutablePart(fields, "state", 0);
-    const fault = faultInFields(copy as unknown as Readonly<Record<string, unknown>>);
-    if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `state.${fault}`, { path: `state.${fault}` });
-    return new AgentState(copy);
+    return stateHolding(isOwned(fields) ? fields : immutablePart(fields, "state", 0));
   }
 
   /** The state that `toCheckpoint` returned, possibly in another process or another year. */
@@ -63,15 +86,15 @@ export class AgentState extends Descendant {
 
   /** Plain JSON that `fromCheckpoint` turns back into an equal state. */
   toCheckpoint(): { readonly format: number; readonly state: JsonValue } {
-    return { format: FORMAT_VERSION, state: encodeOwnedValue(this.#fields, "state") };
+    return { format: FORMAT_VERSION, state: encodeOwnedValue(this.fields, "state") };
   }
 
   get fields(): StateFields {
-    return this.#fields;
+    return wholeFields(this.#fields);
   }
 
   get messages(): readonly Message[] {
-    return this.#fields.messages;
+    return wholeList(this.#fields.messages);
   }
 
   get toolExecutions(): readonly ToolExecution[] {
@@ -116,14 +139,15 @@ export class AgentState extends Descendant {
 
   /** This state with some fields replaced. The others, and every part that is reused, stay shared. */
   with(changes: Partial<StateFields>): AgentState {
+    assertFields("with()", changes);
     const copy = immutablePart(changes, "state", 0);
-    const fault = faultInFields({ ...EMPTY_FIELDS, ...copy });
-    if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `state.${fault}`, { path: `state.${fault}` });
+    const fault = faultInFields({ ...EMPTY_FIELDS, ...copy }) ?? faultInParts(copy);
+    if (fault !== undefined) throw refused(fault);
     return this.#derive(copy);
   }
 
   /** For parts that already passed the doorway. Its cost does not depend on the length of the conversation. */
-  #derive(changes: Partial<StateFields>): AgentState {
+  #derive(changes: Partial<HeldFields>): AgentState {
     return new AgentState(own({ ...this.#fields, ...changes }), this);
   }
 
@@ -133,12 +157,15 @@ export class AgentState extends Descendant {
 
   /** Adds to the end of the conversation. */
   withMessages(messages: readonly Message[]): AgentState {
+    if (!Array.isArray(messages)) {
+      throw new StateError("INVALID_ARGUMENT", "withMessages() takes a list of messages; withMessage() takes one");
+    }
     const added = immutablePart(messages, "state.messages", FIELD_DEPTH);
     for (const message of added) {
       const fault = faultInMessage(message);
       if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `the message${fault}`);
     }
-    return this.#derive({ messages: longer(this.messages, added) });
+    return this.#derive({ messages: grownBy(this.#fields.messages, added) });
   }
 
   /** Replaces the conversation: an edit, or a compaction. */
@@ -148,6 +175,7 @@ export class AgentState extends Descendant {
 
   /** Adds a tool call's record, or replaces the one with the same call id. */
   withToolExecution(execution: ToolExecution): AgentState {
+    assertItem("toolExecutions", execution);
     const known = callAt(this.toolExecutions, execution.toolCallId);
     if (known === -1) {
       return this.#derive({ toolExecutions: appended(this.toolExecutions, [execution], "state.toolExecutions") });
@@ -158,6 +186,7 @@ export class AgentState extends Descendant {
 
   /** Adds a question to a person, or replaces the one with the same id. */
   withInterrupt(interrupt: Interrupt): AgentState {
+    assertItem("interrupts", interrupt);
     const known = this.interrupts.findIndex((other) => other.id === interrupt.id);
     if (known === -1) return this.#derive({ interrupts: appended(this.interrupts, [interrupt], "state.interrupts") });
     const copy = immutablePart(interrupt, "state.interrupts", ITEM_DEPTH);
@@ -165,21 +194,26 @@ export class AgentState extends Descendant {
   }
 
   withArtifact(name: string, text: string): AgentState {
+    if (typeof text !== "string") throw refused(`artifacts[${JSON.stringify(name)}] must be a text`);
     return this.#derive({ artifacts: merged(this.artifacts, { [name]: text }, "state.artifacts") });
   }
 
   withReasoningStep(step: ReasoningStep): AgentState {
+    assertItem("reasoningSteps", step);
     return this.#derive({ reasoningSteps: appended(this.reasoningSteps, [step], "state.reasoningSteps") });
   }
 
   withError(error: RecordedError): AgentState {
+    assertItem("errors", error);
     return this.#derive({ errors: appended(this.errors, [error], "state.errors") });
   }
 
   /** Adds to the thread's totals. */
   withUsage(added: Partial<ThreadTotals>): AgentState {
+    const fault = isPlainObject(added) ? faultInTotals(added) : "totals must be an object";
+    if (fault !== undefined) throw refused(fault);
     const totals: Record<string, number> = { ...this.totals };
-    for (const [name, count] of Object.entries(added)) totals[name] = (totals[name] ?? 0) + count;
+    for (const [name, count = 0] of Object.entries(added)) totals[name] = (totals[name] ?? 0) + count;
     return this.#derive({ totals: immutablePart(totals, "state.totals", FIELD_DEPTH) as unknown as ThreadTotals });
   }
 
@@ -201,6 +235,25 @@ export function assertKnownFormat(format: number, what: string): void {
       `${what} was written by format v${format}; this build reads up to v${FORMAT_VERSION}. Upgrade holdfast to read it`,
     );
   }
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+const refused = (fault: string): StateError =>
+  new StateError("INVALID_ARGUMENT", `state.${fault}`, { path: `state.${fault}` });
+
+/** A list of messages, or another state, has none of the fields: it would become an empty state in silence. */
+function assertFields(method: string, fields: unknown): void {
+  const prototype: unknown = isObject(fields) ? Object.getPrototypeOf(fields) : undefined;
+  // Of another realm too: its prototype is the last one there.
+  if (prototype === null || (isObject(prototype) && Object.getPrototypeOf(prototype) === null)) return;
+  const advice = fields instanceof AgentState ? "; a state is changed by its own with…() methods" : "";
+  throw new StateError("INVALID_ARGUMENT", `${method} takes the fields of a state, such as { messages: […] }${advice}`);
+}
+
+function assertItem(list: string, item: unknown): void {
+  const fault = faultInItem(list, item);
+  if (fault !== undefined) throw refused(`${list}[]${fault}`);
 }
 
 /** Owned without checking the old items again: they were checked when they entered. */

@@ -32,14 +32,19 @@ export const encodeText = (value: unknown, name: string): string => JSON.stringi
 export const encodeValue = (value: unknown, name: string): JsonValue => encode(immutableCopy(value, name), []);
 
 /** The same for a value that already passed the doorway, or consists only of parts that did. */
-export const encodeOwnedValue = (value: unknown, name: string): JsonValue => encodeNaming(value, name, value, []);
+export const encodeOwnedValue = (value: unknown, name: string): JsonValue => encodeNaming(value, name, () => value, []);
 
 /**
- * Its JSON text. Errors give paths below `root`, of which the value may be a
- * part. Byte arrays on the way are added to `met`, for callers that watch whether
+ * Its JSON text. Errors give paths below what `root` returns, of which the value
+ * may be a part. Byte arrays on the way are added to `met`, for callers that watch whether
  * they change.
  */
-export function encodeOwned(value: unknown, name: string, root: unknown = value, met: Uint8Array[] = []): string {
+export function encodeOwned(
+  value: unknown,
+  name: string,
+  root: () => unknown = () => value,
+  met: Uint8Array[] = [],
+): string {
   try {
     return JSON.stringify(encodeNaming(value, name, root, met));
   } catch (cause) {
@@ -53,12 +58,12 @@ export function encodeOwned(value: unknown, name: string, root: unknown = value,
  * A value that passed the doorway can still be tampered with through a prototype's
  * methods. It must not become `null` silently.
  */
-function encodeNaming(value: unknown, name: string, root: unknown, met: Uint8Array[]): JsonValue {
+function encodeNaming(value: unknown, name: string, root: () => unknown, met: Uint8Array[]): JsonValue {
   try {
     return encode(value, met);
   } catch (error) {
     if (!(error instanceof Unstorable)) throw error;
-    const path = pathTo(error.part, root, name) ?? name;
+    const path = pathTo(error.part, root(), name) ?? name;
     const message = `${path}: a ${typeof error.part} cannot be stored; keep plain data there`;
     throw new StateError("INVALID_ARGUMENT", message, { path });
   }

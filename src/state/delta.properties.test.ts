@@ -5,13 +5,14 @@ import { runs } from "../../test/property-seed.ts";
 import { AgentState } from "./agent-state.ts";
 import { decodeText, encodeText } from "./codec.ts";
 import { DeltaFold, diffFields, type StateDelta } from "./delta.ts";
+import { wholeFields } from "./held-fields.ts";
 import { assistantMessage, type Message, userMessage } from "./message.ts";
 import type { StateFields } from "./state-fields.ts";
 
 function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
   const fold = new DeltaFold(before);
   for (const delta of deltas) fold.add(delta);
-  return fold.end();
+  return wholeFields(fold.end());
 }
 
 interface Change {

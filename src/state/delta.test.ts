@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { exactForm } from "../../test/exact-form.ts";
-import { AgentState } from "./agent-state.ts";
-import { addedItems, DeltaFold, diffFields, type StateDelta } from "./delta.ts";
+import { AgentState, heldFieldsOf } from "./agent-state.ts";
+import { addedItems, DeltaFold, deltaBetween, diffFields, type StateDelta } from "./delta.ts";
+import { wholeFields } from "./held-fields.ts";
 import { type Message, userMessage } from "./message.ts";
 import { EMPTY_FIELDS, type StateFields } from "./state-fields.ts";
 
 function applyDeltas(before: StateFields, deltas: readonly StateDelta[]): StateFields {
   const fold = new DeltaFold(before);
   for (const delta of deltas) fold.add(delta);
-  return fold.end();
+  return wholeFields(fold.end());
 }
 
 const messages = (count: number): Message[] => Array.from({ length: count }, (_, index) => userMessage(`m${index}`));
@@ -128,4 +129,31 @@ test("a field with the name of an inherited property is compared as a field of i
   const after = { ...EMPTY_FIELDS, constructor: "mine", toString: "mine" } as unknown as StateFields;
   expect(diffFields(before, after)).toEqual({ set: { constructor: "mine", toString: "mine" }, unset: ["gone"] });
   expect(diffFields(after, after)).toEqual({});
+});
+
+test("20: deltas of a long conversation, added at its end, cut, replaced and added to again, give what came out", () => {
+  const said = (name: string, count: number) =>
+    Array.from({ length: count }, (_, index) => userMessage(`${name} ${index}`));
+  const changes: readonly ((state: AgentState) => AgentState)[] = [
+    (state) => state.withMessage(userMessage("more")),
+    (state) => state.withMessages(said("many", 300)),
+    (state) => state.withHistory([...state.messages.slice(0, -2), userMessage("instead")]),
+    (state) => state.withMessage(userMessage("and more")).withMetadata({ a: 1 }),
+    (state) => state.withHistory(said("new", 2500)),
+    (state) => state.withMessages(said("behind", 3)),
+    (state) => state.withHistory([userMessage("short")]),
+    (state) => state.withMessages(said("again", 2)),
+  ];
+  for (let first = 0; first < changes.length; first++) {
+    const start = AgentState.create({ messages: said("m", 2500) }).withMessage(userMessage("grown"));
+    const fold = new DeltaFold(heldFieldsOf(start));
+    let state = start;
+    for (let step = 0; step < 2 * changes.length; step++) {
+      const next = (changes[(first + step) % changes.length] as (typeof changes)[number])(state);
+      fold.add(deltaBetween(heldFieldsOf(state), heldFieldsOf(next)));
+      state = next;
+    }
+    expect(exactForm(wholeFields(fold.end()))).toBe(exactForm(state.fields));
+    expect(start.messages).toHaveLength(2501);
+  }
 });

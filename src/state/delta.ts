@@ -1,6 +1,7 @@
+import { GrownList, type HeldList, isHeldList, wholeList } from "./grown-list.ts";
+import type { HeldFields } from "./held-fields.ts";
 import { defineOwn, own } from "./immutable.ts";
-import { knownInCommon } from "./list-lines.ts";
-import type { StateFields } from "./state-fields.ts";
+import { grownBy, isLong, knownInCommon } from "./list-lines.ts";
 
 /**
  * What changed between two states, found by identity: because state is immutable,
@@ -25,19 +26,21 @@ interface RecordDelta {
 
 type Fields = Readonly<Record<string, unknown>>;
 
+const MESSAGES = "messages";
+
 /**
  * The delta, or `undefined` if more was rewritten than kept (a compaction, an
  * edited history): then a new base is smaller and simpler.
  */
-export function diffFields(before: StateFields, after: StateFields): StateDelta | undefined {
+export function diffFields(before: HeldFields, after: HeldFields): StateDelta | undefined {
   const { delta, isRewrite } = compareFields(before, after);
   return isRewrite ? undefined : delta;
 }
 
 /** The delta in any case, for a base that would be too large to store. */
-export const deltaBetween = (before: StateFields, after: StateFields): StateDelta => compareFields(before, after).delta;
+export const deltaBetween = (before: HeldFields, after: HeldFields): StateDelta => compareFields(before, after).delta;
 
-function compareFields(before: StateFields, after: StateFields): { delta: StateDelta; isRewrite: boolean } {
+function compareFields(before: HeldFields, after: HeldFields): { delta: StateDelta; isRewrite: boolean } {
   const old = before as unknown as Fields;
   const now = after as unknown as Fields;
   const changes: Changes = { set: undefined, append: undefined, lists: undefined, records: undefined };
@@ -52,8 +55,8 @@ function compareFields(before: StateFields, after: StateFields): { delta: StateD
     const isOld = (isSame && b !== undefined) || Object.hasOwn(old, name);
     if (isOld) common++;
     if (isOld && isSame) {
-      if (Array.isArray(a)) kept += a.length;
-    } else if (Array.isArray(a) && Array.isArray(b)) {
+      if (isHeldList(a)) kept += a.length;
+    } else if (isHeldList(a) && isHeldList(b)) {
       const keep = sharedPrefix(a, b);
       if (keep === a.length && keep === b.length) continue;
       const items = itemsFrom(b, keep);
@@ -65,7 +68,7 @@ function compareFields(before: StateFields, after: StateFields): { delta: StateD
       const delta = diffRecord(a, b);
       if (delta === "replace") changes.set = withOwn(changes.set, name, b);
       else if (delta !== undefined) changes.records = withOwn(changes.records, name, delta);
-    } else changes.set = withOwn(changes.set, name, b);
+    } else changes.set = withOwn(changes.set, name, b instanceof GrownList ? b.list() : b);
   }
   const names = Object.keys(old);
   const unset = common === names.length ? undefined : names.filter((name) => !Object.hasOwn(now, name));
@@ -96,7 +99,8 @@ function withOwn<T>(
 }
 
 /** `slice` looks at every item of a frozen list by itself, and so does this; but most often there is one. */
-function itemsFrom(list: readonly unknown[], from: number): readonly unknown[] {
+function itemsFrom(list: HeldList<unknown>, from: number): readonly unknown[] {
+  if (list instanceof GrownList) return list.from(from);
   const items: unknown[] = [];
   for (let index = from; index < list.length; index++) items.push(list[index]);
   return items;
@@ -108,11 +112,13 @@ function itemsFrom(list: readonly unknown[], from: number): readonly unknown[] {
  */
 export class DeltaFold {
   readonly #fields: Record<string, unknown>;
-  readonly #before: StateFields;
+  readonly #before: HeldFields;
   readonly #drafts = new Set<string>();
+  /** What comes behind a long conversation, which is not copied for it. */
+  #behind: unknown[] | undefined = undefined;
   #isChanged = false;
 
-  constructor(before: StateFields) {
+  constructor(before: HeldFields) {
     this.#before = before;
     this.#fields = { ...before };
   }
@@ -122,14 +128,14 @@ export class DeltaFold {
     this.#isChanged = true;
     for (const name of unset ?? []) {
       delete fields[name];
-      this.#drafts.delete(name);
+      this.#forget(name);
     }
     for (const name of keysOf(set)) {
       defineOwn(fields, name, set?.[name]);
-      this.#drafts.delete(name);
+      this.#forget(name);
     }
     for (const name of keysOf(append)) {
-      const list = this.#draft(name) as unknown[];
+      const list = this.#endOf(name);
       for (const item of append?.[name] ?? []) list.push(item);
     }
     for (const name of keysOf(lists)) {
@@ -143,20 +149,43 @@ export class DeltaFold {
     }
   }
 
+  #forget(name: string): void {
+    this.#drafts.delete(name);
+    if (name === MESSAGES) this.#behind = undefined;
+  }
+
+  /** Where items are added to a list. */
+  #endOf(name: string): unknown[] {
+    const value = this.#fields[name];
+    if (name !== MESSAGES || this.#drafts.has(name) || !isHeldList(value) || !isLong(value)) {
+      return this.#draft(name) as unknown[];
+    }
+    this.#behind ??= [];
+    return this.#behind;
+  }
+
   #draft(name: string): unknown {
     if (!this.#drafts.has(name)) {
+      if (name === MESSAGES) this.#takeIn();
       const value = this.#fields[name];
-      defineOwn(this.#fields, name, Array.isArray(value) ? [...value] : { ...(value as object) });
+      defineOwn(this.#fields, name, isHeldList(value) ? [...wholeList(value)] : { ...(value as object) });
       this.#drafts.add(name);
     }
     return this.#fields[name];
   }
 
+  #takeIn(): void {
+    if (this.#behind === undefined) return;
+    defineOwn(this.#fields, MESSAGES, grownBy(this.#fields[MESSAGES] as HeldList<unknown>, this.#behind));
+    this.#behind = undefined;
+  }
+
   /** Nothing can be added any more. */
-  end(): StateFields {
+  end(): HeldFields {
     if (!this.#isChanged) return this.#before;
+    this.#takeIn();
     for (const name of this.#drafts) own(this.#fields[name] as object);
-    return own(this.#fields) as unknown as StateFields;
+    return own(this.#fields) as unknown as HeldFields;
   }
 }
 
@@ -184,10 +213,12 @@ function changeRecord(record: Record<string, unknown>, { set, unset }: RecordDel
   for (const key of keysOf(set)) defineOwn(record, key, set?.[key]);
 }
 
-function sharedPrefix(a: readonly unknown[], b: readonly unknown[]): number {
+function sharedPrefix(a: HeldList<unknown>, b: HeldList<unknown>): number {
   const end = Math.min(a.length, b.length);
   let index = knownInCommon(a, b);
-  while (index < end && Object.is(a[index], b[index])) index++;
+  if (index === end) return end;
+  const [one, other] = [wholeList(a), wholeList(b)];
+  while (index < end && Object.is(one[index], other[index])) index++;
   return index;
 }
 

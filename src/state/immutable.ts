@@ -63,9 +63,13 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Assignment that treats "__proto__" as the ordinary key it is in stored data. */
+/**
+ * Assignment that treats "__proto__" as the ordinary key it is in stored data. A key that neither the object nor a
+ * prototype has meets no setter, and is assigned: that takes a fraction of the time.
+ */
 export function defineOwn(target: object, key: string, value: unknown): void {
-  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+  if (!(key in target)) (target as Record<string, unknown>)[key] = value;
+  else Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 function copy(value: unknown, place: Place, depth: number, passage: Passage): unknown {

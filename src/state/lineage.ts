@@ -1,4 +1,4 @@
-import type { StateFields } from "./state-fields.ts";
+import type { HeldFields } from "./held-fields.ts";
 
 /**
  * Records which checkpoint a state came from. Every state has a cell, and a
@@ -11,7 +11,7 @@ import type { StateFields } from "./state-fields.ts";
 /** A checkpoint as a checkpointer wrote or read it. `position` is private to the checkpointer. */
 export interface Origin<Position = unknown> {
   /** The fields of the state at that checkpoint. */
-  readonly fields: StateFields;
+  readonly fields: HeldFields;
   /** The thread's generation. It is random, so it also tells apart threads with the same id in different stores. */
   readonly generation: string;
   /** The checkpointers that know this place: several may work on one store. The latest comes first. */
@@ -61,8 +61,10 @@ export function findOrigins(state: Descendant, threadId: string): readonly Origi
 }
 
 /** Its place in that thread of the store that this checkpointer works on. */
-export const findOrigin = (state: Descendant, threadId: string, checkpointer: string): Origin | undefined =>
-  findOrigins(state, threadId).find(({ knownTo }) => knownTo.includes(checkpointer));
+export function findOrigin(state: Descendant, threadId: string, checkpointer: string): Origin | undefined {
+  for (const origin of findOrigins(state, threadId)) if (origin.knownTo.includes(checkpointer)) return origin;
+  return undefined;
+}
 
 /**
  * Records where `state` now is. Cuts the link to the parent if possible, so that a

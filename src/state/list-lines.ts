@@ -1,3 +1,4 @@
+import { GrownList, type HeldList, type ListEnd } from "./grown-list.ts";
 import { own } from "./immutable.ts";
 import { isMarked, makeNote, noteOn } from "./owned-mark.ts";
 
@@ -35,10 +36,10 @@ interface Known {
 const VERSIONS = 256;
 
 /** It is a note on the list itself: a WeakMap of all lists cost every save, and every collection of garbage. */
-const knownPlace = (list: readonly unknown[]): Place | undefined => noteOn(list) as Place | undefined;
+const knownPlace = (list: object): Place | undefined => noteOn(list) as Place | undefined;
 
 /** A list of unknown descent is the first of its line. Only a list that cannot change has a place in one. */
-function placeOf(list: readonly unknown[]): Place | undefined {
+function placeOf(list: object): Place | undefined {
   const known = knownPlace(list);
   if (known !== undefined || !isMarked(list)) return known;
   const place: Place = { line: { newest: 0, kept: [], facts: new Map() }, version: 0, draft: undefined };
@@ -47,7 +48,7 @@ function placeOf(list: readonly unknown[]): Place | undefined {
 }
 
 /** Notes that `list` was made from `before`, whose first `kept` items it begins with. Returns `list`. */
-export function madeFrom<T>(before: readonly T[], list: readonly T[], kept: number): readonly T[] {
+export function madeFrom<List extends object>(before: object, list: List, kept: number): List {
   // Nothing in common is nothing to go on from; and the empty list, which all new states share, must not hold a line.
   const place = kept === 0 ? undefined : placeOf(before);
   if (place === undefined || place.version !== place.line.newest) return list;
@@ -62,18 +63,29 @@ export function madeFrom<T>(before: readonly T[], list: readonly T[], kept: numb
 /** From this length on, a copy costs more than all else that adding does. */
 const LONG = 2048;
 
+export const isLong = (list: ListEnd<unknown>): boolean => list.length >= LONG;
+
 /**
  * A new list: all of `list`, then `items`. Spread, because `concat` and `slice` look at a frozen list item by item. Two
  * copies, each in one piece, are quicker than one that has to grow; a long list makes do with one, by its draft.
  */
 export function longer<T>(list: readonly T[], items: readonly T[]): readonly T[] {
-  if (list.length < LONG) return madeFrom(list, own([...list].concat([...items])), list.length);
+  if (!isLong(list)) return madeFrom(list, own([...list].concat([...items])), list.length);
   const draft = takeDraft(list) ?? [...list];
   for (const item of items) draft.push(item);
   const made = madeFrom(list, own(draft.slice()), list.length);
   const place = placeOf(made);
   if (place !== undefined) place.draft = draft;
   return made;
+}
+
+/** The same for a conversation, which is read less often than it grows: a long one is put together when it is read. */
+export function grownBy<T>(list: HeldList<T>, items: readonly T[]): HeldList<T> {
+  if (!(list instanceof GrownList || isLong(list))) return longer(list, items);
+  const grown = madeFrom(list, GrownList.of(list, items), list.length);
+  // It has its place before it is read: the plain list that it becomes then has the same one.
+  placeOf(grown);
+  return grown;
 }
 
 /** Whoever takes it may change it: the list has none from then on. */
@@ -85,7 +97,12 @@ function takeDraft<T>(list: readonly T[]): T[] | undefined {
 }
 
 /** How many items two lists are known to begin with in common. There may be more. */
-export function knownInCommon(a: readonly unknown[], b: readonly unknown[]): number {
+export function knownInCommon(a: HeldList<unknown>, b: HeldList<unknown>): number {
+  const base = GrownList.baseOf(a);
+  return Math.max(inLine(a, b), base === GrownList.baseOf(b) ? base.length : 0);
+}
+
+function inLine(a: HeldList<unknown>, b: HeldList<unknown>): number {
   const one = knownPlace(a);
   const other = knownPlace(b);
   if (one === undefined || other === undefined || one.line !== other.line) return 0;
@@ -119,7 +136,7 @@ export class ListFact<Item, Fact> {
   }
 
   /** The fact, and of how many items it tells. It holds until the next call. */
-  of(list: readonly Item[]): { readonly fact: Fact; readonly length: number } {
+  of(list: HeldList<Item>): { readonly fact: Fact; readonly length: number } {
     const end = Math.max(0, list.length - this.#mayChange);
     const place = placeOf(list);
     const known = place?.line.facts.get(this);
@@ -129,8 +146,9 @@ export class ListFact<Item, Fact> {
       known.length <= end &&
       known.length <= keptBetween(place.line, place.version, known.version);
     let fact = isUsable ? (known.fact as Fact) : this.#start();
-    for (let index = isUsable ? known.length : 0; index < end; index++)
-      fact = this.#add(fact, list[index] as Item, index);
+    const begin = isUsable ? known.length : 0;
+    const [items, first] = list instanceof GrownList ? [list.from(begin), begin] : [list, 0];
+    for (let index = begin; index < end; index++) fact = this.#add(fact, items[index - first] as Item, index);
     if (place !== undefined && (isUsable || known === undefined || known.version <= place.version)) {
       place.line.facts.set(this, { version: place.version, length: end, fact });
     }

@@ -1,6 +1,7 @@
-import type { AgentState } from "./agent-state.ts";
+import { type AgentState, heldFieldsOf } from "./agent-state.ts";
 import { callAt } from "./call-facts.ts";
-import { type ToolCall, toolMessage } from "./message.ts";
+import type { ListEnd } from "./grown-list.ts";
+import { type Message, type ToolCall, toolMessage } from "./message.ts";
 import type { StateFields, ToolExecution } from "./state-fields.ts";
 
 /** A call of the latest model message that has no outcome, and its entry in the ledger. */
@@ -18,7 +19,10 @@ export const isSettled = ({ status }: ToolExecution): boolean => SETTLED.has(sta
 export function openCallsIn({
   messages,
   toolExecutions,
-}: Pick<StateFields, "messages" | "toolExecutions">): OpenCall[] {
+}: {
+  readonly messages: ListEnd<Message>;
+  readonly toolExecutions: StateFields["toolExecutions"];
+}): OpenCall[] {
   const message = messages.findLast((candidate) => candidate.role === "assistant");
   if (message?.role !== "assistant") return [];
   const open: OpenCall[] = [];
@@ -29,8 +33,8 @@ export function openCallsIn({
   return open;
 }
 
-const hasResult = (messages: StateFields["messages"], { id }: ToolCall): boolean =>
-  messages.some((message) => message.role === "tool" && message.toolCallId === id);
+const hasResult = (messages: ListEnd<Message>, { id }: ToolCall): boolean =>
+  messages.findLast((message) => message.role === "tool" && message.toolCallId === id) !== undefined;
 
 /** What a thread made from another one does with the calls that are open there. */
 export type OpenCallsPolicy = "settle" | "keep";
@@ -53,7 +57,7 @@ export function forAnotherThread(
   { now, newKey }: { readonly now: number; readonly newKey: () => string },
 ): AgentState {
   let next = state;
-  for (const { call, execution } of openCallsIn(state)) {
+  for (const { call, execution } of openCallsIn(heldFieldsOf(state))) {
     const isBegun = execution === undefined || hasBegun(execution);
     const entry = { ...(execution ?? unrecorded(call)), idempotencyKey: newKey() };
     next = policy === "keep" && !isBegun ? next.withToolExecution(entry) : settled(next, call, entry, isBegun, now);

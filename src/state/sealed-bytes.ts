@@ -37,16 +37,16 @@ export function sealBytes(before: SealedBytes, added: readonly Uint8Array[]): Se
 
 /**
  * Refuses bytes that were changed; returns the seals with the position of the next
- * check. `root` is where they are, for the path.
+ * check. `root` returns what they are in, for the path.
  */
-export function lookAtBytes(sealed: SealedBytes, root: unknown): SealedBytes {
+export function lookAtBytes(sealed: SealedBytes, root: () => unknown): SealedBytes {
   const { leaves } = sealed;
   let [looked, next] = [0, sealed.next];
   for (let count = 0; count < leaves.length && looked < BYTES_PER_LOOK; count++) {
     const leaf = leaves[next % leaves.length];
     next++;
     if (leaf === undefined) continue;
-    if (crc32(leaf.bytes) !== leaf.sum) throw changedInPlace(leaf.bytes, root);
+    if (crc32(leaf.bytes) !== leaf.sum) throw changedInPlace(leaf.bytes, root());
     looked += leaf.bytes.byteLength;
   }
   return leaves.length === 0 ? sealed : { leaves, next: next % leaves.length };

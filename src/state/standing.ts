@@ -1,6 +1,6 @@
 import { countInDoubt, hasEndedTurn } from "./call-facts.ts";
+import type { HeldFields } from "./held-fields.ts";
 import { openCallsIn } from "./open-calls.ts";
-import type { StateFields } from "./state-fields.ts";
 
 /** What a thread waits for. Counts of 0 are left out. */
 export interface Standing {
@@ -23,7 +23,7 @@ export interface Standing {
 export const STOPPED_KEY = "holdfast.stopped";
 
 /** What a listing can say about a state without reading it; `undefined` if it waits for nothing. */
-export function standingOf(fields: StateFields): Standing | undefined {
+export function standingOf(fields: HeldFields): Standing | undefined {
   const waiting = fields.interrupts.filter(({ answer }) => answer === undefined).length;
   const openCalls = openCallsIn(fields);
   const open = openCalls.length;
@@ -46,14 +46,14 @@ export function standingOf(fields: StateFields): Standing | undefined {
 }
 
 /** The same of a thread without any calls or questions. */
-function standingOfTalk(fields: StateFields): Standing | undefined {
+function standingOfTalk(fields: HeldFields): Standing | undefined {
   if (isTurnOver(fields)) return undefined;
   const isStopped = fields.providerState[STOPPED_KEY] !== undefined;
   return isStopped ? { unfinished: true, stopped: true } : { unfinished: true };
 }
 
 /** The same as a header field, which is absent if there is nothing to say. */
-export function withStanding(fields: StateFields): { readonly standing?: Standing } {
+export function withStanding(fields: HeldFields): { readonly standing?: Standing } {
   const standing = standingOf(fields);
   return standing === undefined ? {} : { standing };
 }
@@ -62,7 +62,7 @@ export function withStanding(fields: StateFields): { readonly standing?: Standin
  * True if the model spoke last, in full, without asking for a tool; or a tool that
  * ends the turn succeeded; or nobody said anything.
  */
-function isTurnOver({ messages, toolExecutions }: StateFields): boolean {
+function isTurnOver({ messages, toolExecutions }: HeldFields): boolean {
   const last = messages.findLast(({ role }) => role !== "tool");
   if (last === undefined || last.role === "system") return true;
   if (last.role !== "assistant" || last.incomplete === true) return false;

@@ -1,4 +1,6 @@
+import { type HeldList, isHeldList } from "./grown-list.ts";
 import { isPlainObject } from "./immutable.ts";
+import { isLong, ListFact } from "./list-lines.ts";
 import type { Message } from "./message.ts";
 
 /** One tool call. Its result is the tool message with the same call id, which is stored once. */
@@ -129,16 +131,64 @@ const LISTS = ["messages", "toolExecutions", "reasoningSteps", "errors", "interr
 const RECORDS = ["artifacts", "totals", "providerState", "metadata"] as const;
 const ROLES: ReadonlySet<unknown> = new Set(["system", "user", "assistant", "tool"]);
 
+/** Lists whose items are known again by one of their fields. */
+const NAMED_BY: Readonly<Record<string, string>> = { toolExecutions: "toolCallId", interrupts: "id" };
+
+/**
+ * Says what is wrong with an item that enters a list of a state. Whatever works on a thread counts on it later, far from
+ * the mistake. What was stored is not asked again: it loads for ever.
+ */
+export function faultInItem(list: string, item: unknown): string | undefined {
+  if (!isPlainObject(item)) return " must be an object";
+  const name = NAMED_BY[list];
+  return name === undefined || typeof item[name] === "string" ? undefined : `.${name} must be a text`;
+}
+
+/** The same for all parts of fields that enter. The messages are looked at by `faultInFields`. */
+export function faultInParts(fields: Partial<Omit<StateFields, "messages">>): string | undefined {
+  for (const list of ["toolExecutions", "reasoningSteps", "errors", "interrupts"] as const) {
+    for (const [index, item] of (fields[list] ?? []).entries()) {
+      const fault = faultInItem(list, item);
+      if (fault !== undefined) return `${list}[${index}]${fault}`;
+    }
+  }
+  for (const [name, text] of Object.entries(fields.artifacts ?? {})) {
+    if (typeof text !== "string") return `artifacts[${JSON.stringify(name)}] must be a text`;
+  }
+  return faultInTotals(fields.totals ?? {});
+}
+
+/** A total that is no number stays none, whatever is added to it. */
+export function faultInTotals(totals: object): string | undefined {
+  const wrong = Object.entries(totals).find(([, count]) => count !== undefined && !Number.isFinite(count));
+  return wrong && `totals.${wrong[0]} must be a finite number`;
+}
+
 /** Says what is wrong with fields that came from outside, or `undefined` if they form a valid state. */
 export function faultInFields(fields: Readonly<Record<string, unknown>>): string | undefined {
-  for (const name of LISTS) if (!Array.isArray(fields[name])) return `${name} must be a list`;
+  for (const name of LISTS) if (!isHeldList(fields[name])) return `${name} must be a list`;
   for (const name of RECORDS) if (!isPlainObject(fields[name])) return `${name} must be an object`;
-  for (const [index, message] of (fields["messages"] as readonly unknown[]).entries()) {
+  const messages = fields["messages"] as HeldList<unknown>;
+  return Array.isArray(messages) && !isLong(messages) ? faultIn(messages) : faultsInLong.of(messages).fact;
+}
+
+function faultIn(messages: readonly unknown[]): string | undefined {
+  for (const [index, message] of messages.entries()) {
     const fault = faultInMessage(message);
     if (fault !== undefined) return `messages[${index}]${fault}`;
   }
   return undefined;
 }
+
+/** What was looked through once is not looked through again when more is read behind it. */
+const faultsInLong = new ListFact<unknown, string | undefined>(
+  () => undefined,
+  (known, message, index) => {
+    if (known !== undefined) return known;
+    const fault = faultInMessage(message);
+    return fault === undefined ? undefined : `messages[${index}]${fault}`;
+  },
+);
 
 export function faultInMessage(message: unknown): string | undefined {
   if (!isPlainObject(message)) return " must be an object";

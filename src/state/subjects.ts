@@ -1,4 +1,5 @@
 import { StateError } from "../errors.ts";
+import type { HeldList } from "./grown-list.ts";
 import { isPlainObject } from "./immutable.ts";
 import { ListFact } from "./list-lines.ts";
 import type { Message } from "./message.ts";
@@ -57,7 +58,7 @@ const lastOfUser = new ListFact<Message, Message | undefined>(
 );
 
 /** Whom the newest turn is about, according to the user's message. Its answer is about the same people. */
-export function subjectOfTurn(messages: readonly Message[]): { readonly subject: unknown } | undefined {
+export function subjectOfTurn(messages: HeldList<Message>): { readonly subject: unknown } | undefined {
   const subject = lastOfUser.of(messages).fact?.metadata?.["subject"];
   return subject === undefined ? undefined : { subject };
 }

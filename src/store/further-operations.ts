@@ -1,5 +1,6 @@
 /** What a store loads with the first operation that few programs need. */
 
-export { assertItemNotHeld, assertNamespaceNotHeld } from "./holds.ts";
+export { assertNamespaceNotHeld } from "./holds.ts";
 export { namespacesPage } from "./listing-namespaces.ts";
+export { removeItem } from "./removing-items.ts";
 export { byVector, lacking, rankedPage } from "./searching.ts";

@@ -15,53 +15,104 @@ import type { BaseStore } from "./base-store.ts";
 import type { StoreItem } from "./items.ts";
 import { readableId } from "./namespaces.ts";
 import { ownersOf } from "./owners.ts";
-import type { ItemId, Namespace } from "./store-driver.ts";
+import type { ItemId, Namespace, RemoveChange } from "./store-driver.ts";
+import { writeKeyOf } from "./writing.ts";
 
 /**
  * Legal holds, in a namespace of the package's own in the store of what they
  * hold. Only those on people concern items. They are read before each removal
  * and never remembered: whoever places one need not know who is deleting just now.
+ * Each that was placed is followed by a mark, numbered from 1. A removal is made in
+ * one step with a change that needs the next number to be free, so it is refused if a
+ * hold was placed since it read the list.
+ *
+ *   holdfast:holds / !00000001   a mark
+ *   holdfast:holds / ID          a hold
  */
 
 const NAMESPACE: Namespace = [HOLDS];
 const PER_PAGE = 500;
 const MOST_RACES = 100;
 
+/** Before the names of holds in any order, so that a reading of all of them meets the marks first. */
+const MARK = "!";
+const markKey = (number: number): string => `${MARK}${String(number).padStart(8, "0")}`;
+
 /** Every hold that was ever placed, in the order of their times. */
-export async function everyHoldIn(store: BaseStore): Promise<readonly LegalHold[]> {
+export const everyHoldIn = async (store: BaseStore): Promise<readonly LegalHold[]> => (await readList(store)).holds;
+
+async function readList(store: BaseStore): Promise<{ readonly holds: readonly LegalHold[]; readonly marks: number }> {
   const holds: LegalHold[] = [];
-  for await (const { value } of itemsIn(store, NAMESPACE, false)) holds.push(holdFrom(value));
-  return holds.sort((a, b) => (a.placedAt < b.placedAt ? -1 : 1));
+  let marks = 0;
+  for await (const { key, value } of itemsIn(store, NAMESPACE, false)) {
+    if (key.startsWith(MARK)) marks = Number(key.slice(MARK.length));
+    else holds.push(holdFrom(value));
+  }
+  return { holds: holds.sort((a, b) => (a.placedAt < b.placedAt ? -1 : 1)), marks };
 }
 
-export async function activeHoldsIn(store: BaseStore): Promise<ActiveHolds> {
+/** The holds as they were read, and what a removal has to do in the same step. */
+export interface SeenHolds {
+  readonly holds: ActiveHolds;
+  /** Changes nothing, and is refused by the storage if a hold was placed since. */
+  readonly unplaced: RemoveChange | undefined;
+}
+
+export async function seenHoldsIn(store: BaseStore): Promise<SeenHolds> {
   try {
-    return new ActiveHolds(await everyHoldIn(store));
+    const { holds, marks } = await readList(store);
+    const next = { namespace: NAMESPACE, key: markKey(marks + 1) };
+    const unplaced = { kind: "remove", ...next, expected: 0, writeKey: writeKeyOf(next, {}) } as const;
+    return { holds: new ActiveHolds(holds), unplaced };
   } catch (error) {
-    if (isLeftToService(error)) return new ActiveHolds([]);
+    if (isLeftToService(error)) return { holds: new ActiveHolds([]), unplaced: undefined };
     throw error;
   }
 }
 
-/** Writes a hold, or that it was lifted. */
+export const activeHoldsIn = async (store: BaseStore): Promise<ActiveHolds> => (await seenHoldsIn(store)).holds;
+
+/** Writes a hold, or that it was lifted. When it returns, the hold also counts for removals that were under way. */
 export async function putHoldIn(store: BaseStore, hold: LegalHold): Promise<void> {
   for (let races = 0; races < MOST_RACES; races++) {
     const known = await store.getItem(NAMESPACE, hold.id);
     const next = laterOf(known && holdFrom(known.value), hold);
     const options = { expectedVersion: known?.version ?? 0, index: false as const };
-    try {
-      await store.put(NAMESPACE, hold.id, storedHold(next), options);
-      return;
-    } catch (error) {
-      if (!StateError.is(error, "CONFLICT")) throw error;
-    }
+    if (!(await isWritten(store.put(NAMESPACE, hold.id, storedHold(next), options)))) continue;
+    if (next.lifted === undefined) await putMark(store);
+    return;
   }
-  throw new StateError("CONFLICT", "the holds of the store are written to without a pause; try again later");
+  throw alwaysOvertaken();
 }
+
+/** The next free number. Whoever read the list before finds it taken. */
+async function putMark(store: BaseStore): Promise<void> {
+  let { marks } = await readList(store);
+  for (let races = 0; races < MOST_RACES; races++) {
+    const options = { expectedVersion: 0, index: false as const };
+    if (await isWritten(store.put(NAMESPACE, markKey(++marks), { kind: "mark" }, options))) return;
+  }
+  throw alwaysOvertaken();
+}
+
+/** False where another one was faster. */
+async function isWritten(writing: Promise<unknown>): Promise<boolean> {
+  try {
+    await writing;
+    return true;
+  } catch (error) {
+    if (StateError.is(error, "CONFLICT")) return false;
+    throw error;
+  }
+}
+
+const alwaysOvertaken = (): StateError =>
+  new StateError("CONFLICT", "the holds of the store are written to without a pause; try again later");
 
 /** Takes the person out of lifted holds: for a store that no erasure goes through. */
 export async function forgetInHolds(store: BaseStore, matches: (subject: string) => boolean): Promise<void> {
   for await (const { key, value, version } of itemsIn(store, NAMESPACE, false)) {
+    if (key.startsWith(MARK)) continue;
     const hold = holdFrom(value);
     if (hold.lifted === undefined || hold.subject === undefined || !matches(hold.subject)) continue;
     const { subject: _, ...kept } = storedHold(hold);
@@ -87,13 +138,20 @@ export function holdOnItem(holds: ActiveHolds, item: StoreItem): LegalHold | und
   return met;
 }
 
-/** Refuses to remove an item that is about somebody under a hold. */
-export async function assertItemNotHeld(store: BaseStore, id: ItemId): Promise<void> {
-  const holds = await activeHoldsIn(store);
-  if (holds.isEmpty) return;
+/**
+ * Refuses to remove an item that is about somebody under a hold. Where there are
+ * holds, it says which version it looked into: 0 for no item.
+ */
+export async function assertItemNotHeld(
+  store: BaseStore,
+  id: ItemId,
+): Promise<{ readonly seen: SeenHolds; readonly version: number | undefined }> {
+  const seen = await seenHoldsIn(store);
+  if (seen.holds.isEmpty) return { seen, version: undefined };
   const item = await store.getItem(id.namespace, id.key);
-  const hold = item && holdOnItem(holds, item);
+  const hold = item && holdOnItem(seen.holds, item);
   if (hold !== undefined) throw heldError(`item ${readableId(id)}`, hold);
+  return { seen, version: item?.version ?? 0 };
 }
 
 /** Refuses to clear a namespace that holds something about somebody under a hold. */

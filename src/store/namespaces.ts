@@ -114,7 +114,7 @@ export const compareNamespaces = (a: Namespace, b: Namespace): number =>
 export const compareIds = (a: ItemId, b: ItemId): number => compareText(encodeId(a), encodeId(b));
 
 function kindOf(given: unknown): string {
-  if (given === null) return "null";
+  if (given === null || given === undefined) return String(given);
   return typeof given === "object" ? "an object" : `a ${typeof given}`;
 }
 

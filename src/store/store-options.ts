@@ -1,5 +1,5 @@
 import { invalid, type Names, optionsOf } from "../driver/options.ts";
-import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
+import { assertKnownOptions, described, type OptionKinds } from "../internal/known-options.ts";
 import { assertPaths } from "./index-paths.ts";
 import type {
   ClearOptions,
@@ -112,7 +112,8 @@ const MAX_LIMIT = 1000;
 export function checkedLimit(limit: number | undefined, otherwise: number): number {
   const value = limit ?? otherwise;
   if (Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT) return value;
-  throw invalid(`limit must be a whole number from 0 to ${MAX_LIMIT}, not ${String(limit)}; page on by the cursor`);
+  const given = typeof limit === "number" ? String(limit) : described(limit);
+  throw invalid(`limit must be a whole number from 0 to ${MAX_LIMIT}, not ${given}; page on by the cursor`);
 }
 
 /** Longer than this is for ever; less than a millisecond is a mistake. */

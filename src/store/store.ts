@@ -56,7 +56,7 @@ import {
   writeOptionsOf,
 } from "./store-options.ts";
 import { UpdateTurns, updateItem } from "./updating.ts";
-import { apply, putResult, type WritingContext, writeItems, writeKeyOf } from "./writing.ts";
+import { noteWritingContext, putResult, type WritingContext, writeItems } from "./writing.ts";
 
 const PER_CLEARING = 500;
 
@@ -85,6 +85,7 @@ export class Store extends BaseStore {
       redactor: options.redact,
       textWeight: checkedShare("textWeight", textWeight) ?? 0.5,
     };
+    noteWritingContext(this, this.#context);
   }
 
   /** What this storage can do as it is configured. For a remote one this is certain after `connect()` or the first use. */
@@ -282,12 +283,8 @@ export class Store extends BaseStore {
   async #remove(operation: string, id: ItemId, options: WriteOptions): Promise<ChangeResult> {
     const { expectedVersion: expected } = options;
     assertExpectedVersion(expected);
-    const { assertItemNotHeld } = await further.get();
-    await assertItemNotHeld(this, id);
-    const change = { kind: "remove", ...id, expected, writeKey: writeKeyOf(id, options) } as const;
-    const [result] = await apply(this.#access, operation, [change]);
-    if (result === undefined) throw new TypeError("a driver's write() answers with a result for each change");
-    return result;
+    const { removeItem } = await further.get();
+    return removeItem(this, this.#access, operation, id, options);
   }
 
   async #getItem<Value>(operation: string, namespace: Namespace, key: string): Promise<StoreItem<Value> | undefined> {

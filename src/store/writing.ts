@@ -27,6 +27,15 @@ export interface WritingContext {
   readonly redactor: Redactor | undefined;
 }
 
+const contexts = new WeakMap<object, WritingContext>();
+
+export function noteWritingContext(store: object, context: WritingContext): void {
+  contexts.set(store, context);
+}
+
+/** How this store writes; `undefined` for one that is not over a driver. */
+export const writingContextOf = (store: object): WritingContext | undefined => contexts.get(store);
+
 /** A put that is ready but for its vector, which is made for many at once. */
 interface Prepared {
   readonly change: PutChange;
@@ -39,6 +48,8 @@ export async function writeItems(
   entries: readonly PutEntry[],
   /** What becomes of an item's end where the entry does not say so. */
   otherwise?: "keep",
+  /** Changes of other items, made in the same step. */
+  together: readonly Change[] = [],
 ): Promise<readonly ChangeResult[]> {
   const { access } = context;
   const prepared: Prepared[] = [];
@@ -52,7 +63,7 @@ export async function writeItems(
   }
   const changes = await access.guard({ operation }, () => withVectors(context, prepared));
   await assertOneDimension(context, operation, changes);
-  const results = await apply(access, operation, changes);
+  const results = await apply(access, operation, [...changes, ...together]);
   const vector = changes.find((change) => change.vector !== undefined)?.vector;
   if (vector !== undefined) context.dimension.settle(vector.length);
   return results;
@@ -79,7 +90,7 @@ export async function apply(
 }
 
 /** A failure that leaves open whether the write was made says so: it can be repeated under its id. */
-function ambiguous(error: unknown): never {
+export function ambiguous(error: unknown): never {
   const isOpen = StateError.is(error) && (error.retryable || error.code === "UNKNOWN");
   if (!isOpen || error.context.written !== undefined) throw error;
   throw new StateError(error.code, error.message, { ...error.context, written: "unknown", cause: error.cause });

@@ -53,7 +53,10 @@ export function assertModel(where: string, model: unknown): void {
   if (typeof model === "string") return void parseModelString(model);
   if (isAiSdkModel(model)) return;
   const isOwn = typeof model === "object" && model !== null && "stream" in model && typeof model.stream === "function";
-  if (isOwn) return;
+  if (isOwn) {
+    if ("id" in model && typeof model.id === "string" && model.id !== "") return;
+    throw new TypeError(`${where}: a model of your own needs an id, such as { id: "acme:large", stream() { … } }`);
+  }
   const advice = typeof model === "function" ? '. A provider is called with a name: openai("gpt-5")' : "";
   throw new TypeError(
     `${where}: model must be a name like "openai:gpt-5", an AI SDK language model, or an object with stream(), not ${described(model)}${advice}`,

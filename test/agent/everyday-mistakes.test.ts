@@ -25,6 +25,11 @@ describe("C4: an agent that is made wrongly says what to write instead", () => {
       () => new NewAgent("openai:gpt-5"),
       /options object, not a string\. Write new Agent\(\{ model/,
     ],
+    [
+      "with a model without an id",
+      () => new NewAgent({ model: { stream: () => [] } }),
+      /a model of your own needs an id/,
+    ],
     ["without a model", () => new NewAgent({}), /model must be a name like "openai:gpt-5".*not undefined/],
     ["with a provider that was not called", () => new NewAgent({ model: () => ({}) }), /called with a name: openai\(/],
     [

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { PrefixLog } from "../../src/checkpoint/prefix-log.ts";
-import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
+import type { LogChain, ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { Keyring } from "../../src/sealing/keyring.ts";
 import { Sealing } from "../../src/sealing/sealing.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
@@ -141,6 +141,28 @@ describe("16.3: a person's key that was destroyed", () => {
     expect(loaded?.metadata["subject"]).toEqual([]);
     expect((await checkpointer.listCheckpoints("t"))[0]?.metadata).toMatchObject({ label: "first", subject: [] });
     expect(await checkpointer.verify("t")).toMatchObject({ faults: [] });
+  });
+
+  test("16.3: what nobody can open any more is still noticed if it is changed: any byte of a body is proven", async () => {
+    const { keyring, sealing, log, checkpointer } = await place();
+    await checkpointer.save(conversation, "t");
+    await destroy(keyring, "ada");
+    let [flipped, bytes] = [-1, 0];
+    const damaging = new (class extends ReferenceLog {
+      override async readTail(threadId: string): Promise<LogChain | undefined> {
+        const chain = await super.readTail(threadId);
+        return chain && { ...chain, records: chain.records.map((record) => ({ ...record, body: flip(record.body) })) };
+      }
+    })(log);
+    const flip = (body: Uint8Array): Uint8Array => {
+      bytes = body.byteLength;
+      return body.map((byte, index) => (index === flipped ? byte ^ 4 : byte));
+    };
+    const load = () => new Checkpointer(damaging, { sealing }).load("t");
+    expect((await load())?.messages).toHaveLength(5);
+    for (flipped = 0; flipped < bytes; flipped++) {
+      await expect(load(), `byte ${flipped}`).rejects.toMatchObject({ code: "CORRUPT" });
+    }
   });
 
   test("16.3: in deltas, too: what a thread is about is known without reading it again", async () => {

@@ -9,10 +9,12 @@ export const appendWays = (send: Pick<Ways<Appending, boolean>, "one" | "many">)
   mayShare,
   threadOf: ({ threadId }) => threadId,
   bytesOf: ({ request }) => request.record.body.byteLength,
+  // A group that is answered goes on as one: without this, its first two would go alone each time.
+  gathers: "answered",
   isRefusal,
 });
 
-/** The same for appends that also change older records. Fewer go together: each is a call of its own. */
+/** The same for appends that also change older records: `edit_many`. Fewer go together: each is more work. */
 export const editWays = (send: Pick<Ways<Appending, boolean>, "one" | "many">): Ways<Appending, boolean> => ({
   ...send,
   mayShare: mayShareEdits,
@@ -20,6 +22,8 @@ export const editWays = (send: Pick<Ways<Appending, boolean>, "one" | "many">): 
   bytesOf: ({ request: { record, more = [], replace = [] } }) =>
     [record, ...more, ...replace].reduce((bytes, { body }) => bytes + body.byteLength, 0),
   most: 32,
+  gathers: "turn",
+  mostUnderWay: 1,
   isRefusal,
 });
 

@@ -75,6 +75,9 @@ export const callGroups = (run: RunStatement): CallGroups => ({
     ways({
       threadOf: ({ threadId }) => threadId,
       mayShare: ({ ifTail }) => ifTail !== undefined,
+      // What one caller removes keeps one connection busy for a short while, and leaves the server to those who save.
+      most: 64,
+      mostUnderWay: 1,
       one: (removal) => removeOne(run, removal),
       many: async (group) => {
         const [ids, generations] = [
@@ -106,7 +109,7 @@ const ways = <Call, Answer>(given: Needed<Call, Answer> & Partial<Ways<Call, Ans
   mayShare: () => true,
   bytesOf: () => 0,
   // A group that is answered goes on as one: without this, its first two would ask alone each time.
-  gathers: true,
+  gathers: "turn",
   isRefusal,
   ...given,
 });

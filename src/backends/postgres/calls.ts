@@ -1,5 +1,4 @@
 import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
-import type { TableNames } from "./layout.ts";
 import { storedNames, storedWriteId } from "./rows.ts";
 import { storedWords } from "./words.ts";
 
@@ -75,14 +74,70 @@ const APPEND_MANY: Parameters<readonly Appending[]> = {
 };
 
 /** Where each body begins among all of them, counted from 1. */
-function startsOf(group: readonly Appending[]): unknown[] {
-  let next = 1;
-  return group.map(({ request }) => {
+function startsOf(group: readonly Appending[]): readonly number[] {
+  return starts(group.map(({ request }) => request.record));
+}
+
+function starts(records: readonly LogRecord[], first = 1): readonly number[] {
+  let next = first;
+  return records.map(({ body }) => {
     const start = next;
-    next += request.record.body.byteLength;
+    next += body.byteLength;
     return start;
   });
 }
+
+interface Old {
+  /** Of its append in the group, counted from 1. */
+  readonly place: number;
+  readonly record: LogRecord;
+}
+
+interface Editing {
+  readonly group: readonly Appending[];
+  readonly dropped: readonly { readonly place: number; readonly seq: number }[];
+  readonly old: readonly Old[];
+}
+
+const ofGroup =
+  (value: (group: readonly Appending[]) => unknown) =>
+  ({ group }: Editing): unknown =>
+    value(group);
+
+const ofOld =
+  (value: (record: LogRecord) => unknown) =>
+  ({ old }: Editing): unknown[] =>
+    old.map(({ record }) => value(record));
+
+const bytesOfAll = (records: readonly LogRecord[]): number =>
+  records.reduce((bytes, { body }) => bytes + body.byteLength, 0);
+
+const EDIT_MANY: Parameters<Editing> = {
+  ...Object.fromEntries(Object.entries(APPEND_MANY).map(([name, value]) => [name, ofGroup(value)])),
+  bodies: ({ group, old }) =>
+    Buffer.concat([...group.map(({ request }) => request.record.body), ...old.map(({ record }) => record.body)]),
+  belows: ({ group }) => group.map(({ request }) => request.dropBelow ?? 0),
+  dropped_places: ({ dropped }) => dropped.map(({ place }) => place),
+  dropped: ({ dropped }) => dropped.map(({ seq }) => seq),
+  old_places: ({ old }) => old.map(({ place }) => place),
+  old_seqs: ofOld(({ seq }) => seq),
+  old_bases: ofOld(({ base }) => base),
+  old_heads: ofOld(({ head }) => head),
+  old_write_ids: ofOld(storedWriteId),
+  old_checkpoint_ids: ofOld(({ checkpointId }) => checkpointId ?? null),
+  old_names: ofOld(storedNames),
+  old_headers: ofOld(({ header }) => header),
+  old_metadatas: ofOld(({ metadata }) => metadata ?? null),
+  old_starts: ({ group, old }) => {
+    const first = 1 + bytesOfAll(group.map(({ request }) => request.record));
+    return starts(
+      old.map(({ record }) => record),
+      first,
+    );
+  },
+  old_lengths: ofOld(({ body }) => body.byteLength),
+  old_words: ofOld(({ words }) => storedWords(words)),
+};
 
 export interface Indexing {
   readonly threadId: string | null | undefined;
@@ -107,46 +162,19 @@ const INDEX_WORDS: Parameters<Indexing> = {
   words: ({ found }) => found.map(({ words }) => words),
 };
 
-const NAMES: Readonly<Record<"append" | "appendMany" | "appendWithEdits" | "indexWords", readonly string[]>> = {
+type Call = "append" | "appendMany" | "appendWithEdits" | "editMany" | "indexWords";
+
+const NAMES: Readonly<Record<Call, readonly string[]>> = {
   append: Object.keys(APPEND),
   appendMany: Object.keys(APPEND_MANY),
   appendWithEdits: Object.keys(APPEND_WITH_EDITS),
+  editMany: Object.keys(EDIT_MANY),
   indexWords: Object.keys(INDEX_WORDS),
 };
 
 /** `"holdfast_append" (p_thread => $1, …)` */
-export const callOf = (name: string, call: keyof typeof NAMES, before = 0): string =>
-  `${name} (${NAMES[call].map((parameter, index) => `p_${parameter} => $${before + index + 1}`).join(", ")})`;
-
-/**
- * Several appends with edits as one statement, each by a call of its own: its row
- * has the places of those that were made, from 1. Threads that another transaction
- * holds are left out, so that nobody waits for another thread's lock, and so are
- * those that have another tail.
- */
-export function editingMany(
-  { threads, appendWithEdits }: Pick<TableNames, "threads" | "appendWithEdits">,
-  group: readonly Appending[],
-): { readonly text: string; readonly values: readonly unknown[] } {
-  const parameters = NAMES.appendWithEdits.length;
-  const calls = group.map((_, index) => {
-    const call = callOf(appendWithEdits, "appendWithEdits", 3 + index * parameters);
-    return `CASE WHEN ${index + 1} = ANY (held.places) THEN CASE WHEN ${call} THEN ${index + 1} END END`;
-  });
-  const text = `WITH held AS MATERIALIZED (
-      SELECT array_agg(n.place) AS places
-      FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS n (thread_id, generation, tail, place)
-        CROSS JOIN LATERAL (SELECT FROM ${threads} t
-          WHERE t.thread_id = n.thread_id AND t.generation = n.generation AND t.tail = n.tail
-          FOR NO KEY UPDATE SKIP LOCKED) t)
-    SELECT array_remove(ARRAY[${calls.join(", ")}]::int[], NULL) AS places FROM held`;
-  const places = [
-    group.map(({ threadId }) => threadId),
-    group.map(({ request }) => request.generation),
-    group.map(({ request }) => request.expected),
-  ];
-  return { text, values: [...places, ...group.flatMap(editingValues)] };
-}
+export const callOf = (name: string, call: Call): string =>
+  `${name} (${NAMES[call].map((parameter, index) => `p_${parameter} => $${index + 1}`).join(", ")})`;
 
 const valuesOf = <Given>(parameters: Parameters<Given>, given: Given): readonly unknown[] =>
   Object.values(parameters).map((value) => value(given));
@@ -154,15 +182,27 @@ const valuesOf = <Given>(parameters: Parameters<Given>, given: Given): readonly 
 export const appendValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND, appending);
 export const groupValues = (group: readonly Appending[]): readonly unknown[] => valuesOf(APPEND_MANY, group);
 export const editingValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND_WITH_EDITS, appending);
+export const editManyValues = (group: readonly Appending[]): readonly unknown[] =>
+  valuesOf(EDIT_MANY, {
+    group,
+    dropped: group.flatMap(({ request }, index) => (request.drop ?? []).map((seq) => ({ place: index + 1, seq }))),
+    old: group.flatMap(({ request }, index) => (request.replace ?? []).map((record) => ({ place: index + 1, record }))),
+  });
 export const indexingValues = (indexing: Indexing): readonly unknown[] => valuesOf(INDEX_WORDS, indexing);
+
+/** In characters. */
+export const wordsWrittenBy = (group: readonly Appending[]): number =>
+  group
+    .flatMap(({ request }) => request.replace ?? [])
+    .reduce((characters, { words = "" }) => characters + words.length, 0);
 
 /** Nearly every append adds one record and changes nothing else. */
 export const isOneRecord = ({ more = [], replace = [], drop = [], dropBelow }: AppendRequest): boolean =>
   more.length === 0 && replace.length === 0 && drop.length === 0 && dropBelow === undefined;
 
 /** What `append_many` takes: it creates no thread, and knows neither names nor an end. */
-export const mayShare = ({ request }: Appending): boolean =>
-  request.expected > 0 && isOneRecord(request) && request.record.names === undefined && request.ttlMs === undefined;
+export const mayShare = (appending: Appending): boolean => mayShareEdits(appending) && isOneRecord(appending.request);
 
-/** What `editingMany` takes. */
-export const mayShareEdits = ({ request }: Appending): boolean => request.expected > 0 && request.ttlMs === undefined;
+/** What `edit_many` takes: one new record, too. */
+export const mayShareEdits = ({ request: { expected, record, more = [], ttlMs } }: Appending): boolean =>
+  expected > 0 && more.length === 0 && record.names === undefined && ttlMs === undefined;

@@ -3,6 +3,7 @@ import type { TextRow } from "./ask.ts";
 import { indexingValues } from "./calls.ts";
 import { sqlState } from "./classify.ts";
 import { toRecord } from "./rows.ts";
+import { PER_CATCH_UP, sortNowAndThen } from "./sorting-words.ts";
 import type { RunStatement } from "./statements.ts";
 import { storedWords } from "./words.ts";
 
@@ -73,6 +74,8 @@ async function indexBatch(
   });
   const reached = rows.at(-1)?.["is_last"] === "f" ? Number(rows.at(-1)?.["seq"]) : tail;
   const [row] = await run("index", ...indexingValues({ threadId, generation, indexed, reached, found }));
+  const written = found.reduce((characters, { words }) => characters + words.length, 0);
+  await sortNowAndThen(run, written, PER_CATCH_UP);
   return row?.["indexed"] === "t" ? reached : undefined;
 }
 

@@ -1,3 +1,5 @@
+import { createEditMany, EDIT_MANY, MANY } from "./edit-many-v1.ts";
+import { BY_KEY, jsonb, MICROSECONDS, refuse, UNSORTED, unindexed, wordsIn } from "./expressions-v1.ts";
 import type { TableNames } from "./layout.ts";
 import { createSearchWords, SEARCH } from "./search-words-v1.ts";
 
@@ -20,18 +22,20 @@ export const checkpointsV1 = (names: TableNames, partitions: number): readonly s
   createAppend(names),
   createAppendMany(names),
   createAppendWithEdits(names),
+  createEditMany(names),
   createIndexWords(names),
-  ...createDropRecords(names),
+  createSortWords(names),
+  ...createDropRecords(names, partitions),
   createSearchWords(names),
 ];
 
 /** The grants of a role that only works with the tables: what it needs, and nothing more. */
 export function grantsV1(names: TableNames, role: string): readonly string[] {
-  const { threads, records, names: named, words, watchers, append, appendMany, appendWithEdits, indexWords } = names;
-  const { searchWords } = names;
+  const { threads, records, names: named, words, watchers, append, appendMany, appendWithEdits } = names;
+  const { editMany, indexWords, sortWords, searchWords } = names;
   return [
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ${threads}, ${records}, ${named}, ${words}, ${watchers} TO ${role}`,
-    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendMany} (${MANY}), ${appendWithEdits} (${RECORD},${EDITS}), ${indexWords} (${INDEX}), ${searchWords} (${SEARCH}) TO ${role}`,
+    `GRANT EXECUTE ON FUNCTION ${append} (${RECORD}), ${appendMany} (${MANY}), ${appendWithEdits} (${RECORD},${EDITS}), ${editMany} (${EDIT_MANY}), ${indexWords} (${INDEX}), ${sortWords} (), ${searchWords} (${SEARCH}) TO ${role}`,
   ];
 }
 
@@ -39,9 +43,6 @@ export function grantsV1(names: TableNames, role: string): readonly string[] {
 const RECORD = `
     p_thread text, p_generation text, p_expected integer, p_seq integer, p_base integer, p_head integer, p_write_id text,
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision`;
-const MANY = `
-    p_threads text[], p_generations text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
-    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_starts integer[], p_lengths integer[], p_bodies bytea`;
 const EDITS = `
     p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
     p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[]`;
@@ -53,24 +54,14 @@ const THE_RECORD = `
         p_thread, p_generation, p_expected, p_seq, p_base, p_head, p_write_id, p_checkpoint_id, p_names, p_header, p_metadata,
         p_body, p_ttl_ms`;
 
-/** Matches JSON text that jsonb cannot hold: see metadata.ts. */
-const isUnindexable = (text: string): string => `${text} ~* E'\\\\\\\\u(0000|d[89a-f])'`;
-const jsonb = (text: string): string => `CASE WHEN ${isUnindexable(text)} THEN NULL ELSE ${text}::jsonb END`;
-const unindexed = (text: string): string => `coalesce(${isUnindexable(text)}, false)`;
-
-/** The server's clock, as a whole number. */
-const MICROSECONDS = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-
-/** Refuses the append and rolls back what was done for it. */
-const refuse = (reason: string): string =>
-  `RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = '${reason}';`;
+const partOf = (table: string, part: number): string => table.replace(/"$/, `_${part}"`);
 
 /** One table, or a table partitioned by the hash of the thread id. */
 function table(name: string, columns: string, partitions: number, storage = ""): readonly string[] {
   if (partitions === 0) return [`CREATE TABLE ${name} (${columns}) ${storage}`.trimEnd()];
   const parts = Array.from({ length: partitions }, (_, part) => {
     const values = `FOR VALUES WITH (MODULUS ${partitions}, REMAINDER ${part})`;
-    return `CREATE TABLE ${name.replace(/"$/, `_${part}"`)} PARTITION OF ${name} ${values} ${storage}`.trimEnd();
+    return `CREATE TABLE ${partOf(name, part)} PARTITION OF ${name} ${values} ${storage}`.trimEnd();
   });
   return [`CREATE TABLE ${name} (${columns}) PARTITION BY HASH (thread_id)`, ...parts];
 }
@@ -119,7 +110,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
     ...table(
       named,
       `
-       thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+       thread_id text COLLATE "C" NOT NULL,
        name text COLLATE "C" NOT NULL,
        seq integer NOT NULL,
        PRIMARY KEY (thread_id, name, seq)
@@ -129,7 +120,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
     ...table(
       words,
       `
-       thread_id text COLLATE "C" NOT NULL REFERENCES ${threads} ON DELETE CASCADE,
+       thread_id text COLLATE "C" NOT NULL,
        seq integer NOT NULL,
        at bigint NOT NULL,
        words tsvector NOT NULL,
@@ -137,8 +128,7 @@ function firstTables(names: TableNames, partitions: number): readonly string[] {
      `,
       partitions,
     ),
-    // What waits to be sorted into the index takes ten times the room there, and every search reads all of it.
-    `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words) WITH (gin_pending_list_limit = 64)`,
+    `CREATE INDEX "${prefix}words_by_word" ON ${words} USING gin (words)`,
     `CREATE INDEX "${prefix}words_by_time" ON ${words} (at)`,
     `CREATE TABLE ${watchers} (
        thread_id text COLLATE "C" NOT NULL,
@@ -245,7 +235,7 @@ function createAppendMany({ appendMany, threads, records, watchers, channel }: T
 function createAppendWithEdits(names: TableNames): string {
   const { append, appendWithEdits, threads, records, names: named, words } = names;
   return `CREATE FUNCTION ${appendWithEdits} (${RECORD},${EDITS})
-    RETURNS boolean LANGUAGE plpgsql AS $body$
+    RETURNS boolean LANGUAGE plpgsql ${UNSORTED} AS $body$
     DECLARE
       replaced integer;
       old_seqs integer[];
@@ -278,7 +268,7 @@ function createAppendWithEdits(names: TableNames): string {
           DELETE FROM ${words} WHERE thread_id = p_thread AND (seq < p_below OR seq = ANY (p_dropped || p_seqs)) RETURNING seq, at)
         SELECT array_agg(gone.seq), array_agg(gone.at) INTO old_seqs, old_times FROM gone;
         INSERT INTO ${words} (thread_id, seq, at, words)
-        SELECT p_thread, n.seq, coalesce(o.at, ${MICROSECONDS}), array_to_tsvector(string_to_array(n.words, ' '))
+        SELECT p_thread, n.seq, coalesce(o.at, ${MICROSECONDS}), ${wordsIn("n.words")}
         FROM unnest(p_seqs, p_words) AS n (seq, words) LEFT JOIN unnest(old_seqs, old_times) AS o (seq, at) USING (seq)
         WHERE n.words IS NOT NULL AND n.seq <= p_expected;
       END IF;
@@ -298,6 +288,9 @@ function createAppendWithEdits(names: TableNames): string {
     END $body$`;
 }
 
+/** Of the words of one call: more are sorted into the index by the call itself, as they come. */
+const MANY_BYTES = 32 * 1024;
+
 /**
  * Stores the words of records that have not changed since the words were found: each
  * change of a row changes its `xmin`. Refuses if another process has indexed part of
@@ -305,7 +298,7 @@ function createAppendWithEdits(names: TableNames): string {
  */
 function createIndexWords({ indexWords, threads, records, words }: TableNames): string {
   return `CREATE FUNCTION ${indexWords} (${INDEX}) RETURNS boolean
-    LANGUAGE plpgsql SET lock_timeout = '2s' AS $body$
+    LANGUAGE plpgsql SET lock_timeout = '2s' ${UNSORTED} AS $body$
     DECLARE
       last_at bigint;
     BEGIN
@@ -314,10 +307,14 @@ function createIndexWords({ indexWords, threads, records, words }: TableNames): 
       IF NOT FOUND THEN
         RETURN false;
       END IF;
+      -- So many words take several times their room in the index while they wait there, and it never gives that back.
+      IF (SELECT sum(octet_length(w.words)) FROM unnest(p_words) AS w (words)) > ${MANY_BYTES} THEN
+        PERFORM set_config('gin_pending_list_limit', '64', true);
+      END IF;
       -- Grows within the thread, whatever the clock does.
       last_at := greatest(${MICROSECONDS}, (SELECT w.at FROM ${words} w WHERE w.thread_id = p_thread ORDER BY w.seq DESC LIMIT 1));
       INSERT INTO ${words} (thread_id, seq, at, words)
-      SELECT p_thread, n.seq, last_at + n.place, array_to_tsvector(string_to_array(n.words, ' '))
+      SELECT p_thread, n.seq, last_at + n.place, ${wordsIn("n.words")}
       FROM unnest(p_seqs, p_versions, p_words) WITH ORDINALITY AS n (seq, version, words, place)
         JOIN ${records} r ON r.thread_id = p_thread AND r.seq = n.seq AND r.xmin::text = n.version
       ON CONFLICT (thread_id, seq) DO NOTHING;
@@ -326,16 +323,45 @@ function createIndexWords({ indexWords, threads, records, words }: TableNames): 
 }
 
 /**
- * Records go with their thread. A foreign key would do that too, and would also look
- * the thread up at every append, which has just written its row and holds it.
+ * Sorts into the index what waits there: see sorting-words.ts. With the rights of its
+ * owner, because only the owner of an index may.
  */
-function createDropRecords({ dropRecords, threads, records, prefix }: TableNames): readonly string[] {
-  return [
-    `CREATE FUNCTION ${dropRecords} () RETURNS trigger LANGUAGE plpgsql AS $body$
+function createSortWords({ sortWords, schema, prefix }: TableNames): string {
+  const index = `'${schema}."${prefix}words_by_word"'::regclass`;
+  return `CREATE FUNCTION ${sortWords} () RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
     BEGIN
-      DELETE FROM ${records} WHERE thread_id = OLD.thread_id;
+      PERFORM gin_clean_pending_list(c.oid) FROM pg_class c WHERE c.relkind = 'i'
+        AND (c.oid = ${index} OR c.oid IN (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = ${index}));
+    END $body$`;
+}
+
+/**
+ * What is kept for a thread goes with it. Foreign keys would do that too, one thread
+ * after the other; and they would look the thread up for every row that is written,
+ * which only happens in a transaction that holds it. A partition has the trigger by
+ * itself for whoever deletes threads from it directly.
+ */
+function createDropRecords(
+  { dropRecords, threads, records, names, words, prefix }: TableNames,
+  partitions: number,
+): readonly string[] {
+  const places = Array.from({ length: partitions }, (_, part) => partOf(threads, part));
+  const triggers = [threads, ...places].map(
+    (place) => `CREATE TRIGGER "${prefix}threads_drop_records" AFTER DELETE ON ${place}
+      REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ${dropRecords} ()`,
+  );
+  return [
+    `CREATE FUNCTION ${dropRecords} () RETURNS trigger LANGUAGE plpgsql ${BY_KEY} AS $body$
+    DECLARE
+      ids text[] := ARRAY(SELECT thread_id FROM gone);
+    BEGIN
+      IF ids <> '{}' THEN
+        DELETE FROM ${records} WHERE thread_id = ANY (ids);
+        DELETE FROM ${names} WHERE thread_id = ANY (ids);
+        DELETE FROM ${words} WHERE thread_id = ANY (ids);
+      END IF;
       RETURN NULL;
     END $body$`,
-    `CREATE TRIGGER "${prefix}threads_drop_records" AFTER DELETE ON ${threads} FOR EACH ROW EXECUTE FUNCTION ${dropRecords} ()`,
+    ...triggers,
   ];
 }

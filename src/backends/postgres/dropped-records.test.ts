@@ -41,6 +41,23 @@ await describeWithService("postgres", (url) => {
       expect((await checkpointer.load("b"))?.messages).toHaveLength(2);
     });
 
+    test("20.1: threads that are deleted by hand take along what is kept for them, also from a part itself", async () => {
+      const tablePrefix = await tables();
+      const checkpointer = place.open({ dsn: url, tablePrefix });
+      const name = (table: string): string => `${schema}.${tablePrefix}${table}`;
+      for (const threadId of ["a", "b", "c", "d", "e", "f"]) {
+        await checkpointer.save(AgentState.create().withMessage(userMessage("harbour")), threadId);
+        await sql(`INSERT INTO ${name("names")} (thread_id, name, seq) VALUES ('${threadId}', 'other', 1)`);
+      }
+      await checkpointer.search("harbour");
+      expect(await place.count(`${tablePrefix}words`)).toBe(6);
+      const parts = partitions === 0 ? [""] : Array.from({ length: partitions }, (_, part) => `_${part}`);
+      for (const part of parts) await sql(`DELETE FROM ${name(`threads${part}`)} WHERE thread_id <> 'b'`);
+      for (const table of ["threads", "records", "names", "words"]) {
+        expect(await sql(`SELECT thread_id FROM ${name(table)}`)).toEqual([{ thread_id: "b" }]);
+      }
+    });
+
     test("20.1: threads that are deleted while others append and begin them anew leave no record behind", async () => {
       const tablePrefix = await tables();
       const workers = Array.from({ length: 4 }, () => place.open({ dsn: url, tablePrefix, maxConnections: 2 }));

@@ -12,7 +12,7 @@ export const FACTS: DriverFacts = {
     ttl: true,
     maxRecordBytes: 64 * 1024 * 1024,
     maxChainRecords: Number.POSITIVE_INFINITY,
-    callsTogether: 256,
+    callsTogether: 128,
   },
 };
 

@@ -31,8 +31,10 @@ import { assertNames } from "./names.ts";
  *   thread_id, watcher                   PRIMARY KEY
  *   until       timestamptz
  *
- * <schema>.<prefix>append, <prefix>append_many, <prefix>append_with_edits, <prefix>index_words: the functions that write;
- * <prefix>search_words: the one that searches; <prefix>drop_records: the trigger that deletes the records with their thread
+ * <schema>.<prefix>append, <prefix>append_many, <prefix>append_with_edits, <prefix>edit_many,
+ * <prefix>index_words: the functions that write; <prefix>sort_words: the one that sorts words into their index;
+ * <prefix>search_words: the one that searches; <prefix>drop_records: the trigger that deletes with a
+ * thread what is kept for it
  *
  * The part `store`. Times are milliseconds since 1970 by the server's clock:
  *
@@ -67,7 +69,9 @@ export interface TableNames {
   readonly append: string;
   readonly appendMany: string;
   readonly appendWithEdits: string;
+  readonly editMany: string;
   readonly indexWords: string;
+  readonly sortWords: string;
   readonly dropRecords: string;
   readonly searchWords: string;
   readonly items: string;
@@ -95,7 +99,9 @@ export function tableNames(schema: string, prefix: string): TableNames {
     append: named("append"),
     appendMany: named("append_many"),
     appendWithEdits: named("append_with_edits"),
+    editMany: named("edit_many"),
     indexWords: named("index_words"),
+    sortWords: named("sort_words"),
     dropRecords: named("drop_records"),
     searchWords: named("search_words"),
     items: named("items"),

@@ -23,7 +23,15 @@ import { type ErrorCode, StateError } from "../../errors.ts";
 import { appendWays, editWays } from "./append-groups.ts";
 import type { Asking, TextRow } from "./ask.ts";
 import { callGroups, type Removed } from "./call-groups.ts";
-import { type Appending, appendValues, editingMany, editingValues, groupValues, isOneRecord } from "./calls.ts";
+import {
+  type Appending,
+  appendValues,
+  editingValues,
+  editManyValues,
+  groupValues,
+  isOneRecord,
+  wordsWrittenBy,
+} from "./calls.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify } from "./classify.ts";
 import type { PostgresqlConnection } from "./connect.ts";
@@ -35,8 +43,9 @@ import { type TableNames, tableNames } from "./layout.ts";
 import { ChangeListener, REGISTRATION_MS } from "./listener.ts";
 import { openListener } from "./open-client.ts";
 import { checkpoints } from "./parts.ts";
-import { chainOf, MAX_SEQ, positionIn, toEntry } from "./rows.ts";
+import { ABSENT, chainOf, MAX_SEQ, positionIn, refusalOf, toEntry } from "./rows.ts";
 import { DEAD_ROWS } from "./scrubbing.ts";
+import { PER_EDITS, sortNowAndThen } from "./sorting-words.ts";
 import { KEPT, type RunStatement, type Statements, statements } from "./statements.ts";
 
 export interface PostgresLogOptions {
@@ -65,9 +74,11 @@ export class PostgresLog implements ThreadLog {
   readonly #listener: ChangeListener;
   readonly #handle: Lease<PostgresHandle>;
   readonly #appends = new Groups(
-    appendWays({ one: (one) => this.#append(one), many: (group) => this.#appendMany(group) }),
+    appendWays({ one: (one) => this.#append(one), many: (group) => this.#appendTogether("appendMany", group) }),
   );
-  readonly #edits = new Groups(editWays({ one: (one) => this.#append(one), many: (group) => this.#editMany(group) }));
+  readonly #edits = new Groups(
+    editWays({ one: (one) => this.#append(one), many: (group) => this.#appendTogether("editMany", group) }),
+  );
   readonly #groups = callGroups((statement, ...values) => this.#ask(statement, ...values));
   readonly #ranksUpTo: number;
   #capabilities: LogCapabilities;
@@ -112,22 +123,18 @@ export class PostgresLog implements ThreadLog {
   }
 
   async #append(appending: Appending): Promise<boolean> {
-    const [row] = isOneRecord(appending.request)
-      ? await this.#ask("append", ...appendValues(appending))
-      : await this.#ask("appendWithEdits", ...editingValues(appending));
+    const isOne = isOneRecord(appending.request);
+    const values = isOne ? appendValues(appending) : editingValues(appending);
+    const [row] = await this.#ask(isOne ? "append" : "appendWithEdits", ...values);
     return row?.["appended"] === "t";
   }
 
-  async #appendMany(group: readonly Appending[]): Promise<readonly (true | undefined)[]> {
-    const places = await this.#ask("appendMany", ...groupValues(group));
+  /** Whoever is not among the places that come back goes alone. */
+  async #appendTogether(by: "appendMany" | "editMany", group: readonly Appending[]): Promise<(true | undefined)[]> {
+    const values = by === "appendMany" ? groupValues(group) : editManyValues(group);
+    const places = await this.#ask(by, ...values);
+    if (by === "editMany") await sortNowAndThen(this.#run, wordsWrittenBy(group), PER_EDITS);
     const appended = new Set(places.map(({ place }) => Number(place) - 1));
-    return group.map((_, place) => appended.has(place) || undefined);
-  }
-
-  async #editMany(group: readonly Appending[]): Promise<readonly (true | undefined)[]> {
-    const { text, values } = editingMany(this.#names, group);
-    const [row] = await this.#askText(text, values);
-    const appended = new Set((row?.["places"] ?? "").match(/\d+/g)?.map((place) => Number(place) - 1));
     return group.map((_, place) => appended.has(place) || undefined);
   }
 
@@ -149,14 +156,7 @@ export class PostgresLog implements ThreadLog {
       await this.#ask("removeExpired", threadId);
       return "free";
     }
-    const entries = rows.map(toEntry);
-    const occupant = entries.find(({ seq }) => seq === expected + 1);
-    return {
-      appended: false,
-      tail: entries.find(({ seq }) => seq === Number(thread["tail"])),
-      generation: thread["generation"] ?? undefined,
-      occupant: thread["generation"] === generation ? occupant : undefined,
-    };
+    return refusalOf(thread, rows.map(toEntry), { generation, expected });
   }
 
   async readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
@@ -296,5 +296,3 @@ export class PostgresLog implements ThreadLog {
     return handle;
   }
 }
-
-const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };

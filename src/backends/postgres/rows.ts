@@ -1,4 +1,11 @@
-import type { LogChain, LogEntry, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import type {
+  AppendOutcome,
+  AppendRequest,
+  LogChain,
+  LogEntry,
+  LogRecord,
+  ThreadEntry,
+} from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import type { TextRow } from "./ask.ts";
 
@@ -37,6 +44,20 @@ export const toRecord = (row: TextRow): LogRecord => ({ ...toEntry(row), body: b
 /** A chain, from the tail's row and the rows of the records that were asked for. */
 export const chainOf = (tail: TextRow | undefined, rows: readonly TextRow[]): LogChain | undefined =>
   tail && { generation: tail["generation"] ?? "", tail: toEntry(tail), records: rows.map(toRecord) };
+
+export const ABSENT: AppendOutcome = { appended: false, tail: undefined, generation: undefined, occupant: undefined };
+
+/** What an append is told that did not fit, from the thread's row and the entries at its tail and at the wanted place. */
+export const refusalOf = (
+  thread: TextRow,
+  entries: readonly LogEntry[],
+  { generation, expected }: Pick<AppendRequest, "generation" | "expected">,
+): AppendOutcome => ({
+  appended: false,
+  tail: entries.find(({ seq }) => seq === Number(thread["tail"])),
+  generation: thread["generation"] ?? undefined,
+  occupant: thread["generation"] === generation ? entries.find(({ seq }) => seq === expected + 1) : undefined,
+});
 
 export const toThreadEntry = (row: TextRow): ThreadEntry => ({
   threadId: row["thread_id"] ?? "",

@@ -10,6 +10,7 @@ export interface Statements {
   readonly append: string;
   readonly appendMany: string;
   readonly appendWithEdits: string;
+  readonly editMany: string;
   readonly refusal: string;
   readonly readTail: string;
   readonly readNewer: string;
@@ -35,12 +36,13 @@ export interface Statements {
   readonly indexed: string;
   readonly unindexed: string;
   readonly index: string;
+  readonly sortWords: string;
   readonly watch: string;
   readonly unwatch: string;
 }
 
 /** Calls of functions: the server then keeps no plan that a growing table could make a bad one. */
-export const KEPT: ReadonlySet<keyof Statements> = new Set(["append", "appendMany", "appendWithEdits"]);
+export const KEPT: ReadonlySet<keyof Statements> = new Set(["append", "appendMany", "appendWithEdits", "editMany"]);
 
 /** Runs one of the statements. */
 export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;
@@ -69,6 +71,8 @@ export function statements(names: TableNames): Statements {
     append: `SELECT ${callOf(names.append, "append")} AS appended`,
     appendMany: `SELECT unnest(${callOf(names.appendMany, "appendMany")}) AS place`,
     appendWithEdits: `SELECT ${callOf(names.appendWithEdits, "appendWithEdits")} AS appended`,
+
+    editMany: `SELECT unnest(${callOf(names.editMany, "editMany")}) AS place`,
 
     refusal: `SELECT t.generation, t.tail, NOT ${ALIVE} AS expired, ${entryColumns("r")} FROM ${threads} t
       LEFT JOIN ${records} r ON r.thread_id = t.thread_id AND (r.seq = t.tail OR r.seq = $2)
@@ -219,6 +223,8 @@ export function statements(names: TableNames): Statements {
       WHERE n.so_far - n.bytes < $5::bigint ORDER BY r.seq`,
 
     index: `SELECT ${callOf(names.indexWords, "indexWords")} AS indexed`,
+
+    sortWords: `SELECT ${names.sortWords} ()`,
 
     watch: `WITH stale AS (DELETE FROM ${watchers} WHERE until < now() - interval '1 hour')
       INSERT INTO ${watchers} (thread_id, watcher, until)

@@ -48,6 +48,42 @@ await describeWithService("redis", (url) => {
     await close();
   });
 
+  test("20.3: what one command brings for many threads is in each thread byte by byte, and so is what goes alone", async () => {
+    const { log, client, keys, close } = await opened();
+    const request = (index: number) => {
+      const seq = 2;
+      const id = `${"ü€𝄞".repeat(index)} ${index}`;
+      const shape = {
+        header: `{"of":"${"é".repeat(index * 7)}"}`,
+        metadata: index % 3 === 0 ? undefined : `{"name":"${"𝄞\\n".repeat(index)}"}`,
+        body: Buffer.from(Array.from({ length: index * 100 }, (_, at) => (at * index) % 256)),
+        writeId: index % 2 === 0 ? id : `another ${id}`,
+      };
+      const record =
+        index % 5 === 0
+          ? recordAt(seq, { ...shape, checkpointId: undefined, head: 1 })
+          : recordAt(seq, { ...shape, checkpointId: id });
+      return requestFor(record, index % 4 === 0 ? { ttlMs: 1_000_000.5 } : {});
+    };
+    const before = client.commands;
+    const outcomes = await Promise.all(THREADS.map((threadId, index) => log.append(threadId, request(index))));
+    expect(outcomes).toEqual(THREADS.map(() => ({ appended: true })));
+    expect(client.commands - before).toBeLessThan(THREADS.length / 2);
+    await log.append("alone", requestFor(recordAt(1)));
+    await log.append("alone", request(11));
+    for (const [threadId, index] of [...THREADS.entries()]
+      .map(([at, id]) => [id, at] as const)
+      .concat([["alone", 11]])) {
+      const { words: _, ...expected } = request(index).record;
+      expect((await log.readTail(threadId))?.records.at(-1)).toMatchObject(expected);
+      if (expected.checkpointId !== undefined) {
+        expect(await log.entry(threadId, expected.checkpointId)).toMatchObject({ seq: 2 });
+      }
+      expect((await client.pttl(keys.thread(threadId))) > 0).toBe(index % 4 === 0);
+    }
+    await close();
+  });
+
   test("20.1: a key that is no thread, a conflict and a thread that is gone fail alone in their group", async () => {
     const { log, client, keys, close } = await opened();
     await client.set(keys.thread("thread 6"), "not a thread");

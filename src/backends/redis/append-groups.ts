@@ -1,4 +1,3 @@
-import { recordsIn } from "../../checkpoint/append-rules.ts";
 import type { AppendRequest } from "../../checkpoint/thread-log.ts";
 import type { Ways } from "../../driver/groups.ts";
 import { StateError } from "../../errors.ts";
@@ -25,8 +24,10 @@ export const appendWays = ({ one, many, isOneServer }: Sending): Ways<Appending,
   many,
   mayShare: ({ request }) => request.expected > 0 && isOneServer(),
   threadOf: ({ threadId }) => threadId,
-  bytesOf: ({ request }) =>
-    [...recordsIn(request), ...(request.replace ?? [])].reduce((bytes, { body }) => bytes + body.byteLength, 0),
+  // A group that is answered goes on as one: without this, its first two would go alone each time.
+  gathers: "answered",
+  bytesOf: ({ request: { record, more = [], replace = [] } }) =>
+    [...more, ...replace].reduce((bytes, { body }) => bytes + body.byteLength, record.body.byteLength),
   isRefusal: (error) => !UNCERTAIN.has(StateError.is(error) ? error.code : (classify(error) ?? "")),
 });
 

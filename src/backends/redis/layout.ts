@@ -92,8 +92,8 @@ export function encodeEntry(record: LogRecord): string {
   const { base, head, checkpointId = "", names = [], writeId, header, metadata = "" } = record;
   const ownWriteId = writeId === checkpointId ? "" : writeId;
   const count = names.length === 0 ? "" : ` ${names.length}`;
-  const lines = [`${base} ${head} ${header.length}${count}`, checkpointId, ownWriteId, ...names, ""];
-  return `${lines.join("\n")}${header}${metadata}`;
+  const others = names.length === 0 ? "" : `${names.join("\n")}\n`;
+  return `${base} ${head} ${header.length}${count}\n${checkpointId}\n${ownWriteId}\n${others}${header}${metadata}`;
 }
 
 const ENTRY = /^(\d+) (\d+) (\d+)(?: (\d+))?\n([^\n]*)\n([^\n]*)\n/;

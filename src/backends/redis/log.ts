@@ -46,6 +46,7 @@ type Range = { readonly before?: number; readonly limit: number };
 
 /** As `APPEND` says it. */
 const APPENDED: Reply = [Buffer.from("appended")];
+const DONE: AppendOutcome = { appended: true };
 
 /** In plain digits, whatever the number: Lua cannot read other forms. */
 const positionIn = (before: number = Number.MAX_SAFE_INTEGER): string =>
@@ -104,9 +105,10 @@ export class RedisLog implements ThreadLog {
   async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
     assertAppend(request);
     const reply = await (isPlain(request) ? this.#plain : this.#appends).call({ threadId, request });
+    if (reply === APPENDED) return DONE;
     const answer = asText(reply[0]);
     if (answer === "invalid") throw new StateError("INVALID_ARGUMENT", asText(reply[1]));
-    return answer === "appended" ? { appended: true } : refusalIn(reply, request.expected);
+    return answer === "appended" ? DONE : refusalIn(reply, request.expected);
   }
 
   async #appendPlain(appending: Appending): Promise<Reply> {

@@ -52,6 +52,10 @@ export const isCannotOpen = (error: unknown): boolean => hasResult(error, 14, "S
 export const isInsideTransaction = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("cannot start a transaction within a transaction");
 
+/** An append in one statement found another row of its thread than it was told: nothing was done. */
+export const isMoved = (error: unknown): boolean =>
+  error instanceof Error && error.message.includes("holdfast: the thread is not as it was");
+
 /** Locked, full or impossible to open: the transaction was rolled back or never began. */
 export function isDeclined(error: unknown): boolean {
   const original = StateError.is(error) ? error.cause : error;

@@ -13,6 +13,9 @@ interface Opened<Statements> {
   readonly statements: Statements;
 }
 
+/** Taken now: the fake timers of a test replace the global. */
+const { setImmediate } = globalThis;
+
 /** A caller may make calls for this long before timers and sockets get a turn. */
 const LONGEST_TURN_MS = 5;
 
@@ -28,7 +31,8 @@ export class Connection<Statements> {
   readonly #opened: Lease<Opened<Statements>>;
   readonly #groups = new WriteGroups<Statements>();
   #isWriting = false;
-  #turnBegan = 0;
+  /** Of the present turn of the event loop, where calls were made in it. */
+  #turnBegan: number | undefined;
 
   constructor(shared: SqliteConnection, prepare: (handle: SqliteHandle) => Promise<Statements>) {
     this.#settings = shared.settings;
@@ -57,10 +61,15 @@ export class Connection<Statements> {
 
   /**
    * As `write`, in one transaction with others that wait at the same time. Only
-   * for what is short: nobody is answered before all of them are done.
+   * for what is short: nobody is answered before all of them are done. `atOnce`
+   * does the same in one statement, or returns `undefined` and does nothing: it is
+   * tried first.
    */
-  together<T>(work: (statements: Statements) => T): Promise<T> {
-    const written = this.#groups.add(work, performance.now() + this.#settings.busyTimeoutMs);
+  together<T>(
+    work: (statements: Statements) => T,
+    atOnce?: (statements: Statements) => NonNullable<T> | undefined,
+  ): Promise<T> {
+    const written = this.#groups.add(work, performance.now() + this.#settings.busyTimeoutMs, atOnce);
     if (!this.#isWriting) void this.#writeGroups();
     return written;
   }
@@ -86,7 +95,8 @@ export class Connection<Statements> {
   async #untilFree<T>(attempt: (opened: Opened<Statements>) => T): Promise<T> {
     const deadline = performance.now() + this.#settings.busyTimeoutMs;
     for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-      await this.#takeTurn();
+      const turn = this.#nextTurn();
+      if (turn !== undefined) await turn;
       try {
         return attempt(await this.#opened.get());
       } catch (error) {
@@ -100,8 +110,10 @@ export class Connection<Statements> {
   async #writeGroups(): Promise<void> {
     this.#isWriting = true;
     for (let pause = 1; this.#groups.size > 0; ) {
-      await this.#takeTurn(this.#groups.isSharing);
+      const turn = this.#nextTurn(this.#groups.isSharing);
+      if (turn !== undefined) await turn;
       try {
+        // Awaited also where it is open: whoever writes at the same moment joins the group.
         this.#groups.commit(await this.#opened.get());
         pause = 1;
       } catch (error) {
@@ -118,10 +130,18 @@ export class Connection<Statements> {
     await sleep(Math.random() * pause);
   }
 
-  async #takeTurn(isWorthIt = false): Promise<void> {
-    if (!isWorthIt && performance.now() - this.#turnBegan < LONGEST_TURN_MS) return;
-    await nextTurn();
-    this.#turnBegan = performance.now();
+  /** `undefined` if there is nothing to wait for: one call after a pause takes no turn, a loop of calls takes one now and then. */
+  #nextTurn(isWorthIt = false): Promise<void> | undefined {
+    const now = performance.now();
+    this.#turnBegan ??= this.#begun(now);
+    return isWorthIt || now - this.#turnBegan >= LONGEST_TURN_MS ? nextTurn() : undefined;
+  }
+
+  #begun(now: number): number {
+    setImmediate(() => {
+      this.#turnBegan = undefined;
+    });
+    return now;
   }
 
   async #prepared(preparing: Promise<Statements>): Promise<Statements> {

@@ -110,6 +110,19 @@ describe("B8: a flipped bit is found and named", () => {
     expect(await checkpointer.listCheckpoints("t")).toHaveLength(5);
   });
 
+  test("B8: a checkpoint whose id was damaged is CORRUPT for whoever asks for it, and not missing", async () => {
+    const state = await checkpointer.load("t");
+    const checkpointId = await checkpointer.save(state!.withMessage(userMessage("more")), "t");
+    expect((await checkpointer.load("t", { checkpointId }))?.messages).toHaveLength(6);
+    for (const change of ["checkpoint_id = checkpoint_id || 'x'", "checkpoint_id = NULL", "write_id = 'x'"]) {
+      database.exec("SAVEPOINT undamaged");
+      database.exec(`UPDATE holdfast_records SET ${change} WHERE id = 1 * 67108864 + 6`);
+      const failure = await failureOf(() => checkpointer.load("t", { checkpointId }));
+      expect(failure, change).toMatchObject({ code: "CORRUPT" });
+      database.exec("ROLLBACK TO undamaged; RELEASE undamaged");
+    }
+  });
+
   test("B8: a damaged thread is still listed by its name, with nothing that is not proven, and the others are whole", async () => {
     for (const damage of [
       "UPDATE holdfast_threads SET head = 0 WHERE thread_id = 't'",

@@ -11,6 +11,8 @@ export interface SqliteHandle {
   /** The process cannot write the file, or it was opened with read access. */
   readonly isReadOnly: boolean;
   readonly access: Access;
+  /** Opened here: whatever is done with it outside of our transactions is a transaction of its own. */
+  readonly isOurs: boolean;
   /** Also removes deleted content from the write-ahead log. Absent where we may not do that. */
   readonly erasure: Erasure | undefined;
   /** Why a failed transaction should be retried: the file changed while it was read without a lock. */
@@ -31,11 +33,11 @@ const TRANSACTION = {
 
 export async function openHandle(settings: ConnectionSettings): Promise<SqliteHandle> {
   const { path, database: given, secureDelete, access } = settings;
-  if (given !== undefined) return handleOf(given, { isReadOnly: access === "read", access });
+  if (given !== undefined) return handleOf(given, { isOurs: false, isReadOnly: access === "read", access });
   if (access === "read") {
     const database = await openForLooking(path);
     const disturbance = (): Error | undefined => database.disturbance();
-    return handleOf(database, { isReadOnly: true, access, disturbance, close: () => database.close() });
+    return handleOf(database, { isOurs: true, isReadOnly: true, access, disturbance, close: () => database.close() });
   }
   const { database, isReadOnly } = await openFile(path);
   try {
@@ -45,7 +47,7 @@ export async function openHandle(settings: ConnectionSettings): Promise<SqliteHa
       erasure?.finish();
       database.close();
     };
-    return handleOf(database, { isReadOnly, access, erasure, close });
+    return handleOf(database, { isOurs: true, isReadOnly, access, erasure, close });
   } catch (error) {
     database.close();
     throw openingFailure(path, error);
@@ -53,6 +55,7 @@ export async function openHandle(settings: ConnectionSettings): Promise<SqliteHa
 }
 
 interface Ours {
+  readonly isOurs: boolean;
   readonly isReadOnly: boolean;
   readonly access: Access;
   readonly erasure?: Erasure | undefined;
@@ -62,8 +65,8 @@ interface Ours {
 
 /** A connection that was handed in gets no `close`: it stays open. */
 function handleOf(database: SqliteDatabase, ours: Ours): SqliteHandle {
-  const { isReadOnly, access, erasure, disturbance = () => undefined, close = () => undefined } = ours;
+  const { isOurs, isReadOnly, access, erasure, disturbance = () => undefined, close = () => undefined } = ours;
   const prepared = Object.entries(TRANSACTION).map(([name, sql]) => [name, database.prepare(sql)] as const);
   const transaction = Object.fromEntries(prepared) as SqliteHandle["transaction"];
-  return { database, isReadOnly, access, erasure, disturbance, transaction, close };
+  return { database, isOurs, isReadOnly, access, erasure, disturbance, transaction, close };
 }

@@ -133,6 +133,38 @@ describe("A1: no number reaches another thread", () => {
     }
   });
 
+  test("A1: a name that ends with any number finds no record that does not have it", async () => {
+    const { log } = await prepare();
+    const ends = [1, 3, 4, ROWS_PER_THREAD - 1, ROWS_PER_THREAD, ROWS_PER_THREAD + 1, 2 ** 51].map((seq) =>
+      seq.toString(36),
+    );
+    for (const end of [...ends, "0", "-1", "01", "1.5", "zzzzzzzzzz", "z".repeat(400)]) {
+      expect(await log.entry("t", `x-${end}`), end).toBeUndefined();
+      expect(await log.readCheckpoint("t", `x-${end}`), end).toBeUndefined();
+    }
+  });
+
+  test("only names that do not lead to their own record are indexed", async () => {
+    const { database, log } = await prepare();
+    for (const [seq, checkpointId] of [
+      [4, "own-4"],
+      [5, "early-6"],
+      [6, "label"],
+      [7, "own-7"],
+    ] as const) {
+      await log.append("t", requestFor(recordAt(seq, { checkpointId, writeId: checkpointId })));
+      expect(await log.entry("t", checkpointId)).toMatchObject({ seq, checkpointId, writeId: checkpointId });
+    }
+    const indexed = database.prepare(
+      "SELECT checkpoint_id FROM holdfast_records WHERE checkpoint_id IS NOT NULL AND is_hinted = 0",
+    );
+    expect(indexed.all().map((row) => (row as { checkpoint_id: string }).checkpoint_id)).toEqual(["early-6", "label"]);
+    const plan = database.prepare(
+      "EXPLAIN QUERY PLAN SELECT MAX(id) FROM holdfast_records WHERE checkpoint_id = ? AND is_hinted = 0 AND id BETWEEN ? AND ?",
+    );
+    expect(JSON.stringify(plan.all("label", 1, 2))).toContain("holdfast_records_by_checkpoint");
+  });
+
   test("replacing a record that does not exist is INVALID_ARGUMENT, and nothing is written", async () => {
     const { database, log } = await prepare();
     await log.append("t", requestFor(markAt(4, { head: 3 }), { drop: [2] }));

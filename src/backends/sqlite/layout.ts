@@ -15,10 +15,18 @@ import { assertTablePrefix } from "./options.ts";
  * <prefix>records   one row per record, clustered by thread and position
  *   id         INTEGER PRIMARY KEY  = thread_no * 2^26 + seq: one range is one thread, without a second index
  *   base, head, write_id (NULL: same as checkpoint_id), checkpoint_id, names (a JSON list, or NULL), header, metadata
- *   sum        INTEGER              proves all of these, so that listing needs no body for it
+ *   is_hinted  INTEGER              1 if the checkpoint id ends with the row's own position, as those do that holdfast makes:
+ *                                   it is found there, and only the other ids are in an index
+ *   sum        INTEGER              proves the columns above, so that listing needs no body for it
  *   body       BLOB                 last, so that listing does not read it
  *
+ * <prefix>appends   a view that holds nothing. A row that is inserted there advances the row of its thread, provided that
+ *                   this is in every column as it is said to be, and becomes a record: an append in one statement
+ *
  * <prefix>names     id, name: the further names of records, for finding them. Few records have any
+ *
+ * <prefix>members   member, thread_id: in which threads the newest checkpoint's metadata has that member. Written only
+ *                   when that metadata changes. It narrows, and the metadata itself decides: metadata.ts
  *
  * <prefix>words     FTS5, rowid = records.id. Contentless: it holds the index and no copy of the text. It is told
  *                   the words of what it has to forget, and then really forgets them (`secure-delete`)
@@ -68,7 +76,9 @@ export const sqlRowId = (threadNo: string, seq: string): string =>
 export interface TableNames {
   readonly threads: string;
   readonly records: string;
+  readonly appends: string;
   readonly names: string;
+  readonly members: string;
   readonly words: string;
   readonly terms: string;
   readonly indexed: string;
@@ -85,7 +95,9 @@ export function tableNames(prefix: string): TableNames {
   return {
     threads: `${prefix}threads`,
     records: `${prefix}records`,
+    appends: `${prefix}appends`,
     names: `${prefix}names`,
+    members: `${prefix}members`,
     words: `${prefix}words`,
     terms: `${prefix}terms`,
     indexed: `${prefix}indexed`,

@@ -1,6 +1,5 @@
 /** Long because it is the whole contract of a log: a short method for each duty, whose steps live in files of their own. */
 
-import { assertAppend, recordsIn } from "../../checkpoint/append-rules.ts";
 import { firstUnknown } from "../../checkpoint/record-range.ts";
 import type {
   AppendOutcome,
@@ -15,16 +14,18 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
-import { StateError } from "../../errors.ts";
+import { Appending } from "./appending.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
 import type { SqliteConnection } from "./connect.ts";
 import { Connection } from "./connection.ts";
 import { factsOf } from "./facts.ts";
-import { ROWS_PER_THREAD, startOf, tableNames } from "./layout.ts";
-import { hasMember, isPlainKey } from "./metadata.ts";
+import { startOf, tableNames } from "./layout.ts";
+import { hasMember, memberOf, moveMembers, UNINDEXED } from "./metadata.ts";
 import {
+  type FoundMember,
   findThread,
+  headMetadata,
   isProvenThread,
   listed,
   pageOf,
@@ -42,7 +43,7 @@ import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
 import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
-import { advance, createThread, dropThread, edit, insert, refusal } from "./write-rows.ts";
+import { createThread, dropThread } from "./write-rows.ts";
 
 export interface SqliteLogOptions {
   readonly connection: SqliteConnection;
@@ -53,6 +54,8 @@ export interface SqliteLogOptions {
 
 /** How many threads one step of a walk over all threads reads. */
 const THREADS_PER_STEP = 500;
+/** How many rows of the index of metadata one step reads at least: not all of them need be what is asked for. */
+const LEAST_MEMBERS_PER_STEP = 20;
 
 /** Threads in a SQLite file. Every method is one transaction, or a walk of short ones. */
 export class SqliteLog implements ThreadLog {
@@ -65,6 +68,7 @@ export class SqliteLog implements ThreadLog {
   readonly connect?: () => Promise<void>;
   readonly #connection: Connection<Statements>;
   readonly #options: SqliteLogOptions;
+  readonly #appending: Appending;
   /** Set by the last indexing: it knows best which words a record contains. */
   #wordsOf: WordsOf = wordsOfRecord;
 
@@ -73,31 +77,13 @@ export class SqliteLog implements ThreadLog {
     this.#options = options;
     const names = tableNames(tablePrefix);
     this.#connection = new Connection(connection, (handle) => prepareLog(handle, names));
+    this.#appending = new Appending(this.#connection);
     this.capabilities = factsOf(connection, searchRanksUpTo).capabilities;
     if (connection.settings.access === "read") this.connect = () => this.#connection.read(() => undefined);
   }
 
-  async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
-    assertAppend(request);
-    const { generation, expected } = request;
-    const records = recordsIn(request);
-    const { seq: tail, head } = records.at(-1) ?? request.record;
-    if (tail >= ROWS_PER_THREAD) throw tooManyRecords(threadId);
-    const { outcome, erases } = await this.#connection.together((statements) => {
-      const found = findThread(statements, threadId);
-      const fits = found === undefined ? expected === 0 : found.generation === generation && found.tail === expected;
-      const next = !fits
-        ? undefined
-        : found === undefined
-          ? createThread(statements, threadId, { generation, tail, head })
-          : advance(statements, found, { tail, head });
-      if (next === undefined) return { outcome: refusal(statements, found, request), erases: false };
-      const edited = edit(statements, next, request, this.#wordsOf);
-      for (const record of records) insert(statements, next.thread_no, record);
-      return { outcome: { appended: true } as const, erases: edited };
-    });
-    if (erases) await this.#connection.erased();
-    return outcome;
+  append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    return this.#appending.append(threadId, request, this.#wordsOf);
   }
 
   readTail(threadId: string, { newerThan }: { newerThan?: KnownPlace } = {}): Promise<LogChain | undefined> {
@@ -167,7 +153,7 @@ export class SqliteLog implements ThreadLog {
       if (thread === undefined) return "absent";
       const same = thread.generation === ifTail?.generation && thread.tail === ifTail.seq;
       if (ifTail !== undefined && !same) return "moved";
-      dropThread(statements, thread.thread_no, this.#wordsOf);
+      dropThread(statements, thread, this.#wordsOf);
       return "removed";
     });
     if (outcome === "removed") await this.#connection.erased();
@@ -200,6 +186,7 @@ export class SqliteLog implements ThreadLog {
       if (made === undefined) return "target exists";
       statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
       statements.copyNames.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));
+      moveMembers(statements, target, null, headMetadata(statements, made) ?? null);
       return "copied";
     });
   }
@@ -207,26 +194,33 @@ export class SqliteLog implements ThreadLog {
   async listThreads(options: { prefix: string; cursor?: string; limit: number }): Promise<LogPage<ThreadEntry>> {
     const { prefix, cursor = "", limit } = options;
     const end = successorOf(prefix) ?? null;
-    return this.#walk(cursor, limit, listed, (after, step) => [prefix, after, end, end, step] as const, "threads");
+    return this.#walk(cursor, limit, listed, ({ threads }, after, step) => {
+      const rows = threads.all(prefix, after, after, end, step) as ThreadHeadRow[];
+      return { rows, next: rows.length < step ? undefined : rows.at(-1)?.t_thread_id };
+    });
   }
 
   /**
-   * SQL narrows down to threads that have the key. The exact comparison is made here
-   * on the JSON text, where no value is coerced.
+   * The index narrows down to threads that have the member. The exact comparison is
+   * made here on the JSON text, where no value is coerced.
    */
   async queryMetadata(
     key: string,
     valueJson: string,
     { cursor = "", limit, prefix = "" }: { cursor?: string; limit: number; prefix?: string },
   ): Promise<LogPage<ThreadEntry>> {
-    const sqlKey = isPlainKey(key) ? key : null;
+    const member = memberOf(key, valueJson);
     const end = successorOf(prefix) ?? null;
     const matching = (row: ThreadHeadRow): ThreadEntry | undefined => {
       const head = hasMember(row.metadata, key, valueJson) ? provenEntry(row) : undefined;
       return head && { threadId: row.t_thread_id, head };
     };
-    const parameters = (after: string, step: number) => [prefix, after, end, end, sqlKey, sqlKey, step] as const;
-    return this.#walk(cursor, limit, matching, parameters, "withKey");
+    return this.#walk(cursor, limit, matching, ({ withMember }, after, wanted) => {
+      const step = Math.max(wanted, LEAST_MEMBERS_PER_STEP);
+      const range = [prefix, after, after, end] as const;
+      const rows = withMember.all(member, ...range, UNINDEXED, ...range, step) as FoundMember[];
+      return { rows, next: rows.length < step ? undefined : rows.at(-1)?.place };
+    });
   }
 
   /** Walks threads in order of their ids until a page is full, in short steps that do not block others. */
@@ -234,19 +228,20 @@ export class SqliteLog implements ThreadLog {
     cursor: string,
     limit: number,
     toItem: (row: ThreadHeadRow) => ThreadEntry | undefined,
-    parameters: (after: string, step: number) => readonly (string | number | null)[],
-    statement: "threads" | "withKey",
+    read: (
+      statements: Statements,
+      after: string,
+      step: number,
+    ) => { readonly rows: readonly ThreadHeadRow[]; readonly next: string | undefined },
   ): Promise<LogPage<ThreadEntry>> {
     const items: ThreadEntry[] = [];
     let after: string | undefined = cursor;
     while (after !== undefined && items.length <= limit) {
-      const step = statement === "threads" ? Math.min(limit + 1 - items.length, THREADS_PER_STEP) : THREADS_PER_STEP;
+      const step = Math.min(limit + 1 - items.length, THREADS_PER_STEP);
       const from: string = after;
-      const rows = await this.#connection.read(
-        (statements) => statements[statement].all(...parameters(from, step)) as ThreadHeadRow[],
-      );
+      const { rows, next } = await this.#connection.read((statements) => read(statements, from, step));
       items.push(...rows.map(toItem).filter((item) => item !== undefined));
-      after = rows.length < step ? undefined : rows.at(-1)?.t_thread_id;
+      after = next;
     }
     return pageOf(items, limit);
   }
@@ -265,6 +260,3 @@ export class SqliteLog implements ThreadLog {
     return this.#connection.close();
   }
 }
-
-const tooManyRecords = (threadId: string): StateError =>
-  new StateError("TOO_LARGE", `a thread takes at most ${ROWS_PER_THREAD - 1} records`, { threadId });

@@ -1,5 +1,6 @@
 import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type { LogEntry, LogPage, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
+import { hintedSeq } from "../../driver/position-hint.ts";
 import { damagedThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
 import {
@@ -24,6 +25,17 @@ export interface ProvenThread {
 export function findThread(statements: Statements, threadId: string): ThreadRow | undefined {
   const row = statements.thread.get(threadId) as ThreadRow | undefined;
   return row && provenThread(row);
+}
+
+/** The same, and the metadata of its newest checkpoint. */
+export function findToAppend(statements: Statements, threadId: string): ThreadToAppend | undefined {
+  const row = statements.threadToAppend.get(threadId) as ThreadToAppend | undefined;
+  if (row !== undefined) provenThread(row);
+  return row;
+}
+
+export interface ThreadToAppend extends ThreadRow {
+  readonly metadata: string | null;
 }
 
 /** The thread and its tail, which must be its newest record. */
@@ -68,16 +80,39 @@ export function readBackwards(statements: Statements, threadNo: number, last: nu
   return oldest === undefined ? [] : (statements.range.all(oldest, range[1]) as RecordRow[]).map(toRecord);
 }
 
+/** The newest record of that name: the one at the position that the name hints at, or one that is indexed by it. */
 export function readNamed(statements: Statements, threadNo: number, name: string): LogEntry | undefined {
   const range = rangeOf(threadNo);
   const row = statements.named.get(name, ...range, name, ...range) as EntryRow | undefined;
-  return row && toEntry(row);
+  const indexed = row && toEntry(row);
+  const hinted = readHinted(statements, threadNo, name);
+  return hinted === undefined || (indexed !== undefined && indexed.seq > hinted.seq) ? indexed : hinted;
+}
+
+/** A damaged record there may be the one that is asked for, so that is an error. */
+function readHinted(statements: Statements, threadNo: number, name: string): LogEntry | undefined {
+  const seq = hintedSeq(name);
+  if (seq === undefined || seq >= ROWS_PER_THREAD) return undefined;
+  const row = statements.at.get(rowId(threadNo, seq)) as EntryRow | undefined;
+  const entry = row && toEntry(row);
+  return entry?.checkpointId === name ? entry : undefined;
+}
+
+/** The metadata of a thread's newest checkpoint as it is stored; `undefined` if its row is damaged or missing. */
+export function headMetadata(statements: Statements, { thread_no, head }: ThreadRow): string | null | undefined {
+  if (head === 0) return null;
+  if (!(head > 0 && head < ROWS_PER_THREAD)) return undefined;
+  const row = statements.at.get(rowId(thread_no, head)) as EntryRow | undefined;
+  return row !== undefined && isProven(row) ? row.metadata : undefined;
 }
 
 /** A thread joined with the row of one of its checkpoints, which may be missing. */
 export type ThreadHeadRow = { readonly [Column in keyof ThreadRow as `t_${Column}`]: ThreadRow[Column] } & {
   readonly [Column in keyof EntryRow]: EntryRow[Column] | null;
 };
+
+/** A row of the index of metadata, and the thread that it points to. */
+export type FoundMember = ThreadHeadRow & { readonly place: string };
 
 export function threadOf(row: ThreadHeadRow): ThreadRow {
   const { t_thread_no, t_thread_id, t_generation, t_tail, t_head, t_indexed, t_stale, t_sum } = row;

@@ -42,6 +42,7 @@ export const THREAD_COLUMNS: readonly string[] = [
   "sum",
 ];
 
+/** What a reader needs. A writer also says whether the id is hinted. */
 export const ENTRY_COLUMNS: readonly string[] = [
   "id",
   "base",

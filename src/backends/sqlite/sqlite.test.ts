@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { failureOf } from "../../../test/failure-of.ts";
+import { hintedSeq } from "../../driver/position-hint.ts";
 import { AgentState } from "../../state/agent-state.ts";
 import { userMessage } from "../../state/message.ts";
 import type { SqliteDatabase } from "./connect.ts";
@@ -48,6 +49,24 @@ test("a handed-in connection stays open, and its own settings decide how durable
   expect(sqliteCheckpointer({ database }).capabilities.durability).toBe("fsync");
   database.close();
   expect(sqliteCheckpointer({ path: ":memory:" }).capabilities.durability).toBe("memory");
+});
+
+test("a save that had to go behind somebody else's record is found by its id, in its thread and in a copy", async () => {
+  const path = freshPath();
+  await using one = sqliteCheckpointer({ path });
+  await using other = sqliteCheckpointer({ path });
+  const first = said("one");
+  const oldest = await one.save(first, "t");
+  const second = first.withMessage(userMessage("two"));
+  await one.save(second, "t");
+  expect(await other.delete("t", { checkpointId: oldest })).toBe(true);
+  const late = await one.save(second.withMessage(userMessage("three")), "t");
+  expect(hintedSeq(late), "it was made for the place of the other's record").toBe(3);
+  await other.copyThread("t", "copy");
+  for (const thread of ["t", "copy"]) {
+    expect((await other.load(thread, { checkpointId: late }))?.messages).toHaveLength(3);
+    expect(await other.load(thread, { checkpointId: oldest })).toBeUndefined();
+  }
 });
 
 test("tables that the deployment made from sqliteDdl() are used as they are", async () => {

@@ -5,9 +5,22 @@ import { checkpoints } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 import { ENTRY_COLUMNS, THREAD_COLUMNS } from "./rows.ts";
 
+/**
+ * From a prefix or behind a cursor, whichever is later, up to an end, or to the last text (every blob follows it).
+ * One lower and one upper bound that the index itself can seek: a page costs the same wherever it begins, and a
+ * prefix with few threads does not read those that follow.
+ */
+const withinPage = (column: string): string =>
+  `${column} >= MAX(?, ?) AND ${column} <> ? AND ${column} < COALESCE(?, x'00')`;
+
 /** Ids are made by `rowId` or `sqlRowId`: neither can reach another thread. */
 const STATEMENTS = {
   thread: ({ threads }: TableNames) => `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_id = ?`,
+
+  /** With the metadata of its newest checkpoint, which tells whether that changes. */
+  threadToAppend: ({ threads, records }: TableNames) =>
+    `SELECT ${THREAD_COLUMNS.join(", ")}, (SELECT r.metadata FROM ${records} r
+       WHERE r.id = ${sqlRowId("t.thread_no", "t.head")}) AS metadata FROM ${threads} t WHERE thread_id = ?`,
 
   threadByNumber: ({ threads }: TableNames) =>
     `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_no = ?`,
@@ -26,10 +39,16 @@ const STATEMENTS = {
   forget: ({ threads }: TableNames) => `DELETE FROM ${threads} WHERE thread_no = ?`,
 
   insert: ({ records }: TableNames) =>
-    `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, is_hinted, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+
+  /** Advances the thread, too, if its row is as it is said to be; else it fails with `isMoved`. */
+  append: ({ appends }: TableNames) =>
+    `INSERT INTO ${appends} (thread_no, thread_id, generation, tail, head, indexed, sum, old_head, old_sum,
+       id, base, write_id, checkpoint_id, is_hinted, names, header, metadata, record_sum, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 
   replace: ({ records }: TableNames) =>
-    `UPDATE ${records} SET base = ?, head = ?, write_id = ?, checkpoint_id = ?, names = ?, header = ?, metadata = ?, sum = ?, body = ?
+    `UPDATE ${records} SET base = ?, head = ?, write_id = ?, checkpoint_id = ?, names = ?, header = ?, metadata = ?, sum = ?, is_hinted = ?, body = ?
      WHERE id = ?`,
 
   drop: ({ records }: TableNames) => `DELETE FROM ${records} WHERE id BETWEEN ? AND ?`,
@@ -46,8 +65,8 @@ const STATEMENTS = {
     `SELECT 1 FROM ${records} WHERE id BETWEEN ? AND ? AND (checkpoint_id IS NOT NULL OR length(body) > 2) LIMIT 1`,
 
   copy: ({ records }: TableNames) =>
-    `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, body)
-     SELECT id - ? + ?, ${ENTRY_COLUMNS.slice(1).join(", ")}, body FROM ${records} WHERE id BETWEEN ? AND ?`,
+    `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, is_hinted, body)
+     SELECT id - ? + ?, ${ENTRY_COLUMNS.slice(1).join(", ")}, is_hinted, body FROM ${records} WHERE id BETWEEN ? AND ?`,
 
   /** The newest row of a thread, which must be the tail's. */
   newest: ({ records }: TableNames) =>
@@ -61,10 +80,10 @@ const STATEMENTS = {
   range: ({ records }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")}, body FROM ${records} WHERE id BETWEEN ? AND ? ORDER BY id`,
 
-  /** The newest record with that name, as its first or a further name. */
+  /** The newest record with that name, as a first name that is indexed or as a further one. */
   named: ({ records, names }: TableNames) =>
     `SELECT ${ENTRY_COLUMNS.join(", ")} FROM ${records} WHERE id = MAX(
-       COALESCE((SELECT MAX(id) FROM ${records} WHERE checkpoint_id = ? AND id BETWEEN ? AND ?), 0),
+       COALESCE((SELECT MAX(id) FROM ${records} WHERE checkpoint_id = ? AND is_hinted = 0 AND id BETWEEN ? AND ?), 0),
        COALESCE((SELECT MAX(id) FROM ${names} WHERE name = ? AND id BETWEEN ? AND ?), 0))`,
 
   list: ({ records }: TableNames) =>
@@ -73,15 +92,28 @@ const STATEMENTS = {
 
   threads: ({ threads, records }: TableNames) =>
     `SELECT ${headColumns()} FROM ${threads} t LEFT JOIN ${records} r ON r.id = ${sqlRowId("t.thread_no", "t.head")}
-     WHERE t.thread_id >= ? AND t.thread_id > ? AND (? IS NULL OR t.thread_id < ?) ORDER BY t.thread_id LIMIT ?`,
+     WHERE ${withinPage("t.thread_id")} ORDER BY t.thread_id LIMIT ?`,
 
-  /** What SQLite cannot parse, such as JSON that is nested too deep for it, is left to the exact comparison. */
-  withKey: ({ threads, records }: TableNames) =>
-    `SELECT ${headColumns()} FROM ${threads} t JOIN ${records} r ON r.id = ${sqlRowId("t.thread_no", "t.head")}
-     WHERE t.thread_id >= ? AND t.thread_id > ? AND (? IS NULL OR t.thread_id < ?) AND r.metadata IS NOT NULL
-       AND (? IS NULL OR CASE WHEN json_valid(r.metadata)
-         THEN EXISTS (SELECT 1 FROM json_each(r.metadata) m WHERE m.key = ?) ELSE 1 END)
-     ORDER BY t.thread_id LIMIT ?`,
+  /**
+   * Two ranges, merged in the order of ids: the threads with a member, and those that are always looked at. What is
+   * behind a row of the index may be missing, so that every row counts for the page.
+   */
+  withMember: ({ threads, records, members }: TableNames) =>
+    `SELECT m.thread_id AS place, ${headColumns()} FROM (
+       SELECT thread_id FROM ${members} WHERE member = ? AND ${withinPage("thread_id")}
+       UNION SELECT thread_id FROM ${members} WHERE member = ? AND ${withinPage("thread_id")}
+       ORDER BY thread_id LIMIT ?) m
+     LEFT JOIN ${threads} t ON t.thread_id = m.thread_id
+     LEFT JOIN ${records} r ON r.id = ${sqlRowId("t.thread_no", "t.head")}
+     ORDER BY m.thread_id`,
+
+  addMember: ({ members }: TableNames) =>
+    `INSERT INTO ${members} (member, thread_id) VALUES (?, ?) ON CONFLICT DO NOTHING`,
+
+  dropMember: ({ members }: TableNames) => `DELETE FROM ${members} WHERE member = ? AND thread_id = ?`,
+
+  /** Reads the whole index: for a thread that is damaged. */
+  dropMembers: ({ members }: TableNames) => `DELETE FROM ${members} WHERE thread_id = ?`,
 
   /** How many records have the words, up to a limit. */
   countHits: ({ words }: TableNames) =>

@@ -4,6 +4,8 @@ import type { SqliteHandle } from "./handle.ts";
 /** One write that waits for its turn. */
 interface Waiting<Statements> {
   readonly work: (statements: Statements) => unknown;
+  /** The same in one statement, which needs neither a transaction nor a savepoint. `undefined` if it did nothing. */
+  readonly atOnce: ((statements: Statements) => unknown) | undefined;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   /** Until when it waits for another connection's lock. */
@@ -42,14 +44,21 @@ export class WriteGroups<Statements> {
     return this.#isLastShared;
   }
 
-  add<T>(work: (statements: Statements) => T, deadline: number): Promise<T> {
+  add<T>(
+    work: (statements: Statements) => T,
+    deadline: number,
+    atOnce?: (statements: Statements) => NonNullable<T> | undefined,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (result: unknown) => void, reject, deadline, isAlone: false });
+      const answered = resolve as (result: unknown) => void;
+      this.#waiting.push({ work, atOnce, resolve: answered, reject, deadline, isAlone: false });
     });
   }
 
   /** Makes one transaction of those who wait. Throws where another connection has the lock; they wait on then. */
-  commit({ handle, statements }: Opened<Statements>): void {
+  commit(opened: Opened<Statements>): void {
+    if (this.#isDoneAtOnce(opened)) return;
+    const { handle, statements } = opened;
     const { transaction } = handle;
     transaction.begin.run();
     const taken: Waiting<Statements>[] = [];
@@ -90,6 +99,26 @@ export class WriteGroups<Statements> {
     for (const { reject } of failed) reject(writingFailure(error));
   }
 
+  /**
+   * A lone writer's statement commits itself. Not on a connection that was handed
+   * in: its owner may be in a transaction, which nothing here would notice.
+   */
+  #isDoneAtOnce({ handle, statements }: Opened<Statements>): boolean {
+    const [only] = this.#waiting;
+    if (only?.atOnce === undefined || this.#waiting.length > 1 || !handle.isOurs) return false;
+    try {
+      const result = only.atOnce(statements);
+      if (result === undefined) return false;
+      only.resolve(result);
+    } catch (error) {
+      if (isBusy(error)) throw error;
+      only.reject(writingFailure(error));
+    }
+    this.#waiting.shift();
+    this.#isLastShared = false;
+    return true;
+  }
+
   /** One that has the transaction to itself needs no savepoint: what fails there undoes nothing else. */
   #isOnly({ isAlone }: Waiting<Statements>, taken: readonly unknown[]): boolean {
     return isAlone || (taken.length === 1 && this.#waiting.length === 0);
@@ -109,17 +138,19 @@ export class WriteGroups<Statements> {
 }
 
 /** Returns how it is answered once the transaction is committed. */
-function alone<Statements>({ work, resolve }: Waiting<Statements>, statements: Statements): () => void {
-  const result = work(statements);
+function alone<Statements>({ work, atOnce, resolve }: Waiting<Statements>, statements: Statements): () => void {
+  const result = atOnce?.(statements) ?? work(statements);
   return () => resolve(result);
 }
 
-/** As `alone`, and what fails is taken back without the others. */
+/** As `alone`, and what fails is taken back without the others. (A statement that fails has done nothing: then each goes alone.) */
 function inSavepoint<Statements>(
-  { work, resolve, reject }: Waiting<Statements>,
+  { work, atOnce, resolve, reject }: Waiting<Statements>,
   { transaction }: SqliteHandle,
   statements: Statements,
 ): () => void {
+  const done = atOnce?.(statements);
+  if (done !== undefined) return () => resolve(done);
   transaction.savepoint.run();
   try {
     const result = work(statements);

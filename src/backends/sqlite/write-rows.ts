@@ -1,8 +1,11 @@
-import { replacedNothing } from "../../checkpoint/append-rules.ts";
+import { recordsIn, replacedNothing } from "../../checkpoint/append-rules.ts";
 import type { AppendOutcome, AppendRequest, LogEntry, LogRecord } from "../../checkpoint/thread-log.ts";
+import { isHintedAt } from "../../driver/position-hint.ts";
+import { isMoved } from "./classify.ts";
 import { damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
-import { rangeOf } from "./read-rows.ts";
+import { moveMembers } from "./metadata.ts";
+import { headMetadata, isProvenThread, rangeOf, type ThreadToAppend } from "./read-rows.ts";
 import { type EntryRow, staleness, type ThreadRow, toEntry } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import { addWords, forgetWords, type WordsOf } from "./words-index.ts";
@@ -68,7 +71,19 @@ export function edit(
     const { base, head, write_id, checkpoint_id, names, header, metadata } = columns;
     const sum = sumOfEntry(record.seq, columns);
     const { changes } = statements.replace.run(
-      ...([base, head, write_id, checkpoint_id, names, header, metadata, sum, record.body, id] as const),
+      ...([
+        base,
+        head,
+        write_id,
+        checkpoint_id,
+        names,
+        header,
+        metadata,
+        sum,
+        hinted(record),
+        record.body,
+        id,
+      ] as const),
     );
     if (Number(changes) === 0) throw replacedNothing();
     statements.unname.run(id, id);
@@ -81,14 +96,73 @@ export function edit(
   return erases;
 }
 
+/**
+ * One statement for a record behind a row that this process has seen before.
+ * `undefined`, and nothing is done, if that row is not in every column as it was,
+ * if its words were all indexed then, or if the thread's metadata changes: more has
+ * to be read or written then. A row that is as it was has the metadata that it had.
+ */
+export function appendBehind(
+  statements: Statements,
+  before: ThreadToAppend,
+  record: LogRecord,
+): ThreadToAppend | undefined {
+  const { seq: tail, head } = record;
+  const isSameMetadata = head === tail ? (record.metadata ?? null) === before.metadata : head === before.head;
+  if (before.stale !== 1 || !isSameMetadata) return undefined;
+  const { thread_no, thread_id, generation, indexed, stale } = before;
+  const sum = sumOfThread({ thread_no, thread_id, generation, tail, head, indexed });
+  const columns = columnsOf(record);
+  const { base, write_id, checkpoint_id, names, header, metadata } = columns;
+  const id = rowId(thread_no, tail);
+  const sumOfRecord = sumOfEntry(tail, columns);
+  try {
+    statements.append.run(
+      ...([thread_no, thread_id, generation, tail, head, indexed, sum, before.head, before.sum, id, base] as const),
+      ...([write_id, checkpoint_id, hinted(record), names, header, metadata, sumOfRecord, record.body] as const),
+    );
+  } catch (error) {
+    if (isMoved(error)) return undefined;
+    throw error;
+  }
+  return { thread_no, thread_id, generation, tail, head, indexed, stale, sum, metadata: before.metadata };
+}
+
 export function insert(statements: Statements, threadNo: number, record: LogRecord): void {
   const columns = columnsOf(record);
   const { base, head, write_id, checkpoint_id, names, header, metadata } = columns;
   const sum = sumOfEntry(record.seq, columns);
   const id = rowId(threadNo, record.seq);
-  statements.insert.run(id, base, head, write_id, checkpoint_id, names, header, metadata, sum, record.body);
+  statements.insert.run(
+    ...([id, base, head, write_id, checkpoint_id, names, header, metadata, sum, hinted(record), record.body] as const),
+  );
   nameRow(statements, id, record);
 }
+
+/**
+ * After everything else of an append: the index has the metadata of the checkpoint that is the newest now.
+ * Returns that metadata; `undefined` if its row is damaged or missing.
+ */
+export function indexMetadata(
+  statements: Statements,
+  before: ThreadToAppend | undefined,
+  now: ThreadRow,
+  request: AppendRequest,
+): string | null | undefined {
+  const { head, thread_id: threadId } = now;
+  const isHead = ({ seq }: LogRecord): boolean => seq === head;
+  const written = isHead(request.record)
+    ? request.record
+    : [...recordsIn(request), ...(request.replace ?? [])].find(isHead);
+  if (written === undefined && head === before?.head) return before.metadata;
+  const metadata = written === undefined ? headMetadata(statements, now) : (written.metadata ?? null);
+  moveMembers(statements, threadId, before?.metadata ?? null, metadata ?? null);
+  return metadata;
+}
+
+/** As it is stored: whether the record is found by its checkpoint id without an index. */
+const hinted = ({ checkpointId, seq }: LogRecord): number =>
+  checkpointId !== undefined && isHintedAt(checkpointId, seq) ? 1 : 0;
 
 function nameRow(statements: Statements, id: number, { names = [] }: LogRecord): void {
   for (const name of names) statements.name.run(id, name);
@@ -110,7 +184,11 @@ export function dropRange(
   return erases;
 }
 
-export function dropThread(statements: Statements, threadNo: number, wordsOf: WordsOf): void {
+export function dropThread(statements: Statements, thread: ThreadRow, wordsOf: WordsOf): void {
+  const { thread_no: threadNo, thread_id: threadId } = thread;
+  const metadata = isProvenThread(thread) ? headMetadata(statements, thread) : undefined;
+  if (metadata === undefined) statements.dropMembers.run(threadId);
+  else moveMembers(statements, threadId, metadata, null);
   const range = rangeOf(threadNo);
   forgetWords(statements, ...range, wordsOf);
   statements.unname.run(...range);

@@ -231,6 +231,28 @@ export const findingFaults: readonly DriverFault[] = [
     caughtBy: ["only the metadata of the head counts"],
   },
   {
+    fault: "finds a thread by the metadata that its head was appended with, whatever became of it",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        readonly #appended = new Map<string, string | undefined>();
+
+        override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+          const outcome = await super.append(threadId, request);
+          if (outcome.appended) this.#appended.set(`${request.record.seq} ${threadId}`, request.record.metadata);
+          return outcome;
+        }
+
+        override queryMetadata(key: string, valueJson: string, options: MetadataRange): Promise<LogPage<ThreadEntry>> {
+          const test = ({ threadId, head }: ThreadEntry): boolean => {
+            const metadata = this.#appended.get(`${head.seq} ${threadId}`) ?? head.metadata;
+            return JSON.stringify(memberOf(metadata, key)) === valueJson;
+          };
+          return this.threadsWhere(options, test);
+        }
+      })(inner),
+    caughtBy: ["metadata that an edit changed is found as it is now"],
+  },
+  {
     fault: "forgets that there is a second page of matches",
     driver: (inner) =>
       new (class extends ReferenceLog {

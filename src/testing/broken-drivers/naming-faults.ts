@@ -7,6 +7,7 @@ import type {
   LogEntry,
   LogRecord,
 } from "../../checkpoint/thread-log.ts";
+import { hintedSeq } from "../../driver/position-hint.ts";
 import type { DriverFault } from "./fault.ts";
 import { ReferenceLog } from "./reference-log.ts";
 
@@ -28,6 +29,29 @@ export const namingFaults: readonly DriverFault[] = [
         }
       })(inner),
     caughtBy: ["of several records with one name the newest is found, whether it is a first name or a further one"],
+  },
+  {
+    fault: "takes whatever lies at the position that a name ends with",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async entry(threadId: string, name: string): Promise<LogEntry | undefined> {
+          const all = await this.readRecords(threadId, { limit: 1000 });
+          return all?.records.find(({ seq }) => seq === hintedSeq(name)) ?? super.entry(threadId, name);
+        }
+      })(inner),
+    caughtBy: ["a name that ends with a position finds the newest record that has it, wherever that lies"],
+  },
+  {
+    fault: "looks for a name only at the position that it ends with",
+    driver: (inner) =>
+      new (class extends ReferenceLog {
+        override async readCheckpoint(threadId: string, name: string): Promise<LogChain | undefined> {
+          const chain = await super.readCheckpoint(threadId, name);
+          const hinted = hintedSeq(name);
+          return hinted === undefined || chain?.records.at(-1)?.seq === hinted ? chain : undefined;
+        }
+      })(inner),
+    caughtBy: ["a name that ends with a position finds the newest record that has it, wherever that lies"],
   },
   {
     fault: "keeps first names only",

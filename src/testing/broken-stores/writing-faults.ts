@@ -150,4 +150,17 @@ export const writingFaults: readonly StoreFault[] = [
     }),
     caughtBy: ["what stood beside a text counts for less than the text"],
   },
+  {
+    fault: "looks only at the items that a write changes",
+    driver: (inner) =>
+      new (class extends ReferenceDriver {
+        override write(changes: readonly Change[]): Promise<WriteOutcome> {
+          const others = changes.filter(({ kind, expected }) => kind === "put" || expected !== 0);
+          return super.write(others.length === 0 ? changes : others);
+        }
+      })(inner),
+    caughtBy: [
+      "an item that was looked at before a hold was placed is not rewritten, and one that was looked at after it is",
+    ],
+  },
 ];

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { putHoldIn, seenHoldsIn } from "../../store/holds.ts";
+import { replaceUnlessHeld } from "../../store/removing-items.ts";
 import { failsWith } from "../expect-failure.ts";
 import { type StoreCase, storeCasesOf } from "./store-case.ts";
 import { allNames } from "./walking.ts";
@@ -41,6 +43,28 @@ export const batchCases: readonly StoreCase[] = storeCasesOf("batches", [
       await failsWith("CONFLICT", batch, "a batch with a conflict");
       assert.deepEqual(await allNames(subject), ["n/b"]);
       assert.equal(await subject.get(["n"], "b"), "there");
+    },
+  },
+  {
+    name: "an item that was looked at before a hold was placed is not rewritten, and one that was looked at after it is",
+    needs: ["transactions"],
+    run: async ({ subject }) => {
+      const { version } = await subject.put(["n"], "a", "before");
+      const seen = await seenHoldsIn(subject);
+      const hold = {
+        id: "h1",
+        subject: "ann",
+        reason: "case 17",
+        placedBy: "counsel",
+        placedAt: new Date(0).toISOString(),
+      };
+      await putHoldIn(subject, hold);
+      const entry = { namespace: ["n"], key: "a", value: "after", expectedVersion: version };
+      assert.equal(await replaceUnlessHeld(subject, entry, seen), false);
+      assert.equal(await subject.get(["n"], "a"), "before");
+      assert.equal(await replaceUnlessHeld(subject, entry, await seenHoldsIn(subject)), true);
+      assert.equal(await subject.get(["n"], "a"), "after");
+      assert.equal(await subject.delete(["n"], "a"), true);
     },
   },
   {

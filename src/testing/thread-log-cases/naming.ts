@@ -106,6 +106,43 @@ export const namingCases: readonly ThreadLogCase[] = threadLogCasesOf("names", [
     },
   },
   {
+    name: "a name that ends with a position finds the newest record that has it, wherever that lies",
+    run: async ({ subject }) => {
+      const expectAt = async (name: string, seq: number | undefined): Promise<void> => {
+        assert.equal((await subject.entry("t", name))?.seq, seq, `the entry named ${name}`);
+        assert.equal((await subject.readCheckpoint("t", name))?.records.at(-1)?.seq, seq, `the record named ${name}`);
+      };
+      await put(subject, "t", recordAt(1, { checkpointId: "early-2" }));
+      await put(subject, "t", recordAt(2, { checkpointId: "own-2", names: ["further-2", "next-3"] }));
+      await put(subject, "t", recordAt(3, { checkpointId: "twice-5" }));
+      await put(subject, "t", markAt(4));
+      await put(subject, "t", recordAt(5, { checkpointId: "twice-5" }));
+      await put(subject, "t", recordAt(6, { checkpointId: "moved-7", names: ["own-2"] }));
+      const places = { "early-2": 1, "further-2": 2, "next-3": 2, "twice-5": 5, "moved-7": 6, "own-2": 6 };
+      for (const [name, seq] of Object.entries(places)) await expectAt(name, seq);
+      const elsewhere = [
+        "other-1",
+        "mark-4",
+        "none-7",
+        "none-0",
+        "none-05",
+        "none--1",
+        "none-zzzzzzzzzz",
+        `n-${"9".repeat(99)}`,
+      ];
+      for (const name of elsewhere) await expectAt(name, undefined);
+      assert.equal(await subject.copy("t", "copy", "second"), "copied");
+      await put(subject, "t", recordAt(7, { checkpointId: "own-2" }), { drop: [5], replace: [recordAt(6)] });
+      for (const [name, seq] of Object.entries({ "twice-5": 3, "own-2": 7, "moved-7": undefined }))
+        await expectAt(name, seq);
+      await put(subject, "t", recordAt(8), { drop: [7], replace: [recordAt(3, { checkpointId: "anew-3" })] });
+      for (const [name, seq] of Object.entries({ "own-2": 2, "twice-5": undefined, "anew-3": 3 }))
+        await expectAt(name, seq);
+      for (const [name, seq] of Object.entries(places))
+        assert.equal((await subject.entry("copy", name))?.seq, seq, name);
+    },
+  },
+  {
     name: "a record takes as many names as it may have, and no more",
     run: async ({ subject }) => {
       const many = Array.from({ length: MOST_NAMES }, (_, index) => `${index} ${"n".repeat(1000)}`);

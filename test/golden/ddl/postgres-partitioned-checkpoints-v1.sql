@@ -43,7 +43,7 @@ CREATE TABLE "public"."holdfast_records_1" PARTITION OF "public"."holdfast_recor
 CREATE INDEX "holdfast_records_by_checkpoint" ON "public"."holdfast_records" (thread_id, checkpoint_id, seq) WHERE checkpoint_id IS NOT NULL;
 
 CREATE TABLE "public"."holdfast_names" (
-       thread_id text COLLATE "C" NOT NULL REFERENCES "public"."holdfast_threads" ON DELETE CASCADE,
+       thread_id text COLLATE "C" NOT NULL,
        name text COLLATE "C" NOT NULL,
        seq integer NOT NULL,
        PRIMARY KEY (thread_id, name, seq)
@@ -54,7 +54,7 @@ CREATE TABLE "public"."holdfast_names_0" PARTITION OF "public"."holdfast_names" 
 CREATE TABLE "public"."holdfast_names_1" PARTITION OF "public"."holdfast_names" FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 
 CREATE TABLE "public"."holdfast_words" (
-       thread_id text COLLATE "C" NOT NULL REFERENCES "public"."holdfast_threads" ON DELETE CASCADE,
+       thread_id text COLLATE "C" NOT NULL,
        seq integer NOT NULL,
        at bigint NOT NULL,
        words tsvector NOT NULL,
@@ -65,7 +65,7 @@ CREATE TABLE "public"."holdfast_words_0" PARTITION OF "public"."holdfast_words" 
 
 CREATE TABLE "public"."holdfast_words_1" PARTITION OF "public"."holdfast_words" FOR VALUES WITH (MODULUS 2, REMAINDER 1);
 
-CREATE INDEX "holdfast_words_by_word" ON "public"."holdfast_words" USING gin (words) WITH (gin_pending_list_limit = 64);
+CREATE INDEX "holdfast_words_by_word" ON "public"."holdfast_words" USING gin (words);
 
 CREATE INDEX "holdfast_words_by_time" ON "public"."holdfast_words" (at);
 
@@ -159,7 +159,7 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
     p_checkpoint_id text, p_names text, p_header text, p_metadata text, p_body bytea, p_ttl_ms double precision,
     p_below integer, p_dropped integer[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
     p_checkpoint_ids text[], p_name_lists text[], p_headers text[], p_metadatas text[], p_bodies bytea[], p_words text[])
-    RETURNS boolean LANGUAGE plpgsql AS $body$
+    RETURNS boolean LANGUAGE plpgsql SET gin_pending_list_limit = 4096 AS $body$
     DECLARE
       replaced integer;
       old_seqs integer[];
@@ -214,9 +214,70 @@ CREATE FUNCTION "public"."holdfast_append_with_edits" (
       RETURN true;
     END $body$;
 
+CREATE FUNCTION "public"."holdfast_edit_many" (
+    p_threads text[], p_generations text[], p_seqs integer[], p_bases integer[], p_heads integer[], p_write_ids text[],
+    p_checkpoint_ids text[], p_headers text[], p_metadatas text[], p_starts integer[], p_lengths integer[], p_bodies bytea,
+    p_belows integer[], p_dropped_places integer[], p_dropped integer[], p_old_places integer[], p_old_seqs integer[],
+    p_old_bases integer[], p_old_heads integer[], p_old_write_ids text[], p_old_checkpoint_ids text[], p_old_names text[],
+    p_old_headers text[], p_old_metadatas text[], p_old_starts integer[], p_old_lengths integer[], p_old_words text[]) RETURNS integer[]
+    LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET gin_pending_list_limit = 4096 AS $body$
+    DECLARE
+      taken integer[] := "public"."holdfast_append_many" (p_threads, p_generations, p_seqs, p_bases, p_heads, p_write_ids, p_checkpoint_ids,
+        p_headers, p_metadatas, p_starts, p_lengths, p_bodies);
+      replaced integer;
+    BEGIN
+      IF taken = '{}' THEN
+        RETURN taken;
+      END IF;
+      DELETE FROM "public"."holdfast_records" r USING unnest(taken) AS t (place)
+      WHERE r.thread_id = p_threads[t.place] AND r.seq < p_belows[t.place];
+      DELETE FROM "public"."holdfast_words" w USING unnest(taken) AS t (place)
+      WHERE w.thread_id = p_threads[t.place] AND w.seq < p_belows[t.place];
+      DELETE FROM "public"."holdfast_names" n USING unnest(taken) AS t (place)
+      WHERE n.thread_id = p_threads[t.place] AND (n.seq < p_belows[t.place] OR EXISTS (
+        SELECT FROM unnest(p_dropped_places || p_old_places, p_dropped || p_old_seqs) AS d (place, seq)
+        WHERE d.place = t.place AND d.seq = n.seq));
+      IF p_dropped <> '{}' THEN
+        DELETE FROM "public"."holdfast_records" r USING unnest(p_dropped_places, p_dropped) AS d (place, seq)
+        WHERE d.place = ANY (taken) AND r.thread_id = p_threads[d.place] AND r.seq = d.seq;
+        DELETE FROM "public"."holdfast_words" w USING unnest(p_dropped_places, p_dropped) AS d (place, seq)
+        WHERE d.place = ANY (taken) AND w.thread_id = p_threads[d.place] AND w.seq = d.seq;
+      END IF;
+      IF p_old_places = '{}' THEN
+        RETURN taken;
+      END IF;
+      UPDATE "public"."holdfast_records" r SET base = o.bases, head = o.heads, write_id = o.write_ids, checkpoint_id = o.checkpoint_ids,
+        names = o.names, header = o.headers, metadata = o.metadatas, body = substring(p_bodies FROM o.starts FOR o.lengths)
+      FROM unnest(p_old_places, p_old_seqs, p_old_bases, p_old_heads, p_old_write_ids, p_old_checkpoint_ids, p_old_names, p_old_headers, p_old_metadatas, p_old_starts, p_old_lengths) AS o (place, seqs, bases, heads, write_ids, checkpoint_ids, names, headers, metadatas, starts, lengths)
+      WHERE o.place = ANY (taken) AND r.thread_id = p_threads[o.place] AND r.seq = o.seqs;
+      GET DIAGNOSTICS replaced = ROW_COUNT;
+      IF replaced < (SELECT count(*) FROM unnest(p_old_places) AS o (place) WHERE o.place = ANY (taken)) THEN
+        RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value', MESSAGE = 'a record that is to be replaced is not there';
+      END IF;
+      IF array_remove(p_old_names, NULL) <> '{}' THEN
+        INSERT INTO "public"."holdfast_names" (thread_id, name, seq)
+        SELECT p_threads[o.place], each.name, o.seqs
+        FROM unnest(p_old_places, p_old_seqs, p_old_names) AS o (place, seqs, names), jsonb_array_elements_text(o.names::jsonb) AS each (name) WHERE o.place = ANY (taken);
+      END IF;
+      -- Words of what is replaced are kept at once, however far the index is: who indexes later leaves them as they are.
+      -- A record that is replaced becomes no newer by it.
+      DELETE FROM "public"."holdfast_words" w USING unnest(p_old_places, p_old_seqs, p_old_words) AS o (place, seqs, words)
+      WHERE o.words IS NULL AND o.place = ANY (taken) AND w.thread_id = p_threads[o.place] AND w.seq = o.seqs;
+      INSERT INTO "public"."holdfast_words" AS w (thread_id, seq, at, words)
+      SELECT p_threads[o.place], o.seqs, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, array_to_tsvector(string_to_array(o.words, ' '))
+      FROM unnest(p_old_places, p_old_seqs, p_old_words) AS o (place, seqs, words) WHERE o.words IS NOT NULL AND o.place = ANY (taken)
+      ON CONFLICT (thread_id, seq) DO UPDATE SET words = excluded.words WHERE w.words <> excluded.words;
+      UPDATE "public"."holdfast_threads" t SET metadata = n.metadata, unindexed = n.unindexed
+      FROM (SELECT o.place, o.seqs, CASE WHEN o.metadatas ~* E'\\\\u(0000|d[89a-f])' THEN NULL ELSE o.metadatas::jsonb END AS metadata, coalesce(o.metadatas ~* E'\\\\u(0000|d[89a-f])', false) AS unindexed
+        FROM unnest(p_old_places, p_old_seqs, p_old_metadatas) AS o (place, seqs, metadatas) WHERE o.place = ANY (taken)) n
+      WHERE t.thread_id = p_threads[n.place] AND t.head = n.seqs
+        AND (t.metadata IS DISTINCT FROM n.metadata OR t.unindexed <> n.unindexed);
+      RETURN taken;
+    END $body$;
+
 CREATE FUNCTION "public"."holdfast_index_words" (
     p_thread text, p_generation text, p_indexed integer, p_reached integer, p_seqs integer[], p_versions text[], p_words text[]) RETURNS boolean
-    LANGUAGE plpgsql SET lock_timeout = '2s' AS $body$
+    LANGUAGE plpgsql SET lock_timeout = '2s' SET gin_pending_list_limit = 4096 AS $body$
     DECLARE
       last_at bigint;
     BEGIN
@@ -224,6 +285,10 @@ CREATE FUNCTION "public"."holdfast_index_words" (
       WHERE thread_id = p_thread AND generation = p_generation AND indexed = p_indexed;
       IF NOT FOUND THEN
         RETURN false;
+      END IF;
+      -- So many words take several times their room in the index while they wait there, and it never gives that back.
+      IF (SELECT sum(octet_length(w.words)) FROM unnest(p_words) AS w (words)) > 32768 THEN
+        PERFORM set_config('gin_pending_list_limit', '64', true);
       END IF;
       -- Grows within the thread, whatever the clock does.
       last_at := greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, (SELECT w.at FROM "public"."holdfast_words" w WHERE w.thread_id = p_thread ORDER BY w.seq DESC LIMIT 1));
@@ -235,13 +300,32 @@ CREATE FUNCTION "public"."holdfast_index_words" (
       RETURN true;
     END $body$;
 
-CREATE FUNCTION "public"."holdfast_drop_records" () RETURNS trigger LANGUAGE plpgsql AS $body$
+CREATE FUNCTION "public"."holdfast_sort_words" () RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
     BEGIN
-      DELETE FROM "public"."holdfast_records" WHERE thread_id = OLD.thread_id;
+      PERFORM gin_clean_pending_list(c.oid) FROM pg_class c WHERE c.relkind = 'i'
+        AND (c.oid = '"public"."holdfast_words_by_word"'::regclass OR c.oid IN (SELECT i.inhrelid FROM pg_inherits i WHERE i.inhparent = '"public"."holdfast_words_by_word"'::regclass));
+    END $body$;
+
+CREATE FUNCTION "public"."holdfast_drop_records" () RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $body$
+    DECLARE
+      ids text[] := ARRAY(SELECT thread_id FROM gone);
+    BEGIN
+      IF ids <> '{}' THEN
+        DELETE FROM "public"."holdfast_records" WHERE thread_id = ANY (ids);
+        DELETE FROM "public"."holdfast_names" WHERE thread_id = ANY (ids);
+        DELETE FROM "public"."holdfast_words" WHERE thread_id = ANY (ids);
+      END IF;
       RETURN NULL;
     END $body$;
 
-CREATE TRIGGER "holdfast_threads_drop_records" AFTER DELETE ON "public"."holdfast_threads" FOR EACH ROW EXECUTE FUNCTION "public"."holdfast_drop_records" ();
+CREATE TRIGGER "holdfast_threads_drop_records" AFTER DELETE ON "public"."holdfast_threads"
+      REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION "public"."holdfast_drop_records" ();
+
+CREATE TRIGGER "holdfast_threads_drop_records" AFTER DELETE ON "public"."holdfast_threads_0"
+      REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION "public"."holdfast_drop_records" ();
+
+CREATE TRIGGER "holdfast_threads_drop_records" AFTER DELETE ON "public"."holdfast_threads_1"
+      REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION "public"."holdfast_drop_records" ();
 
 CREATE FUNCTION "public"."holdfast_search_words" (
     p_query tsquery, p_first text, p_last text, p_limit integer, p_ranked integer, p_newest boolean, p_after bigint,

@@ -17,6 +17,7 @@ CREATE TABLE holdfast_records (
   head INTEGER NOT NULL,
   write_id TEXT,
   checkpoint_id TEXT,
+  is_hinted INTEGER NOT NULL,
   names TEXT,
   header TEXT NOT NULL,
   metadata TEXT,
@@ -24,11 +25,33 @@ CREATE TABLE holdfast_records (
   body BLOB NOT NULL
 ) STRICT;
 
-CREATE INDEX holdfast_records_by_checkpoint ON holdfast_records (checkpoint_id) WHERE checkpoint_id IS NOT NULL;
+CREATE INDEX holdfast_records_by_checkpoint ON holdfast_records (checkpoint_id) WHERE checkpoint_id IS NOT NULL AND is_hinted = 0;
+
+CREATE VIEW holdfast_appends (
+  thread_no, thread_id, generation, tail, head, indexed, sum, old_head, old_sum,
+  id, base, write_id, checkpoint_id, is_hinted, names, header, metadata, record_sum, body
+) AS SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL;
+
+CREATE TRIGGER holdfast_appends_insert INSTEAD OF INSERT ON holdfast_appends BEGIN
+  UPDATE holdfast_threads SET tail = NEW.tail, head = NEW.head, sum = NEW.sum
+  WHERE thread_no = NEW.thread_no AND thread_id = NEW.thread_id AND generation = NEW.generation
+    AND tail = NEW.tail - 1 AND head = NEW.old_head AND indexed = NEW.indexed AND stale = 1 AND sum = NEW.old_sum;
+  SELECT RAISE(ABORT, 'holdfast: the thread is not as it was') WHERE changes() = 0;
+  INSERT INTO holdfast_records (id, base, head, write_id, checkpoint_id, is_hinted, names, header, metadata, sum, body)
+  VALUES (NEW.id, NEW.base, NEW.head, NEW.write_id, NEW.checkpoint_id, NEW.is_hinted, NEW.names, NEW.header,
+    NEW.metadata, NEW.record_sum, NEW.body);
+END;
 
 CREATE TABLE holdfast_names (id INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (id, name)) STRICT, WITHOUT ROWID;
 
 CREATE INDEX holdfast_names_by_name ON holdfast_names (name, id);
+
+CREATE TABLE holdfast_members (
+  member INTEGER NOT NULL,
+  thread_id TEXT NOT NULL,
+  PRIMARY KEY (member, thread_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE VIRTUAL TABLE holdfast_words USING fts5 (
   words, content = '', columnsize = 0, detail = none, tokenize = "ascii tokenchars '_'"

@@ -1,41 +1,38 @@
 import type { AppendRequest } from "../../../checkpoint/thread-log.ts";
+import { writeText } from "../../../internal/write-text.ts";
 import { encodeEntry, FORMAT } from "../layout.ts";
-import type { Argument } from "../port.ts";
 import { type Script, script } from "./script.ts";
 
 /**
  * Nearly every append: one record, in a thread that exists, with a name that it has
  * not had yet. Two commands inside the script and few arguments outside, because
- * each of them costs a client about a microsecond.
+ * each of them costs a client about a microsecond; and what the script would have to
+ * find in a text, or to make a text of, comes as a text of its own.
  *
  * KEYS  threads, each once, on one server
- * ARGV  for each of them a line of numbers (below); their generations and entries; their bodies
+ * ARGV  the appends, packed (below); for a single one its body, which is not in the pack then
  * Returns a digit for each: 1 appended, 0 nothing written. `APPEND` then does it, or says what is the matter.
  */
 export const APPEND_PLAIN: Script = script(`
-local function append(key, expected, generation, entry, body, lifetime)
-  local base, head, name = string.match(entry, '^(%d+) (%d+) %d+\\n([^\\n]*)\\n')
-  local found = redis.call('HMGET', key, 'thread', 'c:' .. name)
-  local tail, first, there = string.match(found[1] or '', '^${FORMAT} (%d+) %d+ %d+ (%d+) (.*)$')
-  if tail ~= expected or there ~= generation or found[2] then return 0 end
+local call, match, unpack = redis.call, string.match, struct.unpack
+local function append(key, tail, seq, places, generation, name, lifetime, entry, body)
+  local found = call('HMGET', key, 'thread', 'c:' .. name)
+  local last, first, there = match(found[1] or '', '^${FORMAT} (%d+) %d+ %d+ (%d+) (.*)$')
+  if last ~= tail or there ~= generation or found[2] then return 0 end
   if lifetime ~= '' and redis.acl_check_cmd and not redis.acl_check_cmd('pexpire', key, lifetime) then return 0 end
-  local seq = tail + 1
-  local line = '${FORMAT} ' .. seq .. ' ' .. base .. ' ' .. head .. ' ' .. first .. ' ' .. generation
-  if name == '' then redis.call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body)
-  else redis.call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body, 'c:' .. name, seq) end
-  if lifetime ~= '' then redis.call('PEXPIRE', key, lifetime) end
+  local line = '${FORMAT} ' .. seq .. ' ' .. places .. ' ' .. first .. ' ' .. generation
+  if name == '' then call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body)
+  else call('HSET', key, 'thread', line, 'e:' .. seq, entry, 'b:' .. seq, body, 'c:' .. name, seq) end
+  if lifetime ~= '' then call('PEXPIRE', key, lifetime) end
   return 1
 end
 
-local texts, bodies, replies, place, text, body = ARGV[2], ARGV[3], {}, 1, 1, 1
-for expected, generations, entries, bytes, lifetime in string.gmatch(ARGV[1], '(%d+) (%d+) (%d+) (%d+) (%d*)\\n') do
-  local entry, after, last = text + generations, text + generations + entries, body + bytes
-  -- A body that came alone may be large, and is not copied.
-  local own = #KEYS == 1 and bodies or string.sub(bodies, body, last - 1)
-  local done, reply = pcall(append, KEYS[place], expected, string.sub(texts, text, entry - 1),
-    string.sub(texts, entry, after - 1), own, lifetime)
+local pack, own, replies, at = ARGV[1], ARGV[2], {}, 1
+for place, key in ipairs(KEYS) do
+  local tail, seq, places, generation, name, lifetime, entry, body
+  tail, seq, places, generation, name, lifetime, entry, body, at = unpack('<${"I4c0".repeat(8)}', pack, at)
+  local done, reply = pcall(append, key, tail, seq, places, generation, name, lifetime, entry, own or body)
   replies[place] = done and reply or 0
-  place, text, body = place + 1, after, last
 end
 return table.concat(replies)
 `);
@@ -49,25 +46,56 @@ export const isPlain = ({ expected, record, more, replace, drop, dropBelow }: Ap
   (replace === undefined || replace.length === 0) &&
   (drop === undefined || drop.length === 0);
 
-/** A line of numbers for each: the tail, the bytes of generation, entry and body, and how long the thread lives. */
-export function plainArguments(
-  requests: readonly AppendRequest[],
-  lifetimeMs: number | undefined,
-): readonly [numbers: Argument, texts: Argument, bodies: Argument] {
-  let [numbers, texts] = ["", ""];
-  for (const { generation, expected, record, ttlMs } of requests) {
-    const entry = encodeEntry(record);
-    // Redis takes whole milliseconds.
-    const lives = ttlMs ?? lifetimeMs;
-    const lengths = `${Buffer.byteLength(generation)} ${Buffer.byteLength(entry)} ${record.body.byteLength}`;
-    numbers += `${expected} ${lengths} ${lives === undefined ? "" : Math.ceil(lives)}\n`;
-    texts += generation + entry;
-  }
+/** The body of a single append may be large: it is copied neither here nor by the script. */
+export function plainArguments(requests: readonly AppendRequest[], lifetimeMs: number | undefined): readonly Buffer[] {
   const [first, second] = requests;
-  const { body } = first?.record ?? { body: new Uint8Array() };
-  const isOne = second === undefined;
-  const bodies = isOne
-    ? Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-    : Buffer.concat(requests.map(({ record }) => record.body));
-  return [numbers, texts, bodies];
+  if (first === undefined || second !== undefined) return [packed(requests, lifetimeMs, true)];
+  const { body } = first.record;
+  return [packed(requests, lifetimeMs, false), Buffer.from(body.buffer, body.byteOffset, body.byteLength)];
+}
+
+/** Of the texts of one append that are numbers, and of the eight lengths. */
+const NUMBERS_BYTES = 128;
+/** No character of UTF-16 becomes more bytes than this. */
+const BYTES_PER_UNIT = 3;
+
+/**
+ * Eight texts for each append, with its length before each: the tail that it expects; its own position; base and
+ * head; the generation; the checkpoint id, or nothing; how long the thread lives, in milliseconds, or nothing; the
+ * entry; the body.
+ */
+function packed(requests: readonly AppendRequest[], lifetimeMs: number | undefined, withBodies: boolean): Buffer {
+  const entries = requests.map(({ record }) => encodeEntry(record));
+  let room = 0;
+  for (const [place, { generation, record }] of requests.entries()) {
+    const units = generation.length + (record.checkpointId?.length ?? 0) + (entries[place]?.length ?? 0);
+    room += NUMBERS_BYTES + units * BYTES_PER_UNIT + (withBodies ? record.body.byteLength : 0);
+  }
+  const pack = Buffer.allocUnsafe(room);
+  let at = 0;
+  for (const [place, { generation, expected, record, ttlMs = lifetimeMs }] of requests.entries()) {
+    const { seq, base, head, checkpointId = "", body } = record;
+    at = put(pack, String(expected), at);
+    at = put(pack, String(seq), at);
+    at = put(pack, `${base} ${head}`, at);
+    at = put(pack, generation, at);
+    at = put(pack, checkpointId, at);
+    // Redis takes whole milliseconds.
+    at = put(pack, ttlMs === undefined ? "" : String(Math.ceil(ttlMs)), at);
+    at = put(pack, entries[place] ?? "", at);
+    at = pack.writeUInt32LE(withBodies ? body.byteLength : 0, at);
+    if (!withBodies) continue;
+    pack.set(body, at);
+    at += body.byteLength;
+  }
+  return pack.subarray(0, at);
+}
+
+const LENGTH_BYTES = 4;
+
+/** Returns where the next one begins. */
+function put(pack: Buffer, text: string, at: number): number {
+  const end = writeText(pack, text, at + LENGTH_BYTES);
+  pack.writeUInt32LE(end - at - LENGTH_BYTES, at);
+  return end;
 }
