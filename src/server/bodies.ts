@@ -25,7 +25,8 @@ export async function readBody(
     throw new Refusal("INVALID_ARGUMENT", message, { status: 415, headers: { "accept-encoding": "gzip, identity" } });
   }
   const body = await inTime(ms, collectBody(limit)).catch((error: unknown) => {
-    throw error instanceof DOMException && error.name === "TimeoutError" ? tooSlow(ms) : error;
+    if (error instanceof Refusal) throw error;
+    throw error instanceof DOMException && error.name === "TimeoutError" ? tooSlow(ms) : cutOff();
   });
   return encoding === "gzip" ? inflate(body, limit) : body;
 }
@@ -56,6 +57,10 @@ async function inflate(packed: Buffer, limit: number): Promise<Buffer> {
 
 const tooSlow = (ms: number): Refusal =>
   new Refusal("TIMEOUT", `the body did not arrive within ${ms} ms`, { status: 408, headers: { connection: "close" } });
+
+/** Whatever else goes wrong while a body is read: the client went away, or sends what is no body. */
+const cutOff = (): Refusal =>
+  new Refusal("INVALID_ARGUMENT", "the request ended before its body was whole", { headers: { connection: "close" } });
 
 export const tooLarge = (limit: number): Refusal =>
   new Refusal("TOO_LARGE", `the body is larger than ${limit} bytes`, { headers: { connection: "close" } });

@@ -1,4 +1,5 @@
 import { StateError } from "../errors.ts";
+import { described } from "../internal/known-options.ts";
 
 export const invalid = (message: string): StateError => new StateError("INVALID_ARGUMENT", `serve(): ${message}`);
 
@@ -16,7 +17,7 @@ export function assertKnown(given: object, kinds: Readonly<Record<string, string
     const isOff = path + name === "rateLimit" && value === false;
     if (value === undefined || isOff) continue;
     if (typeof value !== kind || value === null) {
-      throw invalid(`${path}${name} must be a ${kind}, not ${value === null ? "null" : `a ${typeof value}`}`);
+      throw invalid(`${path}${name} must be ${kind === "object" ? "an object" : `a ${kind}`}, not ${described(value)}`);
     }
   }
 }
@@ -25,15 +26,21 @@ const MOST = Number.MAX_SAFE_INTEGER;
 /** A timer that is set for longer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+function assertPort(port: number): void {
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return;
+  throw invalid("port must be a whole number from 0 (any that is free) to 65535");
+}
+
 /** A limit that is no number limits nothing: every comparison with it is false. */
 export function assertLimits(given: object, within = ""): void {
   for (const [name, value] of Object.entries(given)) {
     if (typeof value === "object" && value !== null && ["rateLimit", "timeouts"].includes(name)) {
       assertLimits(value, `${name}.`);
     }
-    const [least, most] = [name === "port" ? 0 : Number.MIN_VALUE, name.endsWith("Ms") ? LONGEST_TIMER_MS : MOST];
-    if (typeof value !== "number" || (value >= least && value <= most)) continue;
-    const from = name === "port" ? "from 0" : "greater than 0";
-    throw invalid(`${within}${name} must be a number ${from} and at most ${most}`);
+    if (typeof value !== "number") continue;
+    if (name === "port") assertPort(value);
+    const most = name.endsWith("Ms") ? LONGEST_TIMER_MS : MOST;
+    if (name === "port" || (value > 0 && value <= most)) continue;
+    throw invalid(`${within}${name} must be a number greater than 0 and at most ${most}`);
   }
 }

@@ -123,6 +123,27 @@ test("Node's client refuses an answer whose Content-Encoding it did not ask for"
   expect(String(await failureOf(there.ask(overNode)))).toMatch(/Content-Encoding that was not asked for/);
 });
 
+test.each([204, 304])(
+  "Node's client gives no bytes for an answer of %s that tells a length and has no body",
+  async (status) => {
+    await using there = await listening((_incoming, outgoing) => {
+      outgoing.writeHead(status, { "content-length": "300" }).end();
+    });
+    expect(await there.ask(overNode)).toMatchObject({ status, bytes: Buffer.alloc(0) });
+  },
+);
+
+test("Node's client fails at once where the answer switches to another protocol", async () => {
+  await using there = await listening((_incoming, outgoing) => {
+    outgoing.socket?.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: upgrade\r\n\r\n");
+  });
+  const failure = await failureOf(there.ask(overNode));
+  expect([classify(failure), String(failure)]).toEqual([
+    "UNAVAILABLE",
+    expect.stringMatching(/switches to a protocol/),
+  ]);
+});
+
 test("Node's client keeps its connection where the service keeps it, and gives up one that the service says it will end", async () => {
   await using kept = await listening((_incoming, outgoing) => outgoing.end("kept"));
   for (let index = 0; index < 3; index++) await kept.ask(overNode);

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, request as httpRequest, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -7,14 +7,16 @@ import { HTTPCheckpointer } from "../../src/backends/http/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import { ERROR_CODES, type ErrorCode, StateError } from "../../src/errors.ts";
 import { AgentState, userMessage } from "../../src/index.ts";
-import type { ReportedFailure } from "../../src/server/index.ts";
+import { createApp, type ReportedFailure } from "../../src/server/index.ts";
 import { FaultyLog } from "../../src/testing/faulty-log.ts";
 import { recordAt } from "../../src/testing/thread-log-cases/sample-records.ts";
 import { encodeChain } from "../../src/wire/messages.ts";
 import { STATUS_OF } from "../../src/wire/problems.ts";
 import { FRAME_TYPE, PROTOCOL_HEADER, PROTOCOL_VERSION } from "../../src/wire/protocol.ts";
+import { pathOf } from "../../src/wire/routes.ts";
 import { startCuttingProxy } from "../network/cutting-proxy.ts";
 import { noticedByClients } from "../network/noticed-by-clients.ts";
+import { turnsPass } from "../turns-of-the-loop.ts";
 import { served } from "./served.ts";
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
@@ -50,6 +52,38 @@ describe("a failure behind the service arrives as itself", () => {
     isDown = false;
     expect((await client.load("t"))?.messages).toHaveLength(1);
   });
+});
+
+test("an upload that its client gave up is no failure of the service, with a socket and without", async () => {
+  const told: unknown[] = [];
+  await using own = await served(new MemoryLog(), { onFailure: (failure) => told.push(failure) });
+  const path = pathOf("append", { thread: "u" });
+  const head = {
+    host: "127.0.0.1",
+    authorization: `Bearer ${own.token}`,
+    "content-type": FRAME_TYPE,
+    "if-none-match": "*",
+  };
+  const expecting = { ...head, expect: "100-continue" };
+  const upload = httpRequest({ host: "127.0.0.1", port: own.service.port, method: "POST", path, headers: expecting });
+  upload.flushHeaders();
+  await once(upload, "continue");
+  upload.write("half of", () => upload.destroy());
+  await once(upload, "error");
+  // Closing waits until the connection is gone, and a few turns of the loop are more than what follows from that needs.
+  await own.service.close();
+  await turnsPass();
+  const app = await createApp({ checkpointer: own.behind, onFailure: (failure) => told.push(failure) });
+  const body = new ReadableStream({ start: (controller) => controller.error(new Error("the line was cut")) });
+  const asked = new Request(`http://127.0.0.1${path}`, {
+    method: "POST",
+    headers: head,
+    body,
+    duplex: "half",
+  } as RequestInit);
+  const answer = await app.fetch(asked);
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/ended before its body was whole/)]);
+  expect(told).toEqual([]);
 });
 
 test("what is thrown inside is shown to the operator and not to the client", async () => {
@@ -233,6 +267,14 @@ test("nobody at the address is UNAVAILABLE, and the token is in no error", async
   expect(error).toMatchObject({ code: "UNAVAILABLE", context: { operation: "load", threadId: "t" } });
   expect(String(error)).toMatch(/^StateError: http: load failed for thread "t": .*ECONNREFUSED/);
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain("zebra");
+});
+
+test("an address with https:// where nobody speaks TLS says so", async () => {
+  await using there = await served();
+  await using client = there.client({ baseUrl: there.service.url.replace("http:", "https:"), ...ONCE });
+  await expect(client.load("t")).rejects.toThrow(
+    /does not speak TLS; does baseUrl say https:\/\/ where http:\/\/ is meant/,
+  );
 });
 
 test("a line that goes dead is TIMEOUT at the deadline, and the same save repeated is applied once", async () => {

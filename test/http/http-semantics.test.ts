@@ -248,12 +248,15 @@ describe("what people meet first", () => {
     [{ checkpointer, auth: { tokens: undefined } }, /auth.tokens must list/],
     [{ checkpointer, auth: { tokens: [{ ...tokens[0], tenat: "a" }] } }, /no option "auth.tokens\[\].tenat"/],
     [{ checkpointer, rateLimit: { perSec: 1 } }, /no option "rateLimit.perSec"/],
-    [{ checkpointer, rateLimit: null }, /rateLimit must be a object, not null/],
+    [{ checkpointer, rateLimit: null }, /rateLimit must be an object, not null/],
     [{ checkpointer, maxWatches: Number.NaN }, /maxWatches must be a number greater than 0/],
     [{ checkpointer, maxBodyBytes: -1 }, /maxBodyBytes must be/],
     [{ checkpointer, answerTimeoutMs: 2 ** 31 }, /answerTimeoutMs must be .* at most 2147483647/],
     [{ checkpointer, port: "8080" }, /port must be a number/],
-    [{ checkpointer, port: -1 }, /port must be a number from 0/],
+    ...[-1, 65_536, 1.5, Number.NaN].map((port): [object, RegExp] => [
+      { checkpointer, port },
+      /port must be a whole number from 0 .* to 65535/,
+    ]),
   ];
   test.each(wrong)("C4: serve(%j) is refused", async (options, says) => {
     await expect(serve(options as never)).rejects.toThrow(says);

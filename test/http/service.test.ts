@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { openUrl } from "../../src/backends/http/checkpointer.ts";
 import { HTTPCheckpointer } from "../../src/backends/http/index.ts";
 import { MemoryCheckpointer } from "../../src/backends/memory/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
@@ -120,23 +119,6 @@ test("health says that the process runs, readiness that the storage answers", as
   isDown = true;
   await new Promise((resolve) => setTimeout(resolve, 1100));
   expect([(await ask("/healthz")).status, (await ask("/readyz")).status]).toEqual([200, 503]);
-});
-
-test("the client refuses a misspelt option, an invalid address and a token in the address", () => {
-  const make = (options: object) => () => new HTTPCheckpointer(options as { baseUrl: string });
-  expect(make({ baseUrl: "http://h", tokn: "x" })).toThrow(/no option "tokn"/);
-  for (const baseUrl of ["", "h", "ftp://h", "http://h?x=1", "http://h#x", undefined]) {
-    expect(make({ baseUrl })).toThrow(/baseUrl/);
-  }
-  expect(make({ baseUrl: "http://:zebra@h" })).toThrow(/no credentials/);
-  expect(make({ baseUrl: "http://:zebra@h" })).not.toThrow(/zebra/);
-  expect(make({ baseUrl: "http://h", token: "a b" })).toThrow(/token/);
-  expect(make({ baseUrl: "http://h", timeoutMs: 0 })).toThrow(/timeoutMs/);
-  expect(() => openUrl("https://h/?token=zebra")).toThrow(/unknown parameter/);
-  expect(() => openUrl("https://h/?token=zebra")).not.toThrow(/zebra/);
-  expect(() => openUrl("https://zebra@h/")).toThrow(/behind a colon/);
-  expect(() => openUrl("https://:%zz@h/")).toThrow(/baseUrl/);
-  expect(() => openUrl("https://")).toThrow(/baseUrl/);
 });
 
 test("a URL opens a service with its token, below a path too", async () => {

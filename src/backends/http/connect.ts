@@ -34,6 +34,39 @@ export const CONNECTION_OPTIONS: Readonly<
 /** More than any state with all that it builds on, and less than the memory. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
+/** A timer that is set for longer fires at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** What the client says of its own request: another value would make it another request, or one that never ends. */
+const OWN_HEADERS: readonly string[] = [
+  ...["content-type", "content-length", "content-encoding", "transfer-encoding", "expect", "upgrade"],
+  ...["if-match", "if-none-match", "idempotency-key"],
+];
+
+/** A header that cannot be sent would fail every call, as if the service could not be reached. Values may be secret, and are not repeated. */
+function assertHeaders(headers: Readonly<Record<string, unknown>>): void {
+  if (Array.isArray(headers) || headers instanceof Headers || headers instanceof Map) {
+    const message = 'headers must be an object of names and values, such as { "x-team": "blue" }';
+    throw new StateError("INVALID_ARGUMENT", message);
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    const fault = faultInHeader(name, value);
+    if (fault !== undefined) throw new StateError("INVALID_ARGUMENT", `headers[${JSON.stringify(name)}]: ${fault}`);
+  }
+}
+
+function faultInHeader(name: string, value: unknown): string | undefined {
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) {
+    return "the name of a header has letters, digits and hyphens, and no spaces";
+  }
+  if (OWN_HEADERS.includes(name.toLowerCase())) return "the client sets this header itself; leave it out";
+  if (typeof value !== "string") return `its value must be a string, not ${value === null ? "null" : typeof value}`;
+  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
+    return "its value has a line break or a character that no header can hold; encode it, with encodeURIComponent for instance";
+  }
+  return undefined;
+}
+
 const isLoopback = (hostname: string): boolean => /^(?:(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 
 /** What every request needs, from the options; refuses invalid ones. Opens nothing. */
@@ -48,9 +81,13 @@ export function connectionOf(options: HTTPConnectionOptions): Connection {
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw new StateError("INVALID_ARGUMENT", "the token must be printable ASCII without spaces");
   }
-  if (!(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
-    throw new StateError("INVALID_ARGUMENT", "timeoutMs must be a number greater than 0");
+  if (!(timeoutMs > 0 && timeoutMs <= LONGEST_TIMER_MS)) {
+    throw new StateError(
+      "INVALID_ARGUMENT",
+      `timeoutMs must be a number greater than 0 and at most ${LONGEST_TIMER_MS}`,
+    );
   }
+  assertHeaders(headers);
   if (!(Number.isFinite(maxAnswerBytes) && maxAnswerBytes > 0)) {
     throw new StateError("INVALID_ARGUMENT", "maxAnswerBytes must be a number greater than 0");
   }

@@ -75,6 +75,11 @@ function exchanged(
     };
     signal.addEventListener("abort", onAbort, { once: true });
     request.on("error", fail);
+    // An answer that switches to another protocol ends the request without a word.
+    request.on("upgrade", (_head, socket) => {
+      socket.destroy();
+      fail(new MalformedMessage("the answer switches to a protocol that was not asked for"));
+    });
     request.on("response", (incoming) => {
       const head = headOf(incoming);
       noteIdleTime(incoming);
@@ -122,7 +127,10 @@ function readUpTo(
     } else if (whole === undefined) chunks.push(chunk);
     else whole.set(chunk, at);
   });
-  body.on("end", () => done(whole ?? (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size))));
+  // An answer without a body may still tell a length.
+  body.on("end", () =>
+    done(whole?.subarray(0, size) ?? (chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size))),
+  );
   body.on("error", fail);
 }
 

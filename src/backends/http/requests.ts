@@ -93,10 +93,15 @@ function reasonIn(error: unknown, timeoutMs: number): string {
   if (error instanceof DOMException && error.name === "TimeoutError") {
     return `no whole answer within ${timeoutMs} ms; the option timeoutMs sets the deadline`;
   }
+  // It was reached, and answered something else.
+  if (error instanceof MalformedMessage) return error.message;
   let reason = reasonOf(error);
   for (let inner = error, depth = 0; inner instanceof Error && depth < 5; inner = inner.cause, depth++) {
     const { errors } = inner as Partial<AggregateError>;
     reason = reasonOf(errors?.[0] ?? inner) || reason;
+  }
+  if (reason.includes("wrong version number")) {
+    return "the service cannot be reached: it does not speak TLS; does baseUrl say https:// where http:// is meant?";
   }
   return `the service cannot be reached: ${reason}`;
 }
