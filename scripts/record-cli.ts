@@ -92,7 +92,7 @@ async function typed(line: string, folder: string): Promise<string> {
 /** What is made at random, or is of the machine that recorded it. */
 const steady = (text: string): string =>
   text
-    .replace(/\b[0-9a-f]{24}\b/g, "5f0c…")
+    .replace(/\b[0-9a-f]{24}(?:-[0-9a-z]{1,10})?\b/g, "5f0c…")
     .replace(/^(free +).*$/m, "$181 GB")
     .replace(/(better-sqlite3) [\d.]+/, "$1 12.11.1");
 

@@ -42,6 +42,16 @@ test("17.4: what was exported is imported with every checkpoint, and exported ag
   await b?.close();
 });
 
+test.each(["export", "verify", "copy"])(
+  "%s of a thread that is not there says so; of a pattern, that there were 0",
+  async (command) => {
+    const into = command === "copy" ? [`sqlite:${join(store.directory, "copy.db")}`] : [];
+    const named = await holdfast([command, store.url, ...into, "nobody"]);
+    expect([named.code, named.stderr]).toEqual([4, expect.stringContaining('there is no thread "nobody"')]);
+    expect((await holdfast([command, store.url, ...into, "nobody*"])).code).toBe(0);
+  },
+);
+
 test("17.4: a file that was cut off after any line is refused, and nothing is made", async () => {
   const lines = (await exported("a*")).split("\n").slice(0, -1);
   expect(lines.length).toBeGreaterThan(10);

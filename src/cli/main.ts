@@ -1,18 +1,25 @@
 #!/usr/bin/env node
 import { createInterface } from "node:readline/promises";
 import { lookForPeersIn } from "../internal/import-peer.ts";
+import { EXIT } from "./exit-codes.ts";
 import { runLine } from "./run.ts";
 import { secretsIn } from "./store-url.ts";
 import { Ended, type Input, type Output } from "./world.ts";
 
 const ending = new AbortController();
 
+/** A file that the output is sent to cannot grow. */
+const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
 /** The process ends when everything is written: `process.exit` would cut off what a pipe has not taken yet. */
 function outputTo(stream: NodeJS.WriteStream): Output {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    // Whoever read this has seen enough.
     ending.abort(new Ended("closed pipe"));
-    if (error.code !== "EPIPE") process.exitCode = 12;
+    // Whoever read this has seen enough.
+    if (error.code === "EPIPE") return;
+    process.exitCode = NO_ROOM.has(error.code ?? "") ? EXIT.full : EXIT.other;
+    if (stream === process.stderr) return;
+    process.stderr.write(`holdfast: the output cannot be written, and is not whole: ${error.message}\n`);
   });
   const write = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {

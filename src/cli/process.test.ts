@@ -1,4 +1,5 @@
 import { execFile, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -34,6 +35,15 @@ test("17.1: a pipe that is closed early ends the command quietly with 0", async 
   expect(stdout).toContain("code 0");
   expect(stderr).toBe("");
 });
+
+test.skipIf(!existsSync("/dev/full"))(
+  "an export onto a full disk says that it is not whole, and ends with 10",
+  async () => {
+    const { stdout, stderr } = await shell(`$HF export "$STORE" > /dev/full; echo "code $?"`, { STORE: store.url });
+    expect(stdout).toBe("code 10\n");
+    expect(stderr).toMatch(/^holdfast: the output cannot be written, and is not whole: .*ENOSPC/);
+  },
+);
 
 test("17.1: 5 MB of JSON arrive whole through a slow reader", async () => {
   const { stdout } = await shell(`$HF show "$STORE" large -o json | (sleep 1; cat)`, { STORE: store.url });

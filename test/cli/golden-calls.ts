@@ -75,7 +75,7 @@ export const withoutChance = (text: string): string =>
     .replace(/hf_[\w-]{43}/g, "<token>")
     .replace(/("sha256": ?")[0-9a-f]{64}/g, "$1<hash>")
     .replace(/(\\"sum\\":\\")[\w-]{16}/g, "$1<checksum>")
-    .replace(/\b[0-9a-f]{24}\b/g, "<id>")
+    .replace(/\b[0-9a-f]{24}(?:-[0-9a-z]{1,10})?\b/g, "<id>")
     .replace(/(better-sqlite3(?: |": ?"))[\d.]+/g, "$1<version>")
     .replace(/\d+( passed| not applicable)/g, "<count>$1")
     .replace(/("(?:passed|notApplicable)": ?)\d+/g, "$1<count>")

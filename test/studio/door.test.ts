@@ -221,6 +221,28 @@ test("18.1: paths and queries that no route has are refused with a word", async 
   expect(await asked(proto)).toBe(404);
 });
 
+test("every route that looks answers nonsense, and a part that is missing, with a refusal or an answer, and lives on", async () => {
+  const headers = { host: hostOf(looking), authorization: `Bearer ${looking.studio.token}` };
+  const failed: string[] = [];
+  for (const { method, path, query } of Object.values(ROUTES)) {
+    if (method !== "GET" || path.endsWith("/events")) continue;
+    const queries = [
+      "",
+      ...query.flatMap((name) => ["", "nobody", "-1", "0", "%00"].map((value) => `?${name}=${value}`)),
+    ];
+    for (const threadId of path.includes("{thread}") ? ["trip-42", "nobody"] : [""]) {
+      for (const asked of queries) {
+        const target = `/api/${path.replace("{thread}", encodeSegment(threadId))}${asked}`;
+        const { status, text } = await send(looking.studio.port, "GET", target, headers);
+        // 501: the store keeps no items.
+        const isFailure = status >= 500 && status !== 501;
+        if (isFailure || /:"undefined"|:"NaN"/.test(text)) failed.push(`${target}: ${status} ${text.slice(0, 100)}`);
+      }
+    }
+  }
+  expect(failed).toEqual([]);
+});
+
 test("18.1: a port that is taken is left to its owner, and the next one used", async () => {
   const second = await openStudio(checkpointer, { port: looking.studio.port });
   expect(second.studio.port).not.toBe(looking.studio.port);

@@ -2,7 +2,8 @@ import type { CheckpointContext } from "../../checkpoint/context.ts";
 import { everyThread } from "../../checkpoint/finding.ts";
 import type { ThreadWarning, Warnings } from "../../driver/warnings.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
-import { globMatcher, globPrefix } from "../../internal/glob.ts";
+import { globMatcher, globPrefix, hasWildcards } from "../../internal/glob.ts";
+import { missingThread } from "../references.ts";
 
 /** The trouble of one thread, which is not the trouble of the next. */
 const OF_ONE_THREAD: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -21,16 +22,24 @@ export interface ThreadFailure {
   readonly message: string;
 }
 
-/** The ids of all threads that match, page by page. */
+/**
+ * The ids of all threads that match, page by page. A pattern without wildcards names one thread: that it is not there
+ * is said, because "0 threads proven" would look like a proof.
+ */
 export async function* threadIds(
   context: CheckpointContext,
   pattern: string,
   warnings: Warnings,
 ): AsyncGenerator<string> {
   const matches = globMatcher(pattern);
-  for await (const { threadId } of everyThread(context, "listThreads", globPrefix(pattern), warnings)) {
-    if (matches(threadId)) yield threadId;
+  const prefix = globPrefix(pattern);
+  let isFound = false;
+  for await (const { threadId } of everyThread(context, "listThreads", prefix, warnings)) {
+    if (!matches(threadId)) continue;
+    isFound = true;
+    yield threadId;
   }
+  if (!isFound && !hasWildcards(pattern) && warnings.list.length === 0) throw missingThread(prefix);
 }
 
 /** Runs `work`; a failure that is this thread's own is handed back, any other thrown. */

@@ -37,7 +37,8 @@ function compared({ state: a }: SeenState, { state: b }: SeenState): StateDiff {
   return diff;
 }
 
-function sideOf(studio: StudioContext, request: StudioRequest, side: "a" | "b"): Promise<SeenState> {
+/** Asynchronous also where it refuses: thrown beside the other side, that one's failure would be nobody's, and end the process. */
+async function sideOf(studio: StudioContext, request: StudioRequest, side: "a" | "b"): Promise<SeenState> {
   const threadId = request.text(side);
   if (threadId === undefined) throw new Refusal("INVALID_ARGUMENT", `${side} must name a thread`);
   return studio.states.at(threadId, request.checkpoint(`${side}At`));

@@ -115,7 +115,8 @@ export async function checkpointsAnswer(
       ...(standing !== undefined && { standing }),
     };
   });
-  return { rows, ...(found.length > limit && { cursor: String(rows.at(-1)?.seq) }) };
+  const last = rows.at(-1);
+  return { rows, ...(last !== undefined && found.length > limit && { cursor: String(last.seq) }) };
 }
 
 const INBOX_THREADS = 25;
