@@ -1,7 +1,12 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { DeltaSnapshot, emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { describe, expect, test } from "vitest";
-import { type LangGraphSaver, toLangGraphSaver } from "../../src/adapters/langgraph/index.ts";
+import {
+  copyGraphThreads,
+  LangGraphSaver,
+  LangGraphStore,
+  toLangGraphSaver,
+} from "../../src/adapters/langgraph/index.ts";
 import { MemoryLog } from "../../src/backends/memory/log.ts";
 import type { ThreadLog } from "../../src/checkpoint/thread-log.ts";
 import { CheckpointSaver } from "../../src/saver/checkpoint-saver.ts";
@@ -242,5 +247,38 @@ describe("size", () => {
       expect(found?.checkpointData).toEqual({ values: { shared, n } });
     }
     expect(await saver.listCheckpoints({ threadId: "wide" })).toHaveLength(1000);
+  });
+});
+
+describe("a mistake that is made every day says what to write instead", () => {
+  const url: unknown = "memory:";
+  const target = toLangGraphSaver("memory:");
+  const wrong: readonly [how: string, make: () => unknown, says: RegExp][] = [
+    ["new LangGraphSaver(url)", () => new LangGraphSaver(url as never), /write toLangGraphSaver\(…\)/],
+    ["new LangGraphStore(url)", () => new LangGraphStore(url as never, {} as never), /write toLangGraphStore\(…\)/],
+    [
+      "toLangGraphSaver()",
+      () => toLangGraphSaver(undefined as never),
+      /takes a CheckpointSaver, a Checkpointer or a URL.*not undefined/,
+    ],
+    [
+      "a misspelt option",
+      () => toLangGraphSaver("memory:", { serd: {} } as never),
+      /no option "serd"; did you mean "serde"/,
+    ],
+    [
+      "copyGraphThreads()",
+      () => copyGraphThreads(undefined as never, undefined as never),
+      /to read from, then the one/,
+    ],
+    ["the wrong way round", () => copyGraphThreads(target, { list: () => [] } as never), /to read from, then the one/],
+    [
+      "a misspelt threadIds",
+      () => copyGraphThreads(target, target, { threadId: ["a"] } as never),
+      /no option "threadId"; did you mean "threadIds"/,
+    ],
+  ];
+  test.each(wrong)("%s", async (_how, make, says) => {
+    await expect(async () => make()).rejects.toThrow(says);
   });
 });

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from "@langchain/langgraph-checkpoint";
 import { StateError } from "../../errors.ts";
+import { assertKnownOptions } from "../../internal/known-options.ts";
 import { SPECIAL_CHANNELS } from "../../saver/saver.ts";
-import type { LangGraphSaver } from "./saver.ts";
+import { LangGraphSaver } from "./saver.ts";
 
 export interface MovingInOptions {
   /** @default every thread that the source lists */
@@ -26,8 +27,16 @@ export interface MovingInReport {
 export async function copyGraphThreads(
   source: BaseCheckpointSaver,
   target: LangGraphSaver,
-  { threadIds, onThread }: MovingInOptions = {},
+  options: MovingInOptions = {},
 ): Promise<MovingInReport> {
+  if (typeof source?.list !== "function" || !(target instanceof LangGraphSaver)) {
+    throw new TypeError(
+      "copyGraphThreads() takes the LangGraph checkpointer to read from, then the one that toLangGraphSaver() made, to write to",
+    );
+  }
+  // A misspelt threadIds would copy every thread.
+  assertKnownOptions("copyGraphThreads()", options, { threadIds: "object", onThread: "function" });
+  const { threadIds, onThread } = options;
   let [threads, checkpoints] = [0, 0];
   for (const threadId of threadIds ?? (await threadsOf(source))) {
     const copied = await copyThread(source, target, threadId);

@@ -57,6 +57,9 @@ export class LangGraphSaver extends BaseCheckpointSaver {
   /** `redactor`: that of the saver, which must be known before anything is packed. */
   constructor(open: () => Promise<CheckpointSaver>, options: LangGraphSaverOptions = {}, redactor?: Redactor) {
     super(options.serde);
+    if (typeof open !== "function") {
+      throw new TypeError("write toLangGraphSaver(…), which takes a URL, a Checkpointer or a CheckpointSaver");
+    }
     if (redactor !== undefined && options.serde !== undefined) {
       throw invalid(
         "redact cannot look into what a serialiser of yours writes: redact in the serialiser, or leave it out",

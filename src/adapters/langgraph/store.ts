@@ -35,6 +35,9 @@ export class LangGraphStore extends LangGraphBaseStore {
 
   constructor(open: () => Promise<BaseStore>, options: LangGraphStoreOptions & { readonly isOwn: boolean }) {
     super();
+    if (typeof open !== "function") {
+      throw new TypeError("write toLangGraphStore(…), which takes a store of holdfast, or the URL of one");
+    }
     this.#opening = new OpenOnce(open);
     this.#isOwn = options.isOwn;
     this.#index = checkedIndex(options.index);
