@@ -35,6 +35,8 @@ for (const entry of JSON.parse(process.argv[2])) {
     const before = known.get(name);
     if (before !== undefined && before.value !== value) throw new Error(name + " of " + entry + " is not that of " + before.entry);
     if (before !== undefined) shared++;
+    const isClass = typeof value === "function" && /^class\\b/.test(Function.prototype.toString.call(value));
+    if (isClass && value.name !== name) throw new Error(name + " of " + entry + " calls itself " + value.name);
     known.set(name, { entry, value });
   }
 }
@@ -63,6 +65,16 @@ async function assertLinksLead(paths: readonly string[]): Promise<void> {
       if (!isThere) throw new Error(`${page} links to ${link}, which the package does not hold`);
     }
   }
+}
+
+/** A file that is loaded later has a name that no other build gives it, so that nobody mixes two versions. */
+async function assertNamedByBuild(paths: readonly string[]): Promise<void> {
+  const { exports, bin } = await readFile(join(ROOT, "package.json"), "utf8").then(JSON.parse);
+  const doors = JSON.stringify([exports, bin]);
+  const modules = paths.filter((path) => /^dist\/(?!studio\/page\/).*\.js$/.test(path));
+  const unnamed = modules.filter((path) => !/-[\w-]{8}\.js$/.test(path) && !doors.includes(`"./${path}"`));
+  if (unnamed.length > 0)
+    throw new Error(`these files may be mixed with those of another version: ${unnamed.join(", ")}`);
 }
 
 /** Makes a SQLite file with one thread in it. */
@@ -136,6 +148,7 @@ await withTarball(async (packed) => {
   const strays = packed.paths.filter((path) => /\.test\.|(^|\/)(test|bench)\//.test(path));
   if (strays.length > 0) throw new Error(`the tarball holds files it should not: ${strays.join(", ")}`);
   await assertLinksLead(packed.paths);
+  await assertNamedByBuild(packed.paths);
   console.log(run("npx", ["publint", "--strict", packed.tarball], ROOT).trim());
   console.log(run("npx", ["attw", packed.tarball, "--profile", "esm-only"], ROOT).trim());
 
@@ -159,7 +172,7 @@ await withTarball(async (packed) => {
   console.log(`${shared} exports are in more than one entry point, and are the same there`);
   await writeFile(join(user, "loaded.mjs"), LOADED_MODULES);
   const loaded = run("node", ["loaded.mjs"], user).trim().split("\n");
-  const drivers = loaded.filter((url) => /\/backends\/\w+\/log\.js$/.test(url));
+  const drivers = loaded.filter((url) => /\/backends\/\w+\/log(?:-[\w-]+)?\.js$/.test(url));
   if (drivers.length > 0) throw new Error(`import "holdfast" loads the drivers ${drivers.join(", ")}`);
   if (loaded.length > MOST_FILES)
     throw new Error(`import "holdfast" loads ${loaded.length} files: ${loaded.join(", ")}`);

@@ -35,10 +35,11 @@ export async function bundle(folder: string): Promise<{ readonly files: number; 
     dir: folder,
     format: "esm",
     entryFileNames: "[name].js",
-    // What has a file of its own keeps its place.
+    // What has a file of its own keeps its place. Its name tells which build it belongs to: a process that runs while
+    // the package is replaced fails to find the file, and never goes on with the parts of two versions.
     chunkFileNames: ({ facadeModuleId }) =>
       facadeModuleId?.startsWith(SOURCES)
-        ? relative(SOURCES, facadeModuleId).replace(/\.ts$/, ".js")
+        ? relative(SOURCES, facadeModuleId).replace(/\.ts$/, "-[hash].js")
         : "chunks/[name]-[hash].js",
     codeSplitting: {
       groups: [
@@ -67,8 +68,20 @@ export async function bundle(folder: string): Promise<{ readonly files: number; 
  * reading slower. Names and lines stay as they are, for stack traces.
  */
 async function strip(file: string): Promise<void> {
-  const { code } = await transform(await readFile(file, "utf8"), { charset: "ascii", legalComments: "none" });
-  await writeFile(file, code);
+  const given = await readFile(file, "utf8");
+  const { code } = await transform(given, { charset: "ascii", legalComments: "none" });
+  await writeFile(file, withClassNames(given, code));
+}
+
+/** esbuild gives a class expression that names itself another name, `A = class A2`; its name appears in messages. */
+function withClassNames(given: string, stripped: string): string {
+  let code = stripped;
+  for (const [, name = "", other = ""] of stripped.matchAll(/(?:var|let|const) (\w+) = class (\1\d+)\b/g)) {
+    const uses = new RegExp(`\\b${other}\\b`, "g");
+    if (uses.test(given)) throw new Error(`${name} is called ${other} in dist, and something else is called that too`);
+    code = code.replace(uses, name);
+  }
+  return code;
 }
 
 /** The sources behind package.json's exports and its command, by where they lie in dist. */
