@@ -93,7 +93,7 @@ const SHOWN: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     /a second answer is refused: .* was answered already/,
   ],
   "examples/06-two-writers.ts": [
-    /thread "notes" has moved on: expected \w+, found \w+\. Load it again/,
+    /thread "notes" has moved on: expected [\w-]+, found [\w-]+\. Load it again/,
     "22 different messages of 22",
     'it is leased to "worker-1" for now',
     "given back; the other writes again after 1 attempt",
