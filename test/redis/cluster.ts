@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { startRedis } from "../services/redis.ts";
@@ -14,16 +15,17 @@ export interface TestCluster {
 }
 
 const SLOTS = 16_384;
-const PASSWORD = "cluster-password";
 
 /** Three primaries without replicas. */
 export async function startCluster(size = 3): Promise<TestCluster> {
+  // Of this cluster alone: a node of another one would let its clients in.
+  const password = randomBytes(12).toString("hex");
   const ports = await Promise.all(Array.from({ length: size }, freePort));
   const nodes = await Promise.all(
     ports.map((busPort) =>
       startRedis({
         settings: {
-          requirepass: PASSWORD,
+          requirepass: password,
           "cluster-enabled": "yes",
           "cluster-config-file": "nodes.conf",
           "cluster-port": String(busPort),
@@ -37,8 +39,12 @@ export async function startCluster(size = 3): Promise<TestCluster> {
   const [first] = admins;
   for (const [index, admin] of admins.entries()) {
     const [from, to] = [index, index + 1].map((part) => Math.floor((SLOTS * part) / size));
-    await admin.call("CLUSTER", ["ADDSLOTSRANGE", String(from), String((to ?? 0) - 1)]);
-    await admin.call("CLUSTER", ["SET-CONFIG-EPOCH", String(index + 1)]);
+    await become(admin, `cluster_slots_assigned:${(to ?? 0) - (from ?? 0)}`, [
+      "ADDSLOTSRANGE",
+      String(from),
+      String((to ?? 0) - 1),
+    ]);
+    await become(admin, `cluster_my_epoch:${index + 1}`, ["SET-CONFIG-EPOCH", String(index + 1)]);
     const place = ["127.0.0.1", String(nodes[index]?.port), String(ports[index])];
     if (index > 0) await first?.call("CLUSTER", ["MEET", ...place]);
   }
@@ -54,6 +60,16 @@ export async function startCluster(size = 3): Promise<TestCluster> {
       await Promise.all(nodes.map((node) => node.stop()));
     },
   };
+}
+
+/** A client whose connection breaks sends its command again, and a node refuses what it has done already. */
+async function become(admin: Redis, fact: string, command: readonly string[]): Promise<void> {
+  try {
+    await admin.call("CLUSTER", [...command]);
+  } catch (error) {
+    const info = String(await admin.call("CLUSTER", ["INFO"]));
+    if (!info.split("\r\n").includes(fact)) throw new Error(`${command.join(" ")} at ${info}`, { cause: error });
+  }
 }
 
 /** Has every node say that clients find it, and the others, at other ports: those of proxies, in the nodes' order. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { openSync } from "node:fs";
 import { chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -181,20 +182,40 @@ export async function serverFolder(name: string, user?: SystemUser, parent: stri
 const [LOWEST_PORT, HIGHEST_PORT] = [12_000, 32_000];
 
 /**
- * A port that was free a moment ago. Nobody is given it by chance: not a server of another test, not while the server that
- * it is for is down, and not a client, which would then be connected to itself.
+ * A port that was free a moment ago. Nobody else is given it: not a server of another test, here or in another process,
+ * not while the server that it is for is down, and not a client, which would then be connected to itself.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(LOWEST_PORT, HIGHEST_PORT);
-    const server = createServer().listen(port, "127.0.0.1");
-    const isFree = await once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, "close");
-    return port;
+    if ((await reserve(port)) && (await isFree(port))) return port;
   }
+}
+
+/**
+ * Holds the port's number for the rest of this process, by its UDP half, which no server here uses. A server that found
+ * its port taken would end, and those who ask whether it has started would be answered by the other one.
+ */
+async function reserve(port: number): Promise<boolean> {
+  const held = createSocket("udp4").unref();
+  held.bind({ port, address: "127.0.0.1", exclusive: true });
+  return once(held, "listening").then(
+    () => true,
+    () => {
+      held.close();
+      return false;
+    },
+  );
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  const listens = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  if (!listens) return false;
+  server.close();
+  await once(server, "close");
+  return true;
 }

@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startOpensearch } from "./opensearch.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
-import type { TestServer } from "./server-process.ts";
+import { freePort, type TestServer } from "./server-process.ts";
 import { requiredServices, SERVICES, type ServiceName } from "./services.ts";
 import { describeWithService } from "./with-service.ts";
 
@@ -168,3 +168,8 @@ async function firstLine(child: ChildProcess): Promise<string> {
   while (!text.includes("\n")) text += String((await once(child.stdout!, "data"))[0]);
   return text.trim();
 }
+
+test("no port is given out twice, however many are asked for at once", async () => {
+  const ports = await Promise.all(Array.from({ length: 1000 }, freePort));
+  expect(new Set(ports).size).toBe(ports.length);
+});
