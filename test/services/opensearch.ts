@@ -1,23 +1,18 @@
-import { randomBytes, randomInt } from "node:crypto";
-import { once } from "node:events";
+import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { canHaveOpensearch, opensearchJars } from "./opensearch-jars.ts";
-import { serverFolder, startServer, type TestServer } from "./server-process.ts";
+import { freePortAmong, serverFolder, startServer, type TestServer } from "./server-process.ts";
 
 export const HOW_TO_GET_OPENSEARCH =
   "set HOLDFAST_TEST_OPENSEARCH_URL, or put java (17 or later) and mvn on PATH (apt-get install openjdk-17-jre-headless maven)";
-
-/** A cold JVM on a busy machine. */
-const PATIENCE_MS = 120_000;
 
 /** A node of one's own: a cluster of one, which syncs every write, as OpenSearch does unless told otherwise. */
 export async function startOpensearch(): Promise<TestServer> {
   if (!(await canHaveOpensearch())) throw new Error(`there is no OpenSearch here: ${HOW_TO_GET_OPENSEARCH}`);
   const jars = await opensearchJars();
   const folder = await serverFolder("opensearch");
-  const [port, cluster] = [await freeRunnerPort(), `holdfast-${randomBytes(6).toString("hex")}`];
+  const [port, cluster] = [await freePortAmong(...RUNNER_PORTS), `holdfast-${randomBytes(6).toString("hex")}`];
   const settings = join(folder, "settings");
   await mkdir(settings);
   await writeFile(join(settings, "opensearch.yml"), SETTINGS);
@@ -37,7 +32,6 @@ export async function startOpensearch(): Promise<TestServer> {
     ],
     stopSignal: "SIGTERM",
     probe: () => probe(port, cluster),
-    patienceMs: PATIENCE_MS,
   });
 }
 
@@ -56,28 +50,8 @@ rootLogger.level = warn
 rootLogger.appenderRef.console.ref = console
 `;
 
-/** The runner takes no port above 9299, and goes on to the next one where somebody listens. */
-const RUNNER_PORTS = { first: 9201, last: 9299 };
-
-async function freeRunnerPort(): Promise<number> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = randomInt(RUNNER_PORTS.first, RUNNER_PORTS.last + 1);
-    if (!(await isTaken(port))) return port;
-  }
-  throw new Error(`no port between ${RUNNER_PORTS.first} and ${RUNNER_PORTS.last} is free`);
-}
-
-async function isTaken(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
+/** The runner takes no port above 9299, and goes on to the next one where somebody listens: nobody would find it there. */
+const RUNNER_PORTS = [9201, 9300] as const;
 
 /** Ready when all its data can be read; by its name, because somebody else may have been faster on this port. */
 async function probe(port: number, cluster: string): Promise<void> {

@@ -39,8 +39,6 @@ export interface ServerCommand {
   readonly stopSignal: "SIGINT" | "SIGTERM";
   /** Resolves once it answers; rejects while it does not. */
   readonly probe: () => Promise<void>;
-  /** How long it may take until then. @default 180000 */
-  readonly patienceMs?: number;
 }
 
 export interface SystemUser {
@@ -48,7 +46,8 @@ export interface SystemUser {
   readonly gid: number;
 }
 
-const START_PATIENCE_MS = 180_000;
+/** For a cold JVM on a busy machine whose disk stalls. It only has to end what never starts. */
+const START_PATIENCE_MS = 240_000;
 
 export async function startServer(command: ServerCommand): Promise<TestServer> {
   const server = new ServerProcess(command);
@@ -76,7 +75,7 @@ class ServerProcess implements TestServer {
   }
 
   async start(): Promise<void> {
-    const deadline = performance.now() + (this.#command.patienceMs ?? START_PATIENCE_MS);
+    const deadline = performance.now() + START_PATIENCE_MS;
     for (;;) {
       if (!isRunning(this.#child)) await this.#spawn();
       try {
@@ -186,10 +185,16 @@ const [LOWEST_PORT, HIGHEST_PORT] = [12_000, 32_000];
  * not while the server that it is for is down, and not a client, which would then be connected to itself.
  */
 export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(LOWEST_PORT, HIGHEST_PORT);
+  return freePortAmong(LOWEST_PORT, HIGHEST_PORT);
+}
+
+/** The same for a server that takes only some ports: from the first, and below the second. */
+export async function freePortAmong(lowest: number, highest: number): Promise<number> {
+  for (let attempt = 0; attempt < 100_000; attempt++) {
+    const port = randomInt(lowest, highest);
     if ((await reserve(port)) && (await isFree(port))) return port;
   }
+  throw new Error(`no port between ${lowest} and ${highest} is free`);
 }
 
 /**

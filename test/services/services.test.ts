@@ -14,9 +14,6 @@ import { freePort, type TestServer } from "./server-process.ts";
 import { requiredServices, SERVICES, type ServiceName } from "./services.ts";
 import { describeWithService } from "./with-service.ts";
 
-/** A server may be a JVM, and the machine busy. */
-const SLOW_START = 120_000;
-
 async function sql(url: string, statement: string): Promise<unknown> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -105,22 +102,18 @@ await describeWithService("opensearch", (url) => {
     expect(await opensearch(url, "/")).toMatchObject({ version: { distribution: "opensearch" } });
   });
 
-  test(
-    "a private one keeps what it answered when it is killed, and is gone when it is stopped",
-    async () => {
-      const server = await startOpensearch();
-      onTestFinished(() => server.stop());
-      await opensearch(server.url, "/t/_doc/1", { n: 42 });
-      await server.kill();
-      expect(await runs(server)).toBe(false);
-      await expect(opensearch(server.url, "/t/_doc/1")).rejects.toThrow("fetch failed");
-      await server.restart();
-      expect(await opensearch(server.url, "/t/_doc/1")).toMatchObject({ _source: { n: 42 } });
-      await server.stop();
-      expect(existsSync(server.folder)).toBe(false);
-    },
-    SLOW_START,
-  );
+  test("a private one keeps what it answered when it is killed, and is gone when it is stopped", async () => {
+    const server = await startOpensearch();
+    onTestFinished(() => server.stop());
+    await opensearch(server.url, "/t/_doc/1", { n: 42 });
+    await server.kill();
+    expect(await runs(server)).toBe(false);
+    await expect(opensearch(server.url, "/t/_doc/1")).rejects.toThrow("fetch failed");
+    await server.restart();
+    expect(await opensearch(server.url, "/t/_doc/1")).toMatchObject({ _source: { n: 42 } });
+    await server.stop();
+    expect(existsSync(server.folder)).toBe(false);
+  });
 
   goneWithItsOwner("opensearch");
 });
@@ -138,21 +131,17 @@ describe("HOLDFAST_TEST_REQUIRE", () => {
 });
 
 function goneWithItsOwner(name: ServiceName): void {
-  test(
-    `a process that is killed takes its ${name} with it, and the folder`,
-    async () => {
-      const owner = spawn(process.execPath, ["--import", "tsx", "-e", ownerProgram(name)], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      onTestFinished(() => void owner.kill("SIGKILL"));
-      const folder = await firstLine(owner);
-      const pid = Number(await readFile(join(folder, "server.pid"), "utf8"));
-      expect(isAlive(pid)).toBe(true);
-      owner.kill("SIGKILL");
-      await vi.waitUntil(() => !isAlive(pid) && !existsSync(folder), { timeout: 60_000 });
-    },
-    SLOW_START,
-  );
+  test(`a process that is killed takes its ${name} with it, and the folder`, async () => {
+    const owner = spawn(process.execPath, ["--import", "tsx", "-e", ownerProgram(name)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void owner.kill("SIGKILL"));
+    const folder = await firstLine(owner);
+    const pid = Number(await readFile(join(folder, "server.pid"), "utf8"));
+    expect(isAlive(pid)).toBe(true);
+    owner.kill("SIGKILL");
+    await vi.waitUntil(() => !isAlive(pid) && !existsSync(folder), { timeout: 60_000 });
+  });
 }
 
 function ownerProgram(name: ServiceName): string {

@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { describe, inject, test } from "vitest";
 import type { ServiceAnswer } from "./desk.ts";
 import { requiredServices, type ServiceName } from "./services.ts";
@@ -23,8 +26,10 @@ export async function describeWithService(
   describe.skip(name, () => test(`skipped: ${answer.missing}`, () => undefined));
 }
 
+/** On a new machine the answer comes when the server was downloaded or built: `fetch` would wait five minutes and no longer. */
 export async function askFor(name: ServiceName): Promise<ServiceAnswer> {
-  const response = await fetch(`${inject("serviceDesk")}/${name}`);
-  if (!response.ok) throw new Error(`${name} could not be started: ${await response.text()}`);
-  return (await response.json()) as ServiceAnswer;
+  const [response] = (await once(get(`${inject("serviceDesk")}/${name}`), "response")) as [IncomingMessage];
+  const told = await text(response);
+  if (response.statusCode !== 200) throw new Error(`${name} could not be started: ${told}`);
+  return JSON.parse(told) as ServiceAnswer;
 }
