@@ -12,21 +12,27 @@ import { LOCAL_BACKENDS, type LocalStorage } from "./local-backends.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-/** Saves to the thread every 5 ms, from an instance of its own, until told to stop. */
-function writeWithoutPause(storage: LocalStorage): { stop(): Promise<number> } {
+/** Saves to the thread every 5 ms, from an instance of its own, until told to stop. Has saved once when this resolves. */
+async function writeWithoutPause(storage: LocalStorage): Promise<{ stop(): Promise<number> }> {
   const writer = storage.open();
   let isStopped = false;
+  let begin = (): void => undefined;
+  const hasBegun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
   const done = (async () => {
     let state = (await writer.load("t"))!;
     let saves = 0;
     for (; !isStopped && saves < 20_000; saves++) {
       state = state.withMetadata({ saves });
       await writer.save(state, "t");
+      begin();
       await sleep(5);
     }
     return saves;
   })();
   done.catch(() => undefined);
+  await Promise.race([hasBegun, done]);
   return {
     stop: () => {
       isStopped = true;
@@ -55,13 +61,12 @@ describe.each(LOCAL_BACKENDS)("$name, beside a writer that saves every 5 ms", ({
       await checkpointer.save(state, "t", { checkpointId: `c${index}` });
       state = state.withMetadata({ index });
     }
-  }, 120_000);
+  });
 
   afterAll(() => storage.dispose());
 
-  test("B2: an old checkpoint is deleted, and the writer loses nothing", { timeout: 60_000 }, async () => {
-    const writer = writeWithoutPause(storage);
-    await sleep(50);
+  test("B2: an old checkpoint is deleted, and the writer loses nothing", async () => {
+    const writer = await writeWithoutPause(storage);
     expect(await checkpointer.delete("t", "c2")).toBe(true);
     expect(await checkpointer.delete("t", `c${length >> 1}`)).toBe(true);
     const saves = await writer.stop();
@@ -71,19 +76,19 @@ describe.each(LOCAL_BACKENDS)("$name, beside a writer that saves every 5 ms", ({
     expect((await checkpointer.stats("t"))?.checkpoints).toBe(length - 2 + saves);
   });
 
-  test("B2: a vacuum ends, does its work, and lets timers fire", { timeout: 60_000 }, async () => {
-    const writer = writeWithoutPause(storage);
-    await sleep(50);
+  test("B2: a vacuum ends, does its work, and lets timers fire", async () => {
+    const writer = await writeWithoutPause(storage);
     const ticks = ticking();
-    const began = performance.now();
+    const began = process.cpuUsage();
     const report = await checkpointer.vacuum({ keepLast: 20 });
-    const took = performance.now() - began;
+    const { user, system } = process.cpuUsage(began);
     ticks.stop();
     const saves = await writer.stop();
     expect(report).toMatchObject({ threads: 0, skipped: 0, warnings: [] });
     expect(report.checkpoints).toBeGreaterThan(length - 20);
     expect(saves).toBeGreaterThan(0);
-    if (took > 100) expect(ticks.count).toBeGreaterThan(0);
+    // Of the processor's time: a machine that stalls keeps timers from firing, too.
+    if (user + system > 100_000) expect(ticks.count).toBeGreaterThan(0);
     const kept: string[] = [];
     for await (const { checkpointId } of checkpointer.history("t")) kept.push(checkpointId);
     expect(kept.length).toBeLessThanOrEqual(20 + saves);
@@ -92,9 +97,8 @@ describe.each(LOCAL_BACKENDS)("$name, beside a writer that saves every 5 ms", ({
     }
   });
 
-  test("B2: a lease is got", { timeout: 60_000 }, async () => {
-    const writer = writeWithoutPause(storage);
-    await sleep(50);
+  test("B2: a lease is got", async () => {
+    const writer = await writeWithoutPause(storage);
     expect(await checkpointer.withLease("t", async ({ epoch }) => epoch)).toBe(1);
     // While the lease was held, the writer was refused.
     await writer.stop().catch((error: unknown) => expect(error).toMatchObject({ code: "CONFLICT" }));
