@@ -68,7 +68,7 @@ test("17.1: a missing package comes with the line that brings it", async () => {
 });
 
 test("17.1: no secret of a URL is in any output, also with --debug and when a client repeats it", async () => {
-  const url = "http://:tok%2Fen-s3cret@127.0.0.1:48999/";
+  const url = "http://:tok%2Fen-s3cret@127.0.0.1:1/";
   for (const argv of [[url], [url, "--debug"], [url, "--json"], ["env:URL"], ["env:URL", "--debug"]]) {
     const { code, stdout, stderr } = await holdfast(["threads", ...argv], { env: { URL: url } });
     expect(code).toBe(8);
