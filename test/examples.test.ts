@@ -8,9 +8,6 @@ import { describeWithStandIn } from "./oracle-stand-in/with-oracle.ts";
 import { s3Url } from "./s3/test-bucket.ts";
 import { describeWithService } from "./services/with-service.ts";
 
-/** A process or two each, and a machine that may be busy. */
-const PATIENCE = { timeout: 120_000 };
-
 /** Stands for the system's temporary folder, so that it can be seen what an example leaves there. */
 let temporary: string;
 beforeAll(async () => {
@@ -181,7 +178,7 @@ const SHOWN_WITH_SERVICE = {
 
 for (const [path, { service, variable, shown }] of Object.entries(SHOWN_WITH_SERVICE)) {
   await describeWithService(service, (url) => {
-    test(`${path} shows what it says`, PATIENCE, async () => {
+    test(`${path} shows what it says`, async () => {
       const opened = service === "s3" ? s3Url(url) : { url, environment: {} };
       const environment = { ...opened.environment, [variable]: opened.url };
       const output = await outputOf([path as keyof typeof SHOWN_WITH_SERVICE], environment);
@@ -191,7 +188,7 @@ for (const [path, { service, variable, shown }] of Object.entries(SHOWN_WITH_SER
 }
 
 describe("examples/12-oci.ts", () => {
-  test("shows what it says, on the stand-in for Object Storage, and leaves nothing behind", PATIENCE, async () => {
+  test("shows what it says, on the stand-in for Object Storage, and leaves nothing behind", async () => {
     const directory = await mkdtemp(join(temporary, "oci-"));
     const standIn = await OciStandIn.start();
     const { namespace, endpoint } = standIn;
@@ -212,7 +209,7 @@ describe("examples/12-oci.ts", () => {
     await rm(directory, { recursive: true });
   });
 
-  test("says what it needs where that is not given", PATIENCE, async () => {
+  test("says what it needs where that is not given", async () => {
     expect(await outputOf(["examples/12-oci.ts"], { HOLDFAST_OCI_URL: undefined })).toMatch(
       "HOLDFAST_OCI_URL is not set",
     );
@@ -243,7 +240,7 @@ await describeWithStandIn(
   ({ dsn, user, password }) => {
     const standIn = new URL("oracle-stand-in/install.ts", import.meta.url).href;
     const environment = { NODE_OPTIONS: `--import tsx --import ${standIn}`, ORACLE_DSN: dsn, ORACLE_USER: user };
-    test.for(Object.entries(SHOWN_WITH_ORACLE))("%s shows what it says", PATIENCE, async ([path, { shown }]) => {
+    test.for(Object.entries(SHOWN_WITH_ORACLE))("%s shows what it says", async ([path, { shown }]) => {
       const credentials = { ORACLE_PASSWORD: password, ORACLE_WALLET: temporary };
       const output = await outputOf([path], { ...environment, ...credentials });
       for (const part of shown) expect(output).toMatch(part);
@@ -261,7 +258,6 @@ describe("examples", () => {
 
   test.for(Object.entries(SHOWN_WITH_ORACLE))(
     "%s says what is missing, shows the wiring and ends well",
-    PATIENCE,
     async ([path, { wiring }]) => {
       const output = await outputOf([path], { ORACLE_DSN: undefined, ORACLE_PASSWORD: undefined });
       expect(output).toMatch(/Not set, so nothing is connected: .*ORACLE_DSN.*ORACLE_PASSWORD/);
@@ -271,23 +267,18 @@ describe("examples", () => {
 
   test.for(Object.entries(SHOWN_WITH_SERVICE))(
     "%s says what it needs where that is not given",
-    PATIENCE,
     async ([path, { variable }]) => {
       expect(await outputOf([path], { [variable]: undefined })).toMatch(`${variable} is not set`);
     },
   );
 
-  test.for(Object.entries(SHOWN))(
-    "%s shows what it says, and leaves nothing behind",
-    PATIENCE,
-    async ([path, shown]) => {
-      const output = await outputOf([path]);
-      for (const part of shown) expect(output).toMatch(part);
-      expect(await leftovers()).toEqual([]);
-    },
-  );
+  test.for(Object.entries(SHOWN))("%s shows what it says, and leaves nothing behind", async ([path, shown]) => {
+    const output = await outputOf([path]);
+    for (const part of shown) expect(output).toMatch(part);
+    expect(await leftovers()).toEqual([]);
+  });
 
-  test("the on-call example takes its store from a URL, and finds what it said there before", PATIENCE, async () => {
+  test("the on-call example takes its store from a URL, and finds what it said there before", async () => {
     const url = { HOLDFAST_URL: `file:${join(temporary, "threads")}` };
     expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 4 messages");
     expect(await outputOf(["examples/00-on-call.ts"], url)).toMatch("the thread has 8 messages");
@@ -300,7 +291,7 @@ describe("the demo", () => {
   beforeAll(async () => {
     output = await outputOf(["examples/demo/main.ts"]);
     folder = join(temporary, (await leftovers())[0] ?? "");
-  }, PATIENCE.timeout);
+  });
   afterAll(() => rm(folder, { recursive: true }));
 
   test("kills a process while a tool runs; a fresh one finishes the turn, and recalls it", () => {
@@ -323,7 +314,7 @@ describe("the demo", () => {
     for (const pid of pids) expect(() => process.kill(pid, 0), `process ${pid}`).toThrow("ESRCH");
   });
 
-  test("says where the state is, and what it says to try works there", PATIENCE, async () => {
+  test("says where the state is, and what it says to try works there", async () => {
     // Saves that come while one is under way share the next, so how many there are is a matter of how quick the disk is.
     expect(output).toMatch(new RegExp(`${join(folder, "agents.db")}: (?:[6-9]|10) checkpoints, 9 messages`));
     const program = "examples/demo/on-call.ts";

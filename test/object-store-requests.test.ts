@@ -79,7 +79,7 @@ describe("a cold load over object storage is at most 6 GETs in at most 3 rounds,
     const place = placeOn(standIn);
     const found = await measured(() => new OciLog(logOptions(place)), OciBucket.prototype as unknown as Reads);
     expect(found).toEqual({ 10: FEW, 400: FEW, 1500: FEW });
-  }, 60_000);
+  });
 });
 
 await describeWithService("s3", (url) => {
@@ -88,5 +88,5 @@ await describeWithService("s3", (url) => {
     const place = { bucketName, prefix, client: undefined, requestTimeoutMs: 30_000 };
     const open = () => new S3Log({ ...place, connection, serverDurability: "fsync" });
     expect(await measured(open, S3Bucket.prototype)).toEqual({ 10: FEW, 400: FEW, 1500: FEW });
-  }, 60_000);
+  });
 });

@@ -52,7 +52,7 @@ const casesOf = (statements: readonly (string | RegExp)[]): readonly Checkpointe
 describe.each(LOCAL_BACKENDS)("$name", ({ create }) => {
   for (const [number, statements] of Object.entries(STATEMENTS)) {
     for (const each of casesOf(statements)) {
-      test(`${number}: ${each.name}`, { timeout: 60_000 }, async () => {
+      test(`${number}: ${each.name}`, async () => {
         const storage = await create();
         const result = await runCase(checkpointerSuite, each, async () => ({
           subject: storage.open(),

@@ -118,7 +118,7 @@ describe("renewal", () => {
     await checkpointer.save(said("before"), "t");
     const holder = await held("alive", 30);
     time += 20;
-    await vi.waitFor(async () => expect(await expiry()).toBe(START + 20 + 30), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await expiry()).toBe(START + 20 + 30), { timeout: 60_000 });
     time += 20;
     expect(await failureOf(() => checkpointer.withLease("t", async () => undefined))).toMatchObject({
       code: "CONFLICT",

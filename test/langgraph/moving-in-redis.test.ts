@@ -26,5 +26,4 @@ test.skipIf(modules === undefined)(
     await source.end();
     await server.stop();
   },
-  120_000,
 );

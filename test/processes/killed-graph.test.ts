@@ -19,5 +19,4 @@ test.each(["sqlite", "file"] as const)(
     expect(report.kills).toBe(8);
     await dispose();
   },
-  120_000,
 );

@@ -46,68 +46,62 @@ export const threadsOnly = (checkpointer: Checkpointer, directory?: string): Bac
 });
 
 /** The one suite for every backend: some of the people are erased, and nothing of the others is. */
-export function erases(create: () => Promise<Backends>, people: number, gone: number, patienceMs = 240_000): void {
-  test(
-    `4: erasing ${gone} of ${people} people who share threads leaves no word of theirs, and every word of the others`,
-    async () => {
-      const { checkpointer, store, users: where, directory, dispose } = await create();
-      const users = new UserStore({ backend: where });
-      const usersStore = typeof where === "string" && where.startsWith("memory") ? new InMemoryStore() : where;
-      const filled = typeof usersStore === "string" ? users : new UserStore({ backend: usersStore });
-      const threads = await fill(checkpointer, store, filled, people);
-      if (checkpointer.capabilities.search) await checkpointer.search(canary(0));
-      const data = new PersonalData({
-        checkpointers: [checkpointer],
-        stores: [store],
-        users: usersStore,
-        ledger: new InMemoryStore(),
-        key: KEY,
-      });
-      const before = await data.inventory(userOf(1));
-      expect(new Set(before.places.map(({ kind }) => kind))).toEqual(
-        new Set(["message", "field", "item", "user data"]),
-      );
-      const dry = await data.eraseUser(userOf(1), { dryRun: true });
-      expect(dry.places.map(({ messages }) => messages > 0)).toEqual([true, false, false]);
-      expect(await data.inventory(userOf(1))).toEqual(before);
-      for (const person of range(0, gone)) {
-        const receipt = await data.eraseUser(userOf(person), { reason: "asked by mail" });
-        expect(receipt.verified).toBe(true);
-        expect(JSON.stringify(receipt)).not.toContain(userOf(person));
+export function erases(create: () => Promise<Backends>, people: number, gone: number): void {
+  test(`4: erasing ${gone} of ${people} people who share threads leaves no word of theirs, and every word of the others`, async () => {
+    const { checkpointer, store, users: where, directory, dispose } = await create();
+    const users = new UserStore({ backend: where });
+    const usersStore = typeof where === "string" && where.startsWith("memory") ? new InMemoryStore() : where;
+    const filled = typeof usersStore === "string" ? users : new UserStore({ backend: usersStore });
+    const threads = await fill(checkpointer, store, filled, people);
+    if (checkpointer.capabilities.search) await checkpointer.search(canary(0));
+    const data = new PersonalData({
+      checkpointers: [checkpointer],
+      stores: [store],
+      users: usersStore,
+      ledger: new InMemoryStore(),
+      key: KEY,
+    });
+    const before = await data.inventory(userOf(1));
+    expect(new Set(before.places.map(({ kind }) => kind))).toEqual(new Set(["message", "field", "item", "user data"]));
+    const dry = await data.eraseUser(userOf(1), { dryRun: true });
+    expect(dry.places.map(({ messages }) => messages > 0)).toEqual([true, false, false]);
+    expect(await data.inventory(userOf(1))).toEqual(before);
+    for (const person of range(0, gone)) {
+      const receipt = await data.eraseUser(userOf(person), { reason: "asked by mail" });
+      expect(receipt.verified).toBe(true);
+      expect(JSON.stringify(receipt)).not.toContain(userOf(person));
+    }
+    for (const person of range(0, gone)) expect((await data.inventory(userOf(person))).total).toBe(0);
+    if (directory !== undefined) {
+      expect(await readableIn(directory, range(0, gone))).toEqual([]);
+      expect(await readableIn(directory, range(gone, people))).toEqual(range(gone, people));
+    }
+    if (checkpointer.capabilities.search) {
+      expect(await checkpointer.search(canary(0))).toHaveLength(0);
+      expect((await checkpointer.search(canary(gone))).length).toBeGreaterThan(0);
+    }
+    for (const threadId of threads) {
+      for await (const { checkpointId } of checkpointer.history(threadId)) {
+        const state = await checkpointer.load(threadId, checkpointId);
+        const text = JSON.stringify(state?.toCheckpoint());
+        expect(range(0, gone).filter((person) => text.includes(canary(person)))).toEqual([]);
       }
-      for (const person of range(0, gone)) expect((await data.inventory(userOf(person))).total).toBe(0);
-      if (directory !== undefined) {
-        expect(await readableIn(directory, range(0, gone))).toEqual([]);
-        expect(await readableIn(directory, range(gone, people))).toEqual(range(gone, people));
-      }
-      if (checkpointer.capabilities.search) {
-        expect(await checkpointer.search(canary(0))).toHaveLength(0);
-        expect((await checkpointer.search(canary(gone))).length).toBeGreaterThan(0);
-      }
-      for (const threadId of threads) {
-        for await (const { checkpointId } of checkpointer.history(threadId)) {
-          const state = await checkpointer.load(threadId, checkpointId);
-          const text = JSON.stringify(state?.toCheckpoint());
-          expect(range(0, gone).filter((person) => text.includes(canary(person)))).toEqual([]);
-        }
-        const state = await checkpointer.load(threadId);
-        if (state === undefined) throw new Error(`${threadId} is gone`);
-        assertValidForOpenAI(state.messages);
-        assertValidForAnthropic(state.messages);
-        await checkpointer.save(state.withMessage(userMessage("And on it goes.")), threadId);
-      }
-      expect((await checkpointer.load("shared-0"))?.messages[0]?.content).toBe(ERASED);
-      expect(await store.get(["facts"], "fact-0")).toBeUndefined();
-      expect(await store.get(["mixed"], "mixed-0")).toMatchObject({ count: 0, about: { value: ERASED } });
-      expect(await filled.get(userOf(0), "email")).toBeUndefined();
-      expect(await filled.get(userOf(gone), "email")).toBe(`${canary(gone)}@example.com`);
-      const receipts = await data.receipts();
-      expect(receipts).toHaveLength(gone);
-      expect(faultInReceipts(receipts, data.publicKey)).toBeUndefined();
-      await users.close();
-      await data.close();
-      await dispose();
-    },
-    patienceMs,
-  );
+      const state = await checkpointer.load(threadId);
+      if (state === undefined) throw new Error(`${threadId} is gone`);
+      assertValidForOpenAI(state.messages);
+      assertValidForAnthropic(state.messages);
+      await checkpointer.save(state.withMessage(userMessage("And on it goes.")), threadId);
+    }
+    expect((await checkpointer.load("shared-0"))?.messages[0]?.content).toBe(ERASED);
+    expect(await store.get(["facts"], "fact-0")).toBeUndefined();
+    expect(await store.get(["mixed"], "mixed-0")).toMatchObject({ count: 0, about: { value: ERASED } });
+    expect(await filled.get(userOf(0), "email")).toBeUndefined();
+    expect(await filled.get(userOf(gone), "email")).toBe(`${canary(gone)}@example.com`);
+    const receipts = await data.receipts();
+    expect(receipts).toHaveLength(gone);
+    expect(faultInReceipts(receipts, data.publicKey)).toBeUndefined();
+    await users.close();
+    await data.close();
+    await dispose();
+  });
 }

@@ -141,7 +141,6 @@ describe.each(BACKENDS)("5: on %s", (name, open) => {
       console.log(`forks and copies: ${made} made, ${refused} refused`);
       await checkpointer.close();
     },
-    120_000,
   );
 });
 

@@ -16,6 +16,5 @@ describe.each(Object.entries(SCENARIOS))("%s", (_, scenario) => {
     async (_, fault) => {
       expect(await sweep.run(scenario, fault)).toBeGreaterThan(0);
     },
-    240_000,
   );
 });

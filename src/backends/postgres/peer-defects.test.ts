@@ -93,7 +93,7 @@ await describeWithService("postgres", (url) => {
     expect(await sql(ended)).not.toEqual([]);
     await vi.waitUntil(
       async () => (await sql("SELECT FROM pg_stat_activity WHERE application_name = 'peer defect'")).length === 0,
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     expect(textsOf(await checkpointer.load("t1"))).toEqual(["hello"]);
   });
