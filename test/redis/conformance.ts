@@ -7,7 +7,7 @@ import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import type { RunningTest } from "../../src/testing/register-suite.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
-import { type ClientKind, clearPrefix, endClient, freshPrefix, makeUser } from "./fixtures.ts";
+import { type ClientKind, clearPrefix, endClient, freshPrefix, makeUser, PATIENT } from "./fixtures.ts";
 
 interface SuiteSample {
   /** 1 runs all cases, 12 every twelfth. */
@@ -54,7 +54,7 @@ export function testOnRedis(
     create: async () => {
       const { client, prefix, ...fixture } = await open();
       const log = async (): Promise<RedisLog> => {
-        const made = new RedisLog(redisLogOptions({ client, prefix }));
+        const made = new RedisLog(redisLogOptions({ client, prefix, ...PATIENT }));
         await made.connect();
         return made;
       };

@@ -15,6 +15,9 @@ export const said = (text: string): AgentState => AgentState.create().withMessag
 
 export const freshPrefix = (): string => `test-${randomBytes(6).toString("hex")}:`;
 
+/** For whoever must be answered: a server whose disk stalls answers later than the two seconds that are the default. */
+export const PATIENT = { connectTimeoutMs: 60_000, commandTimeoutMs: 60_000 } as const;
+
 /** One kind of client that users hand in. */
 export interface ClientKind {
   readonly name: string;

@@ -19,7 +19,7 @@ import { ReferenceLog } from "../../src/testing/broken-drivers/reference-log.ts"
 import { manualClock } from "../../src/testing/manual-clock.ts";
 import { testCheckpointer } from "../../src/testing/test-checkpointer.ts";
 import { testThreadLog } from "../../src/testing/test-thread-log.ts";
-import { clearPrefix, freshPrefix } from "../redis/fixtures.ts";
+import { clearPrefix, freshPrefix, PATIENT } from "../redis/fixtures.ts";
 import { postgresPlace } from "../services/postgres-place.ts";
 import { describeWithService } from "../services/with-service.ts";
 import { sampleKeyring } from "./sample-keyring.ts";
@@ -115,7 +115,7 @@ await describeWithService("redis", (url) => {
     create: async () => {
       const prefix = freshPrefix();
       const open = async () => {
-        const log = indexed.over(new RedisLog(redisLogOptions({ client, prefix })));
+        const log = indexed.over(new RedisLog(redisLogOptions({ client, prefix, ...PATIENT })));
         await log.connect?.();
         return log;
       };

@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { startCluster, type TestCluster } from "../../../test/redis/cluster.ts";
-import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, said } from "../../../test/redis/fixtures.ts";
+import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, PATIENT, said } from "../../../test/redis/fixtures.ts";
 import { type RedisOptions, startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
@@ -23,7 +23,7 @@ async function server(settings: RedisOptions["settings"] = {}): Promise<{ server
 }
 
 function opening(options: RedisCheckpointerOptions): Checkpointer {
-  const checkpointer = redisCheckpointer({ retry: { attempts: 1 }, ...options });
+  const checkpointer = redisCheckpointer({ retry: { attempts: 1 }, ...PATIENT, ...options });
   opened.push(checkpointer);
   return checkpointer;
 }
@@ -165,8 +165,11 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
     test.for([IOREDIS, NODE_REDIS])(
       "B9: a slot that no node serves is an error that may pass, never no thread, with $name",
       async ({ library, makeCluster }) => {
-        const own = opening({ url: cluster.url, library });
-        if (!(await own.exists("t"))) await own.save(said("hello"), "t");
+        const patient = opening({ url: cluster.url, library });
+        if (!(await patient.exists("t"))) await patient.save(said("hello"), "t");
+        const hasty = { connectTimeoutMs: 500, commandTimeoutMs: 5_000 };
+        const own = opening({ url: cluster.url, library, ...hasty });
+        await expect.poll(() => own.exists("t").catch(String)).toBe(true);
         const slot = String(await cluster.admins[0]!.cluster("KEYSLOT", "holdfast:t:{t}"));
         const client = makeCluster(cluster.url);
         opened.push({ close: () => endClient(client) });
@@ -174,8 +177,8 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
         try {
           for (const checkpointer of [
             own,
-            opening({ url: cluster.url, library }),
-            opening({ client, connectTimeoutMs: 500 }),
+            opening({ url: cluster.url, library, ...hasty }),
+            opening({ client, ...hasty }),
           ]) {
             for (const [name, read] of Object.entries(READS)) {
               const code = expect.stringMatching(/^(?:UNAVAILABLE|TIMEOUT)$/);

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Redis } from "ioredis";
 import { expect, test } from "vitest";
+import { PATIENT } from "../../../test/redis/fixtures.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import { redisLogOptions } from "./checkpointer.ts";
@@ -23,7 +24,7 @@ await describeWithService("redis", (url) => {
   async function opened() {
     const prefix = `groups_${randomBytes(6).toString("hex")}:`;
     const client = new CountingRedis(url);
-    const log = new RedisLog(redisLogOptions({ client, prefix }));
+    const log = new RedisLog(redisLogOptions({ client, prefix, ...PATIENT }));
     for (const threadId of THREADS) await log.append(threadId, requestFor(recordAt(1)));
     const close = async (): Promise<void> => {
       await log.close();

@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { describeWithOwnRedis } from "../../../test/redis/fixtures.ts";
+import { describeWithOwnRedis, PATIENT } from "../../../test/redis/fixtures.ts";
 import { startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
 import type { AppendRequest, LogRecord } from "../../checkpoint/thread-log.ts";
@@ -25,7 +25,7 @@ await describeWithOwnRedis("an append that the thread itself proves wrong", () =
   beforeAll(async () => {
     server = await startRedis();
     admin = new Redis(server.url);
-    log = new RedisLog(redisLogOptions({ url: server.url }));
+    log = new RedisLog(redisLogOptions({ url: server.url, ...PATIENT }));
   });
   afterAll(async () => {
     await log.close();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startCluster, type TestCluster } from "../../../test/redis/cluster.ts";
-import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, said } from "../../../test/redis/fixtures.ts";
+import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, PATIENT, said } from "../../../test/redis/fixtures.ts";
 import { userMessage } from "../../state/message.ts";
 import { HOSTILE_IDS } from "../../testing/hostile-ids.ts";
 import { redisLogOptions } from "./checkpointer.ts";
@@ -128,7 +128,7 @@ await describeWithOwnRedis("a Redis cluster", () => {
     });
 
     test("a process that looked too long ago removes nothing", async () => {
-      const log = new RedisLog(redisLogOptions({ url: cluster.url }));
+      const log = new RedisLog(redisLogOptions({ url: cluster.url, ...PATIENT }));
       const checkpointer = redisCheckpointer({ url: cluster.url });
       await checkpointer.save(said("hello"), "t");
       await onItsNode("ZREM", "holdfast:{index}:new", "t");

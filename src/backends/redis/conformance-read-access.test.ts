@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { afterAll, test } from "vitest";
 import { ReadThroughLog } from "../../../test/read-access/read-through-log.ts";
-import { clearPrefix, freshPrefix } from "../../../test/redis/fixtures.ts";
+import { clearPrefix, freshPrefix, PATIENT } from "../../../test/redis/fixtures.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
 import { ReadOnlyLog } from "../../checkpoint/read-only-log.ts";
 import { testThreadLog } from "../../testing/test-thread-log.ts";
@@ -17,7 +17,7 @@ await describeWithService("redis", (url) => {
     test,
     afterAll,
     create: async () => {
-      const where = { url, prefix: freshPrefix() };
+      const where = { url, prefix: freshPrefix(), ...PATIENT };
       const open = (): ReadThroughLog => {
         const reader = new RedisLog(redisLogOptions({ ...where, access: "read" }));
         return new ReadThroughLog(new RedisLog(redisLogOptions(where)), new ReadOnlyLog(reader));

@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { AT_ONCE_MS, endingOf } from "../../../test/ending.ts";
+import { HELD_MS, HeldTimers } from "../../../test/held-timers.ts";
 import { DIRECTIONS, startCuttingProxy } from "../../../test/network/cutting-proxy.ts";
 import {
   describeWithOwnRedis,
@@ -9,6 +10,7 @@ import {
   freshPrefix,
   IOREDIS,
   NODE_REDIS,
+  PATIENT,
   said,
 } from "../../../test/redis/fixtures.ts";
 import { startRedis } from "../../../test/services/redis.ts";
@@ -63,10 +65,10 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
     for (const thing of opened.splice(0).reverse()) await thing.close();
   });
 
-  function both(options: RedisConnectionOptions) {
+  function both(options: RedisConnectionOptions, retry = {}) {
     const prefix = freshPrefix();
-    const connection = redisConnection(options);
-    const checkpointer = redisCheckpointer({ connection, prefix });
+    const connection = redisConnection({ ...PATIENT, ...options });
+    const checkpointer = redisCheckpointer({ connection, prefix, retry });
     const counter = new Counter(connection, prefix);
     opened.push(checkpointer, counter);
     return { prefix, connection, checkpointer, counter };
@@ -133,7 +135,7 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
 
     test("a server that cannot be reached is tried again by the next call of either", async () => {
       const { proxy, url } = await proxied();
-      const { checkpointer, counter } = both({ url, library, connectTimeoutMs: 3_000 });
+      const { checkpointer, counter } = both({ url, library, connectTimeoutMs: 6_000 }, { attempts: 1 });
       proxy.refuse();
       await expect(counter.add()).rejects.toThrow();
       await expect(checkpointer.load("t1")).rejects.toMatchObject({ retryable: true });
@@ -143,11 +145,15 @@ await describeWithOwnRedis("10.2: a log and a second facet over one connection",
 
     test("a connection that fell silent is replaced once, for both", async () => {
       const { proxy, url } = await proxied();
-      const { checkpointer, counter } = both({ url, library, commandTimeoutMs: 2_000 });
+      const limits = HeldTimers.forThisTest();
+      const { checkpointer, counter } = both({ url, library, commandTimeoutMs: HELD_MS });
       await Promise.all([checkpointer.save(said("hello"), "t1"), counter.add()]);
       const before = proxy.connections;
       proxy.silence(...DIRECTIONS);
-      await expect(counter.add()).rejects.toMatchObject({ code: "TIMEOUT" });
+      const unheard = expect(counter.add()).rejects.toMatchObject({ code: "TIMEOUT" });
+      await limits.untilOneWaits();
+      limits.expire();
+      await unheard;
       expect((await checkpointer.load("t1"))?.messages).toHaveLength(1);
       await counter.add();
       expect(proxy.connections).toBe(before + 1);

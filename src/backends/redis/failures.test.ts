@@ -1,9 +1,11 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { Redis } from "ioredis";
 import { afterEach, describe, expect, test } from "vitest";
-import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, said } from "../../../test/redis/fixtures.ts";
+import { HELD_MS, HeldTimers } from "../../../test/held-timers.ts";
+import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, PATIENT, said } from "../../../test/redis/fixtures.ts";
 import { type RedisOptions, startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
 import type { Checkpointer } from "../../checkpoint/checkpointer.ts";
@@ -25,7 +27,7 @@ async function server(settings: RedisOptions["settings"] = {}): Promise<{ server
 }
 
 function checkpointerOn(options: RedisCheckpointerOptions): Checkpointer {
-  const checkpointer = redisCheckpointer({ retry: { attempts: 1 }, ...options });
+  const checkpointer = redisCheckpointer({ retry: { attempts: 1 }, ...PATIENT, ...options });
   opened.push(checkpointer);
   return checkpointer;
 }
@@ -72,13 +74,18 @@ await describeWithOwnRedis("when Redis fails", () => {
 
     test("an answer that does not come is TIMEOUT; the same save repeated is applied once", async () => {
       const { server: slow, admin } = await server();
-      const checkpointer = checkpointerOn({ url: slow.url, library, commandTimeoutMs: 1_000 });
+      const limits = HeldTimers.forThisTest();
+      const checkpointer = checkpointerOn({ url: slow.url, library, commandTimeoutMs: HELD_MS });
       const state = said("one");
       await checkpointer.save(state, "t");
-      await admin.call("CLIENT", ["PAUSE", "4000", "ALL"]);
+      await admin.call("CLIENT", ["PAUSE", "600000", "WRITE"]);
       const next = state.withMessage(userMessage("two"));
-      await expect(checkpointer.save(next, "t")).rejects.toMatchObject({ code: "TIMEOUT", retryable: true });
-      await admin.ping();
+      const unheard = expect(checkpointer.save(next, "t")).rejects.toMatchObject({ code: "TIMEOUT", retryable: true });
+      await limits.untilOneWaits();
+      await sleep(100);
+      limits.expire();
+      await unheard;
+      await admin.call("CLIENT", ["UNPAUSE"]);
       await checkpointer.save(next, "t");
       expect(await checkpointer.listCheckpoints("t")).toHaveLength(2);
       await checkpointer.save(next.withMessage(userMessage("three")), "t");

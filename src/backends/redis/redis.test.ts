@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, said } from "../../../test/redis/fixtures.ts";
+import { describeWithOwnRedis, endClient, IOREDIS, NODE_REDIS, PATIENT, said } from "../../../test/redis/fixtures.ts";
 import { startRedis } from "../../../test/services/redis.ts";
 import type { TestServer } from "../../../test/services/server-process.ts";
 import { userMessage } from "../../state/message.ts";
@@ -90,7 +90,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
 
     test("a client that its owner ended is not reconnected", async () => {
       const client = make(await emptied());
-      const checkpointer = redisCheckpointer({ client, retry: { attempts: 1 } });
+      const checkpointer = redisCheckpointer({ client, retry: { attempts: 1 }, connectTimeoutMs: 6_000 });
       await checkpointer.save(said("hello"), "t");
       await endClient(client);
       await expect.poll(() => checkpointer.load("t").catch(({ code }) => code)).toBe("UNAVAILABLE");
@@ -250,7 +250,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
   });
 
   test("the clock is the server's", async () => {
-    const log = new RedisLog(redisLogOptions({ url: await emptied() }));
+    const log = new RedisLog(redisLogOptions({ url: await emptied(), ...PATIENT }));
     const [seconds] = await admin.time();
     const now = await log.now();
     expect(now).toBeGreaterThanOrEqual(Number(seconds) * 1000);
@@ -261,7 +261,7 @@ await describeWithOwnRedis("a Redis server of its own", () => {
   test("bodies of every byte come back as they were, with either library", async () => {
     const body = Uint8Array.from({ length: 3 * 256 }, (_, index) => index % 256);
     for (const library of ["ioredis", "redis"] as const) {
-      const log = new RedisLog(redisLogOptions({ url: await emptied(), library }));
+      const log = new RedisLog(redisLogOptions({ url: await emptied(), library, ...PATIENT }));
       const entry = { seq: 1, writeId: "w", base: 1, head: 1, checkpointId: "c\u00e9", header: "h\n\u{1f600}" };
       const record = { ...entry, metadata: '{"a":"\u00e9"}', body: body.subarray(256), words: undefined };
       await log.append("t", { generation: "g h\n", expected: 0, record });
