@@ -6,6 +6,17 @@ import { driven } from "./holdfast.ts";
 import { driveSaver } from "./langgraph-run.ts";
 import { placeName, serverUrl } from "./server-place.ts";
 
+const CONNECTIONS = 8;
+
+/** The statements that this process has sent: each contender is counted in a process of its own. */
+let sent = 0;
+const roundTrips = (): number => sent;
+const query = pg.Client.prototype.query as (this: pg.Client, ...given: unknown[]) => unknown;
+pg.Client.prototype.query = function counted(this: pg.Client, ...given: unknown[]): unknown {
+  sent++;
+  return query.apply(this, given);
+} as typeof pg.Client.prototype.query;
+
 /** As the server is set up: every commit is on the disk when it returns. */
 const durability = "fsync";
 
@@ -14,11 +25,10 @@ export const holdfastPostgres: Contender = {
   durability,
   size: tableBytes,
   open: async (directory) => {
-    const { pool, roundTrips } = countedPool();
-    const checkpointer = postgresqlCheckpointer({ pool, schema: placeName(directory) });
+    const schema = placeName(directory);
+    const checkpointer = postgresqlCheckpointer({ dsn: serverUrl("postgres"), schema, maxConnections: CONNECTIONS });
     await checkpointer.connect();
-    const open = driven(checkpointer);
-    return { ...open, roundTrips, close: () => open.close().then(() => pool.end()) };
+    return { ...driven(checkpointer), roundTrips };
   },
 };
 
@@ -28,7 +38,7 @@ export const rawPostgres: Contender = {
   durability,
   size: tableBytes,
   open: async (directory) => {
-    const { pool, roundTrips } = countedPool();
+    const pool = new pg.Pool({ connectionString: serverUrl("postgres"), max: CONNECTIONS });
     const schema = placeName(directory);
     await pool.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`);
     await pool.query(
@@ -55,29 +65,12 @@ export const langgraphPostgres: Contender = {
   durability,
   size: tableBytes,
   open: async (directory) => {
-    const { pool, roundTrips } = countedPool();
+    const pool = new pg.Pool({ connectionString: serverUrl("postgres"), max: CONNECTIONS });
     const saver = new PostgresSaver(pool, undefined, { schema: placeName(directory) });
     await saver.setup();
     return { ...driveSaver(saver, THREAD, () => pool.end()), roundTrips };
   },
 };
-
-/** A pool whose clients count the statements that are sent. */
-function countedPool(): { readonly pool: pg.Pool; readonly roundTrips: () => number } {
-  let count = 0;
-  class CountingClient extends pg.Client {
-    override query(...args: unknown[]): never {
-      count++;
-      return (super.query as (...args: unknown[]) => unknown).apply(this, args) as never;
-    }
-  }
-  const pool = new pg.Pool({
-    connectionString: serverUrl("postgres"),
-    max: 8,
-    Client: CountingClient,
-  } as pg.PoolConfig);
-  return { pool, roundTrips: () => count };
-}
 
 /** Tables with their indexes and everything that was moved out of line. */
 export async function tableBytes(directory: string): Promise<number> {

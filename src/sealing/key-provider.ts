@@ -1,6 +1,7 @@
-import { open, readFile, stat } from "node:fs/promises";
+import { open, readFile, stat, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
 import { invalid } from "../driver/options.ts";
-import { StateError } from "../errors.ts";
+import { type ErrorCode, StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";
 import { KEY_BYTES, openBox, sealBox } from "./box.ts";
 
@@ -14,9 +15,9 @@ export interface WrappedKey {
 
 /**
  * The holder of the outermost keys: a file, the environment, a key management
- * service. It is called once when a keyring is opened and once for each rotation,
- * never for a save or a load. `place` is passed again to `unwrap`: a key that was
- * wrapped for one keyring opens in no other.
+ * service. It is called when a keyring is opened or rotated, and not for a save or a
+ * load, but for the first one after a rotation elsewhere. `place` is passed again to
+ * `unwrap`: a key that was wrapped for one keyring opens in no other.
  */
 export interface KeyProvider {
   /** Its name in errors; without secrets. */
@@ -53,18 +54,35 @@ export const fileKeys = (path: string): KeyProvider => {
   return localKeys(name, () => readKeyFile(path, name));
 };
 
-/** Writes a file with one new key. An existing file is refused and not changed. */
+/** Writes a file with one new key, and returns when it is on the disk. An existing file is refused and not changed. */
 export async function createKeyFile(path: string): Promise<void> {
+  if (typeof path !== "string" || path === "") throw invalid("createKeyFile() takes the path of a key file");
   const name = `the key file ${JSON.stringify(path)}`;
-  const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
-    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+  const file = await open(path, "wx", 0o600).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "EEXIST") throw troubleWith(path, cause);
     throw new StateError("CONFLICT", `${name} is there already; it was left as it is`, { location: path });
   });
   try {
     await file.writeFile(`${newOuterKey()}\n`);
     await file.sync();
+    await syncFolder(dirname(path));
+  } catch (cause) {
+    // A file without a whole key would stand in the way of the next attempt.
+    await unlink(path).catch(() => undefined);
+    throw troubleWith(path, cause as NodeJS.ErrnoException);
   } finally {
     await file.close();
+  }
+}
+
+/** So that the file's name outlives a power cut, too: without the key nothing opens. Windows has no such call. */
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
   }
 }
 
@@ -77,9 +95,29 @@ async function readKeyFile(path: string, name: string): Promise<string> {
     }
     return await readFile(path, "utf8");
   } catch (error) {
+    if (StateError.is(error)) throw error;
     if ((error as NodeJS.ErrnoException).code === "ENOENT") throw lost(name, "it is not there");
-    throw error;
+    throw troubleWith(path, error as NodeJS.ErrnoException);
   }
+}
+
+const CODES: Readonly<Record<string, ErrorCode>> = {
+  EACCES: "PERMISSION_DENIED",
+  EPERM: "PERMISSION_DENIED",
+  EROFS: "PERMISSION_DENIED",
+  ENOSPC: "STORAGE_FULL",
+  EDQUOT: "STORAGE_FULL",
+  ENOENT: "INVALID_ARGUMENT",
+  ENOTDIR: "INVALID_ARGUMENT",
+  EISDIR: "INVALID_ARGUMENT",
+};
+
+function troubleWith(path: string, cause: NodeJS.ErrnoException): StateError {
+  const code = CODES[cause.code ?? ""] ?? "UNAVAILABLE";
+  return new StateError(code, `the key file ${JSON.stringify(path)}: ${cause.message}. Nothing was written`, {
+    location: path,
+    cause,
+  });
 }
 
 const lost = (name: string, why: string): StateError =>

@@ -86,7 +86,7 @@ export class KeyShelf {
     return this.#get<RingItem>(RING, "ring");
   }
 
-  putRing(value: RingItem, expectedVersion: number): Promise<boolean> {
+  putRing(value: RingItem, expectedVersion: number): Promise<number | undefined> {
     return this.#put(RING, "ring", value, expectedVersion);
   }
 
@@ -94,7 +94,7 @@ export class KeyShelf {
     return this.#get<TenantItem>(TENANTS, keyOfTenant(tenant));
   }
 
-  putTenant(value: TenantItem, expectedVersion: number): Promise<boolean> {
+  putTenant(value: TenantItem, expectedVersion: number): Promise<number | undefined> {
     return this.#put(TENANTS, keyOfTenant(value.tenant), value, expectedVersion);
   }
 
@@ -102,16 +102,21 @@ export class KeyShelf {
     return this.#get<PersonItem>(PEOPLE, token);
   }
 
-  putPerson(token: string, value: PersonItem, expectedVersion: number): Promise<boolean> {
+  putPerson(token: string, value: PersonItem, expectedVersion: number): Promise<number | undefined> {
     return this.#put(PEOPLE, token, value, expectedVersion);
   }
 
-  async *all<Item>(namespace: readonly string[]): AsyncGenerator<readonly Kept<Item>[], void, undefined> {
+  /** In pages. An item that cannot be read is told to `damaged`, and keeps nobody from the others. */
+  async *all<Item>(
+    namespace: readonly string[],
+    damaged: (error: StateError) => void,
+  ): AsyncGenerator<readonly Kept<Item>[], void, undefined> {
     let cursor: string | undefined;
     do {
       const page = await this.#store.list<Item>(namespace, { limit: PAGE, ...(cursor !== undefined && { cursor }) });
-      const [damaged] = page.warnings;
-      if (damaged !== undefined) throw new StateError("CORRUPT", `a key of the keyring is damaged: ${damaged.message}`);
+      for (const { code, message } of page.warnings) {
+        damaged(new StateError(code, `a key of the keyring cannot be read: ${message}`));
+      }
       yield page.map(({ key, value, version }) => ({ key, value, version }));
       cursor = page.cursor;
     } while (cursor !== undefined);
@@ -128,13 +133,17 @@ export class KeyShelf {
     return item && { key, value: item.value, version: item.version };
   }
 
-  /** False if another version is there: another process was faster. */
-  async #put(namespace: readonly string[], key: string, value: object, expectedVersion: number): Promise<boolean> {
+  /** The version that it has now; `undefined` if another one is there: another process was faster. */
+  async #put(
+    namespace: readonly string[],
+    key: string,
+    value: object,
+    expectedVersion: number,
+  ): Promise<number | undefined> {
     try {
-      await this.#store.put(namespace, key, value, { expectedVersion, index: false });
-      return true;
+      return (await this.#store.put(namespace, key, value, { expectedVersion, index: false })).version;
     } catch (error) {
-      if (StateError.is(error, "CONFLICT")) return false;
+      if (StateError.is(error, "CONFLICT")) return undefined;
       throw error;
     }
   }

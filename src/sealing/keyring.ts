@@ -6,7 +6,7 @@ import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";
 import { Recent } from "../internal/recent.ts";
 import { KEY_BYTES, placeBytes } from "./box.ts";
-import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
+import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem } from "./key-shelf.ts";
 import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
 import { MasterKeys, newMaster } from "./master-keys.ts";
 import { forgetReadyCiphers } from "./ready-ciphers.ts";
@@ -66,6 +66,11 @@ export class Keyring {
     indexKey: Uint8Array,
     checked: CheckedKeyringOptions,
   ) {
+    if (!(masters instanceof MasterKeys)) {
+      throw new TypeError(
+        "there is no new Keyring(): await Keyring.open({ store, provider }), or Keyring.create() once",
+      );
+    }
     this.id = ring.id;
     this.#shelf = shelf;
     this.#masters = masters;
@@ -80,11 +85,11 @@ export class Keyring {
     const shelf = new KeyShelf(checked.store);
     if ((await shelf.ring()) !== undefined) throw alreadyThere();
     const id = newId();
-    const { master, key } = await newMaster(id, checked.provider);
+    const { master, key } = await newMaster(id, checked.outer);
     const indexKey = nodeCrypto().randomBytes(KEY_BYTES);
     const index = MasterKeys.wrapWith({ id: master.id, key }, indexKey, placeBytes([id, "index"]));
     const ring: RingItem = { format: 1, id, createdAt: checked.now(), masters: [master], isRotating: false, index };
-    if (!(await shelf.putRing(ring, 0))) throw alreadyThere();
+    if ((await shelf.putRing(ring, 0)) === undefined) throw alreadyThere();
     return Keyring.open(options);
   }
 
@@ -105,9 +110,8 @@ export class Keyring {
         `the keyring has format ${String(ring.format)}, which is newer than this version`,
       );
     }
-    const masters = new MasterKeys(shelf, checked.provider);
-    await masters.take(ring);
-    const indexKey = await masters.unwrap(ring.index, placeBytes([ring.id, "index"]));
+    const masters = new MasterKeys(shelf, checked.outer, ring);
+    const indexKey = await masters.unwrap(ring.index, placeBytes([ring.id, "index"]), "the index key");
     return new Keyring(ring, shelf, masters, indexKey, checked);
   }
 
@@ -123,7 +127,11 @@ export class Keyring {
     for (let races = 0; races < MOST_RACES; races++) {
       const item = (await this.#shelf.tenant(tenant))?.value;
       if (item !== undefined) {
-        const key = await this.#masters.unwrap(item.key, this.#place("tenant", tenant, item.id));
+        const key = await this.#masters.unwrap(
+          item.key,
+          this.#place("tenant", tenant, item.id),
+          `the key of the tenant ${JSON.stringify(tenant)}`,
+        );
         const named = { id: item.id, key };
         this.#tenants.set(tenant, named);
         return named;
@@ -131,8 +139,11 @@ export class Keyring {
       if (!isNew) return undefined;
       const id = newId();
       // If another process was faster, its key is read in the next round.
-      await this.#masters.wrapLasting(nodeCrypto().randomBytes(KEY_BYTES), this.#place("tenant", tenant, id), (key) =>
-        this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, 0),
+      await this.#masters.wrapLasting(
+        nodeCrypto().randomBytes(KEY_BYTES),
+        this.#place("tenant", tenant, id),
+        0,
+        (key, version) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, version),
       );
     }
     throw alwaysOvertaken();
@@ -178,10 +189,11 @@ export class Keyring {
   ): Promise<void> {
     const id = keyId(token, number);
     const name = Buffer.from(JSON.stringify([person.tenant, person.subject]), "utf8");
-    await this.#masters.wrapLasting(nodeCrypto().randomBytes(KEY_BYTES), this.#place("person", id), async (key) => {
-      const item = { number, createdAt: this.#now(), key, destroyedAt: null };
-      const wrappedName = await this.#masters.wrapLike(key, name, this.#place("name", id));
-      return this.#shelf.putPerson(token, { ...item, name: wrappedName }, version);
+    const key = nodeCrypto().randomBytes(KEY_BYTES);
+    await this.#masters.wrapLasting(key, this.#place("person", id), version, async (wrapped, replaced) => {
+      const item = { number, createdAt: this.#now(), key: wrapped, destroyedAt: null };
+      const wrappedName = await this.#masters.wrapBy(wrapped.by, name, this.#place("name", id));
+      return this.#shelf.putPerson(token, { ...item, name: wrappedName }, replaced);
     });
   }
 
@@ -219,12 +231,17 @@ export class Keyring {
     );
   }
 
-  /** All people who have a key, in pages. */
-  async *people(): AsyncGenerator<readonly KeyedPerson[], void, undefined> {
-    for await (const page of this.#shelf.all<PersonItem>(PEOPLE)) {
+  /** All people who have a key, in pages. Whose cannot be told is told to `damaged`, or thrown. */
+  async *people(
+    damaged: (error: StateError) => void = rethrow,
+  ): AsyncGenerator<readonly KeyedPerson[], void, undefined> {
+    for await (const page of this.#shelf.all<PersonItem>(PEOPLE, damaged)) {
       const people: KeyedPerson[] = [];
       for (const { key: token, value } of page) {
-        const person = await this.#personIn(token, value);
+        const person = await this.#personIn(token, value).catch((error: unknown) => {
+          if (!StateError.is(error, "CORRUPT")) throw error;
+          damaged(error);
+        });
         if (person !== undefined) people.push(person);
       }
       yield people;
@@ -233,7 +250,8 @@ export class Keyring {
 
   async #personIn(token: string, { name, number, createdAt }: PersonItem): Promise<KeyedPerson | undefined> {
     if (name === null) return undefined;
-    const text = await this.#masters.unwrap(name, this.#place("name", keyId(token, number)));
+    const id = keyId(token, number);
+    const text = await this.#masters.unwrap(name, this.#place("name", id), `the name beside the key ${id}`);
     const [tenant, subject] = JSON.parse(Buffer.from(text).toString("utf8")) as [string, string];
     return { token, tenant, subject, createdAt };
   }
@@ -255,14 +273,15 @@ export class Keyring {
       if (person !== undefined && (await isHeld?.(person.subject)) === true) return false;
       const { number, createdAt } = kept.value;
       const gone = { number, createdAt, name: null, key: null, destroyedAt: this.#now() };
-      if (await this.#shelf.putPerson(token, gone, kept.version)) return true;
+      if ((await this.#shelf.putPerson(token, gone, kept.version)) !== undefined) return true;
     }
     throw alwaysOvertaken();
   }
 
   /** Writes the keys of a person as they are, so that whoever was about to destroy one has to ask for holds again. */
   async renewPerson(subject: string): Promise<void> {
-    for await (const people of this.people()) {
+    // Whoever cannot tell whose a key is destroys it for nobody's sake, so that it needs no mark.
+    for await (const people of this.people(() => undefined)) {
       for (const { token } of people.filter((each) => each.subject === subject)) await this.#renew(token);
     }
   }
@@ -271,7 +290,7 @@ export class Keyring {
     for (let races = 0; races < MOST_RACES; races++) {
       const kept = await this.#shelf.person(token);
       if (kept === undefined || kept.value.key === null) return;
-      if (await this.#shelf.putPerson(token, kept.value, kept.version)) return;
+      if ((await this.#shelf.putPerson(token, kept.value, kept.version)) !== undefined) return;
     }
     throw alwaysOvertaken();
   }
@@ -285,7 +304,7 @@ export class Keyring {
     for (let races = 0; races < MOST_RACES; races++) {
       const ring = await this.#shelf.ring();
       if (ring === undefined) throw this.missing("of the ring");
-      if (await this.#shelf.putRing({ ...ring.value, mark }, ring.version)) return;
+      if ((await this.#shelf.putRing({ ...ring.value, mark }, ring.version)) !== undefined) return;
     }
     throw alwaysOvertaken();
   }
@@ -330,8 +349,9 @@ export class Keyring {
     const kept: Kept<PersonItem> | undefined = await this.#shelf.person(token);
     if (kept === undefined) return undefined;
     const { value: item } = kept;
-    const place = this.#place("person", keyId(token, item.number));
-    const key = item.key === null ? undefined : await this.#masters.unwrap(item.key satisfies Wrapped, place);
+    const id = keyId(token, item.number);
+    const place = this.#place("person", id);
+    const key = item.key === null ? undefined : await this.#masters.unwrap(item.key, place, `the key ${id}`);
     const loaded = { item, version: kept.version, key, at };
     this.#people.set(token, loaded);
     return loaded;
@@ -345,6 +365,10 @@ function partsOfId(id: string): { readonly token: string; readonly number: numbe
 }
 
 const keyId = (token: string, number: number): string => `${token}.${number}`;
+
+const rethrow = (error: StateError): never => {
+  throw error;
+};
 
 const alreadyThere = (): StateError =>
   new StateError("CONFLICT", "there is a keyring in this store already; it was left as it is. Keyring.open() opens it");

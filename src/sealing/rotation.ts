@@ -9,8 +9,9 @@ import {
   type RingItem,
   TENANTS,
   type TenantItem,
+  type Wrapped,
 } from "./key-shelf.ts";
-import { type MasterKeys, newMaster } from "./master-keys.ts";
+import { currentOf, type MasterKeys, newMaster } from "./master-keys.ts";
 
 export interface RotationOptions {
   /**
@@ -38,7 +39,9 @@ const MOST_RACES = 20;
 /**
  * In steps, each of which leaves a working keyring: a new master key is written
  * beside the old ones, then each key is rewrapped in place, then the old master keys
- * are retired, and removed after their grace period.
+ * are retired, and removed after their grace period. Several processes may do that
+ * at once: who finds a rotation begun joins it, and only whoever rewrapped with the
+ * newest master key ends it.
  */
 export async function rotateKeys(
   shelf: KeyShelf,
@@ -48,29 +51,36 @@ export async function rotateKeys(
 ): Promise<RotationReport> {
   const { graceMs = DAY_MS } = optionsOf("rotate", given, { graceMs: true });
   if (!(typeof graceMs === "number" && graceMs >= 0)) throw invalid("graceMs must be a number of milliseconds");
-  const begun = await changeRing(shelf, async (ring) => {
+  const begin = async (ring: RingItem): Promise<RingItem> => {
     if (ring.isRotating) return ring;
-    const { master } = await newMaster(ring.id, masters.provider);
+    const { master } = await newMaster(ring.id, masters.outer);
     return { ...ring, masters: [...ring.masters, master], isRotating: true };
-  });
-  await masters.take(begun);
-  const rewrapped = await rewrapAll(shelf, masters, begun.id);
-  let removed = 0;
-  const ended = await changeRing(shelf, async (ring) => {
-    const index = await rewrappedIndex(ring, masters);
-    const stamped = ring.masters.map((each) =>
-      each.id === masters.current ? each : { ...each, retiredAt: each.retiredAt ?? now() },
-    );
-    const kept = stamped.filter(({ retiredAt }) => retiredAt === null || now() - retiredAt < graceMs);
-    removed = stamped.length - kept.length;
-    return { ...ring, index, masters: kept, isRotating: false };
-  });
-  return {
-    rewrapped: rewrapped + 1,
-    removed,
-    retired: ended.masters.length - 1,
-    outerKeys: [...new Set(ended.masters.map(({ by }) => by))],
   };
+  let rewrapped = 0;
+  let removed = 0;
+  let ring = await changeRing(shelf, begin);
+  for (let joined = 0; joined < MOST_RACES; joined++) {
+    const current = currentOf(ring);
+    rewrapped += await rewrapAll(shelf, masters, ring);
+    ring = await changeRing(shelf, async (last) => {
+      if (currentOf(last) !== current) return last;
+      const index = await rewrappedIndex(last, masters);
+      const stamped = last.masters.map((each) =>
+        each.id === current ? each : { ...each, retiredAt: each.retiredAt ?? now() },
+      );
+      const kept = stamped.filter(({ id, retiredAt }) => id === current || now() - (retiredAt ?? now()) < graceMs);
+      removed = stamped.length - kept.length;
+      return { ...last, index, masters: kept, isRotating: false };
+    });
+    if (ring.isRotating) continue;
+    return {
+      rewrapped: rewrapped + 1,
+      removed,
+      retired: ring.masters.length - 1,
+      outerKeys: [...new Set(ring.masters.map(({ by }) => by))],
+    };
+  }
+  throw new StateError("CONFLICT", "others begin rotations all the time; try again later");
 }
 
 async function changeRing(shelf: KeyShelf, change: (ring: RingItem) => Promise<RingItem>): Promise<RingItem> {
@@ -78,60 +88,81 @@ async function changeRing(shelf: KeyShelf, change: (ring: RingItem) => Promise<R
     const kept = await shelf.ring();
     if (kept === undefined) throw new StateError("NOT_FOUND", "the keyring is no longer in its store");
     const next = await change(kept.value);
-    if (next === kept.value || (await shelf.putRing(next, kept.version))) return next;
+    if (next === kept.value || (await shelf.putRing(next, kept.version)) !== undefined) return next;
   }
   throw new StateError("CONFLICT", "the keyring is written to without a pause; try again later");
 }
 
-async function rewrappedIndex({ id, index }: RingItem, masters: MasterKeys): Promise<RingItem["index"]> {
-  const place = placeBytes([id, "index"]);
-  return masters.wrap(await masters.unwrap(index, place), place);
+async function rewrappedIndex(ring: RingItem, masters: MasterKeys): Promise<RingItem["index"]> {
+  const place = placeBytes([ring.id, "index"]);
+  return masters.wrapBy(currentOf(ring), await masters.unwrap(ring.index, place, "the index key"), place);
 }
 
-async function rewrapAll(shelf: KeyShelf, masters: MasterKeys, ring: string): Promise<number> {
+/**
+ * Every key that an earlier master key of the ring wraps. What a later one wraps is
+ * somebody else's rotation. A key that is damaged keeps no other from its turn, but
+ * the old master keys stay then: a copy of the key from a backup may need them.
+ */
+async function rewrapAll(shelf: KeyShelf, masters: MasterKeys, ring: RingItem): Promise<number> {
+  const current = currentOf(ring);
+  const earlier = new Set(ring.masters.map(({ id }) => id).filter((id) => id !== current));
+  const again = async (wrapped: Wrapped, place: Uint8Array, what: string): Promise<Wrapped> =>
+    masters.wrapBy(current, await masters.unwrap(wrapped, place, what), place);
+  const damage: StateError[] = [];
+  const note = (error: StateError): void => void damage.push(error);
   let count = 0;
-  for await (const page of shelf.all<TenantItem>(TENANTS)) {
+  for await (const page of shelf.all<TenantItem>(TENANTS, note)) {
     for (const kept of page) {
-      const again = () => shelf.tenant(kept.value.tenant);
-      count += await rewrapOne(kept, again, async ({ value, version }) => {
-        if (value.key.by === masters.current) return undefined;
-        const place = placeBytes([ring, "tenant", value.tenant, value.id]);
-        const key = masters.wrap(await masters.unwrap(value.key, place), place);
+      const read = () => shelf.tenant(kept.value.tenant);
+      count += await rewrapOne(kept, read, note, async ({ value, version }) => {
+        if (!earlier.has(value.key.by)) return "done";
+        const place = placeBytes([ring.id, "tenant", value.tenant, value.id]);
+        const key = await again(value.key, place, `the key of the tenant ${JSON.stringify(value.tenant)}`);
         return shelf.putTenant({ ...value, key }, version);
       });
     }
   }
-  for await (const page of shelf.all<PersonItem>(PEOPLE)) {
+  for await (const page of shelf.all<PersonItem>(PEOPLE, note)) {
     for (const kept of page) {
-      const again = () => shelf.person(kept.key);
-      count += await rewrapOne(kept, again, async ({ key: token, value, version }) => {
-        const { key, name, number } = value;
-        if (key === null || name === null || key.by === masters.current) return undefined;
-        const id = `${token}.${number}`;
-        const places = { key: placeBytes([ring, "person", id]), name: placeBytes([ring, "name", id]) };
-        const next = {
-          ...value,
-          key: masters.wrap(await masters.unwrap(key, places.key), places.key),
-          name: masters.wrap(await masters.unwrap(name, places.name), places.name),
-        };
-        return shelf.putPerson(token, next, version);
+      const read = () => shelf.person(kept.key);
+      count += await rewrapOne(kept, read, note, async ({ key: token, value, version }) => {
+        if (value.key === null || value.name === null || !earlier.has(value.key.by)) return "done";
+        const id = `${token}.${value.number}`;
+        const key = await again(value.key, placeBytes([ring.id, "person", id]), `the key ${id}`);
+        const name = await again(value.name, placeBytes([ring.id, "name", id]), `the name beside the key ${id}`);
+        return shelf.putPerson(token, { ...value, key, name }, version);
       });
     }
   }
+  if (damage.length > 0) throw unfinished(damage);
   return count;
 }
+
+const unfinished = (damage: readonly StateError[]): StateError =>
+  new StateError(
+    "CORRUPT",
+    `all other keys are rewrapped, but not ${damage.length} that cannot be opened (${damage[0]?.message}). The old master keys stay. Bring the damaged keys back from a backup of the keyring, or destroy() those that are lost, and call rotate() again`,
+    { cause: damage[0] },
+  );
 
 /** 1 if it was rewrapped. A key that was destroyed meanwhile stays destroyed: the item is read again. */
 async function rewrapOne<Item>(
   kept: Kept<Item>,
-  again: () => Promise<Kept<Item> | undefined>,
-  rewrap: (kept: Kept<Item>) => Promise<boolean | undefined>,
+  read: () => Promise<Kept<Item> | undefined>,
+  damaged: (error: StateError) => void,
+  rewrap: (kept: Kept<Item>) => Promise<number | "done" | undefined>,
 ): Promise<number> {
   let current: Kept<Item> | undefined = kept;
-  for (let races = 0; races < MOST_RACES && current !== undefined; races++) {
-    const done = await rewrap(current);
-    if (done !== false) return done === true ? 1 : 0;
-    current = await again();
+  try {
+    for (let races = 0; races < MOST_RACES && current !== undefined; races++) {
+      const written = await rewrap(current);
+      if (written !== undefined) return written === "done" ? 0 : 1;
+      current = await read();
+    }
+  } catch (error) {
+    if (!StateError.is(error, "CORRUPT")) throw error;
+    damaged(error);
+    return 0;
   }
   if (current === undefined) return 0;
   throw new StateError("CONFLICT", "a key is written to without a pause; try again later");

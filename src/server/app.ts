@@ -1,5 +1,6 @@
 import { assertCheckpointId, assertThreadId } from "../driver/ids.ts";
 import { StateError } from "../errors.ts";
+import { inTime } from "../internal/in-time.ts";
 import { decodeSegment } from "../wire/names.ts";
 import type { Facet, Route } from "../wire/route.ts";
 import { type MatchedRoute, type Operation, ROUTES, routeOf, routesAt } from "../wire/routes.ts";
@@ -10,7 +11,6 @@ import { readBody } from "./bodies.ts";
 import { callFrom, type ReadHeaders, responseOf, type ServiceCall } from "./calls.ts";
 import { corsHeaders, isPreflight, PREFLIGHT } from "./cors.ts";
 import { CursorSeal } from "./cursors.ts";
-import { inTime } from "./in-time.ts";
 import { OPERATE_ON_ITEMS } from "./item-operations.ts";
 import { type AdmittedRequest, OPERATE_ON_SERVICE, OPERATE_ON_THREADS } from "./operations.ts";
 import { type ServiceOptions, type ServiceSettings, settingsOf } from "./options.ts";

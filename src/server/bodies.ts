@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { inTime } from "../internal/in-time.ts";
 import type { ReadHeaders } from "./calls.ts";
-import { inTime } from "./in-time.ts";
 import { Refusal } from "./refusal.ts";
 
 /** Reads a whole body, and refuses it as soon as it is longer than `limit`. */

@@ -21,9 +21,9 @@ export function keyParty(keyring: Keyring, name: string): ErasureParty {
     name,
     holdsProcess: true,
     isLast: true,
-    async *find(forgets, _warnings, readHolds) {
+    async *find(forgets, warnings, readHolds) {
       held.clear();
-      for await (const people of keyring.people()) {
+      for await (const people of keyring.people((error) => warnings.note(error, undefined))) {
         const matching = people.filter(({ subject, createdAt }) => forgets(subject, createdAt));
         const holds = matching.length === 0 ? undefined : await readHolds?.();
         yield matching.flatMap(({ token, subject }) => {

@@ -1,14 +1,22 @@
-import type { Access } from "../../driver/access.ts";
-import type { TextRow } from "./ask.ts";
+import type { Bounds, TextRow } from "./ask.ts";
 import type { PostgresClient, PostgresQuery } from "./connect.ts";
+import { type Limit, limitFor } from "./limit.ts";
 import { isOfNames, nameOf, type Session, sessionOf } from "./sessions.ts";
+
+type TextRows = readonly TextRow[];
+
+/** Is told the rows, or what went wrong. */
+type Done = (error: unknown, rows?: TextRows) => void;
 
 /** The parts of `pg`'s query class that are used here. */
 interface PgQuery {
+  values: unknown;
+  name: string | undefined;
+  callback: Done;
   prepare(connection: PgConnection): void;
 }
 
-type PgQueryClass = new (config: object) => PgQuery;
+type PgQueryClass = new (text: string) => PgQuery;
 
 /** The protocol messages that `pg` can send. */
 interface PgConnection {
@@ -16,92 +24,69 @@ interface PgConnection {
   bind(message: object): void;
   describe(message: { readonly type: "P"; readonly name: string }): void;
   execute(message: { readonly portal: string; readonly rows: number }): void;
-}
-
-interface Answered {
-  readonly rows: readonly TextRow[];
+  sync(): void;
 }
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
-
-/** The limits of one statement's transaction. */
-interface Limits {
-  readonly timeoutMs: number;
-  readonly access: Access;
-}
+const THE_PORTAL = { portal: "", rows: 0 } as const;
 
 export interface BoundedStatement {
   readonly text: string;
   readonly values: readonly unknown[];
   /** Whether the server may keep it under a name: only for the few texts that are sent again and again. */
-  readonly isKept?: boolean;
+  readonly isKept?: boolean | undefined;
+  /** The columns of the answer, if they need not be asked for: see `Asking`. */
+  readonly columns?: readonly string[] | undefined;
 }
 
 /**
- * One statement that the server aborts after `timeoutMs`, also behind a pooler. A
+ * One statement that the server aborts after a time, also behind a pooler. A
  * setting made on the connection would be lost on a pooler, and a setting made
  * inside the statement comes too late for it. So two statements travel together, in
- * one round trip and one transaction. The first sets the limit for that transaction,
- * unless a smaller limit is already set. With read access it also makes the
- * transaction read-only, so that the server itself refuses a write.
+ * one round trip and one transaction. The first sets the limit for that transaction:
+ * limit.ts.
  *
  * A connection that leads to the server itself keeps the first one under a name, and
  * the second if `isKept`: parsing them takes as long as a third of an append. Behind
  * a pooler the session changes, and with it what was kept, so nothing gets a name.
+ *
+ * If such a connection is ours alone, what is kept needs no limit of its own: it gets
+ * its name together with one for the whole session. Whoever finds the name finds
+ * himself in that session, and under that limit; elsewhere the server refuses.
  */
-export async function boundedQuery(
-  client: PostgresClient,
-  limits: Limits,
-  statement: BoundedStatement,
-): Promise<readonly TextRow[]> {
-  const { text, values } = statement;
-  const config = { text, values: [...values], types: AS_TEXT };
+export function boundedQuery(client: PostgresClient, bounds: Bounds, statement: BoundedStatement, done: Done): void {
   const bounded = boundedClass(client);
-  // Not `pg`'s JavaScript client: the pool's own limits apply.
-  if (bounded === undefined) return limits.access === "read" ? readOnly(client, config) : plain(client, config);
+  if (bounded === undefined) {
+    unbounded(client, bounds, statement).then((rows) => done(undefined, rows), done);
+    return;
+  }
   const session = sessionOf(client);
-  const isKept = statement.isKept === true && session.isDirect === true;
-  try {
-    return await sent(client, bounded, isKept ? { ...config, name: nameOf(text) } : config, limits);
-  } catch (error) {
-    if (session.isDirect !== true || !isOfNames(error)) throw error;
+  const send = (told: Done): void => {
+    try {
+      client.query(new bounded(statement, limitFor(bounds), session, told) as never);
+    } catch (error) {
+      told(error);
+    }
+  };
+  send((error, rows) => {
+    if (rows !== undefined || session.isDirect !== true || !isOfNames(error)) return done(error, rows);
     // Somebody has cleared the session, as DISCARD ALL does. The server refused before it ran anything.
     session.isDirect = false;
-    return sent(client, bounded, config, limits);
-  }
-}
-
-function sent(client: PostgresClient, bounded: BoundedQueryClass, config: object, limits: Limits): Promise<TextRows> {
-  return new Promise((resolve, reject) => {
-    const callback = (error: Error | null, answered?: Answered | readonly Answered[]): void => {
-      if (error) {
-        reject(error);
-        return;
-      }
-      const results = (Array.isArray(answered) ? answered : [answered]) as readonly (Answered | undefined)[];
-      const session = sessionOf(client);
-      session.isDirect ??= results[0]?.rows[0]?.["pid"] === session.pid;
-      resolve(results.at(-1)?.rows ?? []);
-    };
-    // Without values `pg` would use the simple protocol, in which nothing can be sent before the statement.
-    client.query(new bounded({ ...config, queryMode: "extended", callback }, limits, sessionOf(client)) as never);
+    send(done);
   });
 }
 
-type TextRows = readonly TextRow[];
-
-const plain = async (client: PostgresClient, query: PostgresQuery): Promise<TextRows> =>
-  ((await client.query(query)) as Answered).rows;
-
-/** After a failure in between, the connection is discarded, and its transaction with it. */
-async function readOnly(client: PostgresClient, query: PostgresQuery): Promise<TextRows> {
-  await client.query({ text: "BEGIN READ ONLY" });
-  const rows = await plain(client, query);
-  await client.query({ text: "COMMIT" });
-  return rows;
+/** Not with `pg`'s JavaScript client: the pool's own limits apply. */
+async function unbounded(client: PostgresClient, { access }: Bounds, statement: BoundedStatement): Promise<TextRows> {
+  const query: PostgresQuery = { text: statement.text, values: [...statement.values], types: AS_TEXT };
+  // After a failure in between, the connection is discarded, and its transaction with it.
+  if (access === "read") await client.query({ text: "BEGIN READ ONLY" });
+  const { rows } = await client.query(query);
+  if (access === "read") await client.query({ text: "COMMIT" });
+  return rows as TextRows;
 }
 
-type BoundedQueryClass = new (config: object, limits: Limits, session: Session) => PgQuery;
+type BoundedQueryClass = new (statement: BoundedStatement, limit: Limit, session: Session, done: Done) => PgQuery;
 
 const classes = new WeakMap<PgQueryClass, BoundedQueryClass>();
 
@@ -112,44 +97,99 @@ function boundedClass(client: PostgresClient): BoundedQueryClass | undefined {
   if (typeof connection?.parse !== "function" || typeof Query?.prototype?.prepare !== "function") return undefined;
   const known = classes.get(Query);
   if (known !== undefined) return known;
-  class BoundedQuery extends Query {
-    readonly #limits: Limits;
-    readonly #session: Session;
+  const bounded = extended(Query);
+  classes.set(Query, bounded);
+  return bounded;
+}
 
-    constructor(config: object, limits: Limits, session: Session) {
-      super(config);
-      this.#limits = limits;
+const extended = (Query: PgQueryClass): BoundedQueryClass =>
+  class BoundedQuery extends Query {
+    readonly #text: string;
+    readonly #limit: Limit;
+    readonly #session: Session;
+    readonly #isDescribed: boolean;
+    #columns: readonly string[];
+    #rows: TextRow[] = [];
+    /** Whether the answer to the limit is still to come. */
+    #isBehindLimit = false;
+
+    constructor({ text, values, isKept, columns }: BoundedStatement, limit: Limit, session: Session, done: Done) {
+      super(text);
+      this.#text = text;
+      this.#limit = limit;
       this.#session = session;
+      this.values = values;
+      this.callback = done;
+      if (isKept === true && session.isDirect === true) this.name = nameOf(text);
+      this.#isDescribed = columns !== undefined && this.name !== undefined;
+      this.#columns = columns ?? [];
     }
 
-    /** Older versions of `pg` do not know `queryMode`. */
+    /** Without values `pg` would use the simple protocol, in which nothing can be sent before the statement. */
     requiresPreparation(): boolean {
       return true;
     }
 
     override prepare(connection: PgConnection): void {
-      const { isDirect, limits } = this.#session;
-      const text = limitOf(this.#limits);
-      const name = isDirect === true ? nameOf(text) : "";
-      if (!limits.has(name)) connection.parse({ text: isDirect === undefined ? askingWho(text) : text, name });
+      const { name } = this;
+      const { kept } = this.#session;
+      const isNew = name !== undefined && !kept.has(name);
+      if (name === undefined || this.#limit.ofSession === undefined) this.#sendLimit(connection);
+      else if (isNew) this.#send(connection, this.#limit.ofSession);
       // A connection on which the statement fails is discarded, so the name need not wait for the answer.
-      if (name !== "") limits.add(name);
-      connection.bind({ portal: "", statement: name, values: [], valueMapper: (value: unknown) => value });
-      if (isDirect === undefined) connection.describe({ type: "P", name: "" });
-      connection.execute({ portal: "", rows: 0 });
-      super.prepare(connection);
+      if (isNew) kept.add(name);
+      if (name === undefined || !this.#isDescribed) {
+        super.prepare(connection);
+        return;
+      }
+      if (isNew) connection.parse({ text: this.#text, name });
+      connection.bind({ portal: "", statement: name, values: this.values, valueMapper: asSent });
+      connection.execute(THE_PORTAL);
+      connection.sync();
     }
-  }
-  classes.set(Query, BoundedQuery);
-  return BoundedQuery;
+
+    #sendLimit(connection: PgConnection): void {
+      const { isDirect } = this.#session;
+      const { text, asking, name } = this.#limit;
+      if (isDirect === true) this.#send(connection, text, name);
+      else this.#send(connection, isDirect === undefined ? asking : text);
+    }
+
+    #send(connection: PgConnection, text: string, name = ""): void {
+      const { isDirect, kept } = this.#session;
+      if (!kept.has(name)) connection.parse({ text, name });
+      if (name !== "") kept.add(name);
+      connection.bind({ portal: "", statement: name, values: [] });
+      if (isDirect === undefined) connection.describe({ type: "P", name: "" });
+      connection.execute(THE_PORTAL);
+      this.#isBehindLimit = true;
+    }
+
+    handleRowDescription({ fields }: { readonly fields: readonly { readonly name: string }[] }): void {
+      this.#columns = fields.map(({ name }) => name);
+    }
+
+    handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+      const row: Record<string, string | null> = {};
+      for (let index = 0; index < fields.length; index++) row[this.#columns[index] ?? ""] = fields[index] ?? null;
+      this.#rows.push(row);
+    }
+
+    handleCommandComplete(): void {
+      if (!this.#isBehindLimit) return;
+      this.#isBehindLimit = false;
+      this.#session.isDirect ??= this.#rows[0]?.["pid"] === this.#session.pid;
+      this.#rows = [];
+    }
+
+    handleReadyForQuery(): void {
+      this.callback(null, this.#rows);
+    }
+  };
+
+/** As `pg` sends bytes and numbers. */
+function asSent(value: unknown): unknown {
+  if (typeof value === "number") return String(value);
+  if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value;
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
-
-/** Returns no rows, so its result cannot be confused with that of the statement. CASE evaluates one WHEN after the other. */
-const limitOf = ({ timeoutMs, access }: Limits): string => `SELECT WHERE CASE
-  ${access === "read" ? "WHEN set_config('transaction_read_only', 'on', true) IS NULL THEN false" : ""}
-  WHEN current_setting('statement_timeout')::interval BETWEEN '1 microsecond' AND '${timeoutMs} milliseconds' THEN false
-  ELSE set_config('statement_timeout', '${timeoutMs}', true) IS NULL END`;
-
-/** The first statement on a connection also says which process of the server answers: one row. */
-const askingWho = (limit: string): string => `WITH bounded AS MATERIALIZED (${limit})
-  SELECT pg_backend_pid()::text AS pid, (SELECT count(*) FROM bounded)`;

@@ -35,7 +35,7 @@ export class PostgresHandle {
     // The server ends idle connections when it restarts. Without a listener that would end this process too.
     pool.on("error", ignore);
     let durability: Durability | undefined;
-    const bounds: Bounds = { ...settings, isReplicated: () => durability === "replicated" };
+    const bounds: Bounds = { ...settings, isOurs, isReplicated: () => durability === "replicated" };
     try {
       const [found] = await ask(pool, bounds, `SELECT ${SERVER_SETTINGS}`);
       durability = durabilityOf(found as unknown as ServerSettings);

@@ -46,7 +46,7 @@ import { checkpoints } from "./parts.ts";
 import { ABSENT, chainOf, MAX_SEQ, positionIn, refusalOf, toEntry } from "./rows.ts";
 import { DEAD_ROWS } from "./scrubbing.ts";
 import { PER_EDITS, sortNowAndThen } from "./sorting-words.ts";
-import { KEPT, type RunStatement, type Statements, statements } from "./statements.ts";
+import { ASKING, type RunStatement, type Statements, statements } from "./statements.ts";
 
 export interface PostgresLogOptions {
   readonly connection: PostgresqlConnection;
@@ -273,8 +273,8 @@ export class PostgresLog implements ThreadLog {
   /** For functions that only need to run statements. */
   readonly #run: RunStatement = (statement, ...values) => this.#ask(statement, ...values);
 
-  async #ask(statement: keyof Statements, ...values: readonly unknown[]): Promise<readonly TextRow[]> {
-    return this.#askText(this.#sql[statement], values, { isKept: KEPT.has(statement) });
+  #ask(statement: keyof Statements, ...values: readonly unknown[]): Promise<readonly TextRow[]> {
+    return this.#askText(this.#sql[statement], values, ASKING[statement]);
   }
 
   async #askText(text: string, values: readonly unknown[], asking?: Asking): Promise<readonly TextRow[]> {

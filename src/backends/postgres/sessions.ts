@@ -8,8 +8,8 @@ export interface Session {
   readonly pid: string;
   /** Whether that process answers. Behind a pooler it is another one; `undefined` until the first answer. */
   isDirect: boolean | undefined;
-  /** The names of limits that the server keeps. */
-  readonly limits: Set<string>;
+  /** The names of statements that the server keeps. */
+  readonly kept: Set<string>;
 }
 
 const sessions = new WeakMap<object, Session>();
@@ -19,7 +19,7 @@ export function sessionOf(client: PostgresClient): Session {
   const { connection = client, processID } = client as { connection?: object; processID?: number | null };
   const known = sessions.get(connection);
   if (known !== undefined) return known;
-  const session: Session = { pid: String(processID), isDirect: undefined, limits: new Set() };
+  const session: Session = { pid: String(processID), isDirect: undefined, kept: new Set() };
   sessions.set(connection, session);
   return session;
 }

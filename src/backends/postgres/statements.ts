@@ -1,4 +1,4 @@
-import type { TextRow } from "./ask.ts";
+import type { Asking, TextRow } from "./ask.ts";
 import { callOf } from "./calls.ts";
 import type { TableNames } from "./layout.ts";
 import { entryColumns } from "./rows.ts";
@@ -41,8 +41,13 @@ export interface Statements {
   readonly unwatch: string;
 }
 
-/** Calls of functions: the server then keeps no plan that a growing table could make a bad one. */
-export const KEPT: ReadonlySet<keyof Statements> = new Set(["append", "appendMany", "appendWithEdits", "editMany"]);
+/** Kept are calls of functions: the server then keeps no plan that a growing table could make a bad one. */
+export const ASKING: { readonly [Statement in keyof Statements]?: Asking } = {
+  append: { isKept: true, columns: ["appended"] },
+  appendMany: { isKept: true },
+  appendWithEdits: { isKept: true },
+  editMany: { isKept: true },
+};
 
 /** Runs one of the statements. */
 export type RunStatement = (statement: keyof Statements, ...values: readonly unknown[]) => Promise<readonly TextRow[]>;

@@ -1,4 +1,4 @@
-import { lateAfter } from "../internal/late-after.ts";
+import { lateAfter } from "./late-after.ts";
 
 /** The result of `work`, or a TimeoutError after `ms`. `withDeadline` is for work that listens to a signal. */
 export function inTime<T>(ms: number, work: Promise<T>): Promise<T> {
