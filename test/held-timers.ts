@@ -6,17 +6,17 @@ export const HELD_MS = 60_007;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Timers of `HELD_MS`, whoever sets them, fire when the test says so and never by themselves. A limit that is short enough
+ * Timers of one length, whoever sets them, fire when the test says so and never by themselves. A limit that is short enough
  * to be waited for would also pass while a busy machine stalls, and then it ends what should have been answered.
  */
 export class HeldTimers {
   readonly #held = new Map<unknown, () => void>();
   readonly #restore: () => void;
 
-  constructor() {
+  constructor(heldMs: number = HELD_MS) {
     const real = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
     const set = (work: (...args: unknown[]) => void, ms?: number, ...args: unknown[]): NodeJS.Timeout => {
-      if (ms !== HELD_MS) return real.setTimeout(work, ms, ...args);
+      if (ms !== heldMs) return real.setTimeout(work, ms, ...args);
       const timer = real.setTimeout(() => undefined, LONGEST_TIMER_MS).unref();
       this.#held.set(timer, () => {
         real.clearTimeout(timer);
@@ -33,13 +33,13 @@ export class HeldTimers {
   }
 
   /** For one test. */
-  static forThisTest(): HeldTimers {
-    const timers = new HeldTimers();
+  static forThisTest(heldMs?: number): HeldTimers {
+    const timers = new HeldTimers(heldMs);
     onTestFinished(() => timers.release());
     return timers;
   }
 
-  /** Until somebody waits for an answer, for `HELD_MS` at most. */
+  /** Until somebody waits for an answer, with that limit. */
   async untilOneWaits(): Promise<void> {
     await vi.waitUntil(() => this.#held.size > 0, { timeout: 60_000, interval: 5 });
   }

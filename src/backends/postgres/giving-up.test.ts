@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { Client, Pool } from "pg";
 import { afterAll, expect, test, vi } from "vitest";
+import { HeldTimers } from "../../../test/held-timers.ts";
 import { startCuttingProxy } from "../../../test/network/cutting-proxy.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithService } from "../../../test/services/with-service.ts";
@@ -10,6 +11,8 @@ import { userMessage } from "../../state/message.ts";
 
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const LIMITS = { statementTimeoutMs: 400, retry: { attempts: 1 } };
+/** By how much longer a client waits than the server works: its GRACE_MS. */
+const GRACE_MS = 500;
 const PATIENCE = { timeout: 60_000, interval: 50 };
 
 await describeWithService("postgres", (url) => {
@@ -49,6 +52,8 @@ await describeWithService("postgres", (url) => {
 
   /** Seven saves and a deletion that wait for locks: all end meanwhile, here and on the server, and nothing is written later. */
   async function nothingStays(checkpointer: Checkpointer, tablePrefix: string, name: string): Promise<void> {
+    // The server has the last word, which is that nothing was written, however long the machine keeps it from saying so.
+    HeldTimers.forThisTest(LIMITS.statementTimeoutMs + GRACE_MS);
     const patient = place.open({ dsn: url, tablePrefix });
     const states = await Promise.all(Array.from({ length: 7 }, (_, thread) => patient.load(`t${thread}`)));
     await vi.waitFor(() => checkpointer.connect(), PATIENCE);
@@ -107,15 +112,22 @@ await describeWithService("postgres", (url) => {
     const proxy = await startCuttingProxy({ targetPort: Number(port), targetHost: hostname });
     const through = new URL(url);
     through.port = String(proxy.port);
-    const checkpointer = place.open({ dsn: named("unheard", through.href), tablePrefix, ...LIMITS });
+    const statementTimeoutMs = 240_000;
+    const limits = HeldTimers.forThisTest(statementTimeoutMs + GRACE_MS);
+    const other = place.open({ dsn: url, tablePrefix });
+    const slow = { statementTimeoutMs, retry: { attempts: 1 } };
+    const checkpointer = place.open({ dsn: named("unheard", through.href), tablePrefix, ...slow });
     const loaded = await vi.waitUntil(() => checkpointer.load("t1").catch(() => undefined), PATIENCE);
     const state = loaded.withMessage(userMessage("written"));
     proxy.swallow("to client");
-    await expect(checkpointer.save(state, "t1")).rejects.toMatchObject({
+    const saving = expect(checkpointer.save(state, "t1")).rejects.toMatchObject({
       code: "TIMEOUT",
       context: { written: "unknown" },
       message: expect.stringContaining("It may have been written"),
     });
+    await vi.waitUntil(async () => (await other.load("t1"))?.messages.length === 2, PATIENCE);
+    limits.expire();
+    await saving;
     proxy.restore();
     // So that a connection to send it on exists.
     await vi.waitFor(() => checkpointer.load("t2"), PATIENCE);
@@ -127,9 +139,10 @@ await describeWithService("postgres", (url) => {
     // The first answer says that there are no legal holds. The one after it is that of the deletion.
     while (proxy.forwarded["to client"] === heard) await nextTurn();
     proxy.swallow("to client");
+    await vi.waitUntil(async () => !(await other.exists("t2")), PATIENCE);
+    limits.expire();
     await deleting;
     await vi.waitUntil(async () => (await busy("unheard")) === 0, PATIENCE);
-    const other = place.open({ dsn: url, tablePrefix });
     expect((await other.load("t1"))?.messages).toHaveLength(2);
     expect(await other.exists("t2")).toBe(false);
     await proxy.close();

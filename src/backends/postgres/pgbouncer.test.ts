@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { HeldTimers } from "../../../test/held-timers.ts";
 import { postgresPlace } from "../../../test/services/postgres-place.ts";
 import { describeWithPgbouncer } from "../../../test/services/with-pgbouncer.ts";
 import { AgentState } from "../../state/agent-state.ts";
@@ -124,7 +125,10 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     const tablePrefix = await tables();
     const owner = place.open({ dsn: url, tablePrefix });
     await owner.save(said("hello"), "t1");
-    const hasty = place.open({ dsn: pooledUrl, tablePrefix, statementTimeoutMs: 400, retry: { attempts: 1 } });
+    const statementTimeoutMs = 400;
+    // A client waits half a second longer than the server works. Here the server has the last word, however late it comes.
+    HeldTimers.forThisTest(statementTimeoutMs + 500);
+    const hasty = place.open({ dsn: pooledUrl, tablePrefix, statementTimeoutMs, retry: { attempts: 1 } });
     const state = (await owner.load("t1"))!.withMessage(userMessage("late"));
     await vi.waitFor(() => hasty.connect(), { timeout: 60_000 });
     const holder = new Client({ connectionString: url });

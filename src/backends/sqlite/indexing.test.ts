@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { observedDatabase } from "../../../test/observed-database.ts";
 import { grow, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
-import type { SqliteDatabase, SqliteStatement, SqliteValue } from "./connect.ts";
+import type { SqliteDatabase, SqliteValue } from "./connect.ts";
 import { rowId } from "./layout.ts";
 import { SqliteLog } from "./log.ts";
 import { openDatabase } from "./open-file.ts";
@@ -15,27 +16,14 @@ let commits = 0;
 /** What the test lets happen before a statement runs. */
 let before: (sql: string, values: readonly SqliteValue[]) => void = () => undefined;
 
-const watched = (inner: SqliteDatabase): SqliteDatabase => ({
-  exec: (sql) => inner.exec(sql),
-  close: () => inner.close(),
-  prepare: (sql): SqliteStatement => {
-    const statement = inner.prepare(sql);
-    return {
-      run: (...values) => {
-        if (sql === "COMMIT") commits++;
-        before(sql, values);
-        return statement.run(...values);
-      },
-      get: (...values) => statement.get(...values),
-      all: (...values) => statement.all(...values),
-    };
-  },
-});
-
 beforeEach(async () => {
   before = () => undefined;
+  const onRun: typeof before = (sql, values) => {
+    if (sql === "COMMIT") commits++;
+    before(sql, values);
+  };
   database = await openDatabase(":memory:");
-  log = new SqliteLog(sqliteLogOptions({ database: watched(database) }));
+  log = new SqliteLog(sqliteLogOptions({ database: observedDatabase(database, { onRun }) }));
   for (const threadId of THREADS) await grow(log, threadId, RECORDS);
 });
 afterEach(async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { observedDatabase } from "../../../test/observed-database.ts";
 import { seededRandom } from "../../../test/processes/seeded-random.ts";
 import { seed } from "../../../test/property-seed.ts";
 import { Checkpointer } from "../../checkpoint/checkpointer.ts";
@@ -16,26 +17,13 @@ let log: SqliteLog;
 /** How often the index of metadata was written to. */
 let writes = 0;
 
-const counting = (inner: SqliteDatabase): SqliteDatabase => ({
-  exec: (sql) => inner.exec(sql),
-  close: () => inner.close(),
-  prepare: (sql) => {
-    const statement = inner.prepare(sql);
-    return {
-      run: (...values) => {
-        if (sql.includes("holdfast_members")) writes++;
-        return statement.run(...values);
-      },
-      get: (...values) => statement.get(...values),
-      all: (...values) => statement.all(...values),
-    };
-  },
-});
-
 beforeEach(async () => {
   writes = 0;
   database = await openDatabase(":memory:");
-  log = new SqliteLog(sqliteLogOptions({ database: counting(database) }));
+  const onRun = (sql: string): void => {
+    if (sql.includes("holdfast_members")) writes++;
+  };
+  log = new SqliteLog(sqliteLogOptions({ database: observedDatabase(database, { onRun }) }));
 });
 afterEach(async () => {
   await log.close();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { observedDatabase } from "../../../test/observed-database.ts";
 import { grow } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase, SqliteValue } from "./connect.ts";
 import { SqliteLog } from "./log.ts";
@@ -10,22 +11,6 @@ let log: SqliteLog;
 /** How SQLite finds the threads of the pages that were read. */
 let plans: string[] = [];
 
-const explaining = (inner: SqliteDatabase): SqliteDatabase => ({
-  exec: (sql) => inner.exec(sql),
-  close: () => inner.close(),
-  prepare: (sql) => {
-    const statement = inner.prepare(sql);
-    return {
-      run: (...values) => statement.run(...values),
-      get: (...values) => statement.get(...values),
-      all: (...values) => {
-        if (/ORDER BY [tm]\.thread_id/.test(sql)) plans.push(planOf(inner, sql, values));
-        return statement.all(...values);
-      },
-    };
-  },
-});
-
 const planOf = (inner: SqliteDatabase, sql: string, values: readonly SqliteValue[]): string =>
   (inner.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values) as { detail: string }[])
     .map(({ detail }) => detail)
@@ -34,7 +19,10 @@ const planOf = (inner: SqliteDatabase, sql: string, values: readonly SqliteValue
 beforeEach(async () => {
   plans = [];
   database = await openDatabase(":memory:");
-  log = new SqliteLog(sqliteLogOptions({ database: explaining(database) }));
+  const onAll = (sql: string, values: readonly SqliteValue[]): void => {
+    if (/ORDER BY [tm]\.thread_id/.test(sql)) plans.push(planOf(database, sql, values));
+  };
+  log = new SqliteLog(sqliteLogOptions({ database: observedDatabase(database, { onAll }) }));
   for (const threadId of ["a", "b/", "b/1", "b/2", "c", "\u{10ffff}"]) await grow(log, threadId, 1);
 });
 afterEach(async () => {

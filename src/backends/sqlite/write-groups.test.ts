@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { observedDatabase } from "../../../test/observed-database.ts";
 import { recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
-import type { SqliteDatabase, SqliteStatement } from "./connect.ts";
+import type { SqliteDatabase } from "./connect.ts";
 import { SqliteLog } from "./log.ts";
 import { openDatabase } from "./open-file.ts";
 import { sqliteLogOptions } from "./options.ts";
@@ -10,30 +11,16 @@ const THREADS = Array.from({ length: 16 }, (_, index) => `thread ${index}`);
 
 let database: SqliteDatabase;
 let log: SqliteLog;
+/** How many transactions were committed. */
 let commits = 0;
-
-/** Counts the transactions that are committed. */
-const counted = (inner: SqliteDatabase): SqliteDatabase => ({
-  exec: (sql) => inner.exec(sql),
-  close: () => inner.close(),
-  prepare: (sql) => {
-    const statement = inner.prepare(sql);
-    if (sql !== "COMMIT") return statement;
-    const counting: SqliteStatement = {
-      run: (...values) => {
-        commits++;
-        return statement.run(...values);
-      },
-      get: (...values) => statement.get(...values),
-      all: (...values) => statement.all(...values),
-    };
-    return counting;
-  },
-});
+/** Counts them. */
+const onRun = (sql: string): void => {
+  if (sql === "COMMIT") commits++;
+};
 
 beforeEach(async () => {
   database = await openDatabase(":memory:");
-  log = new SqliteLog(sqliteLogOptions({ database: counted(database) }));
+  log = new SqliteLog(sqliteLogOptions({ database: observedDatabase(database, { onRun }) }));
   for (const threadId of THREADS) await log.append(threadId, requestFor(recordAt(1)));
   commits = 0;
 });
@@ -112,7 +99,7 @@ describe("20.1: saves that wait together share one transaction", () => {
 });
 
 test("puts of one moment share transactions, and one that is refused fails alone", async () => {
-  const store = sqliteStore({ database: counted(database) });
+  const store = sqliteStore({ database: observedDatabase(database, { onRun }) });
   await store.put(["ns"], "k3", "there");
   commits = 0;
   const answers = await Promise.allSettled(
