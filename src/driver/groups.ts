@@ -115,11 +115,16 @@ export class Groups<Call, Answer> {
   }
 
   #takeGroup(): readonly Waiting<Call, Answer>[] {
+    const waiting = this.#waiting;
+    if (waiting.length === 1) {
+      this.#waiting = [];
+      return waiting;
+    }
     const [group, rest]: [Waiting<Call, Answer>[], Waiting<Call, Answer>[]] = [[], []];
     const threads = new Set<string>();
     const most = this.#mostInGroup();
     let bytes = 0;
-    for (const one of this.#waiting) {
+    for (const one of waiting) {
       const thread = this.#ways.threadOf(one.call);
       const size = bytes + this.#ways.bytesOf(one.call);
       const fits = group.length < most && (group.length === 0 || size <= MOST_BYTES_IN_A_GROUP);

@@ -176,19 +176,22 @@ const NAMES: Readonly<Record<Call, readonly string[]>> = {
 export const callOf = (name: string, call: Call): string =>
   `${name} (${NAMES[call].map((parameter, index) => `p_${parameter} => $${index + 1}`).join(", ")})`;
 
-const valuesOf = <Given>(parameters: Parameters<Given>, given: Given): readonly unknown[] =>
-  Object.values(parameters).map((value) => value(given));
+function valuesOf<Given>(parameters: Parameters<Given>): (given: Given) => readonly unknown[] {
+  const values = Object.values(parameters);
+  return (given) => values.map((value) => value(given));
+}
 
-export const appendValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND, appending);
-export const groupValues = (group: readonly Appending[]): readonly unknown[] => valuesOf(APPEND_MANY, group);
-export const editingValues = (appending: Appending): readonly unknown[] => valuesOf(APPEND_WITH_EDITS, appending);
+export const appendValues: (appending: Appending) => readonly unknown[] = valuesOf(APPEND);
+export const groupValues: (group: readonly Appending[]) => readonly unknown[] = valuesOf(APPEND_MANY);
+export const editingValues: (appending: Appending) => readonly unknown[] = valuesOf(APPEND_WITH_EDITS);
+const valuesOfEdits = valuesOf(EDIT_MANY);
 export const editManyValues = (group: readonly Appending[]): readonly unknown[] =>
-  valuesOf(EDIT_MANY, {
+  valuesOfEdits({
     group,
     dropped: group.flatMap(({ request }, index) => (request.drop ?? []).map((seq) => ({ place: index + 1, seq }))),
     old: group.flatMap(({ request }, index) => (request.replace ?? []).map((record) => ({ place: index + 1, record }))),
   });
-export const indexingValues = (indexing: Indexing): readonly unknown[] => valuesOf(INDEX_WORDS, indexing);
+export const indexingValues: (indexing: Indexing) => readonly unknown[] = valuesOf(INDEX_WORDS);
 
 /** In characters. */
 export const wordsWrittenBy = (group: readonly Appending[]): number =>

@@ -124,8 +124,9 @@ export class PostgresLog implements ThreadLog {
 
   async #append(appending: Appending): Promise<boolean> {
     const isOne = isOneRecord(appending.request);
+    const by = isOne ? "append" : "appendWithEdits";
     const values = isOne ? appendValues(appending) : editingValues(appending);
-    const [row] = await this.#ask(isOne ? "append" : "appendWithEdits", ...values);
+    const [row] = await this.#askText(this.#sql[by], values, ASKING[by]);
     return row?.["appended"] === "t";
   }
 
