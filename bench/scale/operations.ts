@@ -3,6 +3,7 @@ import { sealCursor } from "../../src/driver/cursor.ts";
 import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { seededRandom } from "../../test/processes/seeded-random.ts";
+import { percentile } from "../statistics.ts";
 import {
   COMMON_WORD,
   customerOf,
@@ -145,11 +146,10 @@ async function counted(expected: number, answer: Promise<{ readonly length: numb
   if (length !== expected) throw new Error(`found ${length} where ${expected} are`);
 }
 
-function percentiles(samples: readonly number[]): Percentiles {
-  const sorted = samples.toSorted((a, b) => a - b);
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { p50: at(0.5), p99: at(0.99) };
-}
+const percentiles = (samples: readonly number[]): Percentiles => ({
+  p50: percentile(samples, 50),
+  p99: percentile(samples, 99),
+});
 
 const quietest = (rounds: ReadonlyMap<Operation, readonly Percentiles[]>): Timings =>
   Object.fromEntries(

@@ -2,9 +2,10 @@ import { StateError } from "../../errors.ts";
 import { assertTablePrefix } from "./options.ts";
 
 /**
- * <prefix>threads   one row per thread: the only row that writers compete for
- *   thread_no  INTEGER PRIMARY KEY
- *   thread_id  TEXT UNIQUE
+ * <prefix>threads   one row per thread: the only row that writers compete for. It lies in the order of ids, without a
+ *                   second tree of them: a page of threads is neighbours, and a thread is found by one lookup
+ *   thread_id  TEXT PRIMARY KEY     absence.ts: what is not found because of damage is not "no thread"
+ *   thread_no  INTEGER UNIQUE
  *   generation TEXT
  *   tail, head INTEGER              positions of the newest record and of the checkpoint that stands for the thread
  *   indexed    INTEGER              up to which position the words are indexed: saves do not wait for that

@@ -14,6 +14,7 @@ import type {
   ThreadEntry,
   ThreadLog,
 } from "../../checkpoint/thread-log.ts";
+import { assertAbsent } from "./absence.ts";
 import { Appending } from "./appending.ts";
 import { catchUp } from "./catch-up.ts";
 import { classify, isDeclined } from "./classify.ts";
@@ -26,7 +27,6 @@ import {
   type FoundMember,
   findThread,
   headMetadata,
-  isProvenThread,
   listed,
   pageOf,
   positionBelow,
@@ -39,7 +39,7 @@ import {
   successorOf,
   type ThreadHeadRow,
 } from "./read-rows.ts";
-import { type EntryRow, type ThreadRow, toEntry } from "./rows.ts";
+import { type EntryRow, isProvenThread, type ThreadRow, toEntry } from "./rows.ts";
 import { searchWords } from "./search-words.ts";
 import { prepareLog, type Statements } from "./statements.ts";
 import { unindexSome, type WordsOf, wordsOfRecord } from "./words-index.ts";
@@ -150,7 +150,10 @@ export class SqliteLog implements ThreadLog {
     const outcome = await this.#connection.write((statements) => {
       const found = ifTail === undefined ? statements.thread.get(threadId) : findThread(statements, threadId);
       const thread = found as ThreadRow | undefined;
-      if (thread === undefined) return "absent";
+      if (thread === undefined) {
+        assertAbsent(statements, threadId);
+        return "absent";
+      }
       const same = thread.generation === ifTail?.generation && thread.tail === ifTail.seq;
       if (ifTail !== undefined && !same) return "moved";
       dropThread(statements, thread, this.#wordsOf);
@@ -182,6 +185,7 @@ export class SqliteLog implements ThreadLog {
       const found = readThread(statements, source);
       if (found === undefined) return "no source";
       const { thread_no: from, tail, head } = found.thread;
+      if (statements.thread.get(target) === undefined) assertAbsent(statements, target);
       const made = createThread(statements, target, { generation, tail, head });
       if (made === undefined) return "target exists";
       statements.copy.run(startOf(from), startOf(made.thread_no), ...rangeOf(from));

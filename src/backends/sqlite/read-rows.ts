@@ -1,11 +1,13 @@
 import { MOST_BYTES_READ } from "../../checkpoint/record-range.ts";
 import type { LogEntry, LogPage, LogRecord, ThreadEntry } from "../../checkpoint/thread-log.ts";
 import { hintedSeq } from "../../driver/position-hint.ts";
+import { assertAbsent } from "./absence.ts";
 import { damagedThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
 import {
   type EntryRow,
   isProven,
+  isProvenThread,
   provenThread,
   type RecordRow,
   seqOf,
@@ -24,13 +26,15 @@ export interface ProvenThread {
 
 export function findThread(statements: Statements, threadId: string): ThreadRow | undefined {
   const row = statements.thread.get(threadId) as ThreadRow | undefined;
+  if (row === undefined) assertAbsent(statements, threadId);
   return row && provenThread(row);
 }
 
 /** The same, and the metadata of its newest checkpoint. */
 export function findToAppend(statements: Statements, threadId: string): ThreadToAppend | undefined {
   const row = statements.threadToAppend.get(threadId) as ThreadToAppend | undefined;
-  if (row !== undefined) provenThread(row);
+  if (row === undefined) assertAbsent(statements, threadId);
+  else provenThread(row);
   return row;
 }
 
@@ -132,14 +136,6 @@ export function threadOf(row: ThreadHeadRow): ThreadRow {
 export function provenEntry(row: ThreadHeadRow): LogEntry | undefined {
   if (row.id === null || !isProven(row as EntryRow) || !isProvenThread(threadOf(row))) return undefined;
   return toEntry(row as EntryRow);
-}
-
-export function isProvenThread(row: ThreadRow): boolean {
-  try {
-    return provenThread(row) === row;
-  } catch {
-    return false;
-  }
 }
 
 /**

@@ -83,3 +83,11 @@ export function provenThread(row: ThreadRow): ThreadRow {
     throw damagedThread(row.thread_id, "it does not match its checksum");
   return row;
 }
+
+export function isProvenThread(row: ThreadRow): boolean {
+  try {
+    return provenThread(row) === row;
+  } catch {
+    return false;
+  }
+}

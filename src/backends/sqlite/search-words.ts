@@ -36,7 +36,7 @@ export function searchWords(
     const most = limit - hits.length;
     const rows = (
       order === "best"
-        ? statements.searchBest.all(query, prefix, end, end, behind.length, -behind.id, most)
+        ? statements.searchBest.all(query, behind.length, -behind.id, prefix, prefix, end, end, most)
         : statements.searchNewest.all(query, behind.id, prefix, end, end, most)
     ) as HitRow[];
     hits.push(...rows.flatMap((row) => hitOf(row, order)));

@@ -22,6 +22,13 @@ const STATEMENTS = {
     `SELECT ${THREAD_COLUMNS.join(", ")}, (SELECT r.metadata FROM ${records} r
        WHERE r.id = ${sqlRowId("t.thread_no", "t.head")}) AS metadata FROM ${threads} t WHERE thread_id = ?`,
 
+  /** The two rows before a place in the order of ids, and the two behind it, as they lie there. */
+  threadsBefore: ({ threads }: TableNames) =>
+    `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_id < ? ORDER BY thread_id DESC LIMIT 2`,
+
+  threadsBehind: ({ threads }: TableNames) =>
+    `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_id > ? ORDER BY thread_id LIMIT 2`,
+
   threadByNumber: ({ threads }: TableNames) =>
     `SELECT ${THREAD_COLUMNS.join(", ")} FROM ${threads} WHERE thread_no = ?`,
 
@@ -29,14 +36,14 @@ const STATEMENTS = {
     `INSERT INTO ${threads} (${THREAD_COLUMNS.join(", ")}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (thread_id) DO NOTHING`,
 
   /** Leaves the index of stale threads alone: SQLite rewrites an index whenever one of its columns is set. */
-  advance: ({ threads }: TableNames) => `UPDATE ${threads} SET tail = ?, head = ?, sum = ? WHERE thread_no = ?`,
+  advance: ({ threads }: TableNames) => `UPDATE ${threads} SET tail = ?, head = ?, sum = ? WHERE thread_id = ?`,
 
   advanceAndMark: ({ threads }: TableNames) =>
-    `UPDATE ${threads} SET tail = ?, head = ?, sum = ?, stale = 1 WHERE thread_no = ?`,
+    `UPDATE ${threads} SET tail = ?, head = ?, sum = ?, stale = 1 WHERE thread_id = ?`,
 
-  markIndexed: ({ threads }: TableNames) => `UPDATE ${threads} SET indexed = ?, stale = ?, sum = ? WHERE thread_no = ?`,
+  markIndexed: ({ threads }: TableNames) => `UPDATE ${threads} SET indexed = ?, stale = ?, sum = ? WHERE thread_id = ?`,
 
-  forget: ({ threads }: TableNames) => `DELETE FROM ${threads} WHERE thread_no = ?`,
+  forget: ({ threads }: TableNames) => `DELETE FROM ${threads} WHERE thread_id = ?`,
 
   insert: ({ records }: TableNames) =>
     `INSERT INTO ${records} (${ENTRY_COLUMNS.join(", ")}, is_hinted, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -124,12 +131,19 @@ const STATEMENTS = {
        SELECT 1 FROM ${words} w CROSS JOIN ${threads} t ON t.thread_no = w.rowid / ${ROWS_PER_THREAD}
        WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?) LIMIT ?)`,
 
-  /** The next after a length and an id. The index is asked first, whatever the planner expects of it. */
+  /**
+   * The next after a length and an id. The index is asked first, whatever the planner expects of it. Of what is
+   * ranked only the lengths are read, and the threads where a prefix asks for them; the rest only of the page.
+   */
   searchBest: ({ threads, records, words }: TableNames) =>
-    `SELECT ${headColumns()}, length(r.body) AS length FROM ${words} w
-       CROSS JOIN ${records} r ON r.id = w.rowid CROSS JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
-     WHERE ${words} MATCH ? AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?) AND (length(r.body), -r.id) > (?, ?)
-     ORDER BY length(r.body), r.id DESC LIMIT ?`,
+    `SELECT ${headColumns()}, found.length AS length FROM (
+       SELECT r.id AS id, length(r.body) AS length FROM ${words} w CROSS JOIN ${records} r ON r.id = w.rowid
+       WHERE ${words} MATCH ? AND (length(r.body), -r.id) > (?, ?) AND (? = '' OR EXISTS (
+         SELECT 1 FROM ${threads} t WHERE t.thread_no = r.id / ${ROWS_PER_THREAD}
+           AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)))
+       ORDER BY length(r.body), r.id DESC LIMIT ?) found
+     CROSS JOIN ${records} r ON r.id = found.id LEFT JOIN ${threads} t ON t.thread_no = found.id / ${ROWS_PER_THREAD}
+     ORDER BY found.length, found.id DESC`,
 
   /** The index hands out its rows in this order, so that nothing is sorted and it ends with the page. */
   searchNewest: ({ threads, records, words }: TableNames) =>

@@ -4,8 +4,7 @@ import type { LogRecord } from "../../checkpoint/thread-log.ts";
 import { StateError } from "../../errors.ts";
 import { sumOfThread, sumOfWords } from "./integrity.ts";
 import { rowId } from "./layout.ts";
-import { isProvenThread } from "./read-rows.ts";
-import { type RecordRow, seqOf, staleness, type ThreadRow, toRecord } from "./rows.ts";
+import { isProvenThread, type RecordRow, seqOf, staleness, type ThreadRow, toRecord } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 
 /** The steps of a transaction that concern the word index. They neither begin nor end one. */
@@ -62,7 +61,7 @@ export function unindexSome(statements: Statements, thread: ThreadRow, wordsOf: 
 /** The words of this thread are indexed up to that position. */
 export function markIndexed(statements: Statements, thread: ThreadRow, indexed: number): void {
   const row = { ...thread, indexed };
-  statements.markIndexed.run(indexed, staleness(row), sumOfThread(row), thread.thread_no);
+  statements.markIndexed.run(indexed, staleness(row), sumOfThread(row), thread.thread_id);
 }
 
 /** Limit a batch, so that it neither holds the lock for long nor fills the memory, however large the records are. */

@@ -5,8 +5,8 @@ import { isMoved } from "./classify.ts";
 import { damagedThread, sumOfEntry, sumOfThread } from "./integrity.ts";
 import { ROWS_PER_THREAD, rowId } from "./layout.ts";
 import { moveMembers } from "./metadata.ts";
-import { headMetadata, isProvenThread, rangeOf, type ThreadToAppend } from "./read-rows.ts";
-import { type EntryRow, staleness, type ThreadRow, toEntry } from "./rows.ts";
+import { headMetadata, rangeOf, type ThreadToAppend } from "./read-rows.ts";
+import { type EntryRow, isProvenThread, staleness, type ThreadRow, toEntry } from "./rows.ts";
 import type { Statements } from "./statements.ts";
 import { addWords, forgetWords, type WordsOf } from "./words-index.ts";
 
@@ -36,7 +36,7 @@ export function advance(
   const row = { ...before, tail, head, stale: 1 };
   const sum = sumOfThread(row);
   const statement = before.stale === 1 ? statements.advance : statements.advanceAndMark;
-  statement.run(tail, head, sum, row.thread_no);
+  statement.run(tail, head, sum, row.thread_id);
   return { ...row, sum };
 }
 
@@ -193,7 +193,7 @@ export function dropThread(statements: Statements, thread: ThreadRow, wordsOf: W
   forgetWords(statements, ...range, wordsOf);
   statements.unname.run(...range);
   statements.drop.run(...range);
-  statements.forget.run(threadNo);
+  statements.forget.run(threadId);
 }
 
 function columnsOf(record: LogRecord): Omit<EntryRow, "id" | "sum"> {

@@ -1,13 +1,13 @@
 CREATE TABLE holdfast_threads (
-  thread_no INTEGER PRIMARY KEY,
-  thread_id TEXT NOT NULL UNIQUE,
+  thread_id TEXT PRIMARY KEY,
+  thread_no INTEGER NOT NULL UNIQUE,
   generation TEXT NOT NULL,
   tail INTEGER NOT NULL,
   head INTEGER NOT NULL,
   indexed INTEGER NOT NULL,
   stale INTEGER NOT NULL,
   sum INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE INDEX holdfast_threads_stale ON holdfast_threads (thread_no) WHERE stale = 1;
 
@@ -35,7 +35,7 @@ CREATE VIEW holdfast_appends (
 
 CREATE TRIGGER holdfast_appends_insert INSTEAD OF INSERT ON holdfast_appends BEGIN
   UPDATE holdfast_threads SET tail = NEW.tail, head = NEW.head, sum = NEW.sum
-  WHERE thread_no = NEW.thread_no AND thread_id = NEW.thread_id AND generation = NEW.generation
+  WHERE thread_id = NEW.thread_id AND +thread_no = NEW.thread_no AND generation = NEW.generation
     AND tail = NEW.tail - 1 AND head = NEW.old_head AND indexed = NEW.indexed AND stale = 1 AND sum = NEW.old_sum;
   SELECT RAISE(ABORT, 'holdfast: the thread is not as it was') WHERE changes() = 0;
   INSERT INTO holdfast_records (id, base, head, write_id, checkpoint_id, is_hinted, names, header, metadata, sum, body)
