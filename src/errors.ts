@@ -79,6 +79,8 @@ export interface ErrorContext {
     readonly placedBy: string;
     readonly placedAt: string;
   }[];
+  /** On `PERMISSION_DENIED`: the key of a person that the keyring lacks. Only what was sealed with it does not open. */
+  readonly keyId?: string;
   /** On `RATE_LIMITED`, `UNAVAILABLE` and the like: how long the other side asks to wait. Repeated calls of our own wait so long. */
   readonly retryAfterMs?: number;
   /** After an ambiguous failure of a write: whether it may have been applied. */

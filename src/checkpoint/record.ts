@@ -1,3 +1,4 @@
+import { whyUnopened } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { assertKnownFormat, FORMAT_VERSION } from "../state/agent-state.ts";
 import { parseTexts } from "../state/parse-together.ts";
@@ -288,6 +289,7 @@ function recognised(entry: LogEntry, header: unknown): StoredHeader {
 }
 
 const damagedHeader = (entry: LogEntry, cause?: unknown): StateError =>
+  whyUnopened(entry.header, `the header of record ${entry.seq}`) ??
   new StateError("CORRUPT", `the header of record ${entry.seq} is damaged`, {
     location: `record ${entry.seq}`,
     cause,

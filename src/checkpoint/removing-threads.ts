@@ -54,9 +54,11 @@ async function whereItIs(context: CheckpointContext, place: ThreadPlace): Promis
   }
 }
 
-/** Damaged, or of a newer version. */
+/** Damaged, of a newer version, or sealed with a person's key that was lost. */
 export const isUnreadable = (error: unknown): boolean =>
-  StateError.is(error, "CORRUPT") || StateError.is(error, "INCOMPATIBLE");
+  StateError.is(error, "CORRUPT") ||
+  StateError.is(error, "INCOMPATIBLE") ||
+  (StateError.is(error) && error.context.keyId !== undefined);
 
 /**
  * Deletes a whole thread while `ifTail` is its tail, which was read before; without

@@ -33,7 +33,11 @@ export class Warnings {
   note(error: unknown, threadId: string | undefined): void {
     if (!isOneThreadsTrouble(error)) throw error;
     const { code, context } = error;
-    const warning = { threadId: threadId ?? context.threadId, code, message: error.message.slice(0, LONGEST_MESSAGE) };
+    this.add({ threadId: threadId ?? context.threadId, code, message: error.message.slice(0, LONGEST_MESSAGE) });
+  }
+
+  /** What somebody else recorded. */
+  add(warning: ThreadWarning): void {
     if (this.#list.some((each) => each.threadId === warning.threadId && each.message === warning.message)) return;
     this.#count++;
     if (this.#list.length < MOST_WARNINGS) this.#list.push(warning);
@@ -50,7 +54,8 @@ export class Warnings {
   }
 }
 
-/** Damage, another version's format, a size, a busier writer, a legal hold: the storage itself works. */
+/** Damage, another version's format, a size, a busier writer, a legal hold, a person's lost key: the storage itself works. */
 const CODES: readonly ErrorCode[] = ["CORRUPT", "INCOMPATIBLE", "TOO_LARGE", "CONFLICT", "HELD"];
 
-const isOneThreadsTrouble = (error: unknown): error is StateError => StateError.is(error) && CODES.includes(error.code);
+const isOneThreadsTrouble = (error: unknown): error is StateError =>
+  StateError.is(error) && (CODES.includes(error.code) || error.context.keyId !== undefined);

@@ -204,7 +204,7 @@ export class Keyring {
       const { token, number } = partsOfId(id);
       const known = this.#fresh(token);
       const found = known !== undefined && known.item.number >= number ? known : await this.#load(token);
-      if (found === undefined || found.item.number < number) throw this.missing(id);
+      if (found === undefined || found.item.number < number) throw this.missing(id, id);
       keys.set(id, found.item.number === number ? found.key : undefined);
     }
     return keys;
@@ -223,11 +223,15 @@ export class Keyring {
     return keys;
   }
 
-  /** The error for data that was sealed with a key that this keyring does not have. */
-  missing(id: string): StateError {
+  /**
+   * The error for data that was sealed with a key that this keyring does not have.
+   * `keyId`: the key of a person, without which everything else opens.
+   */
+  missing(id: string, keyId?: string): StateError {
     return new StateError(
       "PERMISSION_DENIED",
       `it was sealed with the key ${id}, which is not in the keyring ${this.id}: this is another keyring, or an older copy of it. Bring back the store of the keys that belongs to this data; nothing was written`,
+      keyId === undefined ? {} : { keyId },
     );
   }
 

@@ -1,6 +1,7 @@
 import { newMessagesOf } from "../checkpoint/chain.ts";
 import { wordsOf } from "../checkpoint/plan-record.ts";
 import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { atOnce, awaited, type Steps } from "../internal/at-once.ts";
 import type { Keyring, KeysById } from "./keyring.ts";
@@ -31,9 +32,6 @@ export interface Sealed {
   readonly records: readonly LogRecord[];
   readonly people: ThreadPeople;
 }
-
-/** Stands for a header that does not open: no reader takes it for a valid one. */
-const NOT_OPENED = "(this header does not open)";
 
 /** Seals and opens the records of threads. Keys are fetched first; sealing itself is synchronous. */
 export class LogSealer {
@@ -146,8 +144,9 @@ export class LogSealer {
     try {
       return (await this.open(threadId, entry)).entry;
     } catch (error) {
-      if (!StateError.is(error, "CORRUPT")) throw error;
-      return { ...entry, header: NOT_OPENED, metadata: undefined };
+      const header = unopenedText(error);
+      if (header === undefined) throw error;
+      return { ...entry, header, metadata: undefined };
     }
   }
 

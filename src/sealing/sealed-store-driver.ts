@@ -1,6 +1,7 @@
 import { NOT_SCRUBBED, type ScrubReport } from "../driver/driver.ts";
 import { newId } from "../driver/new-id.ts";
 import { OpenOnce } from "../driver/open-once.ts";
+import { unopenedText, whyUnopened } from "../driver/unopened.ts";
 import { type ErrorCode, StateError } from "../errors.ts";
 import type { JsonValue } from "../state/codec.ts";
 import { bm25Scores, countWords, type WordCounts } from "../store/bm25.ts";
@@ -33,7 +34,6 @@ export interface SealedStoreOptions {
 const sealedItems = new OpenOnce(() => import("./sealed-item.ts"));
 
 const NO_FIELDS = { value: "{}", metadata: "{}" };
-const NOT_OPENED = "(this item does not open)";
 const PAGE = 500;
 const MOST_RANKED = 10_000;
 const OVERHEAD_BYTES = 1024;
@@ -137,7 +137,9 @@ export class SealedStoreDriver implements StoreDriver {
   async searchText(scope: Scope, words: readonly string[], limit: number): Promise<readonly RankedItem[]> {
     const items: { readonly item: StoredItem; readonly counts: WordCounts }[] = [];
     for await (const stored of this.#everyItem({ ...scope, condition: undefined })) {
-      const opened = await this.#openWithWords(stored).catch(unlessDamaged);
+      const opened = await this.#openWithWords(stored).catch((error: unknown) => {
+        if (unopenedText(error) === undefined) throw error;
+      });
       if (opened?.words === undefined || !fits(opened.item, scope)) continue;
       items.push({ item: opened.item, counts: countWords(opened.words) });
     }
@@ -219,9 +221,13 @@ export class SealedStoreDriver implements StoreDriver {
 
   /** In an answer about many items, one that does not open must not affect the others: it is returned without a valid value. */
   async #openOrNot(stored: StoredItem): Promise<StoredItem | undefined> {
-    const damaged = { item: { ...stored, value: NOT_OPENED, metadata: undefined }, words: undefined };
-    const opened = await this.#openWithWords(stored).catch((error: unknown) => unlessDamaged(error) ?? damaged);
-    return opened?.item;
+    try {
+      return await this.#open(stored);
+    } catch (error) {
+      const value = unopenedText(error);
+      if (value === undefined) throw error;
+      return { ...stored, value, metadata: undefined };
+    }
   }
 
   /** Asks for more where items that are not handed out took the places of others. */
@@ -242,13 +248,8 @@ export class SealedStoreDriver implements StoreDriver {
   }
 }
 
-/** Throws what is not the trouble of one item alone. */
-function unlessDamaged(error: unknown): undefined {
-  if (!StateError.is(error, "CORRUPT")) throw error;
-}
-
 function fits({ value, metadata }: StoredItem, { condition }: Scope): boolean {
-  if (condition === undefined || value === NOT_OPENED) return true;
+  if (condition === undefined || whyUnopened(value, "the item") !== undefined) return true;
   const fieldsOf = (text: string | undefined): JsonValue => projectFields(JSON.parse(text ?? "{}") as JsonValue);
   return matches(condition, { value: fieldsOf(value), metadata: fieldsOf(metadata) });
 }

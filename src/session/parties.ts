@@ -164,7 +164,7 @@ async function* pages(store: BaseStore, warnings: Warnings): AsyncGenerator<read
   let cursor: string | undefined;
   do {
     const page = await store.list([], { recursive: true, limit: 500, ...(cursor !== undefined && { cursor }) });
-    for (const { code, message } of page.warnings) warnings.note(new StateError(code, message), message);
+    for (const { code, message } of page.warnings) warnings.add({ threadId: message, code, message });
     yield page;
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -133,8 +133,14 @@ class RetentionRun {
     if (!this.#dryRun) access?.assertMayWrite(operation);
     const now = (await access?.call({ operation }, (driver) => driver.now())) ?? clock;
     const held = new HeldTally(backend);
+    // One that is placed meanwhile is met by the deletion itself.
+    const holds = await activeHoldsIn(store);
     for await (const items of namespacesOf(store, this.#rules, this.#warnings)) {
-      for (const { item, at } of this.#outdated(items, now)) await this.#remove(store, backend, item, at, held);
+      for (const { item, at } of this.#outdated(items, now)) {
+        const hold = holdOnItem(holds, item);
+        if (hold === undefined) await this.#remove(store, backend, item, at, held);
+        else held.add(hold, 1);
+      }
     }
     this.#held.push(...held.list);
   }
@@ -154,8 +160,6 @@ class RetentionRun {
 
   async #remove(store: BaseStore, backend: string, item: StoreItem, at: number, held: HeldTally): Promise<void> {
     const { namespace, key, version } = item;
-    const hold = holdOnItem(await activeHoldsIn(store), item);
-    if (hold !== undefined) return held.add(hold, 1);
     try {
       const isGone =
         this.#dryRun || (await heldOr(held, () => store.delete(namespace, key, { expectedVersion: version })));
@@ -208,7 +212,7 @@ async function* namespacesOf(
   let cursor: string | undefined;
   do {
     const page = await store.list([], { recursive: true, limit: PER_PAGE, ...(cursor !== undefined && { cursor }) });
-    for (const { code, message } of page.warnings) warnings.note(new StateError(code, message), message);
+    for (const { code, message } of page.warnings) warnings.add({ threadId: message, code, message });
     for (const item of page) {
       const at = ruleForItem(rules, item.namespace, item.metadata);
       if (at === -1) continue;

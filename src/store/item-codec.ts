@@ -1,4 +1,5 @@
 import { isPlainObject } from "../driver/options.ts";
+import { whyUnopened } from "../driver/unopened.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { decodeText, encodeValue, type JsonValue } from "../state/codec.ts";
@@ -36,6 +37,8 @@ const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({});
 export function decodeItem<Value>(item: StoredItem): StoreItem<Value> {
   const { namespace, key, version, createdAt, updatedAt, expiresAt } = item;
   const of = ` of ${readableId(item)}`;
+  const unopened = whyUnopened(item.value, `the item ${readableId(item)}`);
+  if (unopened !== undefined) throw unopened;
   const metadata = item.metadata === undefined ? NO_METADATA : decodeText(item.metadata, `metadata${of}`);
   return {
     namespace,

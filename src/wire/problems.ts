@@ -45,7 +45,7 @@ const FOREIGN: Readonly<Record<number, ErrorCode>> = {
 export const codeOfForeignStatus = (status: number): ErrorCode => FOREIGN[status] ?? "UNKNOWN";
 
 /** The parts of an error's context that reveal nothing about the inside of a service. */
-const SHOWN_CONTEXT = ["capability", "written"] as const;
+const SHOWN_CONTEXT = ["capability", "written", "keyId"] as const;
 
 export interface Problem {
   readonly type: string;

@@ -1,0 +1,35 @@
+import { StateError } from "../errors.ts";
+
+/**
+ * What a layer that seals hands up in the place of a text that does not open, in an
+ * answer about many: no reader takes it for a valid one, and whoever reads it can
+ * say why. It travels as text, over HTTP as well.
+ */
+
+const CHANGED = "(this does not open)";
+const BEGINS = "(this was sealed with the lost key ";
+const ENDS = ")";
+
+/** `undefined` for an error that is not the trouble of one text alone. */
+export function unopenedText(error: unknown): string | undefined {
+  if (StateError.is(error, "CORRUPT")) return CHANGED;
+  const keyId = StateError.is(error) ? error.context.keyId : undefined;
+  return keyId === undefined ? undefined : `${BEGINS}${keyId}${ENDS}`;
+}
+
+/** Why that text does not open; `undefined` for any other text. */
+export function whyUnopened(text: string, what: string): StateError | undefined {
+  if (text === CHANGED) {
+    return new StateError(
+      "CORRUPT",
+      `${what} does not open in its place: it was damaged, changed, or moved there from elsewhere`,
+    );
+  }
+  if (!text.startsWith(BEGINS) || !text.endsWith(ENDS)) return undefined;
+  const keyId = text.slice(BEGINS.length, -ENDS.length);
+  return new StateError(
+    "PERMISSION_DENIED",
+    `${what} was sealed with the key ${keyId}, which is not in the keyring: bring back the store of the keys that belongs to this data`,
+    { keyId },
+  );
+}
