@@ -4,7 +4,7 @@ import { gate } from "../../test/agent/gate.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
-import { type ToolContext, type ToolEffect, tool, type VerifiedOutcome } from "./tool.ts";
+import { type Tool, type ToolContext, type ToolEffect, tool, type VerifiedOutcome } from "./tool.ts";
 
 interface Attempt {
   readonly key: string;
@@ -145,6 +145,63 @@ test("a call that was intended and never begun runs as if for the first time", a
   const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [work] });
   await second.run(undefined, { threadId: "t" });
   expect(attempts).toEqual([1]);
+});
+
+describe("a call that was begun and cannot be run since:", () => {
+  /** The process dies in the call; then somebody changes something, and another process goes on. */
+  async function afterDeath(then: {
+    readonly tools: readonly Tool[];
+    readonly change?: (store: MemoryStore) => Promise<void>;
+  }): Promise<Aftermath> {
+    const store = new MemoryStore();
+    const begun = gate();
+    const pay = tool({
+      name: "pay",
+      inputSchema: { type: "object" },
+      execute: () => {
+        begun.open();
+        return new Promise(() => undefined);
+      },
+    });
+    const first = scriptedModel([{ toolCalls: [{ name: "pay", arguments: { amount: 1 } }] }]);
+    agentOf({ model: first, checkpointer: store.open(), tools: [pay] }).run("go", { threadId: "t" });
+    await begun.opened;
+    await store.holds(2);
+    store.killAll();
+    await then.change?.(store);
+    const second = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: then.tools });
+    await second.run(undefined, { threadId: "t" });
+    return { attempts: [], lines: await store.lines(), statuses: await store.statuses() };
+  }
+  const never = (): never => {
+    throw new Error("it must not run");
+  };
+
+  test("its tool has another name: nobody knows how it ended, and the model is told both", async () => {
+    const renamed = tool({ name: "pay_card", inputSchema: { type: "object" }, execute: never });
+    const { lines, statuses } = await afterDeath({ tools: [renamed] });
+    expect(statuses).toEqual(["unknown"]);
+    expect(lines[2]).toMatch(/may have taken effect.*There is no tool named "pay"/);
+  });
+
+  test("its tool takes other arguments: nobody knows how it ended", async () => {
+    const inputSchema = { type: "object", properties: { cents: { type: "number" } }, required: ["cents"] } as const;
+    const { lines, statuses } = await afterDeath({ tools: [tool({ name: "pay", inputSchema, execute: never })] });
+    expect(statuses).toEqual(["unknown"]);
+    expect(lines[2]).toMatch(/may have taken effect.*The arguments do not fit/);
+  });
+
+  test("its arguments were changed in storage: nobody knows how it ended", async () => {
+    const tools = [tool({ name: "pay", inputSchema: { type: "object" }, execute: never })];
+    const change = async (store: MemoryStore): Promise<void> => {
+      const editor = store.open();
+      const state = (await editor.load("t"))!;
+      const messages = JSON.parse(JSON.stringify(state.messages).replace('"amount":1', '"amount":2'));
+      await editor.save(state.withHistory(messages), "t");
+    };
+    const { statuses } = await afterDeath({ tools, change });
+    expect(statuses).toEqual(["unknown"]);
+  });
 });
 
 test("settled siblings of a call that was cut off keep their results and do not run again", async () => {

@@ -1,4 +1,4 @@
-import type { UserMessage } from "../state/message.ts";
+import type { Message, UserMessage } from "../state/message.ts";
 
 /** What users say to a run in progress. It includes their messages in its next model call. */
 export class Inbox {
@@ -11,11 +11,20 @@ export class Inbox {
     return new Promise((answer) => this.#waiting.push({ message, answer }));
   }
 
-  take(): readonly UserMessage[] {
-    const taken = this.#waiting;
+  /** A message that was said before, or twice just now, is left to a run of its own: that one gets the answer to the first. */
+  take(said: readonly Message[]): readonly UserMessage[] {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return [];
     this.#waiting = [];
-    for (const { answer } of taken) answer(true);
-    return taken.map(({ message }) => message);
+    const known = new Set(said.map(({ id }) => id));
+    const taken: UserMessage[] = [];
+    for (const { message, answer } of waiting) {
+      const isNew = message.id === undefined || !known.has(message.id);
+      known.add(message.id);
+      if (isNew) taken.push(message);
+      answer(isNew);
+    }
+    return taken;
   }
 
   close(): void {

@@ -158,6 +158,15 @@ test("a thread that a terminal tool ended stays ended without a prompt", async (
   expect(await agent.run(undefined, { threadId: "t" })).toMatchObject({ stopReason: "terminal-tool", iterations: 0 });
 });
 
+test("also after a deployment in which that tool is gone: its message sent again is not answered anew", async () => {
+  const store = new MemoryStore();
+  const model = scriptedModel([{ toolCalls: [{ name: "submit" }] }]);
+  const said = { threadId: "t", messageId: "m1" };
+  await agentOf({ model, checkpointer: store.open(), tools: [submit] }).run("go", said);
+  const agent = agentOf({ model: scriptedModel([]), checkpointer: store.open(), tools: [look] });
+  expect(await agent.run("go", said)).toMatchObject({ stopReason: "terminal-tool", iterations: 0 });
+});
+
 test.each([
   ["maxIterations", 0],
   ["tokenBudget", -1],

@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
+import { callAt } from "../state/call-facts.ts";
 import type { Message, UserMessage } from "../state/message.ts";
 import { askModel } from "./ask-model.ts";
 import { cutOffReason } from "./cut-off.ts";
@@ -51,14 +52,12 @@ export async function drive(context: RunContext): Promise<Ending> {
 /** What users said to this run since the model was asked the last time. */
 async function takeWordsAlong(context: RunContext): Promise<void> {
   const { inbox, session } = context;
-  const taken: UserMessage[] = [];
-  for (const message of inbox.take()) {
+  const said: UserMessage[] = [];
+  for (const message of inbox.take(session.state.messages)) {
     const heard = await guardedPrompt(context, message);
-    if (!("stopReason" in heard)) taken.push(heard);
+    if (!("stopReason" in heard)) said.push(heard);
   }
-  if (taken.length === 0) return;
-  const known = new Set(session.state.messages.flatMap(({ id }) => id ?? []));
-  const said = taken.filter(({ id }) => id === undefined || !known.has(id));
+  if (said.length === 0) return;
   session.change((state) => said.reduce((before, message) => before.withMessage(message), state));
   session.saveBeside();
 }
@@ -105,14 +104,14 @@ export function endedByTerminalTool(context: RunContext): boolean {
   return last !== undefined && isEndedBy(context, last);
 }
 
-/** Whether a call of this message ended its turn. */
+/** Whether a call of this message ended its turn: also one of a tool that has another name since. */
 export function isEndedBy({ session, parts }: RunContext, message: Message): boolean {
   if (message.role !== "assistant") return false;
-  return (message.toolCalls ?? []).some(
-    (call) =>
-      parts.tools.get(call.name)?.terminal === true &&
-      session.state.toolExecutions.some((entry) => entry.toolCallId === call.id && entry.status === "succeeded"),
-  );
+  const { toolExecutions } = session.state;
+  return (message.toolCalls ?? []).some(({ id, name }) => {
+    const entry = toolExecutions[callAt(toolExecutions, id)];
+    return entry?.status === "succeeded" && (entry.terminal === true || parts.tools.get(name)?.terminal === true);
+  });
 }
 
 /** Whether the last turn is over: the model spoke last, completely, and asked for nothing. */

@@ -9,6 +9,7 @@ import { sleep } from "../internal/sleep.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { RunEvent } from "./events.ts";
 import { type Turn, takeTurn, within } from "./turns.ts";
+import { settleThread } from "./unsettled.ts";
 
 /** What a run does whose thread another run has. */
 export type WhenBusy = "wait" | "reject" | "enqueue";
@@ -67,6 +68,8 @@ export async function asOnlyWriter<T>(
   const onWait = (): void => terms.emit({ type: "waiting", holder: "another run of this process", until: undefined });
   const turn = await takeTurn(checkpointer, threadId, { ...terms, rejects: terms.whenBusy === "reject", onWait });
   try {
+    // In its turn, and not before: the run ahead may have ended with something that it could not save.
+    await settleThread(checkpointer, threadId);
     if (contextOf(checkpointer) === undefined) return await besideOwnLeases(checkpointer, threadId, terms, work, turn);
     return await ridingOnSaves(checkpointer, threadId, terms, work, turn);
   } finally {

@@ -95,6 +95,19 @@ describe.each(["before", "after"] as const)(
       expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
     });
 
+    test("for longer: a run that was waiting for its turn writes it before anything else, too", async () => {
+      const log = new OutageLog();
+      const store = new MemoryStore(log);
+      const { pay, paid } = paying(log);
+      const model = scriptedModel([pays, "lost", "ready", "ready"]);
+      const agent = agentOf({ model, checkpointer: store.open(), tools: [pay], saveRetryMs: 150 });
+      const first = agent.run("go", { threadId: "t" });
+      const second = agent.run("and then?", { threadId: "t" });
+      await failureOf(() => first.finally(() => (log.away = "no")));
+      await second;
+      expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
+    });
+
     test("and another process went on meanwhile: what it decided stands, and settling says nothing against it", async () => {
       const log = new OutageLog();
       const store = new MemoryStore(log);

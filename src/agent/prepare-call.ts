@@ -36,13 +36,13 @@ export async function prepare(context: RunContext, ledgerCall: LedgerCall): Prom
   }
   const call = callToRun(ledgerCall, answered);
   const tool = parts.tools.get(call.name);
-  if (tool === undefined) return { outcome: failure(unknownTool(call, parts.tools)) };
+  if (tool === undefined) return cannotRun(execution, unknownTool(call, parts.tools));
   if (call.invalid !== undefined) return { outcome: failure(call.invalid) };
   if (call === ledgerCall.call && execution.argumentsHash !== argumentsHash(call)) {
-    return { outcome: failure("The call was changed after it was recorded, so it was not run.") };
+    return cannotRun(execution, "The call was changed after it was recorded, so it is not run.");
   }
   const checked = await tool.schema.check(call.arguments).catch(couldNotCheck);
-  if ("faults" in checked) return { outcome: failure(`The arguments do not fit: ${checked.faults.join("; ")}`) };
+  if ("faults" in checked) return cannotRun(execution, `The arguments do not fit: ${checked.faults.join("; ")}`);
   const input = checked.value;
   const earlier = tool.dedupe ? earlierSuccess(session.state, call) : undefined;
   const known =
@@ -102,10 +102,15 @@ async function afterCrash(
   if (verified === undefined && context.signal.aborted) return "waiting";
   if (verified?.outcome === "done") return { outcome: success(verified.result) };
   if (verified?.outcome === "not-done") return { tool, input, call };
-  const content =
-    "This call was begun and then cut off; its outcome is unknown. It may have taken effect: verify before repeating it.";
-  return { outcome: { status: "unknown", content } };
+  return { outcome: { status: "unknown", content: CUT_OFF } };
 }
+
+const CUT_OFF =
+  "This call was begun and then cut off; its outcome is unknown. It may have taken effect: verify before repeating it.";
+
+/** A call that this program cannot run, since a deployment or an erasure, may have taken effect when it was begun. */
+const cannotRun = ({ status }: ToolExecution, why: string): Prepared =>
+  status === "started" ? { outcome: { status: "unknown", content: `${CUT_OFF} ${why}` } } : { outcome: failure(why) };
 
 /** A verification that fails has found nothing out. */
 async function verify(

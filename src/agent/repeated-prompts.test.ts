@@ -164,6 +164,32 @@ describe("11.5: what is said while a run is under way", () => {
     expect(ofType(await eventsOf(second), "message").map(({ message }) => textOf(message))).toContain("both");
   });
 
+  test("twice with one id joins it once, and both get its result", async () => {
+    const store = new MemoryStore();
+    const { agent, begun, end } = busy(store, [callsWork, "both"]);
+    const first = agent.run("go", { threadId: "t" });
+    await begun;
+    const options = { threadId: "t", whenBusy: "enqueue", messageId: "m1" } as const;
+    const clicks = [agent.run("order it", options), agent.run("order it", options)];
+    await turnsPass();
+    end();
+    expect((await Promise.all([first, ...clicks])).map(({ text }) => text)).toEqual(["both", "both", "both"]);
+    expect((await store.lines()).filter((line) => line === "user: order it")).toHaveLength(1);
+  });
+
+  test("and was answered before gets that answer, not the one of the run under way", async () => {
+    const store = new MemoryStore();
+    const { agent, begun, end } = busy(store, ["tea is ordered", callsWork, "done"]);
+    const options = { threadId: "t", whenBusy: "enqueue", messageId: "m1" } as const;
+    await agent.run("order tea", options);
+    const other = agent.run("go", { threadId: "t" });
+    await begun;
+    const again = agent.run("order tea", options);
+    await turnsPass();
+    end();
+    expect((await Promise.all([other, again])).map(({ text }) => text)).toEqual(["done", "tea is ordered"]);
+  });
+
   test("waits its turn where the run asks the model no more", async () => {
     const store = new MemoryStore();
     const [asked, go] = [gate(), gate()];

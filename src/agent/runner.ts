@@ -84,8 +84,8 @@ export class Runner<Output, Context> {
     if (threadId === undefined || open === undefined) return this.#execute(options, opening, emit, undefined);
     const checkpointer = await open();
     assertCheckpointer(checkpointer, "Agent({ checkpointer })");
-    await settleThread(checkpointer, threadId);
     if (lease === false) {
+      await settleThread(checkpointer, threadId);
       const stored = await loadState(checkpointer, threadId);
       return this.#execute(options, opening, emit, { checkpointer, threadId, stored });
     }

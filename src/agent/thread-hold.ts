@@ -1,4 +1,5 @@
 import type { AgentState } from "../state/agent-state.ts";
+import type { RunEvent } from "./events.ts";
 
 /** Where a session's states go. */
 export interface SessionStorage {
@@ -14,4 +15,10 @@ export interface ThreadHold {
   readonly renewEveryMs: number;
   /** Takes, renews or gives back without saving anything. `state` is the newest that is stored. */
   mark(state: AgentState, ends: boolean): Promise<void>;
+}
+
+export interface SessionOptions {
+  readonly emit?: (event: RunEvent) => void;
+  /** How long a save that settles a call with effects is tried. */
+  readonly saveRetryMs?: number;
 }

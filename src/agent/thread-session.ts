@@ -4,14 +4,9 @@ import type { AgentState } from "../state/agent-state.ts";
 import type { RunEvent } from "./events.ts";
 import { GatedEvents } from "./gated-events.ts";
 import { Gathering } from "./gathering.ts";
+import { withoutRefusedResult } from "./refused-results.ts";
 import type { MeasureSave } from "./save-metrics.ts";
-import type { SessionStorage, ThreadHold } from "./thread-hold.ts";
-
-export interface SessionOptions {
-  readonly emit?: (event: RunEvent) => void;
-  /** How long a save that settles a call with effects is tried. */
-  readonly saveRetryMs?: number;
-}
+import type { SessionOptions, SessionStorage, ThreadHold } from "./thread-hold.ts";
 
 /**
  * The loop's whole view of storage: a state that it changes, saves that go on
@@ -69,6 +64,11 @@ export class ThreadSession {
   /** Whether something is in this state that no save has brought to the storage. */
   get isUnsaved(): boolean {
     return this.#storage !== undefined && this.#state !== this.#saved;
+  }
+
+  /** Whether it is the outcome of a call with effects, or a claim to take back: that is never given up. */
+  get owesOutcome(): boolean {
+    return this.#settles || this.#inDoubt !== undefined;
   }
 
   /** Aborts when a save failed: what goes on beside it goes on for nothing. */
@@ -214,8 +214,7 @@ export class ThreadSession {
       if (this.#inDoubt !== undefined && this.#inDoubt !== this.#state) {
         await this.#persist(storage, this.#inDoubt, false, settles);
       }
-      const state = this.#state;
-      if (state !== this.#saved) await this.#persist(storage, state, this.#ends, settles);
+      if (this.#state !== this.#saved) await this.#persistNewest(storage, settles);
       else await this.#markHold(storage);
     } catch (error) {
       this.#settles ||= settles;
@@ -225,6 +224,17 @@ export class ThreadSession {
     this.#mustHold = false;
     this.#isOver = this.#ends;
     this.#renewLater();
+  }
+
+  /** Without results that the storage refuses, if need be: their calls must be settled. */
+  async #persistNewest(storage: SessionStorage, settles: boolean): Promise<void> {
+    try {
+      await this.#persist(storage, this.#state, this.#ends, settles);
+    } catch (error) {
+      this.#state = withoutRefusedResult(this.#state, this.#saved, error);
+      this.#events.show({ type: "warning", where: "save", error });
+      await this.#persistNewest(storage, settles);
+    }
   }
 
   async #persist(storage: SessionStorage, state: AgentState, ends: boolean, settles: boolean): Promise<void> {

@@ -109,11 +109,17 @@ test("two runs of one thread at once, in two processes: one waits for the other,
 test("two runs of one thread at once that want no lease: one of them gets CONFLICT, and nothing of the other is lost", async () => {
   const store = new MemoryStore();
   await agentOf({ model: scriptedModel(["hello"]), checkpointer: store.open() }).run("hi", { threadId: "t" });
-  const runs = ["one", "two"].map((word) =>
-    agentOf({ model: scriptedModel([`answer ${word}`]), checkpointer: store.open(), lease: false }).run(word, {
-      threadId: "t",
-    }),
-  );
+  const both = gate();
+  let loaded = 0;
+  const beforeRun = (): Promise<void> => {
+    if (++loaded === 2) both.open();
+    return both.opened;
+  };
+  const runs = ["one", "two"].map((word) => {
+    const model = scriptedModel([`answer ${word}`]);
+    const agent = agentOf({ model, checkpointer: store.open(), lease: false, hooks: { beforeRun } });
+    return agent.run(word, { threadId: "t" });
+  });
   const outcomes = await Promise.allSettled(runs);
   expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "CONFLICT" } });

@@ -1,4 +1,5 @@
 import { StateError } from "../errors.ts";
+import { isRefused } from "./refused-results.ts";
 import type { ThreadSession } from "./thread-session.ts";
 
 /**
@@ -19,13 +20,27 @@ export function leaveUnsettled(checkpointer: object, threadId: string, session: 
 /** What the run that ended with this error could not save. */
 export async function settleError(error: Error): Promise<void> {
   const place = threadsOf.get(error);
-  if (place !== undefined) await settleThread(place.checkpointer, place.threadId);
+  const session = place && sessions.get(place.checkpointer)?.get(place.threadId);
+  if (place !== undefined && session !== undefined) await settle(place.checkpointer, place.threadId, session);
 }
 
-/** Writes what was left. Nothing where nothing is, or where the thread has moved on without it: then another settled it. */
+/**
+ * Writes what was left. Nothing where nothing is. Words that the storage refuses are dropped, as
+ * whoever said them was told: they must not keep the thread from all that is said later.
+ */
 export async function settleThread(checkpointer: object, threadId: string): Promise<void> {
   const session = sessions.get(checkpointer)?.get(threadId);
   if (session === undefined) return;
+  try {
+    await settle(checkpointer, threadId, session);
+  } catch (error) {
+    if (!isRefused(error) || session.owesOutcome) throw error;
+    sessions.get(checkpointer)?.delete(threadId);
+  }
+}
+
+/** Nothing is written where the thread has moved on without it: then another settled it. */
+async function settle(checkpointer: object, threadId: string, session: ThreadSession): Promise<void> {
   try {
     await session.finish();
   } catch (error) {

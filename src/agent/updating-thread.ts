@@ -16,9 +16,11 @@ export async function updateThread(
   change: StateChange,
   lease: boolean | Omit<LeaseOptions, "signal">,
 ): Promise<string> {
-  await settleThread(checkpointer, threadId);
   const work = (place: Place): Promise<string> => saveChange(place, change);
-  if (lease === false) return work({ checkpointer, threadId, stored: await loadState(checkpointer, threadId) });
+  if (lease === false) {
+    await settleThread(checkpointer, threadId);
+    return work({ checkpointer, threadId, stored: await loadState(checkpointer, threadId) });
+  }
   const { ttlMs = LEASE_MS, waitMs = Math.max(WAIT_MS, 2 * ttlMs), owner } = lease === true ? {} : lease;
   const nobodyListens = (): void => undefined;
   const terms = {
