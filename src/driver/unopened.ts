@@ -6,6 +6,9 @@ import { StateError } from "../errors.ts";
  * say why. It travels as text, over HTTP as well.
  */
 
+/** How a sealed header begins: whoever reads it without `sealing` must not take it for a damaged one. */
+export const SEALED_HEADER = "hs1.";
+
 const CHANGED = "(this does not open)";
 const BEGINS = "(this was sealed with the lost key ";
 const ENDS = ")";
@@ -23,6 +26,12 @@ export function whyUnopened(text: string, what: string): StateError | undefined 
     return new StateError(
       "CORRUPT",
       `${what} does not open in its place: it was damaged, changed, or moved there from elsewhere`,
+    );
+  }
+  if (text.startsWith(SEALED_HEADER)) {
+    return new StateError(
+      "INCOMPATIBLE",
+      `${what} is sealed: it is not damaged. Open this storage with the option \`sealing\`, and the keyring that belongs to it`,
     );
   }
   if (!text.startsWith(BEGINS) || !text.endsWith(ENDS)) return undefined;

@@ -53,3 +53,12 @@ export function meet(one: Path, other: Path): boolean {
   for (let index = 0; index < length; index++) if (one[index] !== other[index]) return false;
   return true;
 }
+
+/** What the tree has there. */
+export function valueAt(tree: unknown, path: Path): unknown {
+  let place = tree;
+  for (const step of path) place = isNode(place) && Object.hasOwn(place, step) ? place[step] : undefined;
+  return place;
+}
+
+const isNode = (place: unknown): place is Tree => typeof place === "object" && place !== null;

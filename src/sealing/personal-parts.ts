@@ -8,7 +8,8 @@ import { callsOf, Sweep } from "../state/erasing.ts";
 import { isPlainObject } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { subjectsIn, subjectsOfMessage } from "../state/subjects.ts";
-import { type JsonPart, meet, type Path, partsThatDiffer, withParts } from "./json-parts.ts";
+import { type JsonPart, meet, type Path, partsThatDiffer, valueAt, withParts } from "./json-parts.ts";
+import { leaveOf, type Piece, piecesOf, placed } from "./pieces.ts";
 import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
 /**
@@ -73,6 +74,12 @@ export function contentOf(record: LogRecord, people: ThreadPeople): OpenedConten
   const body = contentHandedOver(given) ?? (isUtf8(bytes) ? bodyIn(bytes.toString("utf8")) : undefined);
   if (body === undefined) return undefined;
   const metadata = metadataIn(record.metadata);
+  const subjects = new Set(namedIn(body, metadata));
+  return { bytes, body, metadata, metadataText: metadata && record.metadata, subjects };
+}
+
+/** All people who are named in it. */
+function namedIn(body: BodyContent, metadata?: Fields): readonly string[] {
   const subjects = new Set<string>();
   const matches = (subject: string): boolean => {
     subjects.add(subject);
@@ -81,7 +88,7 @@ export function contentOf(record: LogRecord, people: ThreadPeople): OpenedConten
   const collecting = new Sweep({ matches, calls: NO_CALLS, isThreadMatched: false, keepsThreadSubject: false });
   sweepBody(body, collecting);
   if (metadata !== undefined) collecting.metadata(metadata);
-  return { bytes, body, metadata, metadataText: metadata && record.metadata, subjects };
+  return [...subjects];
 }
 
 const NO_CALLS: ReadonlySet<string> = new Set();
@@ -137,14 +144,25 @@ export function partsOf(
 ): { readonly body: PartedBody; readonly metadata: Parted | undefined } | undefined {
   const calls = { ...before.calls, ...callsBy(content, after.defaults, keyOf) };
   const keys = [...new Set([...after.defaults, ...keyOf.values(), ...Object.values(calls).flat()])];
+  const defaults = new Set(after.defaults);
+  const callsOfKey = new Map(keys.map((key) => [key, new Set<string>()]));
+  for (const [call, ids] of Object.entries(calls)) for (const id of ids) callsOfKey.get(id)?.add(call);
   const sweepFor = (key: string): Sweep =>
     new Sweep({
       matches: (subject) => keyOf.get(subject) === key,
-      isThreadMatched: after.defaults.includes(key),
+      isThreadMatched: defaults.has(key),
       keepsThreadSubject: false,
-      calls: new Set(Object.keys(calls).filter((call) => calls[call]?.includes(key))),
+      calls: callsOfKey.get(key) ?? NO_CALLS,
     });
-  const body = partedBody(content, keys, sweepFor);
+  const keysIn = ({ body: own, call }: Piece): readonly string[] => [
+    ...new Set([
+      ...defaults,
+      ...namedIn(own).flatMap((subject) => keyOf.get(subject) ?? []),
+      ...((call === undefined ? undefined : calls[call]) ?? []),
+    ]),
+  ];
+  const body =
+    (keys.length > FEW ? partedInPieces(content, keysIn, sweepFor) : undefined) ?? partedBody(content, keys, sweepFor);
   const { metadataText } = content;
   const metadata =
     metadataText === undefined
@@ -152,6 +170,33 @@ export function partsOf(
       : parted(metadataText, keys, (key, text) => encodeMetadata(sweepFor(key).metadata(metadataIn(text) ?? {})));
   const held = body.wholeOf !== undefined || body.parts.length + (metadata?.parts.length ?? 0) > 0;
   return held ? { body, metadata } : undefined;
+}
+
+/** Up to so many people, going over all of the body for each of them costs less than taking it into pieces. */
+const FEW = 4;
+
+/** Each piece by itself, for those who are concerned by it. `undefined` where that does not give back the same text. */
+function partedInPieces(
+  { bytes, body }: OpenedContent,
+  keysIn: (piece: Piece) => readonly string[],
+  sweepFor: (key: string) => Sweep,
+): PartedBody | undefined {
+  const text = bytes.toString("utf8");
+  const [whole, left]: [unknown, unknown] = [JSON.parse(text), JSON.parse(text)];
+  const parts: PersonalPart[] = [];
+  for (const piece of piecesOf(body)) {
+    const own = encodeOwned(piece.body, "state");
+    const judged = parted(own, keysIn(piece), (key, each) => {
+      return sweptText(each === own ? piece.body : (bodyIn(each) ?? {}), sweepFor(key)) ?? each;
+    });
+    if (judged.parts.length === 0) continue;
+    if (valueAt(whole, piece.path) === undefined) return undefined;
+    leaveOf(piece, judged.erased, left);
+    for (const part of judged.parts) parts.push(placed(piece, part, whole));
+  }
+  if (parts.length === 0) return { erased: bytes, parts };
+  const erased = JSON.stringify(left);
+  return restored(erased, parts) === text ? { erased: Buffer.from(erased, "utf8"), parts } : undefined;
 }
 
 function partedBody(
@@ -220,13 +265,14 @@ function callsBy(
   defaults: readonly string[],
   keyOf: ReadonlyMap<string, string>,
 ): Record<string, readonly string[]> {
-  const calls: Record<string, readonly string[]> = {};
+  // A call may be named "__proto__".
+  const calls = new Map<string, readonly string[]>();
   for (const message of messagesIn(body)) {
     const subjects = subjectsOfMessage(message);
     const keys = subjects === undefined ? defaults : subjects.flatMap((subject) => keyOf.get(subject) ?? []);
-    if (keys.length > 0) for (const call of callsOf(message)) calls[call] = keys;
+    if (keys.length > 0) for (const call of callsOf(message)) calls.set(call, keys);
   }
-  return calls;
+  return Object.fromEntries(calls);
 }
 
 function messagesIn({ base, delta }: BodyContent): readonly Message[] {

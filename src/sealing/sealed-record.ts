@@ -1,6 +1,7 @@
 import { SUM_LENGTH } from "../checkpoint/checksum.ts";
 import { openHeader, sealRecord } from "../checkpoint/record.ts";
 import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import { SEALED_HEADER } from "../driver/unopened.ts";
 import type { StateError } from "../errors.ts";
 import { combinedKey, HEAD_BYTES, newSalt, openBox, sealBox, sealInto } from "./box.ts";
 import {
@@ -104,7 +105,7 @@ export function sealedRecord(
   }
   sealInto(body, begin, key.key, plain, bodyPlace(box, wordBytes, body.subarray(behind)), salt);
   const { seq, writeId, base, head, checkpointId, names } = record;
-  const header = `hs1.${key.id}.${box.toString("base64url")}`;
+  const header = `${SEALED_HEADER}${key.id}.${box.toString("base64url")}`;
   const sealed = { seq, writeId, base, head, checkpointId, metadata, header, body, words };
   return names === undefined ? sealed : { ...sealed, names };
 }

@@ -26,13 +26,17 @@ export function partsOf(target: string): { readonly path: string; readonly query
   return at < 0 ? { path: target, query: "" } : { path: target.slice(0, at), query: target.slice(at + 1) };
 }
 
-/** A web-standard request. */
+/**
+ * A web-standard request. One that a program makes has no `Host`, which the fetch
+ * standard leaves to the network: it goes by the name in its URL.
+ */
 export function callFrom({ url, method, headers, body, signal }: Request): ServiceCall {
-  const target = url.slice(new URL(url).origin.length);
+  const { origin, host } = new URL(url);
+  const named: ReadHeaders = { get: (name) => headers.get(name) ?? (name.toLowerCase() === "host" ? host : null) };
   return {
     method,
-    ...partsOf(target),
-    headers,
+    ...partsOf(url.slice(origin.length)),
+    headers: named,
     collectBody: body === null ? undefined : (limit) => collect(body as AsyncIterable<Uint8Array>, limit),
     gone: () => signal,
   };

@@ -1,5 +1,4 @@
-import { assertUserId } from "../driver/ids.ts";
-import { optionsOf } from "../driver/options.ts";
+import { invalid, optionsOf } from "../driver/options.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { ActiveHolds, heldError, type LegalHold } from "../state/legal-hold.ts";
 import { checkedOptions, type EraseOptions } from "./erase-options.ts";
@@ -58,7 +57,7 @@ export class PersonalDataWork {
   }
 
   async inventory(userId: string): Promise<Inventory> {
-    assertUserId(userId);
+    assertPerson(userId);
     const counts = new Map<string, { place: Omit<InventoryPlace, "count">; count: number }>();
     const warnings = new Warnings();
     const unread: Unreached[] = [];
@@ -79,14 +78,14 @@ export class PersonalDataWork {
   }
 
   async *exportUser(userId: string): AsyncGenerator<string, void, undefined> {
-    assertUserId(userId);
+    assertPerson(userId);
     yield* exportLines(await this.#parties(), userId);
   }
 
   eraseUser(userId: string, options: EraseOptions & { readonly dryRun: true }): Promise<ErasureReport>;
   eraseUser(userId: string, options?: EraseOptions): Promise<ErasureReceipt>;
   async eraseUser(userId: string, given?: EraseOptions): Promise<ErasureReport | ErasureReceipt> {
-    assertUserId(userId);
+    assertPerson(userId);
     const options = checkedOptions(userId, given);
     const { dryRun = false, reason = null, process = "erase" } = options;
     if (dryRun) return this.#wouldErase(userId, process);
@@ -201,4 +200,10 @@ export class PersonalDataWork {
     }
     return { dryRun: true, places, unreached: [...unreachedIn(warnings.list), OUTSIDE], held };
   }
+}
+
+/** Whoever can be named as a subject can be looked for and erased, however long the id is. */
+function assertPerson(userId: unknown): asserts userId is string {
+  if (typeof userId === "string" && userId !== "") return;
+  throw invalid("the user id is the subject that was given for this person: a text, and it must not be empty");
 }

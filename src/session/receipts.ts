@@ -104,13 +104,22 @@ export function erasureKeys(secret: string | Uint8Array): ErasureKeys {
   const privateKey = nodeCrypto().createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: "der", type: "pkcs8" });
   return {
     publicKey: nodeCrypto().createPublicKey(privateKey).export({ format: "pem", type: "spki" }).toString(),
-    tokenFor: (subject) => nodeCrypto().createHmac("sha256", pepper).update(subject, "utf8").digest("base64url"),
+    tokenFor: (subject) => nodeCrypto().createHmac("sha256", pepper).update(bytesOf(subject)).digest("base64url"),
     sign: (receipt) => {
       const signature = nodeCrypto().sign(null, signedBytes(receipt), privateKey).toString("base64url");
       return { ...receipt, signature };
     },
   };
 }
+
+/**
+ * Of every text its own. UTF-8 has one sign for every half of a pair, so that erasing
+ * one such person would erase another; no text in UTF-8 begins with this byte.
+ */
+const bytesOf = (subject: string): Buffer =>
+  subject.isWellFormed()
+    ? Buffer.from(subject, "utf8")
+    : Buffer.concat([Buffer.from([0xff]), Buffer.from(subject, "utf16le")]);
 
 const signedBytes = (receipt: object): Buffer => Buffer.from(canonicalJson(receipt), "utf8");
 

@@ -363,3 +363,14 @@ test.for([
   expect([asked.status, await asked.json()]).toEqual([200, { hits: [], order: "best" }]);
   await remove();
 });
+
+test("a web-standard request that a program makes goes by the name in its URL, and a Host that is there goes before it", async () => {
+  const app = await createApp({ checkpointer: new MemoryCheckpointer() });
+  const statusOf = async (url: string, headers: Record<string, string> = {}): Promise<number> =>
+    (await app.fetch(new Request(url, { headers }))).status;
+  expect(await statusOf("http://localhost/healthz")).toBe(200);
+  expect(await statusOf("http://127.0.0.1:8420/healthz")).toBe(200);
+  expect(await statusOf("http://evil.example/healthz")).toBe(403);
+  expect(await statusOf("http://localhost/healthz", { host: "evil.example" })).toBe(403);
+  await app.close();
+});

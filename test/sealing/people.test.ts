@@ -88,6 +88,10 @@ describe("16.1: what is sealed", () => {
       message: expect.stringMatching(/record 1 of thread "t" is not sealed/),
     });
     await checkpointer.save(AgentState.create(), "u");
+    await expect(plain.load("u"), "whoever has no keyring is told what it is").rejects.toMatchObject({
+      code: "INCOMPATIBLE",
+      message: expect.stringMatching(/is sealed: it is not damaged/),
+    });
     const { keyring } = await sampleKeyring();
     const stranger = new Checkpointer(log, { sealing: new Sealing({ keyring }) });
     const refusal = {
