@@ -1,4 +1,4 @@
-import { encodeOwned } from "../state/codec.ts";
+import { encodeOwned, encodeOwnedBytes } from "../state/codec.ts";
 import { addedItems, deltaBetween, diffFields, type StateDelta } from "../state/delta.ts";
 import { type HeldFields, wholeFields } from "../state/held-fields.ts";
 import { leastBytesOf } from "../state/immutable.ts";
@@ -113,10 +113,7 @@ function baseWouldPay({ records, bytes, liveBytes, baseBytes }: ChainSize, { max
 
 /** `{"base":…}` or `{"delta":…}`. */
 const encodeBody = (content: BodyContent, state: HeldFields, bytes: Uint8Array[]): Uint8Array =>
-  Buffer.from(
-    encodeOwned(content, "state", () => wholeFields(state), bytes),
-    "utf8",
-  );
+  encodeOwnedBytes(content, "state", () => wholeFields(state), bytes);
 
 /** The words of these messages for an index. */
 export const wordsOf = (messages: readonly Message[]): string | undefined => searchableText(messages) || undefined;

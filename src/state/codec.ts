@@ -1,5 +1,6 @@
 import { StateError } from "../errors.ts";
 import { defineOwn, immutableCopy, MAX_DEPTH, own, ownBytes } from "./immutable.ts";
+import { jsonBytes } from "./json-bytes.ts";
 import { pathTo } from "./path.ts";
 import { sealDate, sealMap, sealSet } from "./read-only.ts";
 import { SealedValue } from "./sealed-value.ts";
@@ -34,25 +35,33 @@ export const encodeValue = (value: unknown, name: string): JsonValue => encode(i
 /** The same for a value that already passed the doorway, or consists only of parts that did. */
 export const encodeOwnedValue = (value: unknown, name: string): JsonValue => encodeNaming(value, name, () => value, []);
 
-/**
- * Its JSON text. Errors give paths below what `root` returns, of which the value
- * may be a part. Byte arrays on the way are added to `met`, for callers that watch whether
- * they change.
- */
-export function encodeOwned(
-  value: unknown,
-  name: string,
-  root: () => unknown = () => value,
-  met: Uint8Array[] = [],
-): string {
+/** Its JSON text. */
+export function encodeOwned(value: unknown, name: string): string {
   try {
-    return JSON.stringify(encodeNaming(value, name, root, met));
-  } catch (cause) {
-    // Longer than a string can be, so no storage would take it either.
-    if (cause instanceof RangeError) throw new StateError("TOO_LARGE", `${name} is too large`, { path: name, cause });
-    throw cause;
+    return JSON.stringify(encodeOwnedValue(value, name));
+  } catch (error) {
+    throw tooLargeOr(error, name);
   }
 }
+
+/**
+ * The same in UTF-8. Errors give paths below what `root` returns, of which the value may be a
+ * part. Byte arrays on the way are added to `met`, for callers that watch whether they change.
+ */
+export function encodeOwnedBytes(value: unknown, name: string, root: () => unknown, met: Uint8Array[]): Buffer {
+  try {
+    const tree = encodeNaming(value, name, root, met);
+    return jsonBytes(tree) ?? Buffer.from(JSON.stringify(tree), "utf8");
+  } catch (error) {
+    throw tooLargeOr(error, name);
+  }
+}
+
+/** Longer than a string can be, so no storage would take it either. */
+const tooLargeOr = (error: unknown, name: string): unknown =>
+  error instanceof RangeError
+    ? new StateError("TOO_LARGE", `${name} is too large`, { path: name, cause: error })
+    : error;
 
 /**
  * A value that passed the doorway can still be tampered with through a prototype's
@@ -164,7 +173,8 @@ function encodeObject(value: object, met: Uint8Array[]): JsonValue {
 
 function encodeItems(items: readonly unknown[], met: Uint8Array[]): readonly JsonValue[] {
   let changed: JsonValue[] | undefined;
-  for (const [index, item] of items.entries()) {
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index];
     const encoded = encode(item, met);
     if (changed === undefined && encoded !== item) changed = items.slice(0, index) as JsonValue[];
     changed?.push(encoded);
