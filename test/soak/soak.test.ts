@@ -11,10 +11,11 @@ async function sample(backend: string): Promise<void> {
   if (storage === undefined) throw new Error(`${backend} is not soaked`);
   console.log(`soak of ${backend}: HOLDFAST_SEED=${seed}`);
   try {
-    const plan = { durationMs: 6_000, boundMs: 120_000, disturbEveryMs: 1_500, random: seededRandom(seed) };
+    const atLeast = ["search", "vacuum", "fork"];
+    const plan = { durationMs: 6_000, boundMs: 120_000, disturbEveryMs: 1_500, atLeast, random: seededRandom(seed) };
     const { saves, calls } = await soak(storage, plan);
     expect(saves).toBeGreaterThan(0);
-    for (const what of ["search", "vacuum", "fork"]) expect(calls.get(what)?.calls, what).toBeGreaterThan(0);
+    for (const what of atLeast) expect(calls.get(what)?.calls, what).toBeGreaterThan(0);
   } finally {
     await storage.dispose();
   }

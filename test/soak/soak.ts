@@ -22,6 +22,8 @@ export interface SoakPlan {
   readonly boundMs: number;
   /** The pause between two blows, at random up to twice as long. */
   readonly disturbEveryMs: number;
+  /** Calls that were made when it ends: it goes on until then, however slow the machine is. */
+  readonly atLeast?: readonly string[];
   readonly random: SeededRandom;
 }
 
@@ -44,12 +46,14 @@ const OUTAGES: readonly ErrorCode[] = ["UNAVAILABLE", "TIMEOUT"];
  * cut and servers die. In the end every acknowledged save is there once.
  */
 export async function soak(storage: SoakedStorage, plan: SoakPlan): Promise<SoakReport> {
-  const { random, durationMs } = plan;
+  const { random, durationMs, atLeast = [] } = plan;
   const began = performance.now();
   let [hasFailed, disturbances] = [false, 0];
-  const isOver = (): boolean => hasFailed || performance.now() - began > durationMs;
+  const calls = new ClockedCalls(plan.boundMs);
+  const isOver = (): boolean =>
+    hasFailed || (performance.now() - began > durationMs && atLeast.every((what) => calls.figures.has(what)));
   const outages = storage.disturb === undefined ? [] : OUTAGES;
-  const stage: Stage = { calls: new ClockedCalls(plan.boundMs), random, outages, isOver };
+  const stage: Stage = { calls, random, outages, isOver };
   const finished: FinishedThread[] = [];
   const opened: Checkpointer[] = [];
   const play = async <T>(role: (checkpointer: Checkpointer) => Promise<T>): Promise<T> => {
@@ -94,8 +98,8 @@ export async function soak(storage: SoakedStorage, plan: SoakPlan): Promise<Soak
     conflicts: left.conflicts + right.conflicts,
     proven: proven + finished.length,
     disturbances,
-    calls: stage.calls.figures,
-    longestMs: stage.calls.longestMs,
+    calls: calls.figures,
+    longestMs: calls.longestMs,
     heapBytes: [await early, await late],
   };
 }

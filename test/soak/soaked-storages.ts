@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openCheckpointer } from "../../src/backends/open.ts";
 import { postgresqlCheckpointer } from "../../src/backends/postgres/index.ts";
 import { redisCheckpointer } from "../../src/backends/redis/index.ts";
+import { sqliteCheckpointer } from "../../src/backends/sqlite/index.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { startCuttingProxy } from "../network/cutting-proxy.ts";
 import type { SeededRandom } from "../processes/seeded-random.ts";
@@ -16,7 +17,11 @@ const CALL_TIMEOUT_MS = 3_000;
 
 async function onDisk(backend: "file" | "sqlite"): Promise<SoakedStorage> {
   const { url, dispose } = await sharedOnDisk(backend);
-  return { open: () => openCheckpointer(url), dispose };
+  // Nobody disturbs these: a disk that stalls makes everybody wait for the lock, and is no failure.
+  const path = url.slice("sqlite:".length);
+  const open = async (): Promise<Checkpointer> =>
+    backend === "sqlite" ? sqliteCheckpointer({ path, busyTimeoutMs: 60_000 }) : openCheckpointer(url);
+  return { open, dispose };
 }
 
 async function onServer(server: TestServer, open: (url: string) => Promise<Checkpointer>): Promise<SoakedStorage> {

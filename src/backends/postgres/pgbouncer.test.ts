@@ -111,9 +111,10 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     await next;
     expect(seen).toMatchObject({ messageCount: expect.any(Number) });
     await watcher.close();
-    const heard: unknown[] = [];
     const channel = `LISTEN ${tableNames(schema, tablePrefix).channel}`;
-    heard.push(...(await sql("SELECT pid FROM pg_stat_activity WHERE query = $1", [channel])));
+    const listening = "SELECT FROM pg_stat_activity WHERE query = $1";
+    await vi.waitUntil(async () => (await sql(listening, [channel])).length === 0, { timeout: 60_000 });
+    const heard: unknown[] = [];
     const anybody = new Client({ connectionString: pooledUrl });
     await anybody.connect();
     for (let look = 0; look < 10; look++) heard.push(...(await anybody.query("SELECT pg_listening_channels()")).rows);
