@@ -129,6 +129,59 @@ describe("19.2: a run at a checkpoint", () => {
     expect(item?.threadId).toBe("t");
   });
 
+  test("19.2: a call that waited there and was made since is not told to be undone: nobody pays twice", async () => {
+    const store = new MemoryStore();
+    const pay = tool({
+      name: "pay",
+      needsApproval: true,
+      inputSchema: { type: "object" },
+      execute: () => "receipt 7",
+    });
+    const steps: ScriptStep[] = [{ toolCalls: ["a", "b"].map((id) => ({ name: "pay", id, arguments: { id } })) }, "ok"];
+    const agent = agentOf({ model: scriptedModel(steps), tools: [pay], checkpointer: store.open() });
+    const thread = agent.thread("t");
+    const { checkpointId } = await thread.run("pay both");
+    await thread.resume({ interruptId: "a/approval", response: { decision: "approve" } });
+    await thread.run("stop", { at: checkpointId! });
+    const state = await store.state();
+    expect(state.toolExecutions.map(({ toolCallId, status }) => [toolCallId, status])).toEqual([
+      ["a", "succeeded"],
+      ["b", "failed"],
+    ]);
+    expect(linesOf(state).slice(2)).toEqual([
+      "tool: receipt 7",
+      expect.stringContaining("was not run here"),
+      "user: stop",
+      "assistant: ok",
+    ]);
+    expect(state.interrupts.map(({ id, answer }) => [id, answer?.value])).toEqual([
+      ["a/approval", { decision: "approve" }],
+    ]);
+  });
+
+  test("19.2: nor is one that was begun since: it is in doubt", async () => {
+    const store = new MemoryStore();
+    const begun = gate();
+    const pay = tool({
+      name: "pay",
+      needsApproval: true,
+      execute: () => {
+        begun.open();
+        return new Promise(() => undefined);
+      },
+    });
+    const agentWith = (...steps: ScriptStep[]) =>
+      agentOf({ model: scriptedModel(steps), tools: [pay], checkpointer: store.open() });
+    const killed = agentWith({ toolCalls: [{ name: "pay", id: "a" }] }).thread("t");
+    const { checkpointId } = await killed.run("pay");
+    killed.resume({ interruptId: "a/approval", response: { decision: "approve" } }).catch(() => undefined);
+    await begun.opened;
+    store.killAll();
+    await agentWith("ok").thread("t").run("stop", { at: checkpointId! });
+    expect(await store.statuses()).toEqual(["unknown"]);
+    expect((await store.lines())[2]).toContain("It may have taken effect");
+  });
+
   test("19.2: the same message twice goes back once", async () => {
     const { thread, model, store } = setUp(["one", "two", "three"]);
     const { checkpointId } = await thread.run("a");

@@ -1,8 +1,10 @@
 import { loadState } from "../checkpoint/loaded-state.ts";
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
-import type { AgentState } from "../state/agent-state.ts";
-import { forAnotherThread, isSettled } from "../state/open-calls.ts";
+import { type AgentState, heldFieldsOf } from "../state/agent-state.ts";
+import { callAt } from "../state/call-facts.ts";
+import { type Message, toolMessage } from "../state/message.ts";
+import { forAnotherThread, isSettled, openCallsIn } from "../state/open-calls.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -13,7 +15,7 @@ import type { RunContext } from "./run-context.ts";
  * on, and metadata that came later stays.
  */
 export function goneBack(head: AgentState, earlier: AgentState, now: number): AgentState {
-  const settled = forAnotherThread(earlier, "settle", { now, newKey: newId });
+  const settled = forAnotherThread(withOutcomesOf(head, earlier), "settle", { now, newKey: newId });
   const known = new Set(settled.toolExecutions.map(({ toolCallId }) => toolCallId));
   const since = head.toolExecutions
     .filter(({ toolCallId }) => !known.has(toolCallId))
@@ -26,6 +28,32 @@ export function goneBack(head: AgentState, earlier: AgentState, now: number): Ag
     totals: head.totals,
     metadata: { ...head.metadata, ...settled.metadata },
   });
+}
+
+/** Calls that are open at the checkpoint and were gone on with since: they stand as they do now, or the model would repeat what was done. */
+function withOutcomesOf(head: AgentState, earlier: AgentState): AgentState {
+  let next = earlier;
+  for (const { call } of openCallsIn(heldFieldsOf(earlier))) {
+    const entry = head.toolExecutions[callAt(head.toolExecutions, call.id)];
+    if (entry === undefined) continue;
+    next = next.withToolExecution(entry);
+    if (!isSettled(entry)) continue;
+    const asked = next.interrupts.filter(({ toolCallId }) => toolCallId !== call.id);
+    const answered = head.interrupts.filter(({ toolCallId, answer }) => toolCallId === call.id && answer !== undefined);
+    const artifact = Object.hasOwn(head.artifacts, call.id) ? head.artifacts[call.id] : undefined;
+    next = next.with({ interrupts: [...asked, ...answered] }).withMessage(outcomeIn(head, entry));
+    if (artifact !== undefined) next = next.withArtifact(call.id, artifact);
+  }
+  return next;
+}
+
+function outcomeIn({ messages }: AgentState, { toolCallId, toolName, status, error }: ToolExecution): Message {
+  const told = messages.findLast((message) => message.role === "tool" && message.toolCallId === toolCallId);
+  const isError = status !== "succeeded";
+  return (
+    told ??
+    toolMessage(error ?? `This call was made: it is ${status}.`, { toolCallId, toolName, ...(isError && { isError }) })
+  );
 }
 
 /** A call whose message is gone cannot continue. */

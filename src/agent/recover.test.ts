@@ -88,6 +88,29 @@ describe("11.4: recover goes on with what was left unfinished", () => {
     expect(report.failed).toMatchObject([{ error: { code: "MODEL_FAILED" } }]);
   });
 
+  test("two processes that do so at once share the work, and neither reports the other's as failed", async () => {
+    const store = new MemoryStore();
+    const ids = Array.from({ length: 8 }, (_, index) => `t${index}`);
+    for (const id of ids) await killed(store, id);
+    const done: string[] = [];
+    const slow = tool({
+      name: "work",
+      effect: "idempotent",
+      execute: async (_, { threadId }) => {
+        done.push(threadId ?? "");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      },
+    });
+    const reports = await Promise.all(
+      [1, 2].map(() => {
+        const model = scriptedModel(ids.map(() => "ready"));
+        return agentOf({ model, checkpointer: store.open(), tools: [slow] }).recover({ olderThanMs: 0 });
+      }),
+    );
+    expect(reports.flatMap(({ failed }) => failed)).toEqual([]);
+    expect(done.toSorted()).toEqual(ids);
+  });
+
   test("what waits for a person is left waiting; what was answered goes on", async () => {
     const store = new MemoryStore();
     await newProcess(store, [paint([])], [asksFor("ann")]).run("go", { threadId: "t" });

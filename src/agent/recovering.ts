@@ -7,6 +7,7 @@ import { globOfPrefix } from "../internal/glob.ts";
 import { assertKnownOptions, type OptionKinds } from "../internal/known-options.ts";
 import { parentOf } from "../state/parent-thread.ts";
 import type { RunResult, StopReason } from "./events.ts";
+import { RunError } from "./run-error.ts";
 import type { Needed } from "./run-options.ts";
 
 export interface RecoverOptions<Context = unknown> {
@@ -90,7 +91,7 @@ export async function recoverThreads(
           const { stopReason } = await run(threadId);
           resumed.push({ threadId, stopReason });
         } catch (error) {
-          failed.push({ threadId, error });
+          if (!isTakenByAnother(error)) failed.push({ threadId, error });
         }
       }
     });
@@ -103,6 +104,9 @@ export async function recoverThreads(
   } while (cursor !== undefined && !isStopped());
   return { resumed, failed, warnings: warnings.slice(0, MOST_WARNINGS) };
 }
+
+/** Refused before it began: another process, which began at the same time, goes on with it. */
+const isTakenByAnother = (error: unknown): boolean => StateError.is(error, "CONFLICT") && !(error instanceof RunError);
 
 /** The summary tells of the lease as of the newest checkpoint, and it may have been given back since: the thread itself knows. */
 async function isHeld(checkpointer: BaseCheckpointer, thread: ThreadSummary, now: number): Promise<boolean> {

@@ -80,6 +80,17 @@ test.each([
   expect(collector.answer.finish?.usage).toEqual({ ...NO_USAGE, ...counted });
 });
 
+test("a call that came twice is one call also where its arguments are spaced or ordered otherwise", async () => {
+  const call = { type: "tool-call", id: "1", name: "pay" } as const;
+  const texts = ['{"eur":1,"to":"a"}', '{ "to": "a", "eur": 1 }', '{"eur":2,"to":"a"}'];
+  const answer = await collectAnswer(
+    (async function* () {
+      for (const argumentsText of texts) yield { ...call, argumentsText };
+    })(),
+  );
+  expect(answer.toolCalls.map(({ argumentsText }) => argumentsText)).toEqual([texts[0], texts[2]]);
+});
+
 test("a call that came twice is one call; another one with its id, and calls that have no id, are calls of their own", async () => {
   const call = (id: string, argumentsText: string): ModelPart => ({
     type: "tool-call",

@@ -1,6 +1,8 @@
+import { canonicalJson } from "../state/canonical-json.ts";
 import type { ContentPart, ProviderMetadata } from "../state/message.ts";
 import type { FinishReason, ModelPart, ModelUsage } from "./model.ts";
 import { ModelError } from "./model-error.ts";
+import { parseToolArguments } from "./tool-arguments.ts";
 
 /** What a model said in one request, put together from its parts. */
 export interface ModelAnswer {
@@ -92,7 +94,13 @@ const saysSomething = (part: ContentPart): boolean =>
 
 /** A part that came twice is one call: run twice, it would pay twice. Models that number no calls have no id to tell by. */
 const isRepeated = (call: RequestedToolCall, other: RequestedToolCall): boolean =>
-  call.id !== "" && call.id === other.id && call.name === other.name && call.argumentsText === other.argumentsText;
+  call.id !== "" && call.id === other.id && call.name === other.name && saidBy(call) === saidBy(other);
+
+/** What the arguments say, however they are spaced. */
+function saidBy({ argumentsText }: RequestedToolCall): string {
+  const parsed = parseToolArguments(argumentsText);
+  return parsed.ok ? canonicalJson(parsed.value) : argumentsText;
+}
 
 const TEXTS_OF: Readonly<Record<string, readonly string[]>> = {
   "text-delta": ["text"],
