@@ -150,8 +150,8 @@ export class VectorTable<Key> {
     }
   }
 
-  /** The fields of a row, unless it changed meanwhile. */
-  fillColumns(key: Key, stamp: number, fields: ItemFields): void {
+  /** The fields of a row, unless it changed meanwhile; none if they are damaged. */
+  fillColumns(key: Key, stamp: number, fields: ItemFields | undefined): void {
     const at = this.#places.get(key);
     if (at === undefined || this.#stamps[at] !== stamp) return;
     for (const column of this.#columns.values()) fill(column, at, fields);

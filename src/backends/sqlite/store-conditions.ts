@@ -18,9 +18,20 @@ const COLUMNS: Readonly<Record<FieldPath["of"], string>> = {
 /**
  * A condition in SQL that agrees exactly with `matches`; `undefined` if a field has
  * a name that SQLite's paths cannot express, so that each row must be checked in
- * this process. No text of a user's gets into the SQL.
+ * this process. No text of a user's gets into the SQL. It also holds for a row that
+ * is damaged: SQLite would refuse the whole statement, and who lists items is told
+ * of a damaged one.
  */
-export function conditionSql(condition: Condition): Sql | undefined {
+export function filterSql(condition: Condition): Sql | undefined {
+  const filter = conditionSql(condition);
+  if (filter === undefined) return undefined;
+  const looksAt = Object.values(COLUMNS).filter((column) => filter.text.includes(column));
+  if (looksAt.length === 0) return filter;
+  const isReadable = looksAt.map((column) => `json_valid(${column})`).join(" AND ");
+  return { text: `CASE WHEN ${isReadable} THEN ${filter.text} ELSE 1 END`, values: filter.values };
+}
+
+function conditionSql(condition: Condition): Sql | undefined {
   switch (condition.op) {
     case "and":
     case "or":
@@ -68,12 +79,16 @@ function anyOf(path: FieldPath, operands: readonly Scalar[]): Sql | undefined {
 const named = (path: FieldPath, operand: boolean | null): Sql | undefined =>
   leaf(path, (column) => ({ text: `ifnull(json_type(${column}, ?) = ?, 0)`, operands: [String(operand)] }));
 
+/**
+ * Numbers are compared as JavaScript has them. JSON writes 2 ** 60 with the fewest
+ * digits that mean it, and SQLite reads those as another integer.
+ */
 function compared(path: FieldPath, operator: string, operand: string | number): Sql | undefined {
-  const types = typeof operand === "string" ? "'text'" : "'integer', 'real'";
+  const [types, as] = typeof operand === "string" ? ["'text'", "TEXT"] : ["'integer', 'real'", "REAL"];
   const at = jsonPath(path);
   if (at === undefined) return undefined;
   const column = COLUMNS[path.of];
-  const text = `ifnull(json_type(${column}, ?) IN (${types}) AND json_extract(${column}, ?) ${operator} ?, 0)`;
+  const text = `ifnull(json_type(${column}, ?) IN (${types}) AND CAST(json_extract(${column}, ?) AS ${as}) ${operator} ?, 0)`;
   return { text, values: [at, at, safeScalar(operand) as string | number] };
 }
 

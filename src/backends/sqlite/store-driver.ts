@@ -21,7 +21,7 @@ import { tableNames } from "./layout.ts";
 import { store } from "./parts.ts";
 import { prepareTables } from "./prepare-tables.ts";
 import { storeFacts } from "./store-facts.ts";
-import { fieldsOf, ITEM_COLUMNS, type ItemRow, idValues, scopeSql, toItem } from "./store-rows.ts";
+import { fieldsOf, ITEM_COLUMNS, type ItemRow, idValues, scopeSql, toFoundItem, toItem } from "./store-rows.ts";
 import { prepareStoreStatements, type StoreStatements } from "./store-statements.ts";
 import { isLive, take, type Written, writeChanges } from "./store-writes.ts";
 import { SqliteVectorSearch } from "./vector-search.ts";
@@ -80,7 +80,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
       const rows = await this.#connection.read((statements) => this.#rows(statements, scope, last, step));
       for (const row of rows) {
         if (!fits(scope, rest, row)) continue;
-        if (found.push(toItem(row)) === limit) return found;
+        if (found.push(toFoundItem(row, scope.condition)) === limit) return found;
       }
       const end = rows.at(-1);
       if (rows.length < step || end === undefined) return found;
@@ -133,7 +133,7 @@ export class SqliteStoreDriver implements FullStoreDriver {
       return rows
         .filter((row) => fits(scope, rest, row))
         .slice(0, limit)
-        .map((row) => ({ item: toItem(row), score: row.score }));
+        .map((row) => ({ item: toFoundItem(row, scope.condition), score: row.score }));
     });
   }
 
@@ -192,9 +192,11 @@ export class SqliteStoreDriver implements FullStoreDriver {
   }
 }
 
-/** Checks the part of a filter that SQL could not express. */
+/** Checks the part of a filter that SQL could not express. Like the SQL, it keeps what is damaged. */
 function fits(scope: Scope, rest: Scope["condition"], row: ItemRow): boolean {
-  return rest === undefined || matches(scope.condition, fieldsOf(row));
+  if (rest === undefined) return true;
+  const fields = fieldsOf(row);
+  return fields === undefined || matches(scope.condition, fields);
 }
 
 /** With another encoding, SQLite does not sort texts by code points, so a range would not match a namespace. */

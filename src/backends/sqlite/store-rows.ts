@@ -3,7 +3,7 @@ import type { ItemFields } from "../../store/matching.ts";
 import { decodeNamespace, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
 import type { ChangeResult, ItemId, Scope, StoredItem } from "../../store/store-driver.ts";
 import type { SqliteValue } from "./connect.ts";
-import { conditionSql, type Sql } from "./store-conditions.ts";
+import { filterSql, type Sql } from "./store-conditions.ts";
 
 /** A row of the items table, with the columns that filters look at. */
 export interface ItemRow {
@@ -56,7 +56,7 @@ export interface ScopeSql extends Sql {
 
 export function scopeSql(scope: Scope, now: number): ScopeSql {
   const { condition } = scope;
-  const filter = condition === undefined ? undefined : conditionSql(condition);
+  const filter = condition === undefined ? undefined : filterSql(condition);
   const live: Sql = { text: "(i.expires_at IS NULL OR i.expires_at > ?)", values: [now] };
   const pieces = [live, namespaceSql(scope), ...(filter === undefined ? [] : [filter])];
   return {
@@ -73,11 +73,24 @@ export function namespaceSql({ namespace, recursive }: Omit<Scope, "condition">)
   return { text: "i.namespace >= ? AND i.namespace < ?", values: [from, before] };
 }
 
-/** What filters look at. */
-export const fieldsOf = (row: ItemRow): ItemFields => ({
-  value: JSON.parse(row.value_fields ?? row.value) as JsonValue,
-  metadata: JSON.parse(row.metadata_fields ?? row.metadata ?? "{}") as JsonValue,
-});
+/** What filters look at; `undefined` if it is damaged. */
+export function fieldsOf(row: ItemRow): ItemFields | undefined {
+  try {
+    return {
+      value: JSON.parse(row.value_fields ?? row.value) as JsonValue,
+      metadata: JSON.parse(row.metadata_fields ?? row.metadata ?? "{}") as JsonValue,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * An item that SQL found. Whether a filter means a damaged one cannot be told: its
+ * value is handed on as one that cannot be read, so that the item is named and not shown.
+ */
+export const toFoundItem = (row: ItemRow, condition: Scope["condition"]): StoredItem =>
+  condition === undefined || fieldsOf(row) !== undefined ? toItem(row) : { ...toItem(row), value: "" };
 
 export const idValues = ({ namespace, key }: ItemId): readonly [string, string] => [encodeNamespace(namespace), key];
 

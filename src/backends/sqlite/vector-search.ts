@@ -6,7 +6,7 @@ import { type VectorScope, VectorShelf } from "../../store/vector-shelf.ts";
 import { type VectorQuestion, type VectorRow, VectorTable } from "../../store/vector-table.ts";
 import { cosine, norm } from "../../store/vectors.ts";
 import type { Connection } from "./connection.ts";
-import { fieldsOf, type ItemRow, namespaceSql, scopeSql, toItem } from "./store-rows.ts";
+import { fieldsOf, type ItemRow, namespaceSql, scopeSql, toFoundItem } from "./store-rows.ts";
 import type { StoreStatements } from "./store-statements.ts";
 
 /** How many rows one step reads, so that the event loop turns in between. */
@@ -156,7 +156,7 @@ function searchTable(
     const rows = hits.map(({ stamp }) => byVector.get(stamp) as ItemRow | undefined);
     for (const [at, { key }] of hits.entries()) if (rows[at] === undefined) table.delete(key);
     if (rows.every((row) => row !== undefined)) {
-      return hits.map(({ score }, at) => ({ item: toItem(rows[at] as ItemRow), score }));
+      return hits.map(({ score }, at) => ({ item: toFoundItem(rows[at] as ItemRow, question.condition), score }));
     }
   }
 }
@@ -172,11 +172,14 @@ function searchRows(statements: StoreStatements, scope: Scope, question: VectorQ
   const best = new TopHits<number>(limit);
   const length = norm(vector);
   for (const row of prepare(sql).all(vector.length, ...values) as VectorItemRow[]) {
-    if (rest !== undefined && !matches(scope.condition, fieldsOf(row))) continue;
+    const fields = rest === undefined ? undefined : fieldsOf(row);
+    if (fields !== undefined && !matches(scope.condition, fields)) continue;
     const other = vectorFromBytes((vectorById.get(row.stamp) as VectorItemRow).vector);
     best.add(row.stamp, cosine(vector, other, length * norm(other)));
   }
-  return best.list().map(({ item, score }) => ({ item: toItem(byVector.get(item) as ItemRow), score }));
+  return best
+    .list()
+    .map(({ item, score }) => ({ item: toFoundItem(byVector.get(item) as ItemRow, scope.condition), score }));
 }
 
 const toVectorRow = ({ id, stamp, expires_at, vector }: VectorItemRow): VectorRow<number> => ({

@@ -11,8 +11,8 @@ const NS = ["f"];
 const ITEMS: Readonly<Record<string, unknown>> = {
   nine: { n: 9, type: "user", deep: { a: { b: 1 } }, tags: ["x"] },
   nineText: { n: "9", type: "User", deep: { "a.b": 1 } },
-  ten: { n: 10, type: "feedback", ok: true },
-  minus: { n: -1.5, ok: false, type: "user_x" },
+  ten: { n: 10, type: "feedback", ok: true, id: 2 ** 60 },
+  minus: { n: -1.5, ok: false, type: "user_x", id: -(2 ** 60) },
   nothing: { n: null, ok: "true" },
   missing: { other: 1, deep: { a: 5 } },
   date: { n: new Date(0), type: "O'Brien's" },
@@ -38,6 +38,10 @@ const FILTERS: readonly (readonly [StoreFilter, readonly string[]])[] = [
   [{ n: { $lt: 9 } }, ["minus"]],
   [{ n: { $lte: -1.5 } }, ["minus"]],
   [{ n: { $gt: "8" } }, ["nineText"]],
+  // The fewest digits that mean these numbers are those of other integers.
+  [{ id: 2 ** 60 }, ["ten"]],
+  [{ id: { $lt: -(2 ** 60) } }, []],
+  [{ id: { $gte: -(2 ** 60) } }, ["minus", "ten"]],
   [{ n: { $gt: -2, $lt: 10 } }, ["minus", "nine"]],
   [{ n: { $in: [9, "9", null] } }, ["nine", "nineText", "nothing"]],
   [{ n: { $in: [] } }, []],
