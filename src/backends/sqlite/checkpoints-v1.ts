@@ -16,7 +16,7 @@ export const checkpointsV1 = ({
 }: TableNames): readonly string[] => [
   `CREATE TABLE ${threads} (
   thread_id TEXT PRIMARY KEY,
-  thread_no INTEGER NOT NULL UNIQUE,
+  thread_no INTEGER NOT NULL,
   generation TEXT NOT NULL,
   tail INTEGER NOT NULL,
   head INTEGER NOT NULL,
@@ -24,6 +24,8 @@ export const checkpointsV1 = ({
   stale INTEGER NOT NULL,
   sum INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID`,
+  // Not as a constraint of the table: of such an index SQLite does not know that it has the ids, and reads the row.
+  `CREATE UNIQUE INDEX ${threads}_by_number ON ${threads} (thread_no)`,
   `CREATE INDEX ${threads}_stale ON ${threads} (thread_no) WHERE stale = 1`,
   `CREATE TABLE ${records} (
   id INTEGER PRIMARY KEY,

@@ -5,7 +5,7 @@ import { assertTablePrefix } from "./options.ts";
  * <prefix>threads   one row per thread: the only row that writers compete for. It lies in the order of ids, without a
  *                   second tree of them: a page of threads is neighbours, and a thread is found by one lookup
  *   thread_id  TEXT PRIMARY KEY     absence.ts: what is not found because of damage is not "no thread"
- *   thread_no  INTEGER UNIQUE
+ *   thread_no  INTEGER              UNIQUE by an index, which leads from a record to the id of its thread
  *   generation TEXT
  *   tail, head INTEGER              positions of the newest record and of the checkpoint that stands for the thread
  *   indexed    INTEGER              up to which position the words are indexed: saves do not wait for that

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { observedDatabase } from "../../../test/observed-database.ts";
-import { grow } from "../../testing/thread-log-cases/sample-records.ts";
+import { grow, recordAt, requestFor } from "../../testing/thread-log-cases/sample-records.ts";
 import type { SqliteDatabase, SqliteValue } from "./connect.ts";
 import { SqliteLog } from "./log.ts";
 import { openDatabase } from "./open-file.ts";
@@ -16,13 +16,17 @@ const planOf = (inner: SqliteDatabase, sql: string, values: readonly SqliteValue
     .map(({ detail }) => detail)
     .join("; ");
 
+const explaining = (): SqliteDatabase => {
+  const onAll = (sql: string, values: readonly SqliteValue[]): void => {
+    if (/ORDER BY [tm]\.thread_id|MATCH \?/.test(sql)) plans.push(planOf(database, sql, values));
+  };
+  return observedDatabase(database, { onAll });
+};
+
 beforeEach(async () => {
   plans = [];
   database = await openDatabase(":memory:");
-  const onAll = (sql: string, values: readonly SqliteValue[]): void => {
-    if (/ORDER BY [tm]\.thread_id/.test(sql)) plans.push(planOf(database, sql, values));
-  };
-  log = new SqliteLog(sqliteLogOptions({ database: observedDatabase(database, { onAll }) }));
+  log = new SqliteLog(sqliteLogOptions({ database: explaining() }));
   for (const threadId of ["a", "b/", "b/1", "b/2", "c", "\u{10ffff}"]) await grow(log, threadId, 1);
 });
 afterEach(async () => {
@@ -49,6 +53,22 @@ test("20: a query by metadata is two ranges of its index, merged in the order of
     new RegExp(`MERGE \\(UNION\\); LEFT; ${range}; RIGHT; ${range}; SCAN m; SEARCH t USING PRIMARY KEY`),
   );
   expect(plans[0]).not.toMatch(/TEMP B-TREE|SCAN t|SCAN r/);
+});
+
+test("20: a search within a prefix learns from an index whose a hit is, before it reads a row", async () => {
+  const learns = /SCAN w VIRTUAL TABLE[^;]*; (?:[A-Z ]*SUBQUERY 1; )?SEARCH t USING COVERING INDEX [^;]*; SEARCH r/;
+  for (const searchRanksUpTo of [1, 100]) {
+    const own = new SqliteLog(sqliteLogOptions({ database: explaining(), searchRanksUpTo }));
+    for (const threadId of ["x1", "x2"]) await own.append(threadId, requestFor({ ...recordAt(1), words: "apple" }));
+    await own.catchUp(() => "apple");
+    plans = [];
+    const { order } = await own.search(["apple"], { limit: 10, prefix: "x" });
+    expect(order).toBe(searchRanksUpTo === 1 ? "newest" : "best");
+    expect(plans).toHaveLength(1);
+    expect(plans[0]).toMatch(learns);
+    for (const threadId of ["x1", "x2"]) await own.remove(threadId);
+    await own.close();
+  }
 });
 
 test("a page begins with the prefix itself, and behind its cursor", async () => {

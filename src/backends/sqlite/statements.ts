@@ -139,18 +139,24 @@ const STATEMENTS = {
     `SELECT ${headColumns()}, found.length AS length FROM (
        SELECT r.id AS id, length(r.body) AS length FROM ${words} w CROSS JOIN ${records} r ON r.id = w.rowid
        WHERE ${words} MATCH ? AND (length(r.body), -r.id) > (?, ?) AND (? = '' OR EXISTS (
-         SELECT 1 FROM ${threads} t WHERE t.thread_no = r.id / ${ROWS_PER_THREAD}
+         SELECT 1 FROM ${threads} t WHERE t.thread_no = w.rowid / ${ROWS_PER_THREAD}
            AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)))
        ORDER BY length(r.body), r.id DESC LIMIT ?) found
      CROSS JOIN ${records} r ON r.id = found.id LEFT JOIN ${threads} t ON t.thread_no = found.id / ${ROWS_PER_THREAD}
      ORDER BY found.length, found.id DESC`,
 
-  /** The index hands out its rows in this order, so that nothing is sorted and it ends with the page. */
+  /**
+   * The index hands out its rows in this order, so that nothing is sorted and it ends with the page. Of a hit that the
+   * prefix leaves out no row is read: the index of numbers has the thread's id.
+   */
   searchNewest: ({ threads, records, words }: TableNames) =>
-    `SELECT ${headColumns()}, length(r.body) AS length FROM ${words} w
-       CROSS JOIN ${records} r ON r.id = w.rowid CROSS JOIN ${threads} t ON t.thread_no = r.id / ${ROWS_PER_THREAD}
-     WHERE ${words} MATCH ? AND w.rowid < CAST(? AS INTEGER) AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)
-     ORDER BY w.rowid DESC LIMIT ?`,
+    `SELECT ${headColumns()}, r.length AS length FROM (
+       SELECT ${ENTRY_COLUMNS.map((name) => `r.${name} AS ${name}`).join(", ")}, length(r.body) AS length, t.thread_id AS thread_id
+       FROM ${words} w CROSS JOIN ${threads} t ON t.thread_no = w.rowid / ${ROWS_PER_THREAD}
+         CROSS JOIN ${records} r ON r.id = w.rowid
+       WHERE ${words} MATCH ? AND w.rowid < CAST(? AS INTEGER) AND t.thread_id >= ? AND (? IS NULL OR t.thread_id < ?)
+       ORDER BY w.rowid DESC LIMIT ?) r
+     CROSS JOIN ${threads} t ON t.thread_id = r.thread_id ORDER BY r.id DESC`,
 
   lastThread: ({ threads }: TableNames) => `SELECT MAX(thread_no) AS thread_no FROM ${threads}`,
 

@@ -1,6 +1,6 @@
 CREATE TABLE holdfast_threads (
   thread_id TEXT PRIMARY KEY,
-  thread_no INTEGER NOT NULL UNIQUE,
+  thread_no INTEGER NOT NULL,
   generation TEXT NOT NULL,
   tail INTEGER NOT NULL,
   head INTEGER NOT NULL,
@@ -8,6 +8,8 @@ CREATE TABLE holdfast_threads (
   stale INTEGER NOT NULL,
   sum INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX holdfast_threads_by_number ON holdfast_threads (thread_no);
 
 CREATE INDEX holdfast_threads_stale ON holdfast_threads (thread_no) WHERE stale = 1;
 
