@@ -9,6 +9,9 @@ import { checkedLimit } from "./store-options.ts";
 
 const PER_CALL = 500;
 
+/** Behind which namespace the next page begins, and what was shown last, encoded. */
+type Place = readonly [after: Namespace, shown: string | null];
+
 /** Walks the namespaces below the literal part of the prefix, and leaves out what the rest does not allow. */
 export async function namespacesPage(access: StoreAccess, options: ListNamespacesOptions): Promise<Page<Namespace>> {
   const { prefix = [], suffix = [], maxDepth } = options;
@@ -19,10 +22,12 @@ export async function namespacesPage(access: StoreAccess, options: ListNamespace
   }
   const limit = checkedLimit(options.limit, 100);
   const walk = ["namespaces", written(prefix), written(suffix), maxDepth ?? null];
-  let after = options.cursor === undefined ? undefined : (openPosition(walk, options.cursor) as Namespace);
+  // Where to go on is not always what was shown last: others may lie between that do not fit.
+  const [begin, shownLast] = options.cursor === undefined ? [] : (openPosition(walk, options.cursor) as Place);
+  let after = begin;
   const literal = literalPart(prefix);
   const found: Namespace[] = [];
-  let last = after === undefined ? undefined : encodeNamespace(cut(after, maxDepth));
+  let last = shownLast ?? undefined;
   while (found.length <= limit) {
     const behind = after;
     const some = await access.call({ operation: "listNamespaces" }, (driver) =>
@@ -33,7 +38,7 @@ export async function namespacesPage(access: StoreAccess, options: ListNamespace
       const encoded = encodeNamespace(shown);
       // The walk is sorted, so those that are cut to the same come one behind the other.
       if (encoded === last || !begins(namespace, prefix) || !ends(namespace, suffix)) continue;
-      if (found.length === limit) return page(found, sealPosition(walk, after ?? []));
+      if (found.length === limit) return page(found, sealPosition(walk, [after ?? [], last ?? null] satisfies Place));
       found.push(shown);
       last = encoded;
       after = namespace;

@@ -218,3 +218,22 @@ test("an update inside an update of the same item ends, and so do those behind i
   await Promise.all([outer, behind]);
   expect(await store.get(["counts"], "n")).toBe(111);
 });
+
+test("a page of namespaces that ends among many that do not fit leaves out nothing behind them", async () => {
+  const store = new InMemoryStore();
+  const entry = (...namespace: string[]) => ({ namespace, key: "k", value: 1 });
+  await store.put(["a", "end"], "k", 1);
+  // As many as are read at once, all below what the next page has to show.
+  const between = Array.from({ length: 600 }, (_, index) => entry("b", `${index}`));
+  await store.putBatch(between.slice(0, 300));
+  await store.putBatch(between.slice(300));
+  await store.put(["b", "end"], "k", 1);
+  const options = { suffix: ["end"], maxDepth: 1, limit: 1 };
+  const first = await store.listNamespaces(options);
+  const second = await store.listNamespaces({
+    ...options,
+    ...(first.cursor !== undefined && { cursor: first.cursor }),
+  });
+  expect([...first, ...second]).toEqual([["a"], ["b"]]);
+  expect(second.cursor).toBeUndefined();
+});

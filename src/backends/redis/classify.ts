@@ -8,6 +8,8 @@ const BY_WORD: Readonly<Record<string, ErrorCode>> = {
   NOPERM: "PERMISSION_DENIED",
   OOM: "STORAGE_FULL",
   WRONGTYPE: "CORRUPT",
+  // Of a script of ours.
+  DAMAGEDITEM: "CORRUPT",
   // A replica, or a primary that has just become one: the client will find the new primary.
   READONLY: "UNAVAILABLE",
   LOADING: "UNAVAILABLE",

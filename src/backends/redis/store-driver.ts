@@ -43,7 +43,7 @@ import {
   storeKeys,
 } from "./store-layout.ts";
 import { rankedByWords } from "./store-words.ts";
-import { fits, ITEMS_AT_ONCE, type RunStoreScript, readVectorItems } from "./vector-rows.ts";
+import { ITEMS_AT_ONCE, kept, type RunStoreScript, readVectorItems } from "./vector-rows.ts";
 import { RedisVectorSearch } from "./vector-search.ts";
 
 export interface RedisStoreDriverOptions {
@@ -101,7 +101,7 @@ export class RedisStoreDriver implements FullStoreDriver {
     const found: StoredItem[] = [];
     const after = options.after === undefined ? undefined : encodeId(options.after);
     const atOnce = scope.condition === undefined ? Math.min(options.limit, ITEMS_AT_ONCE) : ITEMS_AT_ONCE;
-    for await (const { item } of this.#inside(scope, after, atOnce)) {
+    for await (const item of this.#inside(scope, after, atOnce)) {
       if (found.push(item) === options.limit) break;
     }
     return found;
@@ -143,8 +143,8 @@ export class RedisStoreDriver implements FullStoreDriver {
       const some = ranked.slice(at, at + ITEMS_AT_ONCE);
       const records = await this.#records(some.map(({ id }) => id));
       for (const [index, record] of records.entries()) {
-        if (record !== undefined && fits(scope, record))
-          hits.push({ item: record.item, score: some[index]?.score ?? 0 });
+        const item = record && kept(scope, record);
+        if (item !== undefined) hits.push({ item, score: some[index]?.score ?? 0 });
       }
     }
     return hits.slice(0, limit);
@@ -204,14 +204,10 @@ export class RedisStoreDriver implements FullStoreDriver {
     return records;
   }
 
-  async *#inside(
-    scope: Scope,
-    after?: string,
-    atOnce = ITEMS_AT_ONCE,
-  ): AsyncGenerator<Record & { readonly id: string }> {
+  async *#inside(scope: Scope, after?: string, atOnce = ITEMS_AT_ONCE): AsyncGenerator<StoredItem> {
     for await (const [id, bytes, now] of this.#pages(scope, atOnce, after)) {
-      const record = decodeRecord(id, bytes);
-      if (isLive(record.item.expiresAt, now) && fits(scope, record)) yield { id, ...record };
+      const item = kept(scope, decodeRecord(id, bytes));
+      if (item !== undefined && isLive(item.expiresAt, now)) yield item;
     }
   }
 

@@ -1,7 +1,6 @@
-import { StateError } from "../../errors.ts";
 import { countWords } from "../../store/bm25.ts";
 import { decodeId, encodeId, idRange } from "../../store/namespaces.ts";
-import type { Change, ChangeResult, Namespace, PutChange, StoredItem } from "../../store/store-driver.ts";
+import type { Change, ChangeResult, ItemId, Namespace, PutChange, StoredItem } from "../../store/store-driver.ts";
 import { vectorFromBytes, vectorToBytes } from "../../store/vector-bytes.ts";
 import { assertPrefix } from "./layout.ts";
 import type { Argument } from "./port.ts";
@@ -86,11 +85,24 @@ export interface Record {
   readonly fields: { readonly value: string; readonly metadata: string };
 }
 
+/** No item has it: what a damaged one is given. */
+export const UNKNOWN_VERSION = 0;
+
+const UNREADABLE: Omit<StoredItem, keyof ItemId> = {
+  value: "",
+  metadata: undefined,
+  version: UNKNOWN_VERSION,
+  createdAt: 0,
+  updatedAt: 0,
+  expiresAt: undefined,
+};
+
 const LINE = /^(\d+) (\d+) (\d+) (\d+) (\d+) (-?\d+) (\d+) (\d+)\n/;
 
+/** A damaged one is an item whose value cannot be read: whoever looks at several names it and goes on. */
 export function decodeRecord(id: string, bytes: Buffer): Record {
   const match = LINE.exec(bytes.toString("latin1", 0, 200));
-  if (match === null) throw new StateError("CORRUPT", `the record of ${JSON.stringify(decodeId(id))} cannot be read`);
+  if (match === null) return { item: { ...decodeId(id), ...UNREADABLE }, fields: { value: "", metadata: "" } };
   const [line, version, created, updated, end, ...lengths] = match;
   let at = line.length;
   const [value = "", metadata = "", valueFields = "", metadataFields = ""] = lengths.map((length) => {

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../state/codec.ts";
 import { type ItemFields, matches } from "../../store/matching.ts";
-import type { Scope } from "../../store/store-driver.ts";
+import type { Scope, StoredItem } from "../../store/store-driver.ts";
 import type { VectorRow } from "../../store/vector-table.ts";
 import type { Argument } from "./port.ts";
 import { asReply, asText } from "./replies.ts";
@@ -19,7 +19,7 @@ export interface VectorItem {
   readonly name: string;
   /** Unless only records were asked for. */
   readonly row: VectorRow<string> | undefined;
-  /** If they were asked for. */
+  /** If they were asked for, and can be read. */
   readonly fields: ItemFields | undefined;
 }
 
@@ -53,13 +53,25 @@ const toRow = (name: string, bytes: Buffer): VectorRow<string> => ({
   ...openVector(bytes),
 });
 
-const fieldsOf = ({ fields }: Record): ItemFields => ({
-  value: JSON.parse(fields.value) as JsonValue,
-  metadata: JSON.parse(fields.metadata) as JsonValue,
-});
+/** What filters look at; `undefined` if it is damaged. */
+function fieldsOf({ fields }: Record): ItemFields | undefined {
+  try {
+    return { value: JSON.parse(fields.value) as JsonValue, metadata: JSON.parse(fields.metadata) as JsonValue };
+  } catch {
+    return undefined;
+  }
+}
 
-export const fits = ({ condition }: Scope, record: Record): boolean =>
-  condition === undefined || matches(condition, fieldsOf(record));
+/**
+ * The item of a record that a filter keeps. Whether it means a damaged one cannot be
+ * told: that is handed on as an item that cannot be read, so that it is named and not shown.
+ */
+export function kept({ condition }: Scope, record: Record): StoredItem | undefined {
+  if (condition === undefined) return record.item;
+  const fields = fieldsOf(record);
+  if (fields === undefined) return { ...record.item, value: "" };
+  return matches(condition, fields) ? record.item : undefined;
+}
 
 /** For several requests at once: the server works on one while another is read here. */
 export const parts = (names: readonly string[]): readonly (readonly string[])[] =>

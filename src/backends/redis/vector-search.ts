@@ -8,8 +8,8 @@ import { type VectorHit, type VectorRow, VectorTable } from "../../store/vector-
 import { cosine, norm } from "../../store/vectors.ts";
 import { asReply, asText } from "./replies.ts";
 import { VECTOR_NAMES } from "./scripts/store-scripts.ts";
-import { idOfVector, lexBounds, type Record, versionOfVector } from "./store-layout.ts";
-import { fits, parts, type RunStoreScript, readVectorItems, type VectorItem } from "./vector-rows.ts";
+import { idOfVector, lexBounds, type Record, UNKNOWN_VERSION, versionOfVector } from "./store-layout.ts";
+import { kept, parts, type RunStoreScript, readVectorItems, type VectorItem } from "./vector-rows.ts";
 
 /** What it needs of the driver. */
 export interface VectorSource {
@@ -64,11 +64,15 @@ export class RedisVectorSearch {
     for (let tries = 1; ; tries++) {
       const hits = await this.#hits({ scope, vector, limit: limit + (tries - 1) * MORE_CANDIDATES });
       const records = await this.#source.records(hits.map(({ key }) => idOfVector(key)));
-      const isSettled = hits.every(({ stamp }, at) => records[at]?.item.version === stamp);
+      const isSettled = hits.every(({ stamp }, at) => {
+        const version = records[at]?.item.version;
+        return version === stamp || version === UNKNOWN_VERSION;
+      });
       if (!isSettled && tries < MOST_TRIES) continue;
       const found = hits.flatMap(({ score }, at) => {
         const record = records[at];
-        return record !== undefined && fits(scope, record) ? [{ item: record.item, score }] : [];
+        const item = record && kept(scope, record);
+        return item === undefined ? [] : [{ item, score }];
       });
       return found.slice(0, limit);
     }
@@ -149,7 +153,7 @@ export class RedisVectorSearch {
       for (const [at, item] of (await this.#items("records", names)).entries()) {
         const name = names[at] ?? "";
         if (item?.name !== name) replaced.push(name);
-        else if (item.fields !== undefined) table.fillColumns(name, versionOfVector(name), item.fields);
+        else table.fillColumns(name, versionOfVector(name), item.fields);
       }
     });
     if (replaced.length === 0) return;
@@ -176,7 +180,7 @@ export class RedisVectorSearch {
   async #kept({ condition }: Scope, names: readonly string[]): Promise<readonly string[]> {
     if (condition === undefined) return names;
     return (await this.#items("records", names)).flatMap((item) =>
-      item?.fields !== undefined && matches(condition, item.fields) ? [item.name] : [],
+      item !== undefined && (item.fields === undefined || matches(condition, item.fields)) ? [item.name] : [],
     );
   }
 

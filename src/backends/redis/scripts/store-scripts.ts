@@ -21,12 +21,18 @@ local function readItem(id)
   local record = redis.call('HGET', items, id)
   if not record then return nil end
   local version, created, updated, finish = string.match(record, '^(%d+) (%d+) (%d+) (%d+) ')
+  if not version then
+    -- Damaged, with a version that nobody knows: the time is above whatever writes have counted to.
+    local now = milliseconds()
+    return {isDamaged = true, record = '', version = now, created = whole(now), updated = 0, finish = 0}
+  end
   return {record = record, version = tonumber(version), created = created, updated = tonumber(updated), finish = tonumber(finish)}
 end
 local function isLive(item, now) return item and (item.finish == 0 or item.finish > now) end
 
 local function eachWord(record, act)
   local _, at, _, _, _, _, value, metadata, valueFields, metadataFields = string.find(record, HEAD)
+  if not at then return end
   local from = at + 1 + value + math.max(0, metadata) + valueFields + metadataFields
   for word, weight in string.gmatch(string.sub(record, from), '([^ ]+) ([^\\n]+)\\n') do act(word, weight) end
 end
@@ -70,6 +76,7 @@ for at = 2, #ARGV, 7 do
   known[at] = redis.call('HGET', writes, ARGV[at + 2])
   if ARGV[at + 3] ~= '' and not known[at] then
     local item = readItem(ARGV[at + 1])
+    if item and item.isDamaged then return redis.error_reply('DAMAGEDITEM the item that is there cannot be read') end
     local version = isLive(item, now) and item.version or 0
     if version ~= tonumber(ARGV[at + 3]) then
       if version == 0 then
