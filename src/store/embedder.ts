@@ -1,5 +1,7 @@
 import { StateError } from "../errors.ts";
+import { withDeadline } from "../internal/deadline.ts";
 import { reasonOf } from "../internal/reason-of.ts";
+import { untilAborted } from "../internal/until-aborted.ts";
 import { checkedVector } from "./vectors.ts";
 
 /** Turns texts into vectors, one for each, in order. */
@@ -20,6 +22,13 @@ export interface EmbeddingModel {
 /** An embedding model of the AI SDK, or a function of your own. */
 export type Embedder = EmbedFunction | EmbeddingModel;
 
+export interface EmbeddingRequest {
+  readonly purpose: "store" | "search";
+  /** For each call of the model. A model that never answers must not hold a put, or a search, for ever. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A list that is given in one go where the model does not say how many it takes. */
 const MOST_TEXTS = 96;
 
@@ -27,13 +36,13 @@ const MOST_TEXTS = 96;
 export async function embed(
   embedder: Embedder,
   texts: readonly string[],
-  context: { readonly signal?: AbortSignal; readonly purpose: "store" | "search" },
+  request: EmbeddingRequest,
 ): Promise<readonly Float32Array[]> {
   const most = await mostTexts(embedder);
   const vectors: Float32Array[] = [];
   for (let at = 0; at < texts.length; at += most) {
     const part = texts.slice(at, at + most);
-    const made = await ask(embedder, part, context);
+    const made = await ask(embedder, part, request);
     if (!Array.isArray(made) || made.length !== part.length) {
       throw failed(`it gave ${Array.isArray(made) ? made.length : "no list of"} vectors for ${part.length} texts`);
     }
@@ -59,15 +68,16 @@ async function mostTexts(embedder: Embedder): Promise<number> {
 async function ask(
   embedder: Embedder,
   texts: readonly string[],
-  context: { readonly signal?: AbortSignal; readonly purpose: "store" | "search" },
+  { purpose, timeoutMs, signal: outer }: EmbeddingRequest,
 ): Promise<readonly unknown[]> {
-  const { signal } = context;
+  const made = async (signal: AbortSignal): Promise<readonly unknown[]> => {
+    if (typeof embedder === "function") return embedder(texts, { purpose, signal });
+    return (await embedder.doEmbed({ values: [...texts], abortSignal: signal })).embeddings;
+  };
   try {
-    if (typeof embedder === "function") return await embedder(texts, context);
-    const options = { values: [...texts], ...(signal !== undefined && { abortSignal: signal }) };
-    return (await embedder.doEmbed(options)).embeddings;
+    return await withDeadline(timeoutMs, outer, (signal) => untilAborted(made(signal), signal));
   } catch (error) {
-    if (signal?.aborted === true) throw error;
+    if (outer?.aborted === true) throw error;
     throw failed(reasonOf(error), error);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { InMemoryStore } from "../backends/memory/store.ts";
-import type { EmbedFunction } from "./embedder.ts";
+import type { Embedder, EmbedFunction } from "./embedder.ts";
 
 /** Two topics: everything about animals points one way, everything about places another. */
 const TOPICS: readonly RegExp[] = [/cat|dog|kitten|pet|feline/i, /zurich|bern|city|town|home/i, /./];
@@ -82,6 +82,31 @@ describe("an embedder", () => {
     expect(failure).toMatchObject({ code: "MODEL_FAILED" });
     expect(failure.message).toMatch(message);
     expect(await store.exists(NS, "k")).toBe(false);
+  });
+
+  test.each<[string, Embedder]>([
+    ["a function", () => new Promise(() => undefined)],
+    ["a model", { modelId: "m", doEmbed: () => new Promise(() => undefined) }],
+  ])("that never answers ends every call after `embedTimeoutMs`, and nothing is written: %s", async (_, silent) => {
+    const store = new InMemoryStore({ embedder: silent, embedTimeoutMs: 20 });
+    const calls = [
+      () => store.put(NS, "k", "a text"),
+      () => store.putBatch([{ namespace: NS, key: "k", value: "a text" }]),
+      () => store.search(NS, { query: "a text" }),
+    ];
+    for (const call of calls) {
+      const failure = await failureOf(call);
+      expect(failure).toMatchObject({ code: "MODEL_FAILED", message: expect.stringContaining("within 20 ms") });
+    }
+    expect(await store.exists(NS, "k")).toBe(false);
+  });
+
+  test("a search that is given up does not wait for it", async () => {
+    const store = new InMemoryStore({ embedder: () => new Promise(() => undefined) });
+    const giving = new AbortController();
+    const search = store.search(NS, { query: "a text", signal: giving.signal });
+    giving.abort(new Error("given up"));
+    await expect(search).rejects.toThrow("given up");
   });
 
   test("whose vectors have another length than the store's is refused", async () => {

@@ -16,6 +16,7 @@ export interface SearchContext {
   readonly access: StoreAccess;
   readonly dimension: Dimension;
   readonly embedder: Embedder | undefined;
+  readonly embedTimeoutMs: number;
   readonly textWeight: number;
 }
 
@@ -91,7 +92,7 @@ async function byText(
 }
 
 async function byMeaning(
-  { access, embedder, dimension }: SearchContext,
+  { access, embedder, embedTimeoutMs, dimension }: SearchContext,
   scope: Scope,
   query: string,
   limit: number,
@@ -102,7 +103,7 @@ async function byMeaning(
   }
   if (query.trim() === "") return [];
   const made = await access.guard({ operation: "search" }, () =>
-    embed(embedder, [query], { purpose: "search", ...(signal !== undefined && { signal }) }),
+    embed(embedder, [query], { purpose: "search", timeoutMs: embedTimeoutMs, signal }),
   );
   const vector = await access.guard({ operation: "search" }, () => dimension.checked(made[0], "the embedder's vector"));
   return byVector(access, "search", scope, vector, limit);

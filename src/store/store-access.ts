@@ -12,6 +12,8 @@ import type { StoreDriver } from "./store-driver.ts";
 export interface StoreOptions {
   /** Makes `put` and `search` semantic by themselves: an embedding model of the AI SDK, or a function of your own. */
   readonly embedder?: Embedder;
+  /** How long one call of the embedder may take. @default 60_000 */
+  readonly embedTimeoutMs?: number;
   /** How many numbers a vector has. @default that of the vectors that are there, else of the first one */
   readonly dimension?: number;
   /** Which parts of a value are found by words and embedded: paths such as `"title"` or `"notes[*].text"`. @default every text in it */

@@ -19,6 +19,7 @@ import type { StoreOptions } from "./store-access.ts";
 /** The options that every factory of a store takes. */
 const SHARED: OptionKinds<StoreOptions> = {
   embedder: ["object", "function"],
+  embedTimeoutMs: "number",
   dimension: "number",
   index: "object",
   textWeight: "number",
@@ -132,9 +133,22 @@ export function assertExpectedVersion(version: unknown): void {
   throw invalid(`expectedVersion is the version of an item, or 0 for "no item", not ${String(version)}`);
 }
 
+/** What plain JavaScript may pass for a batch. */
+export function assertListOfObjects(method: string, shape: string, given: unknown): void {
+  if (!Array.isArray(given)) throw new TypeError(`${method}() takes a list of ${shape}, not ${described(given)}`);
+  const at = given.findIndex((entry) => typeof entry !== "object" || entry === null);
+  if (at < 0) return;
+  throw new TypeError(`${method}() takes a list of ${shape}; its entry ${at} is ${described(given[at])}`);
+}
+
 export function checkedShare(name: string, share: number | undefined): number | undefined {
   if (share === undefined || (typeof share === "number" && share >= 0 && share <= 1)) return share;
   throw invalid(`${name} must be a number from 0 to 1, not ${String(share)}`);
+}
+
+export function checkedTimeout(name: string, ms: number | undefined): number | undefined {
+  if (ms === undefined || (typeof ms === "number" && ms > 0)) return ms;
+  throw invalid(`${name} must be a number of milliseconds greater than 0, not ${String(ms)}`);
 }
 
 export function checkedThreshold(threshold: number | undefined): number {

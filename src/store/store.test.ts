@@ -204,6 +204,18 @@ test("a store of one's own has the rest of the methods, and refuses what it did 
   expect([BaseStore.is(store), BaseStore.is({})]).toEqual([true, false]);
 });
 
+test.each<[unknown, string]>([
+  [undefined, "not undefined"],
+  [{}, "not an object"],
+  [[null], "its entry 0 is null"],
+  [[{ namespace: NS, key: "k", value: 1 }, "k"], "its entry 1 is a string"],
+])("a batch that is %j is refused with what to pass, and nothing is written", async (batch, why) => {
+  const store = new InMemoryStore();
+  await expect(store.putBatch(batch as never)).rejects.toThrow(why);
+  await expect(store.getBatch(batch as never)).rejects.toThrow(why);
+  expect(await store.exists(NS, "k")).toBe(false);
+});
+
 test("an update inside an update of the same item ends, and so do those behind it", async () => {
   const store = new InMemoryStore();
   let isInside = false;

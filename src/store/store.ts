@@ -42,9 +42,11 @@ import {
 } from "./store-driver.ts";
 import {
   assertExpectedVersion,
+  assertListOfObjects,
   checkedLimit,
   checkedShare,
   checkedThreshold,
+  checkedTimeout,
   clearOptionsOf,
   embeddingSearchOptionsOf,
   listOptionsOf,
@@ -72,7 +74,7 @@ export class Store extends BaseStore {
 
   constructor(driver: StoreDriver, options: StoreOptions = {}) {
     super();
-    const { embedder, index, textWeight } = options;
+    const { embedder, embedTimeoutMs, index, textWeight } = options;
     if (embedder !== undefined) assertEmbedder(embedder);
     if (index !== undefined) assertPaths(index);
     this.#access = openAccess(this, driver, options);
@@ -81,6 +83,7 @@ export class Store extends BaseStore {
       access: this.#access,
       dimension: this.#dimension,
       embedder: embedder as Embedder | undefined,
+      embedTimeoutMs: checkedTimeout("embedTimeoutMs", embedTimeoutMs) ?? 60_000,
       index,
       redactor: options.redact,
       textWeight: checkedShare("textWeight", textWeight) ?? 0.5,
@@ -118,12 +121,12 @@ export class Store extends BaseStore {
 
   override async putBatch(entries: readonly PutEntry[]): Promise<readonly PutResult[]> {
     this.#access.assertMayWrite("putBatch");
-    if (!Array.isArray(entries)) throw new TypeError("putBatch() takes a list of { namespace, key, value }");
-    for (const { namespace, key, value, embedding, ...options } of entries as readonly PutEntry[]) {
+    assertListOfObjects("putBatch", "{ namespace, key, value }", entries);
+    for (const { namespace, key, value, embedding, ...options } of entries) {
       putOptionsOf("putBatch", options);
       if (embedding !== undefined) await this.#assertCan("semanticSearch");
     }
-    if (entries.some(({ ttlSeconds }: PutEntry) => ttlSeconds !== undefined)) await this.#assertCan("ttl");
+    if (entries.some(({ ttlSeconds }) => ttlSeconds !== undefined)) await this.#assertCan("ttl");
     return (await writeItems(this.#context, "putBatch", entries)).map(putResult);
   }
 
@@ -135,8 +138,8 @@ export class Store extends BaseStore {
     refs: readonly ItemRef[],
   ): Promise<readonly (StoreItem<Value> | undefined)[]> {
     this.#access.assertOpen("getBatch");
-    if (!Array.isArray(refs)) throw new TypeError("getBatch() takes a list of { namespace, key }");
-    const ids = (refs as readonly ItemRef[]).map(({ namespace, key }) => this.#id(namespace, key));
+    assertListOfObjects("getBatch", "{ namespace, key }", refs);
+    const ids = refs.map(({ namespace, key }) => this.#id(namespace, key));
     const items: (StoreItem<Value> | undefined)[] = [];
     for (let at = 0; at < ids.length; at += MOST_CHANGES) {
       const some = ids.slice(at, at + MOST_CHANGES);

@@ -22,6 +22,7 @@ export interface WritingContext {
   readonly access: StoreAccess;
   readonly dimension: Dimension;
   readonly embedder: Embedder | undefined;
+  readonly embedTimeoutMs: number;
   /** What is indexed where a put does not say so. */
   readonly index: readonly string[] | undefined;
   readonly redactor: Redactor | undefined;
@@ -183,12 +184,12 @@ function textsOf(
 }
 
 async function withVectors(
-  { embedder, dimension }: WritingContext,
+  { embedder, embedTimeoutMs, dimension }: WritingContext,
   prepared: readonly Prepared[],
 ): Promise<readonly PutChange[]> {
   const texts = prepared.flatMap(({ toEmbed }) => toEmbed ?? []);
   if (embedder === undefined || texts.length === 0) return prepared.map(({ change }) => change);
-  const vectors = [...(await embed(embedder, texts, { purpose: "store" }))];
+  const vectors = [...(await embed(embedder, texts, { purpose: "store", timeoutMs: embedTimeoutMs }))];
   const changes: PutChange[] = [];
   for (const { change, toEmbed } of prepared) {
     const made = toEmbed === undefined ? undefined : vectors.shift();
