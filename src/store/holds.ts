@@ -154,18 +154,25 @@ export async function assertItemNotHeld(
   return { seen, version: item?.version ?? 0 };
 }
 
-/** Refuses to clear a namespace that holds something about somebody under a hold. */
+/**
+ * Refuses to clear a namespace that holds something about somebody under a hold.
+ * What it returns is passed again before the next part is cleared: then the items
+ * are looked at only if a hold was placed since.
+ */
 export async function assertNamespaceNotHeld(
   store: BaseStore,
   namespace: Namespace,
   recursive: boolean,
-): Promise<void> {
-  const holds = await activeHoldsIn(store);
-  if (holds.isEmpty) return;
+  before: SeenHolds | undefined,
+): Promise<SeenHolds> {
+  const seen = await seenHoldsIn(store);
+  const isAsBefore = before !== undefined && before.unplaced?.key === seen.unplaced?.key;
+  if (seen.holds.isEmpty || isAsBefore) return seen;
   for await (const item of itemsIn(store, namespace, recursive)) {
-    const hold = holdOnItem(holds, item);
+    const hold = holdOnItem(seen.holds, item);
     if (hold !== undefined) throw heldError(`item ${readableId(item)}`, hold);
   }
+  return seen;
 }
 
 async function* itemsIn(

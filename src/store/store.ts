@@ -9,6 +9,7 @@ import { openItemPosition, sealPosition } from "./cursors.ts";
 import { Dimension } from "./dimension.ts";
 import { assertEmbedder, type Embedder } from "./embedder.ts";
 import { parseFilter, type StoreFilter } from "./filter.ts";
+import type { SeenHolds } from "./holds.ts";
 import { assertPaths } from "./index-paths.ts";
 import { decodeHit, decodeItem, decodeSome, encodeItem } from "./item-codec.ts";
 import type {
@@ -177,8 +178,9 @@ export class Store extends BaseStore {
     const { assertNamespaceNotHeld } = await further.get();
     const place = { operation: "clearNamespace" };
     const before = await this.#access.call(place, (driver) => driver.now());
+    let seen: SeenHolds | undefined;
     for (let count = 0; ; ) {
-      await assertNamespaceNotHeld(this, namespace, recursive);
+      seen = await assertNamespaceNotHeld(this, namespace, recursive, seen);
       const limit = PER_CLEARING;
       const some = await this.#access.call(place, (driver) =>
         driver.clear({ namespace, recursive }, { before, limit }),
