@@ -2,12 +2,12 @@ import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
 import { everyHold, putHold } from "../checkpoint/holds.ts";
 import { markHeldThreads } from "../checkpoint/marking-holds.ts";
-import { assertUserId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { HOLDS, type LegalHold, laterOf } from "../state/legal-hold.ts";
+import { assertSubjects } from "../state/subjects.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { everyHoldIn, putHoldIn } from "../store/holds.ts";
 import type { ErasureParty } from "./erasure-party.ts";
@@ -183,7 +183,8 @@ function checkedRequest(given: HoldRequest): HoldRequest {
       'placeHold() takes a person, { subject }, or threads, { threadPrefix }: one of the two. "" is every thread',
     );
   }
-  if (subject !== undefined) assertUserId(subject);
+  // Whoever can be named and erased can be held: no narrower rule than that of subjects.
+  if (subject !== undefined) assertSubjects([subject]);
   if (threadPrefix !== undefined && (typeof threadPrefix !== "string" || !threadPrefix.isWellFormed())) {
     throw invalid("placeHold(): threadPrefix is a text: what the ids of the threads begin with");
   }

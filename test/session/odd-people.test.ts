@@ -34,3 +34,37 @@ test.each([["plain"], ["sealed"]])(
     }
   },
 );
+
+test.each([["plain"], ["sealed"]])(
+  "16.4: whoever can be named as a subject can be held, and erased once that is lifted (%s)",
+  async (how) => {
+    const { keyring } = await sampleKeyring({ cacheMs: 0 });
+    const sealing = how === "sealed" ? { sealing: new Sealing({ keyring }) } : {};
+    const checkpointer = new Checkpointer(new MemoryLog(), sealing);
+    const store = new InMemoryStore();
+    const data = new PersonalData({
+      checkpointers: [checkpointer],
+      stores: [store],
+      ledger: new InMemoryStore(),
+      key: KEY,
+      ...(how === "sealed" && { keyrings: [keyring] }),
+    });
+    for (const [index, subject] of PEOPLE.entries()) {
+      const said = AgentState.create().withMessage(userMessage("text", { metadata: { subject } }));
+      await checkpointer.save(said, `${index}`);
+      await store.put(["notes"], `${index}`, "note", { metadata: { subject } });
+    }
+    for (const subject of PEOPLE) {
+      const { id } = await data.placeHold({ subject, by: "counsel", reason: "case-17" });
+      const own = PEOPLE.indexOf(subject);
+      await expect(checkpointer.delete(`${own}`)).rejects.toMatchObject({ code: "HELD" });
+      await expect(store.delete(["notes"], `${own}`)).rejects.toMatchObject({ code: "HELD" });
+      await expect(data.eraseUser(subject)).rejects.toMatchObject({ code: "HELD" });
+      await data.liftHold(id, { by: "counsel", reason: "over" });
+      await data.eraseUser(subject);
+      const left: unknown[] = [];
+      for (const thread of PEOPLE.keys()) left.push((await checkpointer.load(`${thread}`))?.messages[0]?.content);
+      expect(left).toEqual(PEOPLE.map((_, each) => (each <= own ? "[erased]" : "text")));
+    }
+  },
+);
