@@ -50,6 +50,7 @@ export function fixedParts(options: CoreAgentOptions<never>): FixedParts {
     prices: options.prices,
     agentName: options.name,
     now: options.now ?? Date.now,
+    runClock: options.now ?? (() => performance.now()),
   };
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { agentOf } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
@@ -51,6 +51,22 @@ test("a run stops when its time is up", async () => {
   const result = await run(endless(), { timeBudgetMs: 1000, now: () => (clock += 100) });
   expect(result.stopReason).toBe("time-budget");
 });
+
+test.each([1, -1])(
+  "the clock is set by %i days in the middle of a run: that spends nothing of its time budget",
+  async (days) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const setClock: ScriptStep = async () => {
+        vi.setSystemTime(Date.now() + days * 86_400_000);
+        return looks(1);
+      };
+      expect(await run([setClock, "ready"], { timeBudgetMs: 60_000 })).toMatchObject({ text: "ready" });
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);
 
 test("stopWhen sees the state and the counts, and stops the run", async () => {
   const seen: number[] = [];

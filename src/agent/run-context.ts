@@ -35,6 +35,8 @@ export interface AgentParts {
   readonly agentName: string | undefined;
   readonly telemetry: Telemetry;
   readonly now: () => number;
+  /** For how long something takes: nobody sets it while a run is under way. */
+  readonly runClock: () => number;
 }
 
 /** One run under way. */

@@ -137,7 +137,7 @@ export class Runner<Output, Context> {
     const context: RunContext = {
       parts,
       session,
-      limits: new LimitGuard(this.#options, parts.now),
+      limits: new LimitGuard(this.#options, parts.runClock),
       threadId: options.threadId,
       checkpointer: place?.checkpointer,
       metadata: session.state.withMetadata(options.metadata ?? {}).metadata,
