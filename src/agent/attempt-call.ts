@@ -37,7 +37,8 @@ export async function attempt(
     if (result instanceof InterruptSignal || result instanceof Later) return result;
     if (result === TIME_IS_UP) return outOfTime(tool);
     return result === CANCELLED ? "cancelled" : { ...success(result), returned: result };
-  } catch (error) {
+  } catch (thrown) {
+    const error = anyThrown(thrown);
     if (error instanceof LeftOpen && !context.signal.aborted) throw error.cause;
     if (context.signal.aborted) return "cancelled";
     if (!(error instanceof OutcomeUnknown)) return failure(reasonOf(error));
@@ -45,6 +46,16 @@ export async function attempt(
   } finally {
     ended.abort();
     work.catch(() => undefined);
+  }
+}
+
+/** What was thrown; where it cannot even be looked at, as a revoked Proxy cannot, an error in its place. */
+function anyThrown(thrown: unknown): unknown {
+  try {
+    Object.getPrototypeOf(Object(thrown));
+    return thrown;
+  } catch {
+    return new Error(reasonOf(thrown));
   }
 }
 

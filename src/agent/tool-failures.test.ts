@@ -150,6 +150,22 @@ test.each([
   expect(await store.statuses()).toEqual(["succeeded"]);
 });
 
+test("what a tool throws may be anything: a revoked Proxy fails the call, and not the run", async () => {
+  const store = new MemoryStore();
+  const work = tool({
+    name: "work",
+    execute: () => {
+      const { proxy, revoke } = Proxy.revocable(new Error("gone"), {});
+      revoke();
+      throw proxy;
+    },
+  });
+  const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]);
+  const run = agentOf({ model, checkpointer: store.open(), tools: [work] }).run("go", { threadId: "t" });
+  expect(await run).toMatchObject({ text: "ready" });
+  expect(await store.statuses()).toEqual(["failed"]);
+});
+
 describe("a tool that hangs", () => {
   test("is given up after its time, and its signal aborts", async () => {
     let signal: AbortSignal | undefined;
