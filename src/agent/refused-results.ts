@@ -3,16 +3,15 @@ import type { AgentState } from "../state/agent-state.ts";
 import type { ContentPart, Message, ToolMessage } from "../state/message.ts";
 
 /** The storage, or a redactor before it, does not take what the save says: the same save is refused for ever. */
-export const isRefused = (error: unknown): boolean =>
+export const isRefused = (error: unknown): error is StateError =>
   StateError.is(error, "TOO_LARGE") || StateError.is(error, "INVALID_ARGUMENT");
 
 /**
  * After a save was refused: the state without the largest result that is not in `saved`. Throws
- * the refusal where none is left, or where it was none. A call that took effect must be settled,
+ * the refusal where none is left. A call that took effect must be settled,
  * also where what it brought cannot be kept.
  */
-export function withoutRefusedResult(state: AgentState, saved: AgentState, refusal: unknown): AgentState {
-  if (!isRefused(refusal)) throw refusal;
+export function withoutRefusedResult(state: AgentState, saved: AgentState, refusal: StateError): AgentState {
   const known = new Set(saved.messages.map((message) => (message.role === "tool" ? message.toolCallId : undefined)));
   const fresh = state.messages.filter(
     (message): message is ToolMessage =>

@@ -4,11 +4,13 @@ import type { AgentState } from "../state/agent-state.ts";
 import type { RunEvent } from "./events.ts";
 import { GatedEvents } from "./gated-events.ts";
 import { Gathering } from "./gathering.ts";
-import { withoutRefusedResult } from "./refused-results.ts";
+import { isRefused, withoutRefusedResult } from "./refused-results.ts";
 import type { MeasureSave } from "./save-metrics.ts";
 import type { SessionOptions, SessionStorage, ThreadHold } from "./thread-hold.ts";
 
 /**
+ * Long because the order of writes, outcomes and events is one machine with one state.
+ *
  * The loop's whole view of storage: a state that it changes, saves that go on
  * beside the loop, and events that are shown when what they rest on is durable.
  * A step that must not go ahead before that (an effect, a result) waits for `save`.
@@ -35,7 +37,8 @@ export class ThreadSession {
   #running: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #mustHold = false;
-  #settles = false;
+  /** The newest state with the outcome of a call with effects, or with a claim taken back, that is not saved yet. */
+  #owed: AgentState | undefined;
   /** A save was tried for as long as it may be: no other one is. */
   #gaveUp = false;
   #ends = false;
@@ -68,7 +71,7 @@ export class ThreadSession {
 
   /** Whether it is the outcome of a call with effects, or a claim to take back: that is never given up. */
   get owesOutcome(): boolean {
-    return this.#settles || this.#inDoubt !== undefined;
+    return this.#owed !== undefined || this.#inDoubt !== undefined;
   }
 
   /** Aborts when a save failed: what goes on beside it goes on for nothing. */
@@ -120,7 +123,7 @@ export class ThreadSession {
 
   /** Begins a save that is not awaited: a failure ends the run. */
   saveBeside(options: { readonly settles?: boolean; readonly gathers?: boolean } = {}): void {
-    if (options.settles === true) this.#settles = true;
+    if (options.settles === true) this.#owed = this.#state;
     this.save(options).catch(() => undefined);
   }
 
@@ -152,7 +155,7 @@ export class ThreadSession {
   /** Takes a change back that a save was to bring and perhaps brought: that must reach the storage, too. */
   withdraw(update: (state: AgentState) => AgentState): void {
     this.change(update);
-    this.#settles ||= this.#inDoubt !== undefined;
+    if (this.#inDoubt !== undefined) this.#owed = this.#state;
   }
 
   /** After a failure: saves what can be saved, and leaves the thread. */
@@ -208,16 +211,14 @@ export class ThreadSession {
   async #store(): Promise<void> {
     const storage = this.#storage;
     if (storage === undefined || this.#isAbandoned) return;
-    const settles = this.#settles;
-    this.#settles = false;
+    const settles = this.#owed !== undefined;
     try {
       if (this.#inDoubt !== undefined && this.#inDoubt !== this.#state) {
         await this.#persist(storage, this.#inDoubt, false, settles);
       }
-      if (this.#state !== this.#saved) await this.#persistNewest(storage, settles);
+      if (this.#state !== this.#saved) await this.#persistNewest(storage, this.#owed);
       else await this.#markHold(storage);
     } catch (error) {
-      this.#settles ||= settles;
       this.#gaveUp ||= settles;
       throw error;
     }
@@ -226,14 +227,36 @@ export class ThreadSession {
     this.#renewLater();
   }
 
-  /** Without results that the storage refuses, if need be: their calls must be settled. */
-  async #persistNewest(storage: SessionStorage, settles: boolean): Promise<void> {
+  /** Without results that the storage refuses, if need be: their calls must be settled. `owed`: the state that settles them. */
+  async #persistNewest(storage: SessionStorage, owed: AgentState | undefined): Promise<void> {
+    const isWhole = owed === this.#owed;
+    const refusal = await this.#refusalOf(storage, this.#state, this.#ends, owed !== undefined);
+    if (refusal === undefined) return;
+    // What was said after an outcome may be what is refused: the outcome is not lost with it.
+    if (owed !== undefined && owed !== this.#state && !(await this.#refusalOf(storage, owed, false, true))) {
+      if (!isWhole) throw refusal;
+      return this.#persistNewest(storage, undefined);
+    }
+    const shorter = owed && withoutRefusedResult(owed, this.#saved, refusal);
+    this.#state = owed === this.#state && shorter ? shorter : withoutRefusedResult(this.#state, this.#saved, refusal);
+    this.#events.show({ type: "warning", where: "save", error: refusal });
+    await this.#persistNewest(storage, shorter);
+  }
+
+  async #refusalOf(
+    storage: SessionStorage,
+    state: AgentState,
+    ends: boolean,
+    settles: boolean,
+  ): Promise<StateError | undefined> {
+    const owed = this.#owed;
     try {
-      await this.#persist(storage, this.#state, this.#ends, settles);
+      await this.#persist(storage, state, ends, settles);
+      if (this.#owed === owed) this.#owed = undefined;
+      return undefined;
     } catch (error) {
-      this.#state = withoutRefusedResult(this.#state, this.#saved, error);
-      this.#events.show({ type: "warning", where: "save", error });
-      await this.#persistNewest(storage, settles);
+      if (isRefused(error)) return error;
+      throw error;
     }
   }
 
