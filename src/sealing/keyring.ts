@@ -5,6 +5,7 @@ import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";
 import { Recent } from "../internal/recent.ts";
+import { isMarked } from "../state/applied-mark.ts";
 import { KEY_BYTES, placeBytes } from "./box.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem } from "./key-shelf.ts";
 import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
@@ -308,6 +309,7 @@ export class Keyring {
     for (let races = 0; races < MOST_RACES; races++) {
       const ring = await this.#shelf.ring();
       if (ring === undefined) throw this.missing("of the ring");
+      if (isMarked(ring.value.mark, mark)) return;
       if ((await this.#shelf.putRing({ ...ring.value, mark }, ring.version)) !== undefined) return;
     }
     throw alwaysOvertaken();

@@ -1,6 +1,7 @@
 import type { Forgets } from "../checkpoint/people-in-thread.ts";
 import type { ScrubReport } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
+import type { AppliedMark } from "../state/applied-mark.ts";
 import type { ActiveHolds } from "../state/legal-hold.ts";
 import type { HeldBack, Unreached } from "./receipts.ts";
 
@@ -14,12 +15,6 @@ export interface PersonalPlace {
   readonly path: string;
   /** The exported value. A key is not personal data and is not exported. */
   readonly value: unknown;
-}
-
-/** How far a party has applied the erasures of the ledger with this id. */
-export interface AppliedMark {
-  readonly ledger: string;
-  readonly appliedTo: number;
 }
 
 /** The holds of all backends and of the ledger, read anew by each call. */

@@ -1,4 +1,4 @@
-import { type BaseCheckpointer, uncheckedHead } from "../checkpoint/base-checkpointer.ts";
+import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import { contextOf } from "../checkpoint/context.ts";
 import { eraseInThread, findInThreads } from "../checkpoint/erasing.ts";
 import { ERASURE_MARK, NO_COPIES_UNTIL } from "../checkpoint/erasure-mark.ts";
@@ -9,6 +9,7 @@ import { NOT_SCRUBBED } from "../driver/driver.ts";
 import type { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
+import { type AppliedMark, isMarked } from "../state/applied-mark.ts";
 import { Sweep } from "../state/erasing.ts";
 import { type ActiveHolds, HOLDS, holdFrom, type LegalHold } from "../state/legal-hold.ts";
 import type { BaseStore } from "../store/base-store.ts";
@@ -17,7 +18,7 @@ import type { StoreItem } from "../store/items.ts";
 import { ownersOf } from "../store/owners.ts";
 import { replaceUnlessHeld } from "../store/removing-items.ts";
 import { accessOf } from "../store/store-access.ts";
-import type { AppliedMark, ErasureParty, PersonalPlace } from "./erasure-party.ts";
+import type { ErasureParty, PersonalPlace } from "./erasure-party.ts";
 import { HeldTally } from "./held-tally.ts";
 import { USER_ROOT } from "./user-store.ts";
 
@@ -25,6 +26,8 @@ const OPAQUE =
   "a serialiser of yours wrote values in them, and nobody else can tell whom those are about; delete the threads that are about the person";
 /** The namespace of a store's mark is called as the thread of a checkpointer's. */
 const MARK_NAMESPACE = ERASURE_MARK.threadId;
+/** Each lost race is somebody else's mark. */
+const MOST_RACES = 100;
 /** Longer than any pass, so that a killed process does not block copies for ever. */
 const HELD_OFF_MS = 600_000;
 
@@ -75,10 +78,10 @@ export function threadParty(checkpointer: BaseCheckpointer, name: string): Erasu
     scrub: () => context.call({ operation: "erase" }, async (log) => (await log.scrub?.()) ?? NOT_SCRUBBED),
     async holdOffCopies(isHeldOff) {
       const until = isHeldOff ? { [NO_COPIES_UNTIL]: (await context.storageNow()) + HELD_OFF_MS } : undefined;
-      await writeMark(checkpointer, await readMark(checkpointer), until);
+      await writeMark(checkpointer, (known) => ({ mark: known, ...(until && { metadata: until }) }));
     },
     mark: () => readMark(checkpointer),
-    setMark: (mark) => writeMark(checkpointer, mark),
+    setMark: (mark) => writeMark(checkpointer, (known) => (isMarked(known, mark) ? undefined : { mark })),
   };
 }
 
@@ -87,17 +90,27 @@ async function readMark(checkpointer: BaseCheckpointer): Promise<AppliedMark | u
   return state && markIn(state.metadata);
 }
 
+/** What `change` makes of the mark, on which others may be at work. Nothing is written where it gives nothing. */
 async function writeMark(
   checkpointer: BaseCheckpointer,
-  mark: AppliedMark | undefined,
-  metadata?: Readonly<Record<string, unknown>>,
+  change: (
+    known: AppliedMark | undefined,
+  ) => { readonly mark: AppliedMark | undefined; readonly metadata?: Readonly<Record<string, unknown>> } | undefined,
 ): Promise<void> {
   const { threadId, checkpointId } = ERASURE_MARK;
-  await checkpointer.save(AgentState.create({ metadata: { ...mark } }), threadId, {
-    checkpointId,
-    expectedHead: uncheckedHead,
-    ...(metadata !== undefined && { metadata }),
-  });
+  for (let races = 1; ; races++) {
+    const state = await loadState(checkpointer, threadId);
+    const changed = change(state && markIn(state.metadata));
+    if (changed === undefined) return;
+    const { mark, metadata } = changed;
+    const next = (state ?? AgentState.create()).withMetadata({ ...mark });
+    try {
+      await checkpointer.save(next, threadId, { checkpointId, ...(metadata !== undefined && { metadata }) });
+      return;
+    } catch (error) {
+      if (!StateError.is(error, "CONFLICT") || races === MOST_RACES) throw error;
+    }
+  }
 }
 
 export function storeParty(store: BaseStore, name: string): ErasureParty {
@@ -144,7 +157,17 @@ export function storeParty(store: BaseStore, name: string): ErasureParty {
       return value === undefined ? undefined : markIn(value as Readonly<Record<string, unknown>>);
     },
     async setMark(mark) {
-      await store.put([MARK_NAMESPACE], "applied", { ...mark }, { index: false });
+      for (let races = 1; ; races++) {
+        const known = await store.getItem([MARK_NAMESPACE], "applied");
+        if (known !== undefined && isMarked(markIn(known.value as Readonly<Record<string, unknown>>), mark)) return;
+        const options = { expectedVersion: known?.version ?? 0, index: false as const };
+        try {
+          await store.put([MARK_NAMESPACE], "applied", { ...mark }, options);
+          return;
+        } catch (error) {
+          if (!StateError.is(error, "CONFLICT") || races === MOST_RACES) throw error;
+        }
+      }
     },
   };
 }
