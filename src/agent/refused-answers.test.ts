@@ -113,4 +113,13 @@ describe.each(Object.entries(storages))("an answer that %s", (_, { open, words, 
     expect(lines.filter((line) => line.includes("what it brought was not kept"))).toHaveLength(2);
     expect(lines.at(-1)).toBe("assistant: ready");
   });
+
+  test("19.4: of a sub-agent is the failure of its call, and the caller goes on", async () => {
+    const checkpointer = open(new MemoryLog());
+    const clerk = agentOf({ model: scriptedModel([words]) }).asTool({ name: "clerk" });
+    const toolCalls = [{ name: "clerk", arguments: { prompt: "book it" } }];
+    const agent = agentOf({ model: scriptedModel([{ toolCalls }, "ready"]), tools: [clerk], checkpointer });
+    expect(await agent.run("go", { threadId: "t" })).toMatchObject({ text: "ready" });
+    expect((await checkpointer.load("t"))!.toolExecutions.map(({ status }) => status)).toEqual(["failed"]);
+  });
 });

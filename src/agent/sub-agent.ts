@@ -9,6 +9,7 @@ import type { Subjects } from "../state/subjects.ts";
 import type { RunEvent, RunResult, StopReason } from "./events.ts";
 import { InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
+import { isRefused } from "./refused-results.ts";
 import type { Run } from "./run.ts";
 import type { ResumeOptions, RunOptions } from "./run-options.ts";
 import { type Tool, type ToolContext, type ToolOptions, tool } from "./tool.ts";
@@ -154,7 +155,7 @@ async function answered(
 
 const isConflict = (error: unknown): boolean => error instanceof LeftOpen && StateError.is(error.cause, "CONFLICT");
 
-/** What the child's model could not do is the call's failure; trouble with its storage, or a process that ends, is not. */
+/** What the child's model could not do, or said and the storage refuses for ever, is the call's failure; trouble with its storage, or a process that ends, is not. */
 async function followed(begin: () => Run<unknown>, { emit, countUsage }: Delegation): Promise<RunResult> {
   try {
     const run = begin();
@@ -164,7 +165,7 @@ async function followed(begin: () => Run<unknown>, { emit, countUsage }: Delegat
     if (result.stopReason === "drained") throw new LeftOpen(new StateError("CLOSED", "the sub-agent is draining"));
     return result;
   } catch (error) {
-    const isItsOwn = !StateError.is(error) || error.code === "MODEL_FAILED" || error.code === "INVALID_ARGUMENT";
+    const isItsOwn = !StateError.is(error) || error.code === "MODEL_FAILED" || isRefused(error);
     if (isItsOwn) throw error;
     throw new LeftOpen(error);
   }
