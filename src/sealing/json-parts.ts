@@ -9,6 +9,8 @@ export interface JsonPart {
   readonly path: Path;
   /** What the whole tree has there. */
   readonly value: unknown;
+  /** For an item that was taken out of the list that the path leads to: its place in the whole list. */
+  readonly at?: number;
 }
 
 type Tree = Record<string, unknown>;
@@ -33,7 +35,9 @@ export function partsThatDiffer(whole: unknown, replaced: unknown, path: Path = 
 /** The tree with the parts where they belong. The given tree is changed, unless a part is all of it. */
 export function withParts(tree: unknown, parts: readonly JsonPart[]): unknown {
   let next = tree;
-  for (const { path, value } of parts) {
+  const items = parts.filter(({ at }) => at !== undefined).sort((one, other) => (one.at ?? 0) - (other.at ?? 0));
+  for (const { path, value, at } of parts) {
+    if (at !== undefined) continue;
     const last = path.at(-1);
     if (last === undefined) {
       next = value;
@@ -44,7 +48,21 @@ export function withParts(tree: unknown, parts: readonly JsonPart[]): unknown {
     // A name such as "__proto__" is an ordinary name here.
     Object.defineProperty(place, last, { value, writable: true, enumerable: true, configurable: true });
   }
+  for (const { path, value, at = 0 } of items) {
+    const list = valueAt(next, path);
+    if (Array.isArray(list)) list.splice(at, 0, value);
+  }
   return next;
+}
+
+/** The texts that were taken out of a list, one by one. `undefined` where something else was done to it. */
+export function takenFromList(
+  { path, value: whole }: JsonPart,
+  left: unknown,
+): readonly Required<JsonPart>[] | undefined {
+  if (!Array.isArray(whole) || !Array.isArray(left) || !whole.every((each) => typeof each === "string"))
+    return undefined;
+  return whole.flatMap((value, at) => (left.includes(value) ? [] : [{ path, value, at }]));
 }
 
 /** Whether one of them is inside the other, or both are the same. */

@@ -8,7 +8,8 @@ import { callsOf, Sweep } from "../state/erasing.ts";
 import { isPlainObject } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
 import { subjectsIn, subjectsOfMessage } from "../state/subjects.ts";
-import { type JsonPart, meet, type Path, partsThatDiffer, valueAt, withParts } from "./json-parts.ts";
+import { valueAt } from "./json-parts.ts";
+import { isMostOfIt, type Parted, type PersonalPart, parted, restored } from "./parted-text.ts";
 import { leaveOf, type Piece, piecesOf, placed } from "./pieces.ts";
 import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 
@@ -17,31 +18,11 @@ import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
  * that a destroyed key leaves exactly what an erasure leaves.
  */
 
-/** A text in which parts are replaced, and whose keys those parts are sealed with. */
-export interface Parted {
-  readonly erased: string;
-  readonly parts: readonly PersonalPart[];
-}
-
-/** Without a path, the value is the whole text. */
-export interface PersonalPart extends Omit<JsonPart, "path"> {
-  readonly path: Path | null;
-  readonly keys: readonly string[];
-}
-
 /** The same of a body. Where all of it is sealed with people's keys, it is not taken apart. */
 export interface PartedBody {
   readonly erased: Uint8Array;
   readonly parts: readonly PersonalPart[];
   readonly wholeOf?: readonly string[];
-}
-
-/** The text with these parts in it. */
-export function restored(erased: string, parts: readonly Pick<PersonalPart, "path" | "value">[]): string {
-  const whole = parts.find(({ path }) => path === null);
-  if (whole !== undefined) return String(whole.value);
-  if (parts.length === 0) return erased;
-  return JSON.stringify(withParts(JSON.parse(erased), parts as readonly JsonPart[]));
 }
 
 /** A record that may hold something about people, decoded. */
@@ -228,35 +209,6 @@ function partedBody(
 function sweptText(body: BodyContent, sweep: Sweep): string | undefined {
   const left = sweepBody(body, sweep);
   return left.base === body.base && left.delta === body.delta ? undefined : encodeOwned(left, "state");
-}
-
-/** Then it is neither taken apart nor put together again. */
-const isMostOfIt = (left: string, whole: number): boolean => left.length * 2 <= whole;
-
-/** Removes what the sweep for each of the keys replaces. */
-export function parted(whole: string, keys: readonly string[], sweep: (key: string, text: string) => string): Parted {
-  const swept = new Map(keys.map((key) => [key, sweep(key, whole)]));
-  const touched = keys.filter((key) => swept.get(key) !== whole);
-  const [only] = touched;
-  if (only === undefined) return { erased: whole, parts: [] };
-  const left = swept.get(only) ?? whole;
-  if (touched.length === 1 && isMostOfIt(left, whole.length)) {
-    return { erased: left, parts: [{ path: null, value: whole, keys: touched }] };
-  }
-  const tree: unknown = JSON.parse(whole);
-  const differing = (text: string): readonly JsonPart[] => partsThatDiffer(tree, JSON.parse(text));
-  const each = new Map(touched.map((key) => [key, differing(swept.get(key) ?? whole)]));
-  const [first, ...others] = touched.filter((key) => each.get(key)?.length !== 0);
-  if (first === undefined) return { erased: whole, parts: [] };
-  const concerned = [first, ...others];
-  const erased = others.reduce((text, key) => sweep(key, text), swept.get(first) ?? whole);
-  const parts = differing(erased).map((part) => ({
-    ...part,
-    keys: concerned.filter((key) => each.get(key)?.some(({ path }) => meet(path, part.path))),
-  }));
-  if (restored(erased, parts) === whole) return { erased, parts };
-  // It does not serialize to the same text: it is kept unchanged, as one part.
-  return { erased, parts: [{ path: null, value: whole, keys: concerned }] };
 }
 
 /** The calls that this record's messages ask for or answer, and whose they are. */

@@ -6,7 +6,7 @@ import { ownersOf } from "../store/owners.ts";
 import type { ItemId, ItemWords, StoredItem } from "../store/store-driver.ts";
 import { combinedKey, openBox, placeBytes, sealBox } from "./box.ts";
 import type { NamedKey } from "./keyring.ts";
-import { type Parted, parted, restored } from "./personal-parts.ts";
+import { type Parted, parted, restored } from "./parted-text.ts";
 
 /**
  * How an item lies in the store below once it is sealed: its value is one text,

@@ -13,7 +13,8 @@ import {
   isBodyPart,
 } from "./header-content.ts";
 import type { NamedKey } from "./keyring.ts";
-import { type Parted, type PartedBody, type PersonalPart, restored } from "./personal-parts.ts";
+import { type Parted, type PersonalPart, restored } from "./parted-text.ts";
+import type { PartedBody } from "./personal-parts.ts";
 import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
 import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
 import { isSealed, MAGIC, MAGIC_BYTES, WORDS_BEGIN, wordsBytes } from "./words-beside.ts";
@@ -153,11 +154,11 @@ function grouped(
   parts: readonly PersonalPart[],
 ): readonly { readonly ids: readonly string[]; readonly plain: Buffer }[] {
   const groups = new Map<string, { readonly ids: readonly string[]; readonly parts: unknown[] }>();
-  for (const { path, value, keys } of parts) {
+  for (const { path, value, at, keys } of parts) {
     const ids = keys.toSorted();
     const name = ids.join(" ");
     const group = groups.get(name) ?? { ids, parts: [] };
-    group.parts.push([path, value]);
+    group.parts.push(at === undefined ? [path, value] : [path, value, at]);
     groups.set(name, group);
   }
   return [...groups.values()].map(({ ids, parts: own }) => ({ ids, plain: Buffer.from(JSON.stringify(own), "utf8") }));
@@ -199,7 +200,7 @@ const NOBODY: readonly string[] = [];
 /** The entry as it was before it was sealed; where a key is gone, with what stands in its place. */
 export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace, keys: Keys): LogEntry {
   let header = content.h;
-  const parts: Pick<PersonalPart, "path" | "value">[] = [];
+  const parts: Omit<PersonalPart, "keys">[] = [];
   for (const part of content.p ?? []) {
     const own = isBodyPart(part) ? undefined : keysFor(part[1], keys);
     if (isBodyPart(part) || own === undefined) continue;
@@ -217,8 +218,10 @@ export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace,
   return { seq, writeId, base, head, checkpointId, ...(names !== undefined && { names }), header, metadata };
 }
 
-const partsIn = (plain: Buffer): readonly Pick<PersonalPart, "path" | "value">[] =>
-  (JSON.parse(plain.toString("utf8")) as [PersonalPart["path"], unknown][]).map(([path, value]) => ({ path, value }));
+const partsIn = (plain: Buffer): readonly Omit<PersonalPart, "keys">[] =>
+  (JSON.parse(plain.toString("utf8")) as [PersonalPart["path"], unknown, number?][]).map(([path, value, at]) =>
+    at === undefined ? { path, value } : { path, value, at },
+  );
 
 /** `undefined` if one of them is gone. */
 function keysFor(ids: readonly string[], keys: Keys): Uint8Array | undefined {
@@ -268,7 +271,7 @@ function bodyFrom(
 ): { readonly body: Uint8Array; readonly isWhole: boolean } {
   let from = 0;
   let isWhole = true;
-  const parts: Pick<PersonalPart, "path" | "value">[] = [];
+  const parts: Omit<PersonalPart, "keys">[] = [];
   for (const [kind, ids, length] of personal) {
     const box = boxes.subarray(from, from + length);
     from += length;
