@@ -16,14 +16,14 @@ export interface ErasedFrom {
   readonly held: readonly HeldBack[];
 }
 
-/** Looks, erases, and looks again until nothing is found. */
+/** Looks, erases, and looks again until nothing is found. `tally` has what was erased also where it fails. */
 export async function eraseFrom(
   party: ErasureParty,
   forgets: Forgets,
   readHolds: ReadHolds,
   { acceptUnreached, scrubsAlways }: ErasingRule,
+  tally: Tally = new Tally(party.name),
 ): Promise<ErasedFrom> {
-  const tally = new Tally(party.name);
   let isHeldOff = false;
   try {
     for (let look = 1; ; look++) {
@@ -59,9 +59,10 @@ async function lookAndErase(
 ): Promise<number> {
   let found = 0;
   for await (const places of party.find(forgets, warnings, readHolds)) {
+    if (places.length === 0) continue;
     found += places.length;
+    tally.records += await party.erase(places, forgets, readHolds);
     tally.add(places);
-    if (places.length > 0) tally.records += await party.erase(places, forgets, readHolds);
   }
   return found;
 }

@@ -78,3 +78,15 @@ export function heldBack(held: readonly HeldBack[]): StateError {
     { holds: held.map(({ id, placedBy, placedAt, reason }) => ({ id, placedBy, placedAt, reason })) },
   );
 }
+
+const COUNTS = ["records", "messages", "fields", "items", "keys"] as const;
+
+export const hasErased = (place: ErasedPlace): boolean => COUNTS.some((count) => place[count] > 0);
+
+/** The places with what earlier attempts erased in them, which the last one did not find any more. */
+export const withEarlier = (places: readonly ErasedPlace[], earlier: readonly ErasedPlace[]): readonly ErasedPlace[] =>
+  places.map((place) => {
+    const before = earlier.filter(({ backend }) => backend === place.backend);
+    const sums = COUNTS.map((count) => [count, before.reduce((sum, each) => sum + each[count], place[count])]);
+    return { ...place, ...Object.fromEntries(sums) };
+  });

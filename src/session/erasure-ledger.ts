@@ -1,7 +1,7 @@
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import { type ErasureReceipt, hashOfReceipt, type RetentionReceipt } from "./receipts.ts";
+import { type ErasedPlace, type ErasureReceipt, hashOfReceipt, type RetentionReceipt } from "./receipts.ts";
 
 /** A requested erasure. It is written before anything else, so that any process that finds it can finish it. */
 export interface Tombstone {
@@ -19,6 +19,8 @@ const ROOT = "holdfast:erasures";
 const TOMBSTONES = [ROOT, "tombstones"] as const;
 const RECEIPTS = [ROOT, "receipts"] as const;
 const RETENTIONS = [ROOT, "retention"] as const;
+/** Of attempts that failed, by the request: what each had erased by then. */
+const ATTEMPTS = [ROOT, "attempts"] as const;
 /** Each lost race is somebody else's entry. */
 const MOST_RACES = 100;
 
@@ -57,6 +59,22 @@ export class ErasureLedger {
       const previous = last === undefined ? null : hashOfReceipt(last);
       return all.find((each) => each.requestId === requestId) ?? make({ number: all.length + 1, previous });
     });
+  }
+
+  async addAttempt({ requestId }: Tombstone, places: readonly ErasedPlace[]): Promise<void> {
+    await this.#store.put([...ATTEMPTS, requestId], newId(), { places }, { index: false });
+  }
+
+  async attempts({ requestId }: Tombstone): Promise<readonly ErasedPlace[]> {
+    const places: ErasedPlace[] = [];
+    let cursor: string | undefined;
+    do {
+      const options = { limit: 500, ...(cursor !== undefined && { cursor }) };
+      const page = await this.#store.list<{ places: readonly ErasedPlace[] }>([...ATTEMPTS, requestId], options);
+      for (const { value } of page) places.push(...value.places);
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+    return places;
   }
 
   /** What rules of retention took: a chain of its own. */

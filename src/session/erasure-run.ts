@@ -5,7 +5,7 @@ import type { BaseStore } from "../store/base-store.ts";
 import { forgetInHolds } from "../store/holds.ts";
 import type { EraseOptions } from "./erase-options.ts";
 import { eraseFrom } from "./erasing-from.ts";
-import { heldBack, unfinished } from "./erasure-findings.ts";
+import { hasErased, heldBack, Tally, unfinished, withEarlier } from "./erasure-findings.ts";
 import type { ErasureLedger, Tombstone } from "./erasure-ledger.ts";
 import type { ErasureParty, ReadHolds } from "./erasure-party.ts";
 import { type HoldBook, listHolds } from "./hold-books.ts";
@@ -87,9 +87,11 @@ export class ErasureRun {
         failures.push({ name: party.name, error });
       }
     }
-    if (failures.length > 0) throw unfinished(failures);
     const held = [...heldAgain, ...pending.flatMap((each) => each.held)];
-    if (held.length > 0 && !acceptHeld) throw heldBack(held);
+    const isHeldBack = held.length > 0 && !acceptHeld;
+    if (failures.length > 0 || isHeldBack) await this.#noteAttempt(pending);
+    if (failures.length > 0) throw unfinished(failures);
+    if (isHeldBack) throw heldBack(held);
     const made: ErasureReceipt[] = [];
     for (const each of pending) {
       const { subject } = each.tombstone;
@@ -133,7 +135,12 @@ export class ErasureRun {
         ({ subject, number }) => subject === tombstone.subject && number < tombstone.number,
       );
       const scrubsAlways = tombstone.requestId !== fresh?.requestId || !isFirst;
-      const erased = await eraseFrom(party, forgets, this.#readHolds, { acceptUnreached, scrubsAlways });
+      const tally = new Tally(party.name);
+      const rest = { acceptUnreached, scrubsAlways };
+      const erased = await eraseFrom(party, forgets, this.#readHolds, rest, tally).catch((error: unknown) => {
+        places.push(tally.place);
+        throw error;
+      });
       places.push(erased.place);
       unreached.push(...erased.unreached);
       held.push(...erased.held);
@@ -141,6 +148,14 @@ export class ErasureRun {
     const last = tombstones.at(-1)?.number ?? 0;
     // What a hold kept of an old erasure is tried again when the backend is opened the next time.
     if (last > appliedTo && !isHeldAgain) await party.setMark({ ledger: this.#ledgerId, appliedTo: last });
+  }
+
+  /** There will be no receipt: that of a later attempt counts what this one erased. */
+  async #noteAttempt(pending: readonly Pending[]): Promise<void> {
+    for (const { tombstone, places } of pending) {
+      // A ledger that cannot be written to must not hide why the erasure failed.
+      if (places.some(hasErased)) await this.#given.ledger.addAttempt(tombstone, places).catch(() => undefined);
+    }
   }
 
   readonly #readHolds: ReadHolds = async () => new ActiveHolds(await listHolds(this.#given.books));
@@ -166,8 +181,9 @@ export class ErasureRun {
     };
   }
 
-  #write({ tombstone, places, unreached, held }: Pending): Promise<ErasureReceipt> {
+  async #write({ tombstone, places: last, unreached, held }: Pending): Promise<ErasureReceipt> {
     const { requestId, subject, reason, process, requestedAt } = tombstone;
+    const places = withEarlier(last, await this.#given.ledger.attempts(tombstone));
     return this.#given.ledger.addReceipt(requestId, ({ number, previous }) =>
       this.#given.keys.sign({
         format: 1,
