@@ -269,6 +269,22 @@ test("without embeddings a question is answered by words, and the rest comes beh
   ]);
 });
 
+test("embeddings that never answer end every call after `embedTimeoutMs`, and nothing is written", async () => {
+  class SilentEmbeddings extends LetterEmbeddings {
+    override embedQuery = (): Promise<number[]> => new Promise(() => undefined);
+  }
+  const embeddings = new SilentEmbeddings();
+  const beneath = new InMemoryStore();
+  const store = toLangGraphStore(beneath, { index: { dims: 26, embeddings }, embedTimeoutMs: 20 });
+  for (const call of [() => store.put(["n"], "k", { text: "word" }), () => store.search(["n"], { query: "word" })]) {
+    expect(await failureOf(call)).toMatchObject({
+      code: "MODEL_FAILED",
+      message: expect.stringMatching(/no answer within 20 ms/),
+    });
+  }
+  expect(await beneath.list(["n"])).toHaveLength(0);
+});
+
 test("what is wrong with the options or the embeddings is said", async () => {
   const embeddings = new LetterEmbeddings();
   const store = new InMemoryStore();
