@@ -11,6 +11,7 @@ import {
 import { OpenOnce } from "../../driver/open-once.ts";
 import { invalid, isPlainObject } from "../../driver/options.ts";
 import type { BaseStore } from "../../store/base-store.ts";
+import { activeHoldsIn, assertItemNotHeld } from "../../store/holds.ts";
 import type { PutEntry } from "../../store/items.ts";
 import { assertKey, assertNamespace, encodeId } from "../../store/namespaces.ts";
 import { MOST_CHANGES } from "../../store/store-driver.ts";
@@ -90,10 +91,13 @@ export class LangGraphStore extends LangGraphBaseStore {
     const entries = puts.filter(({ value }) => value !== null);
     const prepared = entries.length === 0 ? [] : await this.#entries(entries);
     const results = await this.#read(store, operations);
+    const removals = puts.filter(({ value }) => value === null);
+    // Alone, a removal looks for holds itself; beside others, it is refused before anything is written.
+    if (removals.length > 0 && puts.length > 1) await assertNoneHeld(store, removals);
     for (let at = 0; at < prepared.length; at += MOST_CHANGES) {
       await store.putBatch(prepared.slice(at, at + MOST_CHANGES));
     }
-    for (const { namespace, key, value } of puts) if (value === null) await store.delete(namespace, key);
+    for (const { namespace, key } of removals) await store.delete(namespace, key);
     return results as OperationResults<Ops>;
   }
 
@@ -152,6 +156,11 @@ function checkedIndex(index: IndexConfig | undefined): IndexConfig | undefined {
   const isModel = [embeddings?.embedQuery, embeddings?.embedDocuments].every((method) => typeof method === "function");
   if (!isModel) throw invalid("index.embeddings must be LangChain's Embeddings: embedQuery() and embedDocuments()");
   return index;
+}
+
+async function assertNoneHeld(store: BaseStore, removals: readonly PutOperation[]): Promise<void> {
+  if ((await activeHoldsIn(store)).isEmpty) return;
+  for (const { namespace, key } of removals) await assertItemNotHeld(store, { namespace, key });
 }
 
 function lastPuts(puts: readonly PutOperation[]): readonly PutOperation[] {
