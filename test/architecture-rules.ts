@@ -84,6 +84,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/backends/memory/log.ts": "the default of the option `now`",
   "src/backends/memory/store-driver.ts": "the default of the option `now`",
   "src/store/updating.ts": "how long an update may lose against other writers",
+  "src/store/first-vectors.ts": "a pause of random length, so that those who raced do not meet again",
   "src/backends/file/undisturbed.ts": "spreads retries",
   "src/backends/file/root.ts": "the age of leftovers, which the file system stamps",
   "src/backends/file/staging.ts": "the age of leftovers, which the file system stamps",

@@ -16,6 +16,7 @@ import type { InBackground } from "./in-background.ts";
 import type { Fact, Memory, Provenance } from "./memory.ts";
 import { MemoryShelf } from "./memory-shelf.ts";
 import type { Outcome } from "./merge-fact.ts";
+import type { ReadingPosition } from "./reading-position.ts";
 import type { HalfLives } from "./worth.ts";
 
 /** What recalling and remembering need. Loaded with the first of them. */
@@ -34,6 +35,8 @@ export interface MemoryDecision {
 export interface CoreMemoryOptions {
   readonly store: BaseStore;
   readonly extractor: Extractor;
+  /** How long one call of the extractor may take. */
+  readonly extractTimeoutMs: number;
   readonly namespaceOf: (metadata: Metadata) => Namespace;
   readonly maxMemories: number;
   readonly retrieveLimit: number;
@@ -120,9 +123,9 @@ export class CoreMemory implements MemoryPort {
   }
 
   async #remember(context: RememberContext): Promise<void> {
-    const { store, extractor, namespaceOf } = this.#options;
+    const { store, extractor, extractTimeoutMs, namespaceOf } = this.#options;
     const { state, threadId, metadata, signal, recalled } = context;
-    const { extractable, ReadingPosition, recalledIds } = await remembering.get();
+    const { extractable, extracted, ReadingPosition, recalledIds } = await remembering.get();
     const shelf = this.of(metadata);
     await shelf.used(recalledIds(recalled));
     const position = new ReadingPosition(store, namespaceOf(metadata), threadId);
@@ -137,13 +140,40 @@ export class CoreMemory implements MemoryPort {
         attribute,
         value,
       }));
-      const found = await extractor.extract({ messages: batch, known, signal }).catch(async (error: unknown) => {
-        if (signal.aborted) throw error;
+      const count = async (error: unknown): Promise<never> => {
         throw (await position.failed(state.messages, from, next)) ? leftOut(error) : error;
+      };
+      const request = { messages: batch, known, signal };
+      const found = await extracted(extractor, request, extractTimeoutMs).catch(async (error: unknown) => {
+        if (signal.aborted) throw error;
+        return count(error);
       });
-      for (const fact of found) await this.#decide(fact, batch, shelf, context);
+      const [refusal] = await this.#decideAll(found, batch, shelf, context, position);
+      if (refusal !== undefined) await count(refusal);
     }
     await position.moveTo(state.messages, next);
+  }
+
+  /** Each by itself: one that is refused costs no other. Gives the refusals. */
+  async #decideAll(
+    found: readonly unknown[],
+    batch: readonly ExtractableMessage[],
+    shelf: MemoryShelf,
+    place: Place,
+    position: ReadingPosition,
+  ): Promise<readonly unknown[]> {
+    const refusals: unknown[] = [];
+    for (const fact of found) {
+      // What was said before somebody had everything forgotten.
+      if (await position.isForgotten()) break;
+      try {
+        await this.#decide(fact, batch, shelf, place);
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        refusals.push(error);
+      }
+    }
+    return refusals;
   }
 
   /** Puts one fact through the gate, as an extractor's facts are: for tools by which a model remembers by itself. */
@@ -212,6 +242,10 @@ const newest = (memories: readonly Memory[]): readonly Memory[] =>
     .filter(({ status }) => status === "active")
     .toSorted((a, b) => b.lastSeen.at - a.lastSeen.at)
     .slice(0, MOST_KNOWN);
+
+/** Whether it comes of the fact itself, and would come again. What comes of the storage passes. */
+const isRefusal = (error: unknown): boolean =>
+  !StateError.is(error) || ["INVALID_ARGUMENT", "TOO_LARGE", "MODEL_FAILED"].includes(error.code);
 
 const leftOut = (cause: unknown): StateError =>
   new StateError(

@@ -4,6 +4,7 @@ import type { BaseStore } from "../store/base-store.ts";
 import type { StoreFilter } from "../store/filter.ts";
 import type { StoreItem } from "../store/items.ts";
 import type { Namespace } from "../store/store-driver.ts";
+import { forgottenMark } from "./forgotten.ts";
 import { digest, isSameText, memoryId } from "./identity.ts";
 import type { Fact, Memory, PendingMemory, Provenance } from "./memory.ts";
 import { mergeFact, type Outcome, repeated } from "./merge-fact.ts";
@@ -28,11 +29,13 @@ export class MemoryShelf {
   readonly #options: ShelfOptions;
   readonly #facts: Namespace;
   readonly #pending: Namespace;
+  readonly #threads: Namespace;
 
   constructor(options: ShelfOptions) {
     this.#options = options;
     this.#facts = [...options.namespace, "facts"];
     this.#pending = [...options.namespace, "pending"];
+    this.#threads = [...options.namespace, "threads"];
   }
 
   /** Every memory, also those that no longer hold. */
@@ -76,9 +79,22 @@ export class MemoryShelf {
     return store.delete(this.#facts, id);
   }
 
-  /** Removes everything that is kept for this user. */
+  /**
+   * Removes everything that is kept for this user. What was said before is not
+   * remembered again, also not by whoever is reading it just now. Only that it
+   * happened, and when, is kept.
+   */
   async forgetEverything(): Promise<number> {
-    return this.#options.store.clearNamespace(this.#options.namespace, { recursive: true });
+    const { store, namespace, now } = this.#options;
+    const memories = [this.#facts, this.#pending];
+    let count = 0;
+    // Before the mark: a legal hold refuses it, and then nothing was forgotten.
+    for (const place of memories) count += await store.clearNamespace(place);
+    const mark = forgottenMark(namespace);
+    await store.put(mark.namespace, mark.key, { at: now() }, { index: false });
+    // Again, for what was stored until the mark was there.
+    for (const place of [...memories, this.#threads]) count += await store.clearNamespace(place);
+    return count;
   }
 
   /** A pinned memory is always recalled and never dropped. */
@@ -128,7 +144,9 @@ export class MemoryShelf {
     await store.put(this.#pending, id, waiting, { index: false });
     const all = await this.pending();
     const oldest = all.toSorted((a, b) => a.provenance.at - b.provenance.at).filter((other) => other.id !== id);
-    for (const { id: dropped } of oldest.slice(0, Math.max(0, all.length - maxMemories))) await this.reject(dropped);
+    for (const { id: dropped } of oldest.slice(0, Math.max(0, all.length - maxMemories))) {
+      if (!(await this.#drop(this.#pending, dropped))) return;
+    }
   }
 
   /** The memories that have most to do with a text, best first: by the store's search, by age and by use. */
@@ -191,15 +209,27 @@ export class MemoryShelf {
 
   /** The cap holds after every write. False where everything else is pinned, and the new one had to go again. */
   async #makeRoomFor(id: string, known: readonly Memory[]): Promise<boolean> {
-    const { store, maxMemories, now, halfLives } = this.#options;
+    const { maxMemories, now, halfLives } = this.#options;
     if (known.length < maxMemories) return true;
     const memories = await this.list();
     const others = firstToDrop(memories, now(), halfLives).filter((memory) => memory.id !== id);
     const tooMany = memories.length - maxMemories;
-    for (const { id: dropped } of others.slice(0, tooMany)) await store.delete(this.#facts, dropped);
+    for (const { id: dropped } of others.slice(0, tooMany)) {
+      if (!(await this.#drop(this.#facts, dropped))) return true;
+    }
     if (others.length >= tooMany) return true;
-    await store.delete(this.#facts, id);
-    return false;
+    return !(await this.#drop(this.#facts, id));
+  }
+
+  /** False where a legal hold keeps it: then the cap waits until the hold is lifted, and nothing else does. */
+  async #drop(namespace: Namespace, id: string): Promise<boolean> {
+    try {
+      await this.#options.store.delete(namespace, id);
+      return true;
+    } catch (error) {
+      if (StateError.is(error, "HELD")) return false;
+      throw error;
+    }
   }
 
   async #all<Value>(namespace: Namespace, filter: StoreFilter = {}): Promise<readonly Value[]> {

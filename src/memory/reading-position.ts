@@ -1,7 +1,8 @@
 import { StateError } from "../errors.ts";
 import { type Message, textOf } from "../state/message.ts";
 import type { BaseStore } from "../store/base-store.ts";
-import type { Namespace } from "../store/store-driver.ts";
+import type { ItemId, Namespace } from "../store/store-driver.ts";
+import { forgottenMark } from "./forgotten.ts";
 import { digest } from "./identity.ts";
 
 /** How far a thread was read for memories. It moves after the memories are stored: a crash in between reads twice, and twice changes nothing. */
@@ -20,28 +21,40 @@ export class ReadingPosition {
   readonly #store: BaseStore;
   readonly #namespace: Namespace;
   readonly #key: string | undefined;
+  readonly #mark: ItemId;
   #version = 0;
   #failures = 0;
+  #forgottenBefore = 0;
 
   /** Without a thread there is nothing to come back to: each run is read from its beginning. */
   constructor(store: BaseStore, namespace: Namespace, threadId: string | undefined) {
     this.#store = store;
     this.#namespace = [...namespace, "threads"];
+    this.#mark = forgottenMark(namespace);
     // A thread's id may be longer than a key.
     this.#key = threadId === undefined ? undefined : digest(threadId);
   }
 
   /** Where to go on reading. */
   async find(messages: readonly Message[]): Promise<number> {
+    const { namespace, key } = this.#mark;
+    const mark = await this.#store.getItem(namespace, key);
+    this.#forgottenBefore = mark?.version ?? 0;
     if (this.#key === undefined) return 0;
     const item = await this.#store.getItem<Position>(this.#namespace, this.#key);
     this.#version = item?.version ?? 0;
-    if (item === undefined) return 0;
+    if (item === undefined) return mark === undefined ? 0 : startOfLastTurn(messages);
     const { count, last, failures } = item.value;
     // The history was edited. Read from its beginning, it would bring back what somebody had forgotten on purpose.
     if (count > messages.length || digestAt(messages, count) !== last) return startOfLastTurn(messages);
     this.#failures = failures;
     return count;
+  }
+
+  /** Whether everything was forgotten since `find`. */
+  async isForgotten(): Promise<boolean> {
+    const mark = await this.#store.getItem(this.#mark.namespace, this.#mark.key);
+    return (mark?.version ?? 0) !== this.#forgottenBefore;
   }
 
   async moveTo(messages: readonly Message[], count: number): Promise<void> {

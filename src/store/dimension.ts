@@ -9,6 +9,7 @@ export class Dimension {
   readonly #wanted: number | undefined;
   #known: number | undefined;
   #isConfirmed = false;
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(access: StoreAccess, wanted: number | undefined) {
     if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 1 && wanted <= MAX_DIMENSION)) {
@@ -21,6 +22,18 @@ export class Dimension {
 
   get known(): number | undefined {
     return this.#known;
+  }
+
+  /** Whether vectors of this length are known to be stored. */
+  get isConfirmed(): boolean {
+    return this.#isConfirmed;
+  }
+
+  /** One after another: those who put the first vectors of the store at the same time. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#turn.then(work);
+    this.#turn = mine.catch(() => undefined);
+    return mine;
   }
 
   /** The vector that was given, as it is stored; refused where it does not fit those that are there. */

@@ -1,5 +1,6 @@
 import { assertWriteId } from "../driver/ids.ts";
 import { newId } from "../driver/new-id.ts";
+import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";
@@ -27,6 +28,9 @@ export interface WritingContext {
   readonly index: readonly string[] | undefined;
   readonly redactor: Redactor | undefined;
 }
+
+/** Needed once in the life of a store. */
+const firstVectors = new OpenOnce(() => import("./first-vectors.ts"));
 
 const contexts = new WeakMap<object, WritingContext>();
 
@@ -63,11 +67,31 @@ export async function writeItems(
     throw invalid(`${operation}() takes at most ${MOST_CHANGES} items at once, not ${prepared.length}`);
   }
   const changes = await access.guard({ operation }, () => withVectors(context, prepared));
-  await assertOneDimension(context, operation, changes);
-  const results = await apply(access, operation, [...changes, ...together]);
   const vector = changes.find((change) => change.vector !== undefined)?.vector;
-  if (vector !== undefined) context.dimension.settle(vector.length);
-  return results;
+  if (vector === undefined) return apply(access, operation, [...changes, ...together]);
+  return writeVectors(context, operation, changes, together, vector.length);
+}
+
+async function writeVectors(
+  context: WritingContext,
+  operation: string,
+  changes: readonly PutChange[],
+  together: readonly Change[],
+  length: number,
+): Promise<readonly ChangeResult[]> {
+  const { access, dimension } = context;
+  const all = [...changes, ...together];
+  const assertFitting = (): Promise<void> => assertOneDimension(context, operation, changes);
+  await assertFitting();
+  if (dimension.isConfirmed) return apply(access, operation, all);
+  return dimension.inTurn(async () => {
+    const { writeFirstVectors } = await firstVectors.get();
+    // Those whose turn was before have put theirs.
+    await assertFitting();
+    const results = await writeFirstVectors({ access, dimension, operation, assertFitting }, all);
+    dimension.settle(length);
+    return results;
+  });
 }
 
 /** Writes all of them atomically if the storage can do that; otherwise one by one, until one is refused. */

@@ -13,6 +13,7 @@ import type { Model } from "../models/model.ts";
 import type { AiSdkModel } from "../providers/ai-sdk/index.ts";
 import { BaseStore } from "../store/base-store.ts";
 import type { Namespace } from "../store/store-driver.ts";
+import { checkedTimeout } from "../store/store-options.ts";
 import { resolveModel } from "./agent.ts";
 
 export interface LLMMemoryManagerOptions {
@@ -22,6 +23,8 @@ export interface LLMMemoryManagerOptions {
   readonly model?: string | Model | AiSdkModel;
   /** Instead of a model: your own function, or `heuristicExtractor()`, which needs no model. */
   readonly extract?: ExtractFunction | Extractor;
+  /** How long one extraction may take; after that it failed, and is tried again with the next turn. @default 120_000 */
+  readonly extractTimeoutMs?: number;
   /**
    * The place in the store: a prefix under which each `metadata.userId` has its
    * own namespace, or a function that returns the whole namespace from a run's
@@ -56,6 +59,7 @@ const OPTIONS: OptionKinds<LLMMemoryManagerOptions> = {
   store: "anything",
   model: "anything",
   extract: ["function", "object"],
+  extractTimeoutMs: "number",
   namespacePrefix: ["object", "function"],
   maxMemories: "number",
   retrieveLimit: "number",
@@ -77,6 +81,7 @@ export class LLMMemoryManager extends CoreMemory {
     super({
       store,
       extractor: extractorOf(options),
+      extractTimeoutMs: checkedTimeout("extractTimeoutMs", options.extractTimeoutMs) ?? 120_000,
       namespaceOf: namespaceFor(namespacePrefix),
       maxMemories,
       retrieveLimit,

@@ -13,9 +13,11 @@ import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { toLangGraphStore } from "../../src/adapters/langgraph/index.ts";
 import { InMemoryStore } from "../../src/backends/memory/index.ts";
+import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { failureOf } from "../failure-of.ts";
 import { servedStore } from "../http/served-store.ts";
 import { runs } from "../property-seed.ts";
+import { KEY } from "../session/people.ts";
 
 /** A vector that depends on the letters of a text: the same text is the same vector, and related ones are near. */
 class LetterEmbeddings extends Embeddings {
@@ -267,6 +269,37 @@ test("without embeddings a question is answered by words, and the rest comes beh
     ["b", true],
     ["a", false],
   ]);
+});
+
+test("a batch that would delete what a legal hold keeps writes nothing", async () => {
+  const beneath = new InMemoryStore();
+  await beneath.put(["users", "ann"], "held", { text: "kept" });
+  const data = new PersonalData({ stores: [beneath], ledger: new InMemoryStore(), key: KEY });
+  await data.placeHold({ subject: "ann", by: "counsel@example.com", reason: "case 17" });
+  const store = toLangGraphStore(beneath);
+  const batch = store.batch([
+    { namespace: ["n"], key: "new", value: { text: "new" } },
+    { namespace: ["n"], key: "gone", value: null },
+    { namespace: ["users", "ann"], key: "held", value: null },
+  ]);
+  expect(await failureOf(() => batch)).toMatchObject({ code: "HELD" });
+  expect(await beneath.list(["n"])).toHaveLength(0);
+});
+
+test("embeddings that never answer end every call after `embedTimeoutMs`, and nothing is written", async () => {
+  class SilentEmbeddings extends LetterEmbeddings {
+    override embedQuery = (): Promise<number[]> => new Promise(() => undefined);
+  }
+  const embeddings = new SilentEmbeddings();
+  const beneath = new InMemoryStore();
+  const store = toLangGraphStore(beneath, { index: { dims: 26, embeddings }, embedTimeoutMs: 20 });
+  for (const call of [() => store.put(["n"], "k", { text: "word" }), () => store.search(["n"], { query: "word" })]) {
+    expect(await failureOf(call)).toMatchObject({
+      code: "MODEL_FAILED",
+      message: expect.stringMatching(/no answer within 20 ms/),
+    });
+  }
+  expect(await beneath.list(["n"])).toHaveLength(0);
 });
 
 test("what is wrong with the options or the embeddings is said", async () => {

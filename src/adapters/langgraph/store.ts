@@ -11,15 +11,20 @@ import {
 import { OpenOnce } from "../../driver/open-once.ts";
 import { invalid, isPlainObject } from "../../driver/options.ts";
 import type { BaseStore } from "../../store/base-store.ts";
+import { activeHoldsIn, assertItemNotHeld } from "../../store/holds.ts";
 import type { PutEntry } from "../../store/items.ts";
 import { assertKey, assertNamespace, encodeId } from "../../store/namespaces.ts";
 import { MOST_CHANGES } from "../../store/store-driver.ts";
+import { checkedTimeout } from "../../store/store-options.ts";
+import { GraphEmbeddings } from "./embedding.ts";
 import { type EmbedQuery, namespacesOf, searchItems, toItem } from "./store-looking.ts";
 import { textsToIndex } from "./store-texts.ts";
 
 export interface LangGraphStoreOptions {
   /** As LangGraph's own stores take it: the embeddings, their length, and what of a value is embedded. @default the store's own `embedder`, if any */
   readonly index?: IndexConfig;
+  /** How long the embeddings of `index` may take for a question, or for a hundred texts. @default 60_000 */
+  readonly embedTimeoutMs?: number;
 }
 
 /**
@@ -32,6 +37,7 @@ export class LangGraphStore extends LangGraphBaseStore {
   readonly #opening: OpenOnce<BaseStore>;
   readonly #isOwn: boolean;
   readonly #index: IndexConfig | undefined;
+  readonly #embeddings: GraphEmbeddings | undefined;
 
   constructor(open: () => Promise<BaseStore>, options: LangGraphStoreOptions & { readonly isOwn: boolean }) {
     super();
@@ -41,6 +47,8 @@ export class LangGraphStore extends LangGraphBaseStore {
     this.#opening = new OpenOnce(open);
     this.#isOwn = options.isOwn;
     this.#index = checkedIndex(options.index);
+    const timeoutMs = checkedTimeout("embedTimeoutMs", options.embedTimeoutMs) ?? 60_000;
+    this.#embeddings = this.#index && new GraphEmbeddings(this.#index, timeoutMs);
   }
 
   /** The store beneath: versions, ends of items, `update`, text search. */
@@ -83,10 +91,13 @@ export class LangGraphStore extends LangGraphBaseStore {
     const entries = puts.filter(({ value }) => value !== null);
     const prepared = entries.length === 0 ? [] : await this.#entries(entries);
     const results = await this.#read(store, operations);
+    const removals = puts.filter(({ value }) => value === null);
+    // Alone, a removal looks for holds itself; beside others, it is refused before anything is written.
+    if (removals.length > 0 && puts.length > 1) await assertNoneHeld(store, removals);
     for (let at = 0; at < prepared.length; at += MOST_CHANGES) {
       await store.putBatch(prepared.slice(at, at + MOST_CHANGES));
     }
-    for (const { namespace, key, value } of puts) if (value === null) await store.delete(namespace, key);
+    for (const { namespace, key } of removals) await store.delete(namespace, key);
     return results as OperationResults<Ops>;
   }
 
@@ -108,8 +119,8 @@ export class LangGraphStore extends LangGraphBaseStore {
   }
 
   get #embedQuery(): EmbedQuery | undefined {
-    const index = this.#index;
-    return index && (async (query) => ofLength(index, await index.embeddings.embedQuery(query)));
+    const embeddings = this.#embeddings;
+    return embeddings && ((query) => embeddings.ofQuery(query));
   }
 
   async #entries(puts: readonly PutOperation[]): Promise<readonly PutEntry[]> {
@@ -121,27 +132,21 @@ export class LangGraphStore extends LangGraphBaseStore {
       const paths = fields ?? index?.fields ?? (index === undefined ? undefined : ["$"]);
       return paths === undefined ? entry : { ...entry, index: { text: textsToIndex(value, paths).join("\n") } };
     });
-    return index === undefined ? entries : embedded(index, entries);
+    return this.#embeddings === undefined ? entries : embedded(this.#embeddings, entries);
   }
 }
 
-/** One question for all texts of a batch. An item without any text has no vector. */
-async function embedded(index: IndexConfig, entries: readonly PutEntry[]): Promise<readonly PutEntry[]> {
+/** An item without any text has no vector. */
+async function embedded(embeddings: GraphEmbeddings, entries: readonly PutEntry[]): Promise<readonly PutEntry[]> {
   const textOf = ({ index: given }: PutEntry): string =>
     typeof given === "object" && "text" in given ? given.text.trim() : "";
   const texts = [...new Set(entries.map(textOf).filter((text) => text !== ""))];
   if (texts.length === 0) return entries;
-  const vectors = await index.embeddings.embedDocuments(texts);
-  const byText = new Map(texts.map((text, at) => [text, vectors[at]]));
+  const vectors = await embeddings.ofTexts(texts);
   return entries.map((entry) => {
-    const text = textOf(entry);
-    return text === "" ? entry : { ...entry, embedding: ofLength(index, byText.get(text)) };
+    const embedding = vectors.get(textOf(entry));
+    return embedding === undefined ? entry : { ...entry, embedding };
   });
-}
-
-function ofLength({ dims }: IndexConfig, vector: readonly number[] | undefined): readonly number[] {
-  if (vector?.length === dims) return vector;
-  throw invalid(`index.dims is ${dims}, and the embeddings made a vector of ${vector?.length ?? 0} numbers`);
 }
 
 function checkedIndex(index: IndexConfig | undefined): IndexConfig | undefined {
@@ -151,6 +156,11 @@ function checkedIndex(index: IndexConfig | undefined): IndexConfig | undefined {
   const isModel = [embeddings?.embedQuery, embeddings?.embedDocuments].every((method) => typeof method === "function");
   if (!isModel) throw invalid("index.embeddings must be LangChain's Embeddings: embedQuery() and embedDocuments()");
   return index;
+}
+
+async function assertNoneHeld(store: BaseStore, removals: readonly PutOperation[]): Promise<void> {
+  if ((await activeHoldsIn(store)).isEmpty) return;
+  for (const { namespace, key } of removals) await assertItemNotHeld(store, { namespace, key });
 }
 
 function lastPuts(puts: readonly PutOperation[]): readonly PutOperation[] {

@@ -11,7 +11,7 @@ import { LangGraphStore, type LangGraphStoreOptions } from "./store.ts";
  * A URL is opened at the first use. A store that is handed in stays yours to close.
  */
 export function toLangGraphStore(target: BaseStore | string, options: LangGraphStoreOptions = {}): LangGraphStore {
-  assertKnownOptions("toLangGraphStore()", options, { index: "object" });
+  assertKnownOptions("toLangGraphStore()", options, { index: "object", embedTimeoutMs: "number" });
   if (typeof target === "string") return new LangGraphStore(() => openStore(target), { ...options, isOwn: true });
   if (BaseStore.is(target)) return new LangGraphStore(async () => target, { ...options, isOwn: false });
   throw new TypeError("toLangGraphStore() takes a store of holdfast, or the URL of one");

@@ -164,6 +164,26 @@ export const vectorCases: readonly StoreCase[] = storeCasesOf("vectors", [
     },
   },
   {
+    name: "of two instances whose first vectors have different lengths, one is refused, however close they are",
+    needs: ["semanticSearch", "transactions", "ttl", "reopen"],
+    run: async ({ subject, reopen }) => {
+      for (let round = 0; round < 5; round++) {
+        const stores = [await reopen?.(), await reopen?.()];
+        const puts = stores.map(async (store, index) => {
+          assert.ok(store !== undefined);
+          // Connected before, so that they meet.
+          await store.get(NS, "k");
+          return store.putWithEmbedding(NS, `v${index}`, index, index === 0 ? [1, 2, 3] : [1, 2, 3, 4]);
+        });
+        const outcomes = await Promise.allSettled(puts);
+        const codes = outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.code);
+        assert.deepEqual(codes.toSorted(), ["INVALID_ARGUMENT", false], "one of the two lengths is the store's");
+        assert.deepEqual(await allNames(subject), [`vectors/v${codes.indexOf(false)}`], "and nothing else is there");
+        await subject.clearNamespace(NS);
+      }
+    },
+  },
+  {
     name: "a search by vector that is asked again sees what another instance put, changed and removed since",
     needs: ["semanticSearch", "reopen"],
     run: async ({ subject, reopen }) => {
