@@ -218,6 +218,7 @@ export class ThreadSession {
       }
       if (this.#state !== this.#saved) await this.#persistNewest(storage, this.#owed);
       else await this.#markHold(storage);
+      if (this.#state === this.#saved) this.#owed = undefined;
     } catch (error) {
       this.#gaveUp ||= settles;
       throw error;
