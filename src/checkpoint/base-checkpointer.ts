@@ -232,7 +232,10 @@ export abstract class BaseCheckpointer {
   diff(before: StatePlace, after: StatePlace): Promise<StateDiff>;
   async diff(first: string | StatePlace, second: string | StatePlace, third?: string): Promise<StateDiff> {
     const [before, after] = comparedPlaces(first, second, third);
-    const [a, b] = await Promise.all([this.#stateAt(before), this.#stateAt(after)]);
+    const both = [this.#stateAt(before), this.#stateAt(after)] as const;
+    // Where neither can be read, the error is that of the first, whichever is answered sooner.
+    await Promise.allSettled(both);
+    const [a, b] = [await both[0], await both[1]];
     return diffStates(a.fields, b.fields);
   }
 

@@ -7,9 +7,9 @@ import { nodeCrypto } from "../internal/node-crypto.ts";
 import { Recent } from "../internal/recent.ts";
 import { isMarked } from "../state/applied-mark.ts";
 import { KEY_BYTES, placeBytes } from "./box.ts";
-import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem } from "./key-shelf.ts";
+import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
 import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
-import { MasterKeys, newMaster } from "./master-keys.ts";
+import { MasterKeys, newMaster, type StoredKey } from "./master-keys.ts";
 import { forgetReadyCiphers } from "./ready-ciphers.ts";
 import type { RotationOptions, RotationReport } from "./rotation.ts";
 
@@ -126,26 +126,22 @@ export class Keyring {
     const known = this.#tenants.get(tenant);
     if (known !== undefined) return known;
     for (let races = 0; races < MOST_RACES; races++) {
-      const item = (await this.#shelf.tenant(tenant))?.value;
-      if (item !== undefined) {
-        const key = await this.#masters.unwrap(
-          item.key,
-          this.#place("tenant", tenant, item.id),
-          `the key of the tenant ${JSON.stringify(tenant)}`,
-        );
-        const named = { id: item.id, key };
+      const found = await this.#masters.open(
+        () => this.#shelf.tenant(tenant),
+        ({ id, key }) => [key, this.#place("tenant", tenant, id), `the key of the tenant ${JSON.stringify(tenant)}`],
+      );
+      if (found?.key !== undefined) {
+        const named = { id: found.kept.value.id, key: found.key };
         this.#tenants.set(tenant, named);
         return named;
       }
       if (!isNew) return undefined;
       const id = newId();
       // If another process was faster, its key is read in the next round.
-      await this.#masters.wrapLasting(
-        nodeCrypto().randomBytes(KEY_BYTES),
-        this.#place("tenant", tenant, id),
-        0,
-        (key, version) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, version),
-      );
+      await this.#masters.wrapLasting(nodeCrypto().randomBytes(KEY_BYTES), this.#place("tenant", tenant, id), 0, {
+        put: (key, version) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, version),
+        read: async () => storedKey(await this.#shelf.tenant(tenant)),
+      });
     }
     throw alwaysOvertaken();
   }
@@ -191,10 +187,16 @@ export class Keyring {
     const id = keyId(token, number);
     const name = Buffer.from(JSON.stringify([person.tenant, person.subject]), "utf8");
     const key = nodeCrypto().randomBytes(KEY_BYTES);
-    await this.#masters.wrapLasting(key, this.#place("person", id), version, async (wrapped, replaced) => {
-      const item = { number, createdAt: this.#now(), key: wrapped, destroyedAt: null };
-      const wrappedName = await this.#masters.wrapBy(wrapped.by, name, this.#place("name", id));
-      return this.#shelf.putPerson(token, { ...item, name: wrappedName }, replaced);
+    await this.#masters.wrapLasting(key, this.#place("person", id), version, {
+      put: async (wrapped, replaced) => {
+        const item = { number, createdAt: this.#now(), key: wrapped, destroyedAt: null };
+        const wrappedName = await this.#masters.wrapBy(wrapped.by, name, this.#place("name", id));
+        return this.#shelf.putPerson(token, { ...item, name: wrappedName }, replaced);
+      },
+      read: async () => {
+        const kept = await this.#shelf.person(token);
+        return kept?.value.number === number ? storedKey(kept) : undefined;
+      },
     });
   }
 
@@ -352,13 +354,15 @@ export class Keyring {
 
   async #load(token: string): Promise<KnownPerson | undefined> {
     const at = this.#now();
-    const kept: Kept<PersonItem> | undefined = await this.#shelf.person(token);
-    if (kept === undefined) return undefined;
-    const { value: item } = kept;
-    const id = keyId(token, item.number);
-    const place = this.#place("person", id);
-    const key = item.key === null ? undefined : await this.#masters.unwrap(item.key, place, `the key ${id}`);
-    const loaded = { item, version: kept.version, key, at };
+    const found = await this.#masters.open(
+      () => this.#shelf.person(token),
+      ({ key, number }) => {
+        const id = keyId(token, number);
+        return key === null ? undefined : [key, this.#place("person", id), `the key ${id}`];
+      },
+    );
+    if (found === undefined) return undefined;
+    const loaded = { item: found.kept.value, version: found.kept.version, key: found.key, at };
     this.#people.set(token, loaded);
     return loaded;
   }
@@ -371,6 +375,9 @@ function partsOfId(id: string): { readonly token: string; readonly number: numbe
 }
 
 const keyId = (token: string, number: number): string => `${token}.${number}`;
+
+const storedKey = (kept: Kept<{ readonly key: Wrapped | null }> | undefined): StoredKey | undefined =>
+  kept === undefined || kept.value.key === null ? undefined : { by: kept.value.key.by, version: kept.version };
 
 const rethrow = (error: StateError): never => {
   throw error;

@@ -2,7 +2,7 @@ import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";
 import { KEY_BYTES, openBox, placeBytes, sealBox } from "./box.ts";
-import type { KeyShelf, MasterKey, RingItem, Wrapped } from "./key-shelf.ts";
+import type { Kept, KeyShelf, MasterKey, RingItem, Wrapped } from "./key-shelf.ts";
 import type { OuterKeys } from "./outer-keys.ts";
 
 const MOST_RACES = 20;
@@ -20,6 +20,20 @@ export async function newMaster(
 
 /** The name of the master key that wraps. */
 export const currentOf = ({ masters }: RingItem): string => masters.at(-1)?.id ?? "";
+
+/** How the key that is being made lies in the store: wrapped by which master key, in which version. */
+export interface StoredKey {
+  readonly by: string | undefined;
+  readonly version: number;
+}
+
+/** Where a new key is stored. */
+export interface PlaceOfKey {
+  /** The version that it has then; `undefined` if another one is there. */
+  readonly put: (wrapped: Wrapped, version: number) => Promise<number | undefined>;
+  /** `undefined` if the key is there no more. */
+  readonly read: () => Promise<StoredKey | undefined>;
+}
 
 /**
  * The master keys of a ring, unwrapped by the provider once each, when one is needed.
@@ -57,6 +71,28 @@ export class MasterKeys {
     throw new StateError("CORRUPT", `${what} was damaged in the keyring, or lies in another one's place`);
   }
 
+  /**
+   * Reads an item and opens the key in it. A rotation may wrap that anew, and remove
+   * its old master key, in between: then the item is read again.
+   */
+  async open<Item>(
+    read: () => Promise<Kept<Item> | undefined>,
+    keyIn: (item: Item) => readonly [wrapped: Wrapped, place: Uint8Array, what: string] | undefined,
+  ): Promise<{ readonly kept: Kept<Item>; readonly key: Uint8Array | undefined } | undefined> {
+    let seen: number | undefined;
+    for (let races = 0; ; races++) {
+      const kept = await read();
+      if (kept === undefined) return undefined;
+      const given = keyIn(kept.value);
+      try {
+        return { kept, key: given && (await this.unwrap(...given)) };
+      } catch (error) {
+        if (!StateError.is(error, "PERMISSION_DENIED") || kept.version === seen || races >= MOST_RACES) throw error;
+        seen = kept.version;
+      }
+    }
+  }
+
   async wrapBy(id: string, plain: Uint8Array, place: Uint8Array): Promise<Wrapped> {
     const key = await this.#master(id);
     if (key === undefined) throw rotatedMeanwhile();
@@ -65,24 +101,25 @@ export class MasterKeys {
 
   /**
    * Wraps a new key and stores it, unless another process is faster. A rotation
-   * elsewhere may have removed the master key meanwhile, so the ring is looked at
-   * afterwards, and the key wrapped again: nothing is sealed with a key that cannot
-   * be unwrapped for good.
+   * elsewhere may have begun meanwhile, and have passed the key's place before the key
+   * was there. So the ring is looked at afterwards, and the key wrapped again until it
+   * is wrapped with the current master key: every later rotation then meets it.
    */
-  async wrapLasting(
-    key: Uint8Array,
-    place: Uint8Array,
-    version: number,
-    put: (wrapped: Wrapped, version: number) => Promise<number | undefined>,
-  ): Promise<void> {
-    let replaced = version;
+  async wrapLasting(key: Uint8Array, place: Uint8Array, version: number, shelf: PlaceOfKey): Promise<void> {
+    let stored: StoredKey = { by: undefined, version };
     for (let races = 0; races < MOST_RACES; races++) {
-      const wrapped = await this.wrapBy(currentOf(await this.#look()), key, place);
-      const written = await put(wrapped, replaced);
-      if (written === undefined) return;
-      const { masters } = await this.#look();
-      if (masters.some(({ id }) => id === wrapped.by)) return;
-      replaced = written;
+      const current = currentOf(await this.#look());
+      if (stored.by === current) return;
+      const wrapped = await this.wrapBy(current, key, place);
+      const written = await shelf.put(wrapped, stored.version);
+      if (written !== undefined) {
+        stored = { by: wrapped.by, version: written };
+        continue;
+      }
+      // Another process made one first. Or it was ours already, and a rotation has wrapped it.
+      const found = stored.by === undefined ? undefined : await shelf.read();
+      if (found === undefined) return;
+      stored = found;
     }
     throw rotatedMeanwhile();
   }
