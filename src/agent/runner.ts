@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { assertCheckpointer } from "../checkpoint/assert-checkpointer.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
+import { mayBeThereAlready } from "../checkpoint/written.ts";
 import { StateError } from "../errors.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -205,7 +206,7 @@ export class Runner<Output, Context> {
 
   async #failed({ session, progress }: RunContext, error: unknown, place: Place | undefined): Promise<Error> {
     const failure = StateError.is(error) ? error : asFailure(error);
-    if (place?.riding?.wasHeld === false && session.lost.aborted) {
+    if (place?.riding?.wasHeld === false && session.lost.aborted && !mayBeThereAlready(session.lost.reason)) {
       await session.abandon();
       session.forgetEvents();
       return new Overtaken(failure);

@@ -1,6 +1,7 @@
 import type { BaseCheckpointer } from "../checkpoint/base-checkpointer.ts";
 import type { LeaseOptions } from "../checkpoint/lease.ts";
 import { loadState } from "../checkpoint/loaded-state.ts";
+import { mayBeThereAlready } from "../checkpoint/written.ts";
 import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -45,7 +46,8 @@ async function saveChange(place: Place, change: StateChange): Promise<string> {
   try {
     return await sessionStorage(place).save(after, true);
   } catch (error) {
-    if (place.riding?.wasHeld === false && StateError.is(error, "CONFLICT")) throw new Overtaken(error);
+    const isRefused = StateError.is(error, "CONFLICT") && !mayBeThereAlready(error);
+    if (place.riding?.wasHeld === false && isRefused) throw new Overtaken(error);
     throw error;
   }
 }

@@ -32,6 +32,7 @@ import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-
 import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord } from "./record.ts";
 import { redactedRecord } from "./redacting.ts";
+import { conflictOfRepetition } from "./removed-attempt.ts";
 import { movedOn, tooLarge } from "./save-refusals.ts";
 import { assertSaveOptions, factsAfter, requestFor } from "./save-request.ts";
 import { assertAgents } from "./thread-kind.ts";
@@ -70,6 +71,8 @@ class Saving {
   readonly #options: SaveOptions;
   readonly #metadata: string | undefined;
   #attempt: Attempt;
+  /** An append got no answer, and when it was repeated there was no record at its place: it was never there, or is no more. */
+  #isUnseen = false;
 
   constructor(context: CheckpointContext, state: AgentState, threadId: string, options: SaveOptions) {
     assertSaveOptions(threadId, options);
@@ -83,16 +86,17 @@ class Saving {
   }
 
   async run(): Promise<string> {
-    const { isRepeated, writeId } = this.#attempt;
+    const { isRepeated } = this.#attempt;
     try {
       const beginning = this.#begin();
       if (beginning !== undefined) await beginning;
       const earlier = isRepeated ? await this.#appliedBefore() : undefined;
       return earlier ?? (await this.#appendUntilSettled());
     } catch (error) {
-      if (!isRepeated || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, isRepeated);
-      const earlier = await findWrite(this.#context, this.#state, this.#threadId, writeId);
-      if (earlier === undefined) throw error;
+      const mayBeThere = isRepeated || this.#isUnseen;
+      if (!mayBeThere || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, isRepeated);
+      const earlier = await findWrite(this.#context, this.#state, this.#threadId, this.#attempt.writeId);
+      if (earlier === undefined) throw await conflictOfRepetition(this.#context, this.#threadId, this.#position, error);
       return earlier;
     }
   }
@@ -247,13 +251,15 @@ class Saving {
     let mayBe = this.#attempt.isRepeated;
     try {
       const place = { operation: "save", threadId: this.#threadId };
-      return await this.#context.call(
+      const outcome = await this.#context.call(
         place,
         () => log.append(this.#threadId, request),
         (error) => {
           mayBe ||= mayBeWritten(log, error);
         },
       );
+      if (mayBe && !outcome.appended && outcome.occupant === undefined) this.#isUnseen = true;
+      return outcome;
     } catch (error) {
       const isLost = request.expected === 0 && mayBe;
       const creation = isLost ? { creation: await creationSeen(this.#context, this.#threadId, request) } : {};

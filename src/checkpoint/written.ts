@@ -36,3 +36,7 @@ export function sayingWhetherWritten(
     cause: error.cause,
   });
 }
+
+/** Whether a refused save says that an earlier attempt at it may have been applied: then the change is not made again unseen. */
+export const mayBeThereAlready = (error: unknown): boolean =>
+  StateError.is(error) && error.context.written === "unknown";

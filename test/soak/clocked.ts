@@ -7,6 +7,9 @@ export interface CallFigures {
   longestMs: number;
 }
 
+/** `written`, of a failed call, is what its error says about what it wrote. */
+export type CallEnd<T> = { readonly answer: T } | { readonly failed: ErrorCode; readonly written: unknown };
+
 /** Calls under a clock: each ends within the bound, in an answer or in an error that its caller expects. */
 export class ClockedCalls {
   readonly figures: Map<string, CallFigures> = new Map();
@@ -17,11 +20,7 @@ export class ClockedCalls {
   }
 
   /** The answer, or the code of a failure that is one of `expected`. Anything else, a late end included, throws. */
-  async make<T>(
-    what: string,
-    call: () => Promise<T>,
-    expected: readonly ErrorCode[],
-  ): Promise<{ readonly answer: T } | { readonly failed: ErrorCode }> {
+  async make<T>(what: string, call: () => Promise<T>, expected: readonly ErrorCode[]): Promise<CallEnd<T>> {
     const figures = this.figures.get(what) ?? { calls: 0, failures: 0, longestMs: 0 };
     this.figures.set(what, figures);
     const began = performance.now();
@@ -31,7 +30,7 @@ export class ClockedCalls {
     } catch (error) {
       if (!StateError.is(error) || !expected.includes(error.code)) throw error;
       figures.failures++;
-      return { failed: error.code };
+      return { failed: error.code, written: error.context.written };
     } finally {
       figures.longestMs = Math.max(figures.longestMs, performance.now() - began);
     }

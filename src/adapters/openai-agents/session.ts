@@ -1,5 +1,6 @@
 import { assertCheckpointer } from "../../checkpoint/assert-checkpointer.ts";
 import type { BaseCheckpointer } from "../../checkpoint/base-checkpointer.ts";
+import { mayBeThereAlready } from "../../checkpoint/written.ts";
 import { StateError } from "../../errors.ts";
 import { nodeCrypto } from "../../internal/node-crypto.ts";
 import { AgentState } from "../../state/agent-state.ts";
@@ -138,7 +139,8 @@ class Session implements OpenAIAgentsSession {
         await this.#checkpointer.save(next, this.#threadId);
         return;
       } catch (error) {
-        if (!StateError.is(error, "CONFLICT") || attempt >= MOST_ATTEMPTS) throw error;
+        const isRefused = StateError.is(error, "CONFLICT") && !mayBeThereAlready(error);
+        if (!isRefused || attempt >= MOST_ATTEMPTS) throw error;
       }
     }
   }

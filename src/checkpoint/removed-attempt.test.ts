@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import { BreakingLog } from "../../test/altered-log.ts";
+import { failureOf } from "../../test/failure-of.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { textOf, userMessage } from "../state/message.ts";
+import { Checkpointer } from "./checkpointer.ts";
+import type { AppendOutcome, AppendRequest } from "./thread-log.ts";
+
+/** Others are at work between the attempt that gets no answer and its repetition. */
+class InterruptedLog extends BreakingLog {
+  meanwhile: (() => Promise<void>) | undefined;
+
+  override async append(threadId: string, request: AppendRequest): Promise<AppendOutcome> {
+    try {
+      return await super.append(threadId, request);
+    } catch (error) {
+      await this.meanwhile?.();
+      throw error;
+    }
+  }
+
+  async othersAdd(count: number): Promise<void> {
+    const other = new Checkpointer(this);
+    for (let number = 0; number < count; number++) {
+      const state = (await other.load("t")) ?? AgentState.create();
+      await other.save(state.withMessage(userMessage(`other ${number}`)), "t");
+    }
+  }
+
+  async vacuum(): Promise<void> {
+    await new Checkpointer(this).vacuum({ keepLast: 2 });
+  }
+
+  async timesSaid(wanted: string): Promise<number> {
+    const state = await new Checkpointer(this).load("t");
+    return (state?.messages ?? []).filter((message) => textOf(message) === wanted).length;
+  }
+}
+
+describe.each([
+  ["by itself", 2],
+  ["by its caller", 1],
+])("a save that got no answer and is repeated %s, after others saved", (_, attempts) => {
+  async function repeatedAfter(
+    log: InterruptedLog,
+    moment: "before" | "after",
+    meanwhile: () => Promise<void>,
+  ): Promise<string> {
+    await log.othersAdd(3);
+    const checkpointer = new Checkpointer(log, { retry: { attempts, baseDelayMs: 1 } });
+    const loaded = (await checkpointer.load("t")) ?? AgentState.create();
+    const changed = loaded.withMessage(userMessage("mine"));
+    log.meanwhile = meanwhile;
+    log.failures.push(moment);
+    if (attempts === 1) await failureOf(() => checkpointer.save(changed, "t"));
+    return checkpointer.save(changed, "t");
+  }
+
+  test.each([
+    ["after", 1],
+    ["before", 0],
+  ] as const)(
+    "leaves it open whether it was written, where a vacuum took away what would show it (lost %s the write)",
+    async (moment, times) => {
+      const log = new InterruptedLog();
+      const repeated = (): Promise<string> =>
+        repeatedAfter(log, moment, async () => {
+          await log.othersAdd(4);
+          await log.vacuum();
+        });
+      const error = await failureOf(repeated);
+      expect(error).toMatchObject({ code: "CONFLICT", context: { written: "unknown", threadId: "t" } });
+      expect(error.message).toContain("redo the change only if it is not in it");
+      expect(await log.timesSaid("mine")).toBe(times);
+    },
+  );
+
+  test("is found where a vacuum left its checkpoint", async () => {
+    const log = new InterruptedLog();
+    const checkpointId = await repeatedAfter(log, "after", async () => {
+      await log.othersAdd(1);
+      await log.vacuum();
+    });
+    expect(await log.entry("t", checkpointId)).toBeDefined();
+    expect(await log.timesSaid("mine")).toBe(1);
+  });
+
+  test("says that nothing was written where nothing was, and nothing was removed", async () => {
+    const log = new InterruptedLog();
+    const error = await failureOf(() => repeatedAfter(log, "before", () => log.othersAdd(4)));
+    expect(error).toMatchObject({ code: "CONFLICT", context: { written: "no" } });
+    expect(await log.timesSaid("mine")).toBe(0);
+  });
+
+  test("says that nothing was written where the thread was removed and made anew", async () => {
+    const log = new InterruptedLog();
+    const error = await failureOf(() =>
+      repeatedAfter(log, "after", async () => {
+        await new Checkpointer(log).delete("t");
+        await log.othersAdd(4);
+        await log.vacuum();
+      }),
+    );
+    expect(error).toMatchObject({ code: "CONFLICT", context: { written: "no" } });
+    expect(await log.timesSaid("mine")).toBe(0);
+  });
+});
