@@ -53,7 +53,7 @@ async function acquire(
 ): Promise<Lease> {
   const { owner, ttlMs, waitMs, signal } = checkedTerms(options);
   const deadline = context.now() + waitMs;
-  const races = new LostRaces(context, "lease", threadId);
+  let races = new LostRaces(context, "lease", threadId);
   let tail = await readTail(context, threadId);
   let clockOffsetMs = await clockOffset(context);
   for (;;) {
@@ -73,6 +73,8 @@ async function acquire(
     } else {
       if (context.now() >= deadline) throw leaseConflict(context, threadId, leasedTo(current));
       await sleep(Math.min(Math.max(left, 5), 250), signal);
+      // Of those who wait for one holder after another each may lose to all others: how long it lasts is in `waitMs`.
+      races = new LostRaces(context, "lease", threadId);
       tail = await readTail(context, threadId);
       clockOffsetMs = await clockOffset(context);
     }
