@@ -5,7 +5,7 @@ import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { atOnce, awaited, type Steps } from "../internal/at-once.ts";
 import type { Keyring, KeysById } from "./keyring.ts";
-import { contentOf, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
+import { contentOf, judgedWhole, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
 import type { SealedPlace } from "./sealed-places.ts";
 import {
   keysNeededBy,
@@ -87,12 +87,16 @@ export class LogSealer {
     const sealed: LogRecord[] = [];
     for (const record of records) {
       const content = contentOf(record, people);
-      let personal: Personal | undefined;
-      if (content !== undefined) {
-        const judged = yield* this.#judge(place, record, content, people);
-        people = judged.after;
-        personal = judged.personal;
+      if (content === undefined) {
+        const { after, mayListWords, mayListMetadata } = judgedWhole(record, people);
+        people = after;
+        const listed = mayListWords ? record : { ...record, words: undefined };
+        const own = { ...sealing, isIndexPlain: isIndexPlain && mayListMetadata };
+        sealed.push(sealedRecord(listed, own, people, undefined));
+        continue;
       }
+      const { after, personal } = yield* this.#judge(place, record, content, people);
+      people = after;
       sealed.push(sealedRecord(record, sealing, people, personal));
     }
     return { records: sealed, people };
@@ -189,7 +193,11 @@ export class LogSealer {
 function living(people: ThreadPeople, keys: KeysById): ThreadPeople {
   const alive = (ids: readonly string[]): readonly string[] => ids.filter((id) => keys.get(id) !== undefined);
   const calls = Object.entries(people.calls).map(([call, ids]) => [call, alive(ids)] as const);
-  return { defaults: alive(people.defaults), calls: Object.fromEntries(calls.filter(([, ids]) => ids.length > 0)) };
+  return {
+    ...people,
+    defaults: alive(people.defaults),
+    calls: Object.fromEntries(calls.filter(([, ids]) => ids.length > 0)),
+  };
 }
 
 const wordsAboutNobody = (record: LogRecord, erased: Uint8Array): string | undefined =>

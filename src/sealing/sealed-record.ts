@@ -11,12 +11,13 @@ import {
   headerContent,
   headerText,
   isBodyPart,
+  peopleIn,
 } from "./header-content.ts";
 import type { NamedKey } from "./keyring.ts";
 import { type Parted, type PersonalPart, restored } from "./parted-text.ts";
 import type { PartedBody } from "./personal-parts.ts";
 import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
-import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
+import type { ThreadPeople } from "./thread-people.ts";
 import { isSealed, MAGIC, MAGIC_BYTES, WORDS_BEGIN, wordsBytes } from "./words-beside.ts";
 
 /**
@@ -187,8 +188,7 @@ export function peek(entry: LogEntry, place: SealedPlace, { key, missing }: Tena
   const plain = box.toString("base64url") === text ? openBox(key.key, box, at) : undefined;
   if (plain === undefined) throw changed(place, entry);
   const content = headerContent(plain.toString("utf8"));
-  const people = content.d || content.c ? { defaults: content.d ?? [], calls: content.c ?? {} } : NO_PEOPLE;
-  return { entry, box, content, people };
+  return { entry, box, content, people: peopleIn(content) };
 }
 
 /** The keys of people that an entry needs. */
