@@ -1,9 +1,10 @@
 import { newMessagesOf } from "../checkpoint/chain.ts";
 import { wordsOf } from "../checkpoint/plan-record.ts";
-import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import type { LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/thread-log.ts";
 import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { atOnce, awaited, type Steps } from "../internal/at-once.ts";
+import { keyInLog, keyToSealWith } from "./first-key.ts";
 import type { Keyring, KeysById } from "./keyring.ts";
 import { contentOf, judgedWhole, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
 import type { SealedPlace } from "./sealed-places.ts";
@@ -25,6 +26,8 @@ export interface SealerOptions {
   readonly tenantOf: (threadId: string) => string;
   /** Metadata and words lie in plain. */
   readonly isIndexPlain: boolean;
+  /** Where the records lie, sealed. */
+  readonly log: ThreadLog;
 }
 
 /** Records as they are stored, and who their thread is about behind the last of them. */
@@ -77,11 +80,12 @@ export class LogSealer {
   }
 
   *#seal(threadId: string, generation: string, records: readonly LogRecord[], before: ThreadPeople): Steps<Sealed> {
-    const { keyring, isIndexPlain } = this.#options;
+    const { keyring, isIndexPlain, log, tenantOf } = this.#options;
     const place = this.#place(threadId);
+    const { tenant } = place;
     const key =
-      keyring.knownTenantKey(place.tenant) ?? (yield* awaited(keyring.tenantKey(place.tenant, { isNew: true })));
-    if (key === undefined) throw keyring.missing("of the tenant");
+      keyring.knownTenantKey(tenant) ??
+      (yield* awaited(keyToSealWith(keyring, tenant, () => keyInLog(log, tenantOf, tenant))));
     const sealing = { place, generation, key, isIndexPlain };
     let people = before === NO_PEOPLE ? before : living(before, yield* this.#keys(peopleIn(before)));
     const sealed: LogRecord[] = [];

@@ -176,6 +176,9 @@ function checksumAt(header: string): number {
 const withThatChecksum = (header: string, sum: string): string =>
   `${header.slice(0, -1)}${SUM_BEGINS}${sum}${SUM_ENDS}`;
 
+/** The name of the key that a header was sealed with; `undefined` for one in plain. */
+export const keyOfHeader = ({ header }: LogEntry): string | undefined => HEADER.exec(header)?.[1];
+
 /** Opens the header. Whatever is not what was sealed for this place is refused. */
 export function peek(entry: LogEntry, place: SealedPlace, { key, missing }: TenantKey): PeekedEntry {
   const [, id = "", text = ""] = HEADER.exec(entry.header) ?? [];

@@ -111,4 +111,31 @@ describe("16.1: graphs under sealing", () => {
       await expect(saverOf(other).get({ threadId: "t" })).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
     }
   });
+
+  test("16.1: without keys, a saver hands out and writes nothing of a sealed thread, and whatever goes over all threads names it and goes on", async () => {
+    const { log, checkpointer } = await place("sealed");
+    const data = { threadId: "sealed", checkpointId: "1", checkpointData: { a: 1 }, metadata: { run_id: "r" } };
+    await saverOf(checkpointer).put(data);
+    const plain = new Checkpointer(log);
+    const saver = saverOf(plain);
+    for (const checkpointId of ["1", "2"]) await saver.put({ ...data, threadId: "plain", checkpointId });
+    const refusal = { code: "INCOMPATIBLE", message: expect.stringContaining("option `sealing`") };
+    const calls = [
+      () => saver.get({ threadId: "sealed" }),
+      () => saver.put({ ...data, checkpointId: "2" }),
+      () => saver.putWrites({ threadId: "sealed", checkpointId: "1", taskId: "t", writes: [["a", 1]] }),
+      () => saver.listCheckpoints({ threadId: "sealed" }),
+      () => saver.prune({ threadId: "sealed", keepLast: 1 }),
+      () => saver.copyThread("sealed", "copy"),
+      () => plain.fork("sealed", "fork"),
+    ];
+    for (const call of calls) await expect(call(), String(call)).rejects.toMatchObject(refusal);
+    const listed = await saver.listThreads();
+    expect([...listed]).toEqual(["plain"]);
+    const warnings = [{ ...refusal, threadId: "sealed" }];
+    expect(listed.warnings).toMatchObject(warnings);
+    expect(await saver.prune({ keepLast: 1 })).toMatchObject({ threads: 1, checkpoints: 1, warnings });
+    expect(await saver.deleteForRuns({ runIds: ["r"] })).toMatchObject({ threads: 1, checkpoints: 1, warnings });
+    expect((await saverOf(checkpointer).get({ threadId: "sealed" }))?.checkpointData).toEqual({ a: 1 });
+  });
 });
