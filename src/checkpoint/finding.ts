@@ -96,9 +96,7 @@ export async function findByMetadata(
   const found = context.log.queryMetadata
     ? await queryIndex(context, key, valueJson, query)
     : await gather(context, query, (thread) => hasMetadata(thread, key, valueJson, warnings));
-  if (found.items.length === 0 && context.log.queryMetadata) {
-    await noteSealedThreads(context, "queryByMetadata", query.prefix, warnings);
-  }
+  if (found.items.length === 0) await noteSealedThreads(context, "queryByMetadata", query.prefix, warnings);
   return { items: found.items, cursor: sealCursor("metadata", found.cursor), warnings };
 }
 

@@ -10,8 +10,8 @@ const LOOKED_AT = 3;
 const metNone = new WeakSet<CheckpointContext>();
 
 /**
- * An index holds nothing of threads that were sealed, so to a program without keys
- * they look as if they were not there. An answer without threads says so then.
+ * Threads that were sealed have no words in an index and no metadata, so to a program
+ * without keys they look as if they were not there. An answer without threads says so then.
  */
 export async function noteSealedThreads(
   context: CheckpointContext,

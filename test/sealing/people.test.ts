@@ -87,9 +87,15 @@ describe("16.1: what is sealed", () => {
     const plain = new Checkpointer(log);
     expect(plain.capabilities.searchMethod).toBe("index");
     const warnings = [{ threadId: "t", code: "INCOMPATIBLE", message: expect.stringContaining("option `sealing`") }];
-    for (const found of [await plain.search("zebra"), await plain.queryByMetadata("colour", "zebra")]) {
-      expect(found).toMatchObject({ length: 0, warnings });
-    }
+    const scanning = new MemoryLog();
+    const other = new Checkpointer(scanning, { sealing: new Sealing({ keyring }) });
+    await other.save(AgentState.create(), "t", { metadata: { colour: "zebra" } });
+    const answers = [
+      await plain.search("zebra"),
+      await plain.queryByMetadata("colour", "zebra"),
+      await new Checkpointer(scanning).queryByMetadata("colour", "zebra"),
+    ];
+    for (const found of answers) expect(found).toMatchObject({ length: 0, warnings });
     expect((await sealed.search("giraffe")).warnings).toEqual([]);
     await sealed.delete("t");
     await plain.save(AgentState.create().withMessage(userMessage("zebra")), "t");
