@@ -9,6 +9,7 @@ import type { FindOptions, ListThreadsOptions } from "./base-checkpointer.ts";
 import type { CheckpointContext } from "./context.ts";
 import { hasMember } from "./metadata.ts";
 import { openHeader } from "./record.ts";
+import { noteSealedThreads } from "./sealed-threads.ts";
 import { type FoundThreads, metadataOf } from "./summary.ts";
 import type { LogPage, ThreadEntry, ThreadLog } from "./thread-log.ts";
 
@@ -95,6 +96,7 @@ export async function findByMetadata(
   const found = context.log.queryMetadata
     ? await queryIndex(context, key, valueJson, query)
     : await gather(context, query, (thread) => hasMetadata(thread, key, valueJson, warnings));
+  if (found.items.length === 0) await noteSealedThreads(context, "queryByMetadata", query.prefix, warnings);
   return { items: found.items, cursor: sealCursor("metadata", found.cursor), warnings };
 }
 

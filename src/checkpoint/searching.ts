@@ -11,6 +11,7 @@ import { checkedLimit, checkedPrefix, everyThread } from "./finding.ts";
 import { graphWordsOf } from "./graph-words.ts";
 import { wordsOf } from "./plan-record.ts";
 import { openHeader } from "./record.ts";
+import { noteSealedThreads } from "./sealed-threads.ts";
 import { assertNoPlace } from "./search-place.ts";
 import { hitsInCheckpoints } from "./step-hits.ts";
 import { isContent } from "./steps.ts";
@@ -45,6 +46,7 @@ export async function searchThreads(
   const found = await hitsInCheckpoints(context, { limit, prefix, ...(after !== undefined && { after }) }, (within) =>
     find(context, words, within, warnings),
   );
+  if (found.hits.length === 0 && context.log.search) await noteSealedThreads(context, "search", prefix, warnings);
   const hits = found.hits.map(({ threadId, entry, score }) => ({
     ...summariseThread({ threadId, head: entry }, warnings),
     score,

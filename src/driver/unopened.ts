@@ -9,6 +9,9 @@ import { StateError } from "../errors.ts";
 /** How a sealed header begins: whoever reads it without `sealing` must not take it for a damaged one. */
 export const SEALED_HEADER = "hs1.";
 
+/** How the text of a sealed item begins. It is the codec's form of a sealed value, which no program can put as a whole item. */
+export const SEALED_ITEM = '{"$":"sealed","k":"is1.';
+
 const CHANGED = "(this does not open)";
 const BEGINS = "(this was sealed with the lost key ";
 const ENDS = ")";
@@ -28,7 +31,7 @@ export function whyUnopened(text: string, what: string): StateError | undefined 
       `${what} does not open in its place: it was damaged, changed, or moved there from elsewhere`,
     );
   }
-  if (text.startsWith(SEALED_HEADER)) {
+  if (text.startsWith(SEALED_HEADER) || text.startsWith(SEALED_ITEM)) {
     return new StateError(
       "INCOMPATIBLE",
       `${what} is sealed: it is not damaged. Open this storage with the option \`sealing\`, and the keyring that belongs to it`,

@@ -83,6 +83,6 @@ describe("whose memories", () => {
     const { memory } = memoryOf({ namespacePrefix: ({ tenant }) => ["acme", String(tenant)] });
     expect(await memory.of({ tenant: "x" }).list()).toEqual([]);
     expect(() => memoryOf().memory.of({ userId: 42 })).toThrow(/userId must be a text/);
-    expect(() => memoryOf().memory.of({ userId: "" }).list()).rejects.toThrow(/must not be empty/);
+    await expect(() => memoryOf().memory.of({ userId: "" }).list()).rejects.toThrow(/must not be empty/);
   });
 });

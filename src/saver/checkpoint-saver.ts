@@ -17,6 +17,7 @@ import { assertThreadId } from "../driver/ids.ts";
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
+import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 import type { GraphThreads } from "./graph-threads.ts";
 import { type PackOptions, packValue } from "./packing.ts";
@@ -66,6 +67,7 @@ export interface CheckpointSaverOptions extends CheckpointerOptions, SaverRules 
 
 const DEFAULT_SLACK = 256 * 1024;
 const READY = Promise.resolve();
+const NOTHING_REMOVED = { checkpoints: 0 };
 
 /** All that writes and reads. Loaded with the first call; what a call is given is checked and packed before. */
 const working = new OpenOnce(() => import("./working.ts"));
@@ -224,16 +226,22 @@ export class CheckpointSaver implements Saver {
     const graphs = await this.#threads.get();
     let [threads, checkpoints] = [0, 0];
     const held: StateError[] = [];
-    for await (const each of threadId === undefined ? graphThreadsIn(this.#context) : [threadId]) {
+    const warnings = new Warnings();
+    for await (const each of threadId === undefined ? graphThreadsIn(this.#context, warnings) : [threadId]) {
       const writer = graphs.writer(each);
       const removed = await this.#context
         .guard({ operation, threadId: each }, () => removeCheckpoints(this.#context, writer, each, removal))
-        .catch(nothingWhereHeld(held));
+        .catch(nothingWhereHeld(held))
+        .catch((error: unknown) => {
+          if (threadId !== undefined) throw error;
+          warnings.note(error, each);
+          return NOTHING_REMOVED;
+        });
       threads += removed.checkpoints > 0 ? 1 : 0;
       checkpoints += removed.checkpoints;
     }
     if (held[0] !== undefined) throw held[0];
-    return { threads, checkpoints };
+    return { threads, checkpoints, ...(warnings.count > 0 && { warnings: warnings.list }) };
   }
 
   /** The threads of graphs; those of agents are not among them. */
@@ -244,15 +252,16 @@ export class CheckpointSaver implements Saver {
     const query = { prefix: checkedPrefix(prefix), limit: size };
     const { isGraph } = await working.get();
     const found: string[] = [];
+    const warnings = new Warnings();
     let cursor = openCursor("threads", start);
     do {
       const page = { ...query, limit: size - found.length, ...(cursor !== undefined && { cursor }) };
       if (page.limit === 0) break;
       const answer = await this.#context.call({ operation: "listThreads" }, (log) => log.listThreads(page));
-      for (const { threadId, head } of answer.items) if (isGraph(head)) found.push(threadId);
+      for (const { threadId, head } of answer.items) if (isGraph(head, threadId, warnings)) found.push(threadId);
       cursor = answer.cursor;
     } while (cursor !== undefined);
-    return page(found, sealCursor("threads", cursor));
+    return page(found, sealCursor("threads", cursor), warnings.list);
   }
 
   /** Waits for pending writes. The storage is closed too, unless it belongs to a checkpointer. */

@@ -2,14 +2,13 @@ import type { CheckpointContext } from "../checkpoint/context.ts";
 import { appendEdit, editsAt, holdsAt, MOST_PLANS } from "../checkpoint/editing.ts";
 import { wordsInTexts } from "../checkpoint/graph-words.ts";
 import { LostRaces } from "../checkpoint/lost-races.ts";
-import { decodeMetadata } from "../checkpoint/metadata.ts";
 import type { Forgets, FoundInThread } from "../checkpoint/people-in-thread.ts";
 import { openHeader, openRecord, sealRecord } from "../checkpoint/record.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
-import { subjectsIn } from "../state/subjects.ts";
 import { encodeBody } from "./body.ts";
 import { type SweptRecord, sweepEpoch } from "./erasing-epoch.ts";
 import { placeOf } from "./names.ts";
+import { subjectsNamedBy } from "./thread-subjects.ts";
 import { everyRecord, type Records } from "./whole-thread.ts";
 
 /**
@@ -127,11 +126,10 @@ function sweptRecords(records: Records, forgets: Forgets, keepsSubject: boolean)
 function subjectsOfThread(records: Records, forgets: Forgets): readonly string[] {
   const subjects = new Set<string>();
   for (const record of records) {
-    if (record.metadata === undefined) continue;
+    const named = subjectsNamedBy(record);
+    if (named.length === 0) continue;
     const { createdAt } = openRecord(record);
-    for (const subject of subjectsIn(decodeMetadata(record.metadata, "metadata")["subject"])) {
-      if (forgets(subject, createdAt)) subjects.add(subject);
-    }
+    for (const subject of named) if (forgets(subject, createdAt)) subjects.add(subject);
   }
   return [...subjects];
 }

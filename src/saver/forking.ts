@@ -10,6 +10,7 @@ import { Epoch } from "./epoch.ts";
 import { checkpointName } from "./names.ts";
 import { infoOf } from "./reading.ts";
 import { sealKept } from "./sealing.ts";
+import { subjectsToKeep } from "./thread-subjects.ts";
 import { everyRecord, type Kept, keptOf, newestIds } from "./whole-thread.ts";
 
 export interface GraphFork {
@@ -48,9 +49,11 @@ export async function forkGraph(context: CheckpointContext, fork: GraphFork): Pr
   const isLast = !all.some((kept) => kept.ns === "" && kept.epoch.find(kept)?.parentId === start.id);
   const staying = [...forkedWith(source, all, start, isLast), start];
   const newest = newestIds(staying);
+  const named = subjectsToKeep(records, staying);
   const sealed = staying.map((kept) => {
     const isStart = kept === start;
-    const facts = { isNewest: newest.get(kept.ns) === kept.id, isHead: isStart };
+    const subjects = kept === named.in ? named.subjects : [];
+    const facts = { isNewest: newest.get(kept.ns) === kept.id, isHead: isStart, subjects };
     if (!isStart) return sealKept(context, epoch, kept, facts);
     // A fork is as young as it is: nothing that clears away what is old takes it for its source.
     return sealKept(context, epoch, kept, { ...facts, createdAt: context.now(), hasWrites: isLast });

@@ -5,19 +5,22 @@ import type { LogEntry, ThreadTail } from "../checkpoint/thread-log.ts";
 import { Warnings } from "../driver/warnings.ts";
 import { StateError } from "../errors.ts";
 
-/** Every thread of a graph. */
-export async function* graphThreadsIn(context: CheckpointContext): AsyncGenerator<string> {
-  const warnings = new Warnings();
+/** Every thread of a graph. One that cannot be read, and so may be a graph's, is noted. */
+export async function* graphThreadsIn(
+  context: CheckpointContext,
+  warnings: Warnings = new Warnings(),
+): AsyncGenerator<string> {
   for await (const { threadId, head } of everyThread(context, "listThreads", "", warnings)) {
-    if (isGraph(head)) yield threadId;
+    if (isGraph(head, threadId, warnings)) yield threadId;
   }
 }
 
-/** A damaged or newer header must not affect other threads: reading the thread itself reports it. */
-export function isGraph(entry: LogEntry): boolean {
+/** A damaged, sealed or newer header must not affect other threads: it is noted, and reading the thread itself reports it. */
+export function isGraph(entry: LogEntry, threadId: string, warnings: Warnings): boolean {
   try {
     return openHeader(entry).thread?.kind === "graph";
-  } catch {
+  } catch (error) {
+    warnings.note(error, threadId);
     return false;
   }
 }

@@ -11,6 +11,7 @@ import { checkpointName, placeOf } from "./names.ts";
 import { infoOf } from "./reading.ts";
 import type { CheckpointInfo } from "./saver.ts";
 import { sealKept } from "./sealing.ts";
+import { subjectsToKeep } from "./thread-subjects.ts";
 import type { ThreadWriter } from "./thread-writer.ts";
 import { everyRecord, type Kept, keptOf, newestIds, type Records } from "./whole-thread.ts";
 
@@ -138,10 +139,12 @@ async function rewrite(
   const edited = { ...thread, edits: (thread.edits ?? 0) + 1 };
   Object.assign(epoch, { base: tail + 1, tail, head: 0, thread: edited, greatest });
   const newest = newestIds(staying);
+  const named = subjectsToKeep(records, staying);
   let batch: LogRecord[] = [];
   let bytes = 0;
   for (const [index, kept] of staying.entries()) {
-    const record = sealKept(context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id });
+    const subjects = kept === named.in ? named.subjects : [];
+    const record = sealKept(context, epoch, kept, { isNewest: newest.get(kept.ns) === kept.id, subjects });
     if (bytes + record.body.byteLength > maxRecordBytes || batch.length === MOST_RECORDS) {
       if (!(await append(context, threadId, records.generation, batch))) return false;
       [batch, bytes] = [[], 0];

@@ -9,6 +9,7 @@
  */
 
 import type { Page } from "../driver/page.ts";
+import type { ThreadWarning } from "../driver/warnings.ts";
 
 export interface PutRequest {
   readonly threadId: string;
@@ -107,6 +108,8 @@ export interface DeleteForRunsRequest {
 export interface RemovedReport {
   readonly threads: number;
   readonly checkpoints: number;
+  /** Threads that were passed over because they cannot be read, and why; absent where there were none. */
+  readonly warnings?: readonly ThreadWarning[];
 }
 
 export interface ListThreadsRequest {

@@ -10,6 +10,7 @@ import type { PutOperation } from "./operations.ts";
 import type { Packed } from "./packed.ts";
 import { deltaOf } from "./parts.ts";
 import type { PoolMark } from "./pool.ts";
+import { namingSubjects } from "./thread-subjects.ts";
 
 /** A record that is ready to be appended, and the epoch it belongs to. */
 export interface Planned {
@@ -24,6 +25,8 @@ export interface Content {
   readonly isNewest: boolean;
   /** Present where the record puts the checkpoint, and so is listed. */
   readonly put?: Pick<PutOperation, "parentId" | "metadata" | "createdAt">;
+  /** Of a record that puts none: where nothing but waiting writes is left to say whom the thread is about. */
+  readonly metadata?: string | undefined;
   readonly live: number;
   /** Whether it brings something that was not in the thread before. */
   readonly isNew: boolean;
@@ -74,7 +77,7 @@ export function sealGraphRecord(
     head: isHead ? seq : epoch.head,
     checkpointId: put === undefined ? undefined : name,
     ...(names.length > 0 && { names }),
-    metadata: put?.metadata,
+    metadata: put === undefined ? content.metadata : put.metadata,
     body,
     words: wordsToAppend(context, body),
     fields,
@@ -94,6 +97,8 @@ interface KeptFacts extends Pick<Content, "isNewest" | "isHead"> {
   readonly createdAt?: number;
   /** @default true */
   readonly hasWrites?: boolean;
+  /** Named in its metadata as well. */
+  readonly subjects?: readonly string[];
 }
 
 /** A checkpoint of another epoch, or writes that wait for theirs, as they are, in this one. */
@@ -101,7 +106,7 @@ export function sealKept(
   context: CheckpointContext,
   epoch: Epoch,
   { epoch: from, ...place }: CheckpointPlace & { readonly epoch: Epoch },
-  { createdAt, hasWrites = true, ...facts }: KeptFacts,
+  { createdAt, hasWrites = true, subjects = [], ...facts }: KeptFacts,
 ): LogRecord {
   const known = from.find(place);
   const { mark } = epoch.pool;
@@ -110,8 +115,9 @@ export function sealKept(
   const parts = texts && deltaOf(parent === undefined ? new Map() : epoch.partsOf(parent), texts);
   const writes = hasWrites ? callsOf(relinked(from, epoch, from.writesOf(place))) : [];
   const checkpoint = parts && { on: parent?.seq ?? 0, parts };
-  const put = known && { ...known, ...(createdAt !== undefined && { createdAt }) };
-  const content = { checkpoint, writes, ...facts, live: 0, isNew: false, ...(put !== undefined && { put }) };
+  const metadata = namingSubjects(known?.metadata, subjects);
+  const put = known && { ...known, metadata, ...(createdAt !== undefined && { createdAt }) };
+  const content = { checkpoint, writes, ...facts, live: 0, isNew: false, metadata, ...(put !== undefined && { put }) };
   return sealGraphRecord(context, epoch, place, mark, content).record;
 }
 

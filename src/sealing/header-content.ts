@@ -18,6 +18,8 @@ export interface HeaderContent {
   readonly p?: readonly HeaderPart[] | undefined;
   readonly d?: ThreadPeople["defaults"];
   readonly c?: ThreadPeople["calls"];
+  /** 1 where no index may hold what follows in the thread. */
+  readonly u?: 1;
 }
 
 /**
@@ -33,10 +35,16 @@ export const isBodyPart = (part: HeaderPart): part is BodyPart => part[0] === "b
 
 export function headerText({ g, h, m, p }: HeaderContent, people: ThreadPeople): string {
   const text = `${g.length} ${h.length} ${g}${h}`;
-  const { defaults, calls } = people;
+  const { defaults, calls, isUnlisted } = people;
   const areNamed = people !== NO_PEOPLE && (defaults.length > 0 || Object.keys(calls).length > 0);
-  if (m === undefined && p === undefined && !areNamed) return text;
-  return text + JSON.stringify({ m, p, ...(areNamed && { d: defaults, c: calls }) });
+  if (m === undefined && p === undefined && !areNamed && !isUnlisted) return text;
+  return text + JSON.stringify({ m, p, ...(areNamed && { d: defaults, c: calls }), ...(isUnlisted && { u: 1 }) });
+}
+
+/** Who the thread is about, as of that header. */
+export function peopleIn({ d, c, u }: HeaderContent): ThreadPeople {
+  if (d === undefined && c === undefined && u === undefined) return NO_PEOPLE;
+  return { defaults: d ?? [], calls: c ?? {}, ...(u === 1 && { isUnlisted: true }) };
 }
 
 /** Of a text that was proven to be ours. */

@@ -52,6 +52,8 @@ export interface TenantItem {
 export interface PersonItem {
   /** How often this person was given a key. */
   readonly number: number;
+  /** Random, so that no two keys have the same name: not even those that two copies of a keyring gave the same person. */
+  readonly nonce: string;
   readonly createdAt: number;
   /** The tenant and the person's id; `null` where the key was destroyed. */
   readonly name: Wrapped | null;

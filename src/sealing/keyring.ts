@@ -7,6 +7,7 @@ import { nodeCrypto } from "../internal/node-crypto.ts";
 import { Recent } from "../internal/recent.ts";
 import { isMarked } from "../state/applied-mark.ts";
 import { KEY_BYTES, placeBytes } from "./box.ts";
+import { isOneKeysTrouble, knowsKey, nameOfKey, partsOfId } from "./key-names.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
 import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
 import { MasterKeys, newMaster, type StoredKey } from "./master-keys.ts";
@@ -42,6 +43,7 @@ const NO_KEYS: KeysById = new Map();
 
 const MOST_RACES = 20;
 const MOST_CACHED = 10_000;
+const NONCE_BYTES = 6;
 
 /**
  * The keys that data is sealed with: one for each tenant, one for each person. A
@@ -153,7 +155,7 @@ export class Keyring {
       const token = this.#tokenOf(tenant, subject);
       const known = this.#fresh(token);
       if (known?.key === undefined) return undefined;
-      keys.push({ id: keyId(token, known.item.number), key: known.key });
+      keys.push({ id: nameOfKey(token, known.item), key: known.key });
     }
     return keys;
   }
@@ -171,7 +173,7 @@ export class Keyring {
       const fresh = this.#fresh(token);
       // A destroyed key is looked up again: the person may have been given a new one meanwhile.
       const known = fresh?.key === undefined ? await this.#load(token) : fresh;
-      if (known?.key !== undefined) return { id: keyId(token, known.item.number), key: known.key };
+      if (known?.key !== undefined) return { id: nameOfKey(token, known.item), key: known.key };
       const number = (known?.item.number ?? 0) + 1;
       await this.#makePerson(token, number, { tenant, subject }, known?.version ?? 0);
     }
@@ -184,18 +186,19 @@ export class Keyring {
     person: { readonly tenant: string; readonly subject: string },
     version: number,
   ): Promise<void> {
-    const id = keyId(token, number);
+    const nonce = nodeCrypto().randomBytes(NONCE_BYTES).toString("base64url");
+    const id = nameOfKey(token, { number, nonce });
     const name = Buffer.from(JSON.stringify([person.tenant, person.subject]), "utf8");
     const key = nodeCrypto().randomBytes(KEY_BYTES);
     await this.#masters.wrapLasting(key, this.#place("person", id), version, {
       put: async (wrapped, replaced) => {
-        const item = { number, createdAt: this.#now(), key: wrapped, destroyedAt: null };
+        const item = { number, nonce, createdAt: this.#now(), key: wrapped, destroyedAt: null };
         const wrappedName = await this.#masters.wrapBy(wrapped.by, name, this.#place("name", id));
         return this.#shelf.putPerson(token, { ...item, name: wrappedName }, replaced);
       },
       read: async () => {
         const kept = await this.#shelf.person(token);
-        return kept?.value.number === number ? storedKey(kept) : undefined;
+        return kept?.value.number === number && kept.value.nonce === nonce ? storedKey(kept) : undefined;
       },
     });
   }
@@ -206,8 +209,8 @@ export class Keyring {
     for (const id of new Set(ids)) {
       const { token, number } = partsOfId(id);
       const known = this.#fresh(token);
-      const found = known !== undefined && known.item.number >= number ? known : await this.#load(token);
-      if (found === undefined || found.item.number < number) throw this.missing(id, id);
+      const found = known !== undefined && knowsKey(known.item, id) ? known : await this.#load(token);
+      if (found === undefined || !knowsKey(found.item, id)) throw this.missing(id, id);
       keys.set(id, found.item.number === number ? found.key : undefined);
     }
     return keys;
@@ -220,7 +223,7 @@ export class Keyring {
     for (const id of ids) {
       const { token, number } = partsOfId(id);
       const known = this.#fresh(token);
-      if (known === undefined || known.item.number < number) return undefined;
+      if (known === undefined || !knowsKey(known.item, id)) return undefined;
       keys.set(id, known.item.number === number ? known.key : undefined);
     }
     return keys;
@@ -244,9 +247,9 @@ export class Keyring {
   ): AsyncGenerator<readonly KeyedPerson[], void, undefined> {
     for await (const page of this.#shelf.all<PersonItem>(PEOPLE, damaged)) {
       const people: KeyedPerson[] = [];
-      for (const { key: token, value } of page) {
-        const person = await this.#personIn(token, value).catch((error: unknown) => {
-          if (!StateError.is(error, "CORRUPT")) throw error;
+      for (const kept of page) {
+        const person = await this.#personIn(kept).catch((error: unknown) => {
+          if (!isOneKeysTrouble(error)) throw error;
           damaged(error);
         });
         if (person !== undefined) people.push(person);
@@ -255,12 +258,22 @@ export class Keyring {
     }
   }
 
-  async #personIn(token: string, { name, number, createdAt }: PersonItem): Promise<KeyedPerson | undefined> {
-    if (name === null) return undefined;
-    const id = keyId(token, number);
-    const text = await this.#masters.unwrap(name, this.#place("name", id), `the name beside the key ${id}`);
-    const [tenant, subject] = JSON.parse(Buffer.from(text).toString("utf8")) as [string, string];
-    return { token, tenant, subject, createdAt };
+  /** Of an item that was read before: a rotation may have wrapped it anew since. */
+  async #personIn(listed: Kept<PersonItem>): Promise<KeyedPerson | undefined> {
+    const token = listed.key;
+    let first: Kept<PersonItem> | undefined = listed;
+    const read = async (): Promise<Kept<PersonItem> | undefined> => {
+      const given = first;
+      first = undefined;
+      return given ?? this.#shelf.person(token);
+    };
+    const found = await this.#masters.open(read, (item) => {
+      const id = nameOfKey(token, item);
+      return item.name === null ? undefined : [item.name, this.#place("name", id), `the name beside the key ${id}`, id];
+    });
+    if (found?.key === undefined) return undefined;
+    const [tenant, subject] = JSON.parse(Buffer.from(found.key).toString("utf8")) as [string, string];
+    return { token, tenant, subject, createdAt: found.kept.value.createdAt };
   }
 
   /**
@@ -276,10 +289,10 @@ export class Keyring {
       // Not even the name of somebody who was erased stays here.
       this.#tokens = new Recent(MOST_CACHED);
       if (kept === undefined || kept.value.key === null) return false;
-      const person = isHeld && (await this.#personIn(token, kept.value));
+      const person = isHeld && (await this.#personIn(kept));
       if (person !== undefined && (await isHeld?.(person.subject)) === true) return false;
-      const { number, createdAt } = kept.value;
-      const gone = { number, createdAt, name: null, key: null, destroyedAt: this.#now() };
+      const { number, nonce, createdAt } = kept.value;
+      const gone = { number, nonce, createdAt, name: null, key: null, destroyedAt: this.#now() };
       if ((await this.#shelf.putPerson(token, gone, kept.version)) !== undefined) return true;
     }
     throw alwaysOvertaken();
@@ -356,9 +369,9 @@ export class Keyring {
     const at = this.#now();
     const found = await this.#masters.open(
       () => this.#shelf.person(token),
-      ({ key, number }) => {
-        const id = keyId(token, number);
-        return key === null ? undefined : [key, this.#place("person", id), `the key ${id}`];
+      (item) => {
+        const id = nameOfKey(token, item);
+        return item.key === null ? undefined : [item.key, this.#place("person", id), `the key ${id}`, id];
       },
     );
     if (found === undefined) return undefined;
@@ -367,14 +380,6 @@ export class Keyring {
     return loaded;
   }
 }
-
-/** The name of a key: whose it is, and which of that person's. */
-function partsOfId(id: string): { readonly token: string; readonly number: number } {
-  const at = id.lastIndexOf(".");
-  return { token: id.slice(0, at), number: Number(id.slice(at + 1)) };
-}
-
-const keyId = (token: string, number: number): string => `${token}.${number}`;
 
 const storedKey = (kept: Kept<{ readonly key: Wrapped | null }> | undefined): StoredKey | undefined =>
   kept === undefined || kept.value.key === null ? undefined : { by: kept.value.key.by, version: kept.version };

@@ -1,11 +1,12 @@
 import { newMessagesOf } from "../checkpoint/chain.ts";
 import { wordsOf } from "../checkpoint/plan-record.ts";
-import type { LogChain, LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
+import type { LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/thread-log.ts";
 import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { atOnce, awaited, type Steps } from "../internal/at-once.ts";
+import { keyInLog, keyToSealWith } from "./first-key.ts";
 import type { Keyring, KeysById } from "./keyring.ts";
-import { contentOf, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
+import { contentOf, judgedWhole, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
 import type { SealedPlace } from "./sealed-places.ts";
 import {
   keysNeededBy,
@@ -25,6 +26,8 @@ export interface SealerOptions {
   readonly tenantOf: (threadId: string) => string;
   /** Metadata and words lie in plain. */
   readonly isIndexPlain: boolean;
+  /** Where the records lie, sealed. */
+  readonly log: ThreadLog;
 }
 
 /** Records as they are stored, and who their thread is about behind the last of them. */
@@ -77,22 +80,27 @@ export class LogSealer {
   }
 
   *#seal(threadId: string, generation: string, records: readonly LogRecord[], before: ThreadPeople): Steps<Sealed> {
-    const { keyring, isIndexPlain } = this.#options;
+    const { keyring, isIndexPlain, log, tenantOf } = this.#options;
     const place = this.#place(threadId);
+    const { tenant } = place;
     const key =
-      keyring.knownTenantKey(place.tenant) ?? (yield* awaited(keyring.tenantKey(place.tenant, { isNew: true })));
-    if (key === undefined) throw keyring.missing("of the tenant");
+      keyring.knownTenantKey(tenant) ??
+      (yield* awaited(keyToSealWith(keyring, tenant, () => keyInLog(log, tenantOf, tenant))));
     const sealing = { place, generation, key, isIndexPlain };
     let people = before === NO_PEOPLE ? before : living(before, yield* this.#keys(peopleIn(before)));
     const sealed: LogRecord[] = [];
     for (const record of records) {
       const content = contentOf(record, people);
-      let personal: Personal | undefined;
-      if (content !== undefined) {
-        const judged = yield* this.#judge(place, record, content, people);
-        people = judged.after;
-        personal = judged.personal;
+      if (content === undefined) {
+        const { after, mayListWords, mayListMetadata } = judgedWhole(record, people);
+        people = after;
+        const listed = mayListWords ? record : { ...record, words: undefined };
+        const own = { ...sealing, isIndexPlain: isIndexPlain && mayListMetadata };
+        sealed.push(sealedRecord(listed, own, people, undefined));
+        continue;
       }
+      const { after, personal } = yield* this.#judge(place, record, content, people);
+      people = after;
       sealed.push(sealedRecord(record, sealing, people, personal));
     }
     return { records: sealed, people };
@@ -189,7 +197,11 @@ export class LogSealer {
 function living(people: ThreadPeople, keys: KeysById): ThreadPeople {
   const alive = (ids: readonly string[]): readonly string[] => ids.filter((id) => keys.get(id) !== undefined);
   const calls = Object.entries(people.calls).map(([call, ids]) => [call, alive(ids)] as const);
-  return { defaults: alive(people.defaults), calls: Object.fromEntries(calls.filter(([, ids]) => ids.length > 0)) };
+  return {
+    ...people,
+    defaults: alive(people.defaults),
+    calls: Object.fromEntries(calls.filter(([, ids]) => ids.length > 0)),
+  };
 }
 
 const wordsAboutNobody = (record: LogRecord, erased: Uint8Array): string | undefined =>

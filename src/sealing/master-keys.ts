@@ -59,12 +59,12 @@ export class MasterKeys {
     return { by: master.id, box: sealBox(master.key, plain, place).toString("base64") };
   }
 
-  /** `what`: whose key it is, for errors. */
-  async unwrap({ by, box }: Wrapped, place: Uint8Array, what: string): Promise<Uint8Array> {
+  /** `what`: whose key it is, for errors; `keyId`: that of a person, without which everything else opens. */
+  async unwrap({ by, box }: Wrapped, place: Uint8Array, what: string, keyId?: string): Promise<Uint8Array> {
     const master = await this.#master(by);
     if (master === undefined) {
       const message = `${what} is wrapped with the master key ${by}, which is not in the keyring: the store of the keys was mixed up, or brought back in part`;
-      throw new StateError("PERMISSION_DENIED", message);
+      throw new StateError("PERMISSION_DENIED", message, keyId === undefined ? {} : { keyId });
     }
     const plain = openBox(master, Buffer.from(box, "base64"), place);
     if (plain !== undefined) return plain;
@@ -77,7 +77,7 @@ export class MasterKeys {
    */
   async open<Item>(
     read: () => Promise<Kept<Item> | undefined>,
-    keyIn: (item: Item) => readonly [wrapped: Wrapped, place: Uint8Array, what: string] | undefined,
+    keyIn: (item: Item) => Parameters<MasterKeys["unwrap"]> | undefined,
   ): Promise<{ readonly kept: Kept<Item>; readonly key: Uint8Array | undefined } | undefined> {
     let seen: number | undefined;
     for (let races = 0; ; races++) {

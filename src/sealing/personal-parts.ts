@@ -48,8 +48,7 @@ const bufferOf = (body: Uint8Array): Buffer =>
 
 /** `undefined` if the record holds nothing personal. */
 export function contentOf(record: LogRecord, people: ThreadPeople): OpenedContent | undefined {
-  const isQuiet = people === NO_PEOPLE || (people.defaults.length === 0 && Object.keys(people.calls).length === 0);
-  if (isQuiet && namesNobody(record)) return undefined;
+  if (isAboutNobody(people) && namesNobody(record)) return undefined;
   const { body: given } = record;
   const bytes = bufferOf(given);
   const body = contentHandedOver(given) ?? (isUtf8(bytes) ? bodyIn(bytes.toString("utf8")) : undefined);
@@ -57,6 +56,21 @@ export function contentOf(record: LogRecord, people: ThreadPeople): OpenedConten
   const metadata = metadataIn(record.metadata);
   const subjects = new Set(namedIn(body, metadata));
   return { bytes, body, metadata, metadataText: metadata && record.metadata, subjects };
+}
+
+const isAboutNobody = (people: ThreadPeople): boolean =>
+  people === NO_PEOPLE || (people.defaults.length === 0 && Object.keys(people.calls).length === 0);
+
+/** What an index may hold of a record that cannot be taken apart, such as a graph's, and who its thread is about behind it. */
+export function judgedWhole(
+  record: LogRecord,
+  before: ThreadPeople,
+): { readonly after: ThreadPeople; readonly mayListWords: boolean; readonly mayListMetadata: boolean } {
+  const mayList = !before.isUnlisted && isAboutNobody(before);
+  if (mayList && namesNobody(record)) return { after: before, mayListWords: true, mayListMetadata: true };
+  const mayListMetadata = mayList && record.metadata?.includes("subject") !== true;
+  const isNamed = !mayListMetadata && subjectsIn(metadataIn(record.metadata)?.["subject"]).length > 0;
+  return { after: isNamed ? { ...before, isUnlisted: true } : before, mayListWords: false, mayListMetadata };
 }
 
 /** All people who are named in it. */
@@ -110,7 +124,7 @@ export function peopleAfter(
   const defaults = [...new Set([...before.defaults, ...named.flatMap((subject) => keyOf.get(subject) ?? [])])];
   const calls = { ...before.calls, ...callsBy(content, defaults, keyOf) };
   for (const message of messagesIn(content.body)) if (message.role === "tool") delete calls[message.toolCallId];
-  return { defaults, calls: Object.fromEntries(Object.entries(calls).slice(-MOST_CALLS)) };
+  return { ...before, defaults, calls: Object.fromEntries(Object.entries(calls).slice(-MOST_CALLS)) };
 }
 
 /** Calls that are never answered must not be carried along for ever. */

@@ -1,6 +1,7 @@
 import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { placeBytes } from "./box.ts";
+import { nameOfKey } from "./key-names.ts";
 import {
   type Kept,
   type KeyShelf,
@@ -127,7 +128,7 @@ async function rewrapAll(shelf: KeyShelf, masters: MasterKeys, ring: RingItem): 
       const read = () => shelf.person(kept.key);
       count += await rewrapOne(kept, read, note, async ({ key: token, value, version }) => {
         if (value.key === null || value.name === null || !earlier.has(value.key.by)) return "done";
-        const id = `${token}.${value.number}`;
+        const id = nameOfKey(token, value);
         const key = await again(value.key, placeBytes([ring.id, "person", id]), `the key ${id}`);
         const name = await again(value.name, placeBytes([ring.id, "name", id]), `the name beside the key ${id}`);
         return shelf.putPerson(token, { ...value, key, name }, version);
@@ -145,7 +146,11 @@ const unfinished = (damage: readonly StateError[]): StateError =>
     { cause: damage[0] },
   );
 
-/** 1 if it was rewrapped. A key that was destroyed meanwhile stays destroyed: the item is read again. */
+/**
+ * 1 if it was rewrapped. A key that was destroyed meanwhile stays destroyed: the item
+ * is read again. So it is where another rotation has wrapped it anew meanwhile, and
+ * removed the master key that this one would have needed.
+ */
 async function rewrapOne<Item>(
   kept: Kept<Item>,
   read: () => Promise<Kept<Item> | undefined>,
@@ -153,16 +158,20 @@ async function rewrapOne<Item>(
   rewrap: (kept: Kept<Item>) => Promise<number | "done" | undefined>,
 ): Promise<number> {
   let current: Kept<Item> | undefined = kept;
-  try {
-    for (let races = 0; races < MOST_RACES && current !== undefined; races++) {
-      const written = await rewrap(current);
+  for (let races = 0; races < MOST_RACES && current !== undefined; races++) {
+    const seen: Kept<Item> = current;
+    try {
+      const written = await rewrap(seen);
       if (written !== undefined) return written === "done" ? 0 : 1;
       current = await read();
+    } catch (error) {
+      if (!StateError.is(error, "CORRUPT") && !StateError.is(error, "PERMISSION_DENIED")) throw error;
+      current = await read();
+      if (current?.version !== seen.version) continue;
+      if (!StateError.is(error, "CORRUPT")) throw error;
+      damaged(error);
+      return 0;
     }
-  } catch (error) {
-    if (!StateError.is(error, "CORRUPT")) throw error;
-    damaged(error);
-    return 0;
   }
   if (current === undefined) return 0;
   throw new StateError("CONFLICT", "a key is written to without a pause; try again later");

@@ -1,3 +1,4 @@
+import { SEALED_ITEM } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { decodeText, encodeText } from "../state/codec.ts";
 import { Sweep } from "../state/erasing.ts";
@@ -9,10 +10,10 @@ import type { NamedKey } from "./keyring.ts";
 import { type Parted, parted, restored } from "./parted-text.ts";
 
 /**
- * How an item lies in the store below once it is sealed: its value is one text,
- * and it has no metadata and no fields there.
+ * How an item lies in the store below once it is sealed: its value is one sealed
+ * value, and it has no metadata and no fields there.
  *
- *   "is1.KEY.BOX"   in the box: { v: value, m: metadata, x: words, w: whose, p: [[keys, box], …] }
+ *   {"$":"sealed","k":"is1.KEY","v":"BOX"}   in the box: { v: value, m: metadata, x: words, w: whose, p: [[keys, box], …] }
  *
  * An item that is about people as a whole has neither value nor metadata in the
  * box, and both in one that needs their keys. Of any other, what is about people
@@ -35,7 +36,7 @@ interface ItemContent {
   readonly p?: readonly (readonly [readonly string[], string])[];
 }
 
-const SEALED = /^"is1\.([^.]+)\.([\w-]+)"$/;
+const SEALED = /^\{"\$":"sealed","k":"is1\.([^."]+)","v":"([\w+/=]+)"\}$/;
 
 export interface ItemTexts {
   readonly value: string;
@@ -79,7 +80,7 @@ export function sealedItem(
   const at = itemPlace(tenant, id);
   const content = people.owners.length > 0 ? owned(texts, people.owners, keyOf, at) : inParts(texts, people, keyOf, at);
   const box = sealBox(key.key, Buffer.from(JSON.stringify(content), "utf8"), at);
-  return JSON.stringify(`is1.${key.id}.${box.toString("base64url")}`);
+  return `${SEALED_ITEM}${key.id}","v":"${box.toString("base64")}"}`;
 }
 
 function owned(
@@ -128,6 +129,9 @@ export interface PeekedItem {
   readonly at: Buffer;
 }
 
+/** The name of the key that it was sealed with; `undefined` for one in plain. */
+export const keyOfItem = ({ value }: StoredItem): string | undefined => SEALED.exec(value)?.[1];
+
 export function peekItem(
   item: StoredItem,
   tenant: string,
@@ -138,8 +142,9 @@ export function peekItem(
   if (id === "") throw notSealed(item);
   if (key === undefined) throw missing(id);
   const at = itemPlace(tenant, item);
-  const bytes = Buffer.from(box, "base64url");
-  const isOurs = id === key.id && bytes.toString("base64url") === box && item.metadata === undefined;
+  const bytes = Buffer.from(box, "base64");
+  if (id !== key.id) throw otherKey(item, id, key);
+  const isOurs = bytes.toString("base64") === box && item.metadata === undefined;
   const plain = isOurs ? openBox(key.key, bytes, at) : undefined;
   if (plain === undefined) throw changed(item);
   return { item, content: JSON.parse(plain.toString("utf8")) as ItemContent, at };
@@ -189,6 +194,13 @@ const changed = (item: ItemId): StateError =>
     {
       item: readableId(item),
     },
+  );
+
+const otherKey = (item: ItemId, id: string, key: NamedKey): StateError =>
+  new StateError(
+    "CORRUPT",
+    `${readableId(item)} names the key ${id}, and its tenant's is ${key.id}: it was changed, moved there from elsewhere, or the store of the keys is not the one that belongs to this data`,
+    { item: readableId(item) },
   );
 
 const notSealed = (item: ItemId): StateError =>

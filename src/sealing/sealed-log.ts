@@ -73,7 +73,7 @@ export class SealedLog implements ThreadLog {
     this.#options = options;
     this.#sealer = new OpenOnce(async () => {
       const [keyring, { LogSealer }] = await Promise.all([options.keyring(), import("./log-sealer.ts")]);
-      return new LogSealer({ ...options, keyring });
+      return new LogSealer({ ...options, keyring, log: inner });
     });
     Object.defineProperties(this, this.#optionalMethods());
   }

@@ -11,12 +11,13 @@ import {
   headerContent,
   headerText,
   isBodyPart,
+  peopleIn,
 } from "./header-content.ts";
 import type { NamedKey } from "./keyring.ts";
 import { type Parted, type PersonalPart, restored } from "./parted-text.ts";
 import type { PartedBody } from "./personal-parts.ts";
 import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
-import { NO_PEOPLE, type ThreadPeople } from "./thread-people.ts";
+import type { ThreadPeople } from "./thread-people.ts";
 import { isSealed, MAGIC, MAGIC_BYTES, WORDS_BEGIN, wordsBytes } from "./words-beside.ts";
 
 /**
@@ -175,6 +176,9 @@ function checksumAt(header: string): number {
 const withThatChecksum = (header: string, sum: string): string =>
   `${header.slice(0, -1)}${SUM_BEGINS}${sum}${SUM_ENDS}`;
 
+/** The name of the key that a header was sealed with; `undefined` for one in plain. */
+export const keyOfHeader = ({ header }: LogEntry): string | undefined => HEADER.exec(header)?.[1];
+
 /** Opens the header. Whatever is not what was sealed for this place is refused. */
 export function peek(entry: LogEntry, place: SealedPlace, { key, missing }: TenantKey): PeekedEntry {
   const [, id = "", text = ""] = HEADER.exec(entry.header) ?? [];
@@ -187,8 +191,7 @@ export function peek(entry: LogEntry, place: SealedPlace, { key, missing }: Tena
   const plain = box.toString("base64url") === text ? openBox(key.key, box, at) : undefined;
   if (plain === undefined) throw changed(place, entry);
   const content = headerContent(plain.toString("utf8"));
-  const people = content.d || content.c ? { defaults: content.d ?? [], calls: content.c ?? {} } : NO_PEOPLE;
-  return { entry, box, content, people };
+  return { entry, box, content, people: peopleIn(content) };
 }
 
 /** The keys of people that an entry needs. */

@@ -20,7 +20,7 @@ import type {
   WriteOutcome,
 } from "../store/store-driver.ts";
 import { TopHits } from "../store/top-hits.ts";
-import type { Keyring } from "./keyring.ts";
+import type { Keyring, NamedKey } from "./keyring.ts";
 import type { OpenedItem } from "./sealed-item.ts";
 
 export interface SealedStoreOptions {
@@ -195,8 +195,7 @@ export class SealedStoreDriver implements StoreDriver {
     if (change.vector !== undefined && !areVectorsPlain) throw noVectors(this.name);
     const keyring = await this.#ring.get();
     const tenant = tenantOf(change.namespace);
-    const key = await keyring.tenantKey(tenant, { isNew: true });
-    if (key === undefined) throw keyring.missing("of the tenant");
+    const key = keyring.knownTenantKey(tenant) ?? (await this.#firstKey(keyring, tenant));
     const { peopleOfItem, sealedItem } = await sealedItems.get();
     const people = peopleOfItem(change, change);
     const subjects = [...new Set([...people.owners, ...people.named])];
@@ -204,6 +203,11 @@ export class SealedStoreDriver implements StoreDriver {
     const keyOf = new Map(subjects.flatMap((subject, index) => (keys[index] ? [[subject, keys[index]] as const] : [])));
     const value = sealedItem(change, change, { tenant, key, people, keyOf });
     return { ...change, value, metadata: undefined, fields: NO_FIELDS, words: undefined };
+  }
+
+  async #firstKey(keyring: Keyring, tenant: string): Promise<NamedKey> {
+    const { keyInStore, keyToSealWith } = await import("./first-key.ts");
+    return keyToSealWith(keyring, tenant, () => keyInStore(this.#inner, this.#options.tenantOf, tenant));
   }
 
   async #open(stored: StoredItem): Promise<StoredItem | undefined> {

@@ -4,6 +4,8 @@ export interface ThreadPeople {
   readonly defaults: readonly string[];
   /** Whose the calls are that were asked for and not answered yet. */
   readonly calls: Readonly<Record<string, readonly string[]>>;
+  /** The metadata of a record that is not taken apart, such as a graph's, named a subject: no index may hold what follows. */
+  readonly isUnlisted?: true;
 }
 
 export const NO_PEOPLE: ThreadPeople = { defaults: [], calls: {} };

@@ -57,10 +57,11 @@ export const decodeHit = <Value>({ item, score }: RankedItem): StoreHit<Value> =
   score,
 });
 
-/** Several of them. A damaged one must not affect the others: it is left out and noted. */
+/** Several of them. A damaged one must not affect the others: it is left out and noted; `ifNone`: what is said beside no item at all. */
 export async function decodeSome<Given, Decoded>(
   given: readonly Given[],
   decode: (one: Given) => Decoded,
+  ifNone?: () => Promise<StateError | undefined>,
 ): Promise<{ readonly items: readonly Decoded[]; readonly warnings: Warnings["list"] }> {
   const warnings = new Warnings();
   const items: Decoded[] = [];
@@ -68,6 +69,8 @@ export async function decodeSome<Given, Decoded>(
     const decoded = await warnings.skipping(undefined, () => ({ item: decode(one) }));
     if (decoded !== undefined) items.push(decoded.item);
   }
+  const unseen = given.length === 0 ? await ifNone?.() : undefined;
+  if (unseen !== undefined) warnings.note(unseen, undefined);
   return { items, warnings: warnings.list };
 }
 

@@ -7,6 +7,7 @@ import { type Embedder, embed } from "./embedder.ts";
 import { fused, stretched } from "./fusion.ts";
 import { decodeHit, decodeSome } from "./item-codec.ts";
 import type { StoreHit, StoreSearchOptions } from "./items.ts";
+import type { SealedBelow } from "./sealed-below.ts";
 import type { StoreAccess } from "./store-access.ts";
 import type { RankedItem, Scope } from "./store-driver.ts";
 import { checkedShare, checkedThreshold } from "./store-options.ts";
@@ -18,6 +19,7 @@ export interface SearchContext {
   readonly embedder: Embedder | undefined;
   readonly embedTimeoutMs: number;
   readonly textWeight: number;
+  readonly sealedBelow: SealedBelow;
 }
 
 /** A ranking is paged through this far: what is behind it is better found by a better question. */
@@ -46,7 +48,10 @@ export async function rankedPage<Value>(
   const wanted = mode === "hybrid" ? candidates : until + 1;
   const ranked = await rank(context, scope, query, mode, textWeight, wanted, options.signal);
   const hits = ranked.filter(({ score }) => score >= threshold);
-  const { items, warnings } = await decodeSome(hits.slice(from, until), decodeHit<Value>);
+  const shown = hits.slice(from, until);
+  const { items, warnings } = await decodeSome(shown, decodeHit<Value>, () =>
+    context.sealedBelow.warning(scope.namespace),
+  );
   const hasMore = hits.length > until && until < DEEPEST_HIT;
   return page(items, hasMore ? sealPosition(walk, [until, candidates]) : undefined, warnings);
 }

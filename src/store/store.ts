@@ -3,6 +3,7 @@
 import { OpenOnce } from "../driver/open-once.ts";
 import { invalid } from "../driver/options.ts";
 import { type Page, page } from "../driver/page.ts";
+import type { StateError } from "../errors.ts";
 import { BaseStore } from "./base-store.ts";
 import { capabilitiesOfDriver, type StoreCapabilities, type StoreFlag } from "./capabilities.ts";
 import { openItemPosition, sealPosition } from "./cursors.ts";
@@ -31,6 +32,7 @@ import type {
   WriteOptions,
 } from "./items.ts";
 import { assertKey, assertNamespace, readableId } from "./namespaces.ts";
+import { SealedBelow } from "./sealed-below.ts";
 import type { SearchContext } from "./searching.ts";
 import { openAccess, type StoreAccess, type StoreOptions } from "./store-access.ts";
 import {
@@ -87,6 +89,7 @@ export class Store extends BaseStore {
       embedTimeoutMs: checkedTimeout("embedTimeoutMs", embedTimeoutMs) ?? 60_000,
       index,
       redactor: options.redact,
+      sealedBelow: new SealedBelow(this.#access),
       textWeight: checkedShare("textWeight", textWeight) ?? 0.5,
     };
     noteWritingContext(this, this.#context);
@@ -318,8 +321,13 @@ export class Store extends BaseStore {
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     const hasMore = found.length > limit && last !== undefined;
-    const { items, warnings } = await decodeSome(shown, decodeItem<Value>);
+    const { items, warnings } = await decodeSome(shown, decodeItem<Value>, () => this.#unseen(scope));
     return page(items, hasMore ? sealPosition(walk, [last.namespace, last.key]) : undefined, warnings);
+  }
+
+  /** Sealed items match no condition and have no words. */
+  async #unseen({ namespace, condition }: Scope): Promise<StateError | undefined> {
+    return condition === undefined ? undefined : this.#context.sealedBelow.warning(namespace);
   }
 
   #scope(namespace: Namespace, recursive: boolean, filter: StoreFilter | undefined): Scope {

@@ -12,6 +12,7 @@ import { bytesOf, encodeItem } from "./item-codec.ts";
 import type { IndexedText, PutEntry, PutResult, WriteOptions } from "./items.ts";
 import { assertKey, assertNamespace, encodeId, readableId } from "./namespaces.ts";
 import { redactedEntry } from "./redacting.ts";
+import type { SealedBelow } from "./sealed-below.ts";
 import type { StoreAccess } from "./store-access.ts";
 import { type Change, type ChangeResult, type ItemId, MOST_CHANGES, type PutChange } from "./store-driver.ts";
 import { assertExpectedVersion, checkedIndex, checkedTtlMs } from "./store-options.ts";
@@ -27,6 +28,7 @@ export interface WritingContext {
   /** What is indexed where a put does not say so. */
   readonly index: readonly string[] | undefined;
   readonly redactor: Redactor | undefined;
+  readonly sealedBelow: SealedBelow;
 }
 
 /** Needed once in the life of a store. */
@@ -66,6 +68,8 @@ export async function writeItems(
   if (prepared.length > MOST_CHANGES) {
     throw invalid(`${operation}() takes at most ${MOST_CHANGES} items at once, not ${prepared.length}`);
   }
+  await access.connect({ operation });
+  await context.sealedBelow.assertPlain(prepared.map(({ change }) => change.namespace));
   const changes = await access.guard({ operation }, () => withVectors(context, prepared));
   const vector = changes.find((change) => change.vector !== undefined)?.vector;
   if (vector === undefined) return apply(access, operation, [...changes, ...together]);

@@ -79,6 +79,36 @@ describe("16.1: what is sealed", () => {
     );
   });
 
+  test("16.1: without keys, an index that finds nothing says of which threads it holds nothing, and asks no more where none is sealed", async () => {
+    const { keyring } = await sampleKeyring();
+    const log = new ReferenceLog(new MemoryLog());
+    const sealed = new Checkpointer(log, { sealing: new Sealing({ keyring }) });
+    await sealed.save(AgentState.create().withMessage(userMessage("zebra")), "t", { metadata: { colour: "zebra" } });
+    const plain = new Checkpointer(log);
+    expect(plain.capabilities.searchMethod).toBe("index");
+    const warnings = [{ threadId: "t", code: "INCOMPATIBLE", message: expect.stringContaining("option `sealing`") }];
+    const scanning = new MemoryLog();
+    const other = new Checkpointer(scanning, { sealing: new Sealing({ keyring }) });
+    await other.save(AgentState.create(), "t", { metadata: { colour: "zebra" } });
+    const answers = [
+      await plain.search("zebra"),
+      await plain.queryByMetadata("colour", "zebra"),
+      await new Checkpointer(scanning).queryByMetadata("colour", "zebra"),
+    ];
+    for (const found of answers) expect(found).toMatchObject({ length: 0, warnings });
+    expect((await sealed.search("giraffe")).warnings).toEqual([]);
+    await sealed.delete("t");
+    await plain.save(AgentState.create().withMessage(userMessage("zebra")), "t");
+    let lists = 0;
+    const listThreads = log.listThreads.bind(log);
+    log.listThreads = (query) => {
+      lists++;
+      return listThreads(query);
+    };
+    for (let at = 0; at < 5; at++) expect((await plain.search("giraffe")).warnings).toEqual([]);
+    expect(lists).toBe(1);
+  });
+
   test("16.1: a plain record where only sealed ones are read is refused and named, and so is a sealed one without its keyring", async () => {
     const { log, checkpointer } = await place();
     const plain = new Checkpointer(log);

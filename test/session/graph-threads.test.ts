@@ -323,6 +323,38 @@ describe("3: what a graph's thread shares", () => {
   });
 });
 
+describe("4: a graph's thread whose checkpoint that named the person is gone", () => {
+  const ways: Readonly<Record<string, (checkpointer: Checkpointer) => Promise<unknown>>> = {
+    "pruned away": (checkpointer) => saverOf(checkpointer).prune({ keepLast: 1 }),
+    "vacuumed away": (checkpointer) => checkpointer.vacuum({ keepLast: 1 }),
+    deleted: (checkpointer) => checkpointer.delete("t", "2"),
+    "put anew, and pruned": async (checkpointer) => {
+      await saverOf(checkpointer).put({ threadId: "t", checkpointId: "2", checkpointData: { words: "zoannq" } });
+      await saverOf(checkpointer).prune({ keepLast: 2 });
+    },
+    "not among what was forked": (checkpointer) => checkpointer.fork("t", "forked", { at: "1" }),
+    "pruned away with all others, while writes wait": async (checkpointer) => {
+      const waiting = { checkpointId: "4", taskId: "a", writes: [["words", "zoannq"] as const] };
+      await saverOf(checkpointer).putWrites({ threadId: "t", ...waiting });
+      await saverOf(checkpointer).prune({ olderThan: new Date(Date.now() + 1000) });
+    },
+  };
+  for (const [way, take] of Object.entries(ways)) {
+    test(`4: is still about that person, and erased like any other: ${way}`, async () => {
+      const checkpointer = new MemoryCheckpointer();
+      const saver = saverOf(checkpointer);
+      const data = { words: "zoannq" };
+      await saver.put({ threadId: "t", checkpointId: "1", checkpointData: data });
+      const metadata = { subject: "ann", kept: { at: new Date(0) } };
+      await saver.put({ threadId: "t", checkpointId: "2", parentId: "1", checkpointData: data, metadata });
+      await saver.put({ threadId: "t", checkpointId: "3", parentId: "2", checkpointData: { ...data, more: 1 } });
+      await take(checkpointer);
+      expect((await dataOn(checkpointer).eraseUser("ann")).verified).toBe(true);
+      for (const threadId of ["t", "forked"]) expect(await storedIn(checkpointer, threadId)).not.toMatch(/zoannq|ann"/);
+    });
+  }
+});
+
 test("4: no byte of an erased person is left of a graph's thread in the files of SQLite", async () => {
   const directory = await mkdtemp(join(folder, "bytes-"));
   const checkpointer = await openCheckpointer(`sqlite:${join(directory, "a.db")}`);

@@ -96,6 +96,13 @@ function createWriteItems({ writeItems, items, itemVectors, itemWrites, itemFloo
           PERFORM pg_advisory_xact_lock(lock_key);
         END LOOP;
       END IF;
+      -- The rows in the order of clear(), which takes none of the locks above, and the floor only behind all of them.
+      IF cardinality(p_keys) > 1 THEN
+        PERFORM FROM ${items} i WHERE i.id = ANY (ARRAY(
+            SELECT (SELECT e.id FROM ${items} e WHERE e.namespace = n.namespace AND e.key = n.key)
+            FROM unnest(p_namespaces, p_keys) AS n (namespace, key)))
+          ORDER BY i.id FOR UPDATE;
+      END IF;
       now_ms := ${NOW};
       FOR at IN 1 .. cardinality(p_keys) LOOP
         is_repeated[at] := EXISTS (SELECT FROM ${itemWrites} w WHERE w.write_key = p_write_keys[at]);

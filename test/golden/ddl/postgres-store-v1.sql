@@ -71,6 +71,13 @@ CREATE FUNCTION "public"."holdfast_write_items" (
           PERFORM pg_advisory_xact_lock(lock_key);
         END LOOP;
       END IF;
+      -- The rows in the order of clear(), which takes none of the locks above, and the floor only behind all of them.
+      IF cardinality(p_keys) > 1 THEN
+        PERFORM FROM "public"."holdfast_items" i WHERE i.id = ANY (ARRAY(
+            SELECT (SELECT e.id FROM "public"."holdfast_items" e WHERE e.namespace = n.namespace AND e.key = n.key)
+            FROM unnest(p_namespaces, p_keys) AS n (namespace, key)))
+          ORDER BY i.id FOR UPDATE;
+      END IF;
       now_ms := floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
       FOR at IN 1 .. cardinality(p_keys) LOOP
         is_repeated[at] := EXISTS (SELECT FROM "public"."holdfast_item_writes" w WHERE w.write_key = p_write_keys[at]);

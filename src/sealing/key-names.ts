@@ -1,0 +1,25 @@
+import { StateError } from "../errors.ts";
+import type { PersonItem } from "./key-shelf.ts";
+
+/** The name of a person's key: whose it is, which of that person's, and that it is this one. */
+export const nameOfKey = (token: string, { number, nonce }: Pick<PersonItem, "number" | "nonce">): string =>
+  `${token}.${number}.${nonce}`;
+
+export function partsOfId(id: string): { readonly token: string; readonly number: number } {
+  const [token = "", number] = id.split(".");
+  return { token, number: Number(number) };
+}
+
+/**
+ * Whether a person's item tells what became of the key of that name: it is this one, or
+ * was destroyed. An older copy of the keyring, which never had it, may have given the
+ * person another one of the same number.
+ */
+export function knowsKey(item: PersonItem, id: string): boolean {
+  const { token, number } = partsOfId(id);
+  return item.number > number || (item.number === number && (item.key === null || nameOfKey(token, item) === id));
+}
+
+/** Damage, or a master key that is not there: everybody else's key opens. */
+export const isOneKeysTrouble = (error: unknown): error is StateError =>
+  StateError.is(error) && (error.code === "CORRUPT" || error.context.keyId !== undefined);
