@@ -4,82 +4,66 @@
  * the floor. Prints tables and writes bench/results. A missed target is shown;
  * it fails nothing.
  */
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { benchAgent } from "./agent.ts";
-import { benchBytes } from "./bytes.ts";
 import { type Measurement, type Plan, STEPS } from "./checkpointers.ts";
-import { benchCommandLine } from "./command-line.ts";
-import { benchCore } from "./core.ts";
-import { benchErasing } from "./erasing.ts";
-import { benchGraphs } from "./graphs.ts";
-import { benchHttp } from "./http.ts";
-import { benchImport } from "./import.ts";
-import { benchLength } from "./length.ts";
-import { benchLocal } from "./local.ts";
-import { benchLongFiles } from "./long-files.ts";
-import { benchObjectStore } from "./object-store.ts";
-import { benchOracle } from "./oracle.ts";
-import { benchPeers } from "./peers.ts";
-import { benchPromptCache } from "./prompt-cache.ts";
-import { benchRetrieval } from "./retrieval.ts";
-import { benchSealing } from "./sealing.ts";
-import { benchSearch } from "./search.ts";
-import { benchServer } from "./servers.ts";
-import { benchSlowStore } from "./slow-store.ts";
-import { benchStores, type StoreMeasurement } from "./stores.ts";
-import { benchStudio } from "./studio.ts";
+import type { StoreMeasurement } from "./stores.ts";
 import { renderTable } from "./table.ts";
 import type { Verdict } from "./targets.ts";
-import { benchVacuum } from "./vacuum.ts";
 import { MESSAGE_BYTES } from "./workload.ts";
-import { benchWriters } from "./writers.ts";
 
 interface PartResult {
   readonly verdicts: readonly Verdict[];
 }
 
-/** Each prints its own table. `undefined` where it could not be measured, and says why. */
+/**
+ * Each prints its own table. `undefined` where it could not be measured, and says why. Imported when it is measured:
+ * with all of them, every full collection of one part's garbage would go through 100 MB of modules that it does not use.
+ */
 const PARTS: Readonly<Record<string, (plan: Plan) => Promise<PartResult | undefined>>> = {
-  core: benchCore,
-  length: benchLength,
-  checkpointers: benchLocal,
-  erasing: ({ rounds, seed }) => benchErasing({ rounds: Math.min(rounds, 3), seed }),
-  sealing: ({ rounds }) => benchSealing({ rounds }),
-  graphs: () => benchGraphs(),
-  files: ({ seed }) => benchLongFiles(seed),
-  agent: ({ rounds, seed }) => benchAgent({ rounds: Math.min(rounds, 3), seed }),
-  overlap: ({ rounds }) => benchSlowStore({ rounds: Math.min(rounds, 3) }),
-  postgres: (plan) => benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
-  redis: (plan) => benchServer("redis", plan),
-  bytes: () => benchBytes(),
-  writers: ({ rounds, seed }) => benchWriters({ rounds, seed }),
-  oracle: () => benchOracle(),
-  peers: (plan) =>
-    benchPeers({
+  core: async (plan) => (await import("./core.ts")).benchCore(plan),
+  length: async (plan) => (await import("./length.ts")).benchLength(plan),
+  checkpointers: async (plan) => (await import("./local.ts")).benchLocal(plan),
+  erasing: async ({ rounds, seed }) =>
+    (await import("./erasing.ts")).benchErasing({ rounds: Math.min(rounds, 3), seed }),
+  sealing: async ({ rounds }) => (await import("./sealing.ts")).benchSealing({ rounds }),
+  graphs: async () => (await import("./graphs.ts")).benchGraphs(),
+  files: async ({ seed }) => (await import("./long-files.ts")).benchLongFiles(seed),
+  agent: async ({ rounds, seed }) => (await import("./agent.ts")).benchAgent({ rounds: Math.min(rounds, 3), seed }),
+  overlap: async ({ rounds }) => (await import("./slow-store.ts")).benchSlowStore({ rounds: Math.min(rounds, 3) }),
+  postgres: async (plan) =>
+    (await import("./servers.ts")).benchServer("postgres", { ...plan, rounds: Math.min(plan.rounds, 2) }),
+  redis: async (plan) => (await import("./servers.ts")).benchServer("redis", plan),
+  bytes: async () => (await import("./bytes.ts")).benchBytes(),
+  writers: async ({ rounds, seed }) => (await import("./writers.ts")).benchWriters({ rounds, seed }),
+  oracle: async () => (await import("./oracle.ts")).benchOracle(),
+  peers: async (plan) =>
+    (await import("./peers.ts")).benchPeers({
       ...plan,
       rounds: Math.min(plan.rounds, 2),
       groups: values.peers.split(","),
       before: measuredBefore<Measurement>("peers"),
     }),
-  prompts: benchPromptCache,
-  retrieval: benchRetrieval,
-  s3: ({ seed }) => benchObjectStore(seed),
-  stores: ({ seed }) =>
-    benchStores({
+  prompts: async () => (await import("./prompt-cache.ts")).benchPromptCache(),
+  retrieval: async () => (await import("./retrieval.ts")).benchRetrieval(),
+  s3: async ({ seed }) => (await import("./object-store.ts")).benchObjectStore(seed),
+  stores: async ({ seed }) =>
+    (await import("./stores.ts")).benchStores({
       seed,
       sizes: values.sizes.split(",").map(Number),
       named: values.stores.split(","),
       before: measuredBefore<StoreMeasurement>("stores"),
       keep: (result) => keep("stores", result),
     }),
-  "command-line": () => benchCommandLine(Number(values.threads)),
-  studio: () => benchStudio(),
-  import: () => benchImport(),
-  search: () => benchSearch(Number(values.records)),
-  vacuum: () => benchVacuum(Number(values.threads)),
-  http: ({ rounds, ...plan }) => benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
+  "command-line": async () => (await import("./command-line.ts")).benchCommandLine(Number(values.threads)),
+  studio: async () => (await import("./studio.ts")).benchStudio(),
+  import: async () => (await import("./import.ts")).benchImport(),
+  search: async () => (await import("./search.ts")).benchSearch(Number(values.records)),
+  vacuum: async () => (await import("./vacuum.ts")).benchVacuum(Number(values.threads)),
+  http: async ({ rounds, ...plan }) => (await import("./http.ts")).benchHttp({ ...plan, rounds: Math.min(rounds, 3) }),
 };
 
 const { values } = parseArgs({
@@ -108,14 +92,27 @@ function measuredBefore<Measurement>(name: string): readonly Measurement[] {
 console.log(
   `One message of ${MESSAGE_BYTES} bytes a step, ${STEPS} steps, ${plan.rounds} rounds, seed ${plan.seed}, Node ${node}`,
 );
-for (const name of values.only.split(",")) {
-  const part = PARTS[name];
-  if (part === undefined) throw new Error(`there is no part "${name}"; there are ${Object.keys(PARTS).join(", ")}`);
-  const result = await part(plan);
-  if (result === undefined) continue;
+const names = values.only.split(",");
+for (const name of names) {
+  if (PARTS[name] === undefined) {
+    throw new Error(`there is no part "${name}"; there are ${Object.keys(PARTS).join(", ")}`);
+  }
+}
+for (const name of names) await (names.length === 1 ? measure(name) : inProcessOfItsOwn(name));
+
+async function measure(name: string): Promise<void> {
+  const result = await PARTS[name]?.(plan);
+  if (result === undefined) return;
   const load = keep(name, result);
   console.log(`\n${verdictTable(result.verdicts)}\n\nload of the machine: ${load.toFixed(1)} for each processor`);
   console.log(`written to bench/results/${fileOf(name).pathname.split("/").at(-1)}`);
+}
+
+/** What one part leaves for the garbage collector, the next one does not pay for. */
+async function inProcessOfItsOwn(name: string): Promise<void> {
+  const options = Object.entries({ ...values, only: name }).map(([option, value]) => `--${option}=${value}`);
+  const [code] = await once(fork(import.meta.filename, options, { execArgv: ["--import", "tsx"] }), "exit");
+  if (code !== 0) throw new Error(`the part "${name}" ended with ${code}`);
 }
 
 /** Says how many processes wait for each processor. Well above 1, the machine was busy with other things and times say little. */
