@@ -35,7 +35,9 @@ export class Walk<Item> {
   /** Nothing is cut off in silence, and no damaged thread is passed over. */
   async report(): Promise<void> {
     const { note, printer } = this.#call;
-    for (const { threadId, code, message } of this.warnings) await note(`holdfast: ${threadId}: ${code}: ${message}`);
+    for (const { threadId, code, message } of this.warnings) {
+      await note(`holdfast: ${threadId === undefined ? "" : `${threadId}: `}${code}: ${message}`);
+    }
     if (this.cursor !== undefined && printer.format !== "json") await note(`more: --cursor ${this.cursor}`);
   }
 }

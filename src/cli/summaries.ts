@@ -26,7 +26,7 @@ export const THREAD_COLUMNS: readonly Column<ThreadSummary>[] = [
   { title: "thread", cell: ({ threadId }) => ({ id: threadId }) },
   {
     title: "standing",
-    cell: ({ standing, createdAt }) => (createdAt === undefined ? "damaged" : standingText(standing)),
+    cell: ({ standing, createdAt }) => (createdAt === undefined ? "unreadable" : standingText(standing)),
   },
   { title: "last save", cell: ({ createdAt }) => createdAt },
   { title: "messages", cell: ({ messageCount }) => messageCount, align: "right" },

@@ -76,10 +76,14 @@ async function plan({ open, printer }: CommandCall, cases: number): Promise<Exit
   return EXIT.done;
 }
 
+/** Sealed, or of a newer version: it is not damaged, and nothing of it could be proven. */
+const isUnreadable = ({ code }: Damage): boolean => code === "INCOMPATIBLE";
+
 function verdict({ proofs, damages }: Findings, left: number): ExitCode {
-  if (damages.length > 0) return EXIT.corrupt;
+  const areUnreadable = damages.filter(isUnreadable).length;
+  if (damages.length > areUnreadable) return EXIT.corrupt;
   if ((proofs?.failed.length ?? 0) > 0) return EXIT.no;
-  return left > 0 ? EXIT.inPart : EXIT.done;
+  return left > 0 || areUnreadable > 0 ? EXIT.inPart : EXIT.done;
 }
 
 async function report({ printer }: CommandCall, findings: Findings, left: number): Promise<void> {
@@ -94,8 +98,13 @@ async function report({ printer }: CommandCall, findings: Findings, left: number
     ["cases", proofs && proofText(proofs)],
     ...(proofs?.failed ?? []).map(({ area, name, message }) => ["failed", `${area}: ${name}: ${message}`] as const),
     ...Object.entries(latencies ?? {}).map(([name, each]: [string, Latency]) => [name, latencyText(each)] as const),
-    ["threads", `${plural(threads, "thread")} looked at, ${plural(damages.length, "damage")}`],
-    ...damages.map(({ threadId, message }) => ["damaged", `${threadId}: ${message}`] as const),
+    [
+      "threads",
+      `${plural(threads, "thread")} looked at, ${plural(damages.filter((each) => !isUnreadable(each)).length, "damage")}`,
+    ],
+    ...damages.map(
+      (each) => [isUnreadable(each) ? "unreadable" : "damaged", `${each.threadId}: ${each.message}`] as const,
+    ),
   ];
   await printer.facts(facts, {
     ...surroundings,

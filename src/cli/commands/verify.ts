@@ -19,9 +19,9 @@ interface Finding {
 /** Lists what is damaged, and nothing where all is well. */
 export async function run(call: CommandCall): Promise<ExitCode> {
   const { printer, note } = call;
-  const walked = { threads: 0, records: 0 };
+  const walked = { threads: 0, records: 0, unreadable: 0 };
   const progress = new Progress(call);
-  const damages = await printer.list({
+  const listed = await printer.list({
     items: findings(call, walked, progress),
     columns: [
       { title: "thread", cell: ({ threadId }) => ({ id: threadId }) },
@@ -34,14 +34,18 @@ export async function run(call: CommandCall): Promise<ExitCode> {
     id: ({ threadId }) => threadId,
   });
   await progress.clear();
+  const { unreadable } = walked;
+  const damages = listed - unreadable;
   const found = damages === 0 ? "no damage" : plural(damages, "damage");
-  await note(`${plural(walked.threads, "thread")}, ${plural(walked.records, "record")} proven: ${found}`);
-  return damages === 0 ? EXIT.done : EXIT.corrupt;
+  const rest = unreadable === 0 ? "" : `, and ${unreadable} that cannot be read from here`;
+  await note(`${plural(walked.threads, "thread")}, ${plural(walked.records, "record")} proven: ${found}${rest}`);
+  if (damages > 0) return EXIT.corrupt;
+  return unreadable === 0 ? EXIT.done : EXIT.inPart;
 }
 
 async function* findings(
   call: CommandCall,
-  walked: { threads: number; records: number },
+  walked: { threads: number; records: number; unreadable: number },
   progress: Progress,
 ): AsyncGenerator<Finding> {
   const checkpointer = await call.open();
@@ -54,10 +58,14 @@ async function* findings(
     if (verdict === undefined) continue;
     walked.threads++;
     walked.records += verdict.records;
+    walked.unreadable += verdict.faults.filter(({ code }) => code === "INCOMPATIBLE").length;
     yield* findingsIn(verdict);
     await progress.show(() => `${plural(walked.threads, "thread")} proven`);
   }
-  for (const { threadId = "", code, message } of warnings.list) yield { threadId, code, message };
+  for (const { threadId = "", code, message } of warnings.list) {
+    if (code === "INCOMPATIBLE") walked.unreadable++;
+    yield { threadId, code, message };
+  }
 }
 
 const findingsIn = ({ threadId, faults, lost }: ThreadVerdict): readonly Finding[] =>

@@ -10,7 +10,7 @@ export const UPKEEP: readonly CommandSpec[] = [
     arguments: [{ name: "pattern", optional: true }],
     options: {},
     notes:
-      "Lists what is damaged and which checkpoints are lost by it, and ends with 6; lists nothing where all is well.",
+      "Lists what is damaged and which checkpoints are lost by it, and ends with 6; with 3 where nothing is damaged and something cannot be read from here, because it is sealed or of a newer version; lists nothing where all is well.",
     examples: ["verify sqlite:./agents.db", "verify env:DATABASE_URL 'trip-*' -o json"],
     load: () => import("../commands/verify.ts"),
   },
