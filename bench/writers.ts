@@ -71,7 +71,7 @@ const PLACES: readonly Place[] = [
     rawWriters: THREADS,
     line: "saves a second of 64 threads / raw scripts of as many writers, Redis",
     target: 1,
-    // So much is written that the server would begin to rewrite its file now and then, in the middle of the one or the other.
+    // So much is written that the server would rewrite its file now and then, in the middle of the one or the other.
     start: () => startRedis({ settings: { "auto-aof-rewrite-percentage": "0" } }),
     open: () => redisCheckpointer({ url: fromEnvironment("redis"), prefix: "bench_writers:" }),
   },

@@ -15,12 +15,23 @@ test("20.1: every item is met once, and no wave begins before the one before it 
     await new Promise(setImmediate);
     events.push(`end ${number}`);
   };
-  await inWaves(numbers(5), work, { atOnce: 2, rest: 0.5 });
+  await inWaves(numbers(5), work, { atOnce: 2, rest: () => 0.5 });
   const wave = (...members: readonly number[]): readonly string[] => [
     ...members.map((number) => `begin ${number}`),
     ...members.map((number) => `end ${number}`),
   ];
   expect(events).toEqual([...wave(1, 2), ...wave(3, 4), ...wave(5)]);
+});
+
+test("20.1: how long it rests is asked when a wave has ended, and so may depend on what the wave did", async () => {
+  const events: string[] = [];
+  const work = async (number: number): Promise<void> => void events.push(`work ${number}`);
+  const rest = (): number => {
+    events.push("rest");
+    return 0.5;
+  };
+  await inWaves(numbers(3), work, { atOnce: 2, rest });
+  expect(events).toEqual(["work 1", "work 2", "rest", "work 3"]);
 });
 
 test("20.1: after a failure the wave ends as a whole, and no other one begins", async () => {
