@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
 import { InMemoryStore } from "../backends/memory/store.ts";
 import { MemoryStoreDriver } from "../backends/memory/store-driver.ts";
@@ -80,6 +80,21 @@ test("an update gives up where somebody writes without a pause, and says so", as
   );
   expect(failure).toMatchObject({ code: "CONFLICT", context: { written: "no" } });
   expect(failure.message).toContain("came too late every time");
+});
+
+test("an update whose change takes minutes and is overtaken a few times is made", async () => {
+  const clock = vi.spyOn(performance, "now");
+  const driver = new MemoryStoreDriver();
+  const [store, other] = [new Store(driver), new Store(driver)];
+  let attempts = 0;
+  const updating = store.update<number>(NS, "n", async (n = 0) => {
+    attempts++;
+    clock.mockReturnValue(attempts * 120_000);
+    if (attempts < 5) await other.put(NS, "n", 10 * attempts);
+    return n + 1;
+  });
+  await updating.finally(() => clock.mockRestore());
+  expect(await store.get(NS, "n")).toBe(41);
 });
 
 test("an item that is damaged is left out of a list and named, and is CORRUPT for whoever asks for it", async () => {

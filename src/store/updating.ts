@@ -19,9 +19,13 @@ export interface UpdateSteps<Value> {
   ): Promise<StoreItem<Value> | undefined>;
 }
 
-/** How often, and for how long, another writer may be faster before we give up. */
+/**
+ * How often, and for how long after the first time, another writer may be faster before we give up. A few times it
+ * always may: a change that takes a minute and was overtaken once is not held off by anybody.
+ */
 const MOST_RACES = 100;
 const LONGEST_RACE_MS = 30_000;
+const FEWEST_RACES = 5;
 /** The longest random pause before the next attempt, so that losers of one race do not meet again. */
 const LONGEST_PAUSE_MS = 50;
 /** How long an update waits for the one before it, once that has begun: a slower change is overtaken. */
@@ -74,8 +78,8 @@ export async function updateItem<Value>(
   change: UpdateFunction<Value>,
   { writeId = newId() }: UpdateOptions,
 ): Promise<StoreItem<Value> | undefined> {
-  const end = performance.now() + LONGEST_RACE_MS;
-  for (let races = 0; races < MOST_RACES && performance.now() < end; races++) {
+  let end = Number.POSITIVE_INFINITY;
+  for (let races = 0; races < FEWEST_RACES || (races < MOST_RACES && performance.now() < end); races++) {
     const read = await steps.read();
     const value = await change(read?.value, read);
     if (value === undefined && read === undefined) return undefined;
@@ -84,6 +88,7 @@ export async function updateItem<Value>(
     } catch (error) {
       if (!StateError.is(error, "CONFLICT")) throw error;
     }
+    end = Math.min(end, performance.now() + LONGEST_RACE_MS);
     await sleep(Math.random() * Math.min(races, LONGEST_PAUSE_MS));
   }
   throw new StateError(
