@@ -6,7 +6,8 @@ import { BreakingLog } from "../../test/altered-log.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { turnsPass } from "../../test/turns-of-the-loop.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
-import { textOf } from "../state/message.ts";
+import { AgentState } from "../state/agent-state.ts";
+import { textOf, userMessage } from "../state/message.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { RunError } from "./run-error.ts";
 import { tool } from "./tool.ts";
@@ -66,6 +67,26 @@ test("a prompt that could not be saved: the model's call is ended, and nobody se
   });
   expect(await eventsOf(run)).toEqual([]);
   expect((await failureOf(() => run)).code).toBe("UNAVAILABLE");
+});
+
+test("a prompt that may be there, behind which others saved and a vacuum left no trace of it, is not said twice", async () => {
+  const log = new BreakingLog();
+  const store = new MemoryStore(log);
+  const checkpointer = new Checkpointer(log, { retry: { attempts: 2, baseDelayMs: 1 } });
+  await checkpointer.save(AgentState.create().withMessage(userMessage("before")), "t");
+  const other = store.open();
+  const append = log.append.bind(log);
+  log.append = async (threadId, request) => {
+    log.append = append;
+    await append(threadId, request);
+    for (const text of ["one", "two"]) await other.save((await other.load("t"))!.withMessage(userMessage(text)), "t");
+    await other.vacuum({ keepLast: 1 });
+    throw new Error("the connection was cut");
+  };
+  const agent = agentOf({ model: scriptedModel(["?", "here"]), checkpointer, lease: false });
+  const failure = await failureOf(() => agent.run("go", { threadId: "t" }));
+  expect(failure).toMatchObject({ code: "CONFLICT", context: { written: "unknown" } });
+  expect(await store.lines()).toEqual(["user: before", "user: go", "user: one", "user: two"]);
 });
 
 test("a call whose beginning could not be saved is not begun", async () => {

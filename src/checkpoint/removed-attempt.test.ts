@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { BreakingLog } from "../../test/altered-log.ts";
 import { failureOf } from "../../test/failure-of.ts";
 import { AgentState } from "../state/agent-state.ts";
@@ -46,14 +46,24 @@ describe.each([
     moment: "before" | "after",
     meanwhile: () => Promise<void>,
   ): Promise<string> {
+    const { save } = await begun(log, moment, meanwhile);
+    return save();
+  }
+
+  async function begun(
+    log: InterruptedLog,
+    moment: "before" | "after",
+    meanwhile: () => Promise<void>,
+  ): Promise<{ readonly save: () => Promise<string> }> {
     await log.othersAdd(3);
     const checkpointer = new Checkpointer(log, { retry: { attempts, baseDelayMs: 1 } });
     const loaded = (await checkpointer.load("t")) ?? AgentState.create();
     const changed = loaded.withMessage(userMessage("mine"));
     log.meanwhile = meanwhile;
     log.failures.push(moment);
-    if (attempts === 1) await failureOf(() => checkpointer.save(changed, "t"));
-    return checkpointer.save(changed, "t");
+    const save = (): Promise<string> => checkpointer.save(changed, "t");
+    if (attempts === 1) await failureOf(save);
+    return { save };
   }
 
   test.each([
@@ -74,6 +84,21 @@ describe.each([
       expect(await log.timesSaid("mine")).toBe(times);
     },
   );
+
+  test("says the same to whoever saves that state once more, also where the storage was away when it looked", async () => {
+    const log = new InterruptedLog();
+    const { save } = await begun(log, "after", async () => {
+      await log.othersAdd(4);
+      await log.vacuum();
+      const list = vi.spyOn(log, "list");
+      for (let failure = 0; failure < attempts; failure++) list.mockRejectedValueOnce(new Error("away"));
+    });
+    expect(await failureOf(save)).toMatchObject({ code: "UNAVAILABLE", context: { written: "unknown" } });
+    for (const _ of [1, 2]) {
+      expect(await failureOf(save)).toMatchObject({ code: "CONFLICT", context: { written: "unknown" } });
+    }
+    expect(await log.timesSaid("mine")).toBe(1);
+  });
 
   test("is found where a vacuum left its checkpoint", async () => {
     const log = new InterruptedLog();

@@ -1,16 +1,50 @@
 import { StateError } from "../errors.ts";
+import type { AgentState } from "../state/agent-state.ts";
+import { type Attempt, findWrite, forgetAttempt, leaveUnsettled } from "./attempt.ts";
 import type { CheckpointContext } from "./context.ts";
 import { editsAt } from "./editing.ts";
-import type { Position } from "./position.ts";
+import { type Position, positionOf } from "./position.ts";
+import { mayBeThereAlready, sayingWhetherWritten } from "./written.ts";
+
+/** An attempt whose answer was lost, if not in this call then in an earlier one. */
+export interface LostAttempt {
+  readonly attempt: Attempt;
+  /** It was in this call, and nothing is at its place. */
+  readonly isUnseen: boolean;
+}
 
 /**
- * An attempt at a save got no answer, others saved behind it, and a vacuum or a
- * deletion took the record away before its writer could look for it. Its content
- * is in the newest state, but its name is gone. So a repetition that finds nothing
- * of its own may say that nothing was written only where no checkpoint was removed
- * since the state was loaded.
+ * For a save that met a conflict, and of which an earlier attempt may have been
+ * applied: the checkpoint of that attempt. Throws where there is none. Until that
+ * is known, whoever saves the same state once more looks for it, too.
  */
-export async function conflictOfRepetition(
+export async function earlierAttempt(
+  context: CheckpointContext,
+  state: AgentState,
+  threadId: string,
+  { attempt, isUnseen }: LostAttempt,
+  conflict: StateError,
+): Promise<string> {
+  if (isUnseen) leaveUnsettled(context, state, threadId, attempt);
+  try {
+    const found = await findWrite(context, state, threadId, attempt.writeId);
+    if (found !== undefined) return found;
+    const told = await toldOf(context, threadId, positionOf(context, state, threadId), conflict);
+    if (isUnseen && !mayBeThereAlready(told)) forgetAttempt(context, state, threadId);
+    throw told;
+  } catch (error) {
+    throw sayingWhetherWritten(error, true);
+  }
+}
+
+/**
+ * The attempt got no answer, others saved behind it, and a vacuum or a deletion may
+ * have taken its record away before its writer could look for it. Its content would
+ * be in the newest state, but its name is gone. So a repetition that finds nothing of
+ * its own says that nothing was written only where no checkpoint was removed since the
+ * state was loaded.
+ */
+async function toldOf(
   context: CheckpointContext,
   threadId: string,
   position: Position | undefined,

@@ -8,7 +8,6 @@ import {
   type Attempt,
   appliedBefore,
   attemptFor,
-  findWrite,
   leaveUnsettled,
   type MadeRecord,
   newGeneration,
@@ -32,7 +31,6 @@ import { fits, mayFit, type PlannedBody, planBody, wordsToAppend } from "./plan-
 import { adoptPosition, asOf, type Position, positionOf } from "./position.ts";
 import { openHeader, type RecordFields, sealRecord } from "./record.ts";
 import { redactedRecord } from "./redacting.ts";
-import { conflictOfRepetition } from "./removed-attempt.ts";
 import { movedOn, tooLarge } from "./save-refusals.ts";
 import { assertSaveOptions, factsAfter, requestFor } from "./save-request.ts";
 import { assertAgents } from "./thread-kind.ts";
@@ -95,9 +93,9 @@ class Saving {
     } catch (error) {
       const mayBeThere = isRepeated || this.#isUnseen;
       if (!mayBeThere || !StateError.is(error, "CONFLICT")) throw sayingWhetherWritten(error, isRepeated);
-      const earlier = await findWrite(this.#context, this.#state, this.#threadId, this.#attempt.writeId);
-      if (earlier === undefined) throw await conflictOfRepetition(this.#context, this.#threadId, this.#position, error);
-      return earlier;
+      const { earlierAttempt } = await import("./removed-attempt.ts");
+      const lost = { attempt: this.#attempt, isUnseen: this.#isUnseen };
+      return earlierAttempt(this.#context, this.#state, this.#threadId, lost, error);
     }
   }
 
