@@ -107,7 +107,7 @@ function judged(overheads: readonly Overhead[]): readonly Verdict[] {
 /** How often each way loads the whole thread in a round. */
 const LOADS = 50;
 /** Rounds that are not counted: a service runs for days, and its code is compiled for good only after some thousand requests. */
-const WARMING = 3;
+const WARMING = 12;
 
 async function overheadsOf(storage: string, directUrl: string, servedUrl: string, plan: Plan): Promise<Overhead[]> {
   const service = await startService(servedUrl);
