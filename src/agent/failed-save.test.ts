@@ -4,9 +4,9 @@ import { gate } from "../../test/agent/gate.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { BreakingLog } from "../../test/altered-log.ts";
 import { failureOf } from "../../test/failure-of.ts";
+import { InterruptedLog } from "../../test/interrupted-log.ts";
 import { turnsPass } from "../../test/turns-of-the-loop.ts";
 import { Checkpointer } from "../checkpoint/checkpointer.ts";
-import { AgentState } from "../state/agent-state.ts";
 import { textOf, userMessage } from "../state/message.ts";
 import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model.ts";
 import { RunError } from "./run-error.ts";
@@ -69,24 +69,40 @@ test("a prompt that could not be saved: the model's call is ended, and nobody se
   expect((await failureOf(() => run)).code).toBe("UNAVAILABLE");
 });
 
-test("a prompt that may be there, behind which others saved and a vacuum left no trace of it, is not said twice", async () => {
-  const log = new BreakingLog();
-  const store = new MemoryStore(log);
+test.each([
+  ["after", false, 1],
+  ["before", true, 0],
+] as const)(
+  "a prompt that may be there, behind which others saved and a vacuum left no trace of it, is not said again (broken %s the write)",
+  async (moment, lease, times) => {
+    const log = new InterruptedLog();
+    await log.othersAdd(1);
+    const checkpointer = new Checkpointer(log, { retry: { attempts: 2, baseDelayMs: 1 } });
+    log.meanwhile = async () => {
+      await log.othersAdd(3);
+      await log.vacuum();
+    };
+    log.failures.push(moment);
+    const agent = agentOf({ model: scriptedModel(["?"]), checkpointer, lease });
+    const failure = await failureOf(() => agent.run("go", { threadId: "t" }));
+    expect(failure).toMatchObject({ code: "CONFLICT", context: { written: "unknown" } });
+    expect(await log.timesSaid("go")).toBe(times);
+  },
+);
+
+test("a change of the thread that cannot be told from one that was made is not made again", async () => {
+  const log = new InterruptedLog();
+  await log.othersAdd(1);
   const checkpointer = new Checkpointer(log, { retry: { attempts: 2, baseDelayMs: 1 } });
-  await checkpointer.save(AgentState.create().withMessage(userMessage("before")), "t");
-  const other = store.open();
-  const append = log.append.bind(log);
-  log.append = async (threadId, request) => {
-    log.append = append;
-    await append(threadId, request);
-    for (const text of ["one", "two"]) await other.save((await other.load("t"))!.withMessage(userMessage(text)), "t");
-    await other.vacuum({ keepLast: 1 });
-    throw new Error("the connection was cut");
+  log.meanwhile = async () => {
+    await log.othersAdd(3);
+    await log.vacuum();
   };
-  const agent = agentOf({ model: scriptedModel(["?", "here"]), checkpointer, lease: false });
-  const failure = await failureOf(() => agent.run("go", { threadId: "t" }));
+  log.failures.push("before");
+  const thread = agentOf({ model: scriptedModel([]), checkpointer }).thread("t");
+  const failure = await failureOf(() => thread.update((state) => state.withMessage(userMessage("mine"))));
   expect(failure).toMatchObject({ code: "CONFLICT", context: { written: "unknown" } });
-  expect(await store.lines()).toEqual(["user: before", "user: go", "user: one", "user: two"]);
+  expect(await log.timesSaid("mine")).toBe(0);
 });
 
 test("a call whose beginning could not be saved is not begun", async () => {

@@ -12,6 +12,8 @@ import {
 import { describe, expect, test } from "vitest";
 import { MemoryStore } from "../../../test/agent/stored-thread.ts";
 import { failureOf } from "../../../test/failure-of.ts";
+import { InterruptedLog } from "../../../test/interrupted-log.ts";
+import { Checkpointer } from "../../checkpoint/checkpointer.ts";
 import type { AgentsItem } from "./items.ts";
 import { type OpenAIAgentsSession, openAIAgentsSession } from "./session.ts";
 
@@ -204,4 +206,19 @@ describe("with the SDK's runner", () => {
       "assistant: 5 items",
     ]);
   });
+});
+
+test("items that may be there already, where a vacuum left no trace of their first attempt, are not added again", async () => {
+  const log = new InterruptedLog();
+  await log.othersAdd(1);
+  const checkpointer = new Checkpointer(log, { retry: { attempts: 2, baseDelayMs: 1 } });
+  const session = openAIAgentsSession(checkpointer, "t");
+  log.meanwhile = async () => {
+    await log.othersAdd(3);
+    await log.vacuum();
+  };
+  log.failures.push("after");
+  const failure = await failureOf(() => session.addItems([user("mine")]));
+  expect(failure).toMatchObject({ code: "CONFLICT", context: { written: "unknown" } });
+  expect(await log.timesSaid("mine")).toBe(1);
 });
