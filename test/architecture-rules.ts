@@ -105,8 +105,6 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
 };
 
 const BANNED_STEMS = /^(?:utils?|helpers?|common|misc|shared|base|managers?|lib|stuff)$|-(?:utils?|helpers?)$/;
-const MAX_LINES = 400;
-const LINES_WITHOUT_REASON = 300;
 
 /** Every broken rule, as a sentence that names the file and what is wrong. */
 export function violationsIn(files: readonly SourceFile[]): readonly string[] {
@@ -118,14 +116,9 @@ export function violationsIn(files: readonly SourceFile[]): readonly string[] {
 
 const isTest = (path: string): boolean => path.endsWith(".test.ts") || path.endsWith(".test-d.ts");
 
-function* inAnyFile({ path, text }: SourceFile): Generator<string> {
+function* inAnyFile({ path }: SourceFile): Generator<string> {
   const stem = posix.basename(path).replace(/\..*$/, "");
   if (BANNED_STEMS.test(stem)) yield `${path}: "${stem}" says nothing; name the file after what is in it`;
-  const lines = text.trimEnd().split("\n");
-  if (lines.length > MAX_LINES) yield `${path} has ${lines.length} lines; at most ${MAX_LINES} are read`;
-  else if (lines.length > LINES_WITHOUT_REASON && !/\bbecause\b/i.test(lines.slice(0, 15).join("\n"))) {
-    yield `${path} has ${lines.length} lines; past ${LINES_WITHOUT_REASON}, a comment at its top must say because of what`;
-  }
 }
 
 function* inSource({ path, text }: SourceFile): Generator<string> {

@@ -33,7 +33,6 @@ test("Studio's page makes no markup of text, runs no text, and shares with the s
     /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|style="/;
   for (const { path, text } of files) {
     expect([path, sinks.exec(text)?.[0]]).toEqual([path, undefined]);
-    expect([path, text.split("\n").length <= 300]).toEqual([path, true]);
     for (const [, target = ""] of text.matchAll(/^import (?!type)[^;]*? from "(\.\.\/(?:\.\.\/)?[\w-]+\.ts)"/gm)) {
       const isOfPage = files.some((file) => file.path === new URL(target, `file:///${path}`).pathname.slice(1));
       expect([path, target, isOfPage || target.endsWith("routes.ts")]).toEqual([path, target, true]);
@@ -178,16 +177,6 @@ describe("in the names and sizes of files", () => {
 
   test.each(["base-checkpointer", "memory-manager", "commonmark", "library"])("%s.ts is one", (stem) => {
     expect(faults(`src/state/${stem}.ts`, "export const a = 1;")).toEqual([]);
-  });
-
-  test("300 lines need no reason, more need one, and more than 400 have none", () => {
-    const lines = (count: number): string =>
-      Array.from({ length: count }, (_, index) => `export const a${index} = 1;`).join("\n");
-    const reason = "/** Long because it is one table. */\n";
-    expect(faults("src/state/a.ts", lines(300))).toEqual([]);
-    expect(faults("src/state/a.ts", lines(301))).toHaveLength(1);
-    expect(faults("src/state/a.ts", `${reason}${lines(350)}`)).toEqual([]);
-    expect(faults("src/state/a.ts", `${reason}${lines(401)}`)).toHaveLength(1);
   });
 
   test("a backend without a driver, a door or a proof is noticed", () => {

@@ -65,7 +65,7 @@ describe.each(LOCAL_BACKENDS)("$name, beside a writer that saves every 5 ms", ({
 
   afterAll(() => storage.dispose());
 
-  test("B2: an old checkpoint is deleted, and the writer loses nothing", async () => {
+  test("an old checkpoint is deleted, and the writer loses nothing", async () => {
     const writer = await writeWithoutPause(storage);
     expect(await checkpointer.delete("t", "c2")).toBe(true);
     expect(await checkpointer.delete("t", `c${length >> 1}`)).toBe(true);
@@ -76,7 +76,7 @@ describe.each(LOCAL_BACKENDS)("$name, beside a writer that saves every 5 ms", ({
     expect((await checkpointer.stats("t"))?.checkpoints).toBe(length - 2 + saves);
   });
 
-  test("B2: a vacuum ends, does its work, and lets timers fire", async () => {
+  test("a vacuum ends, does its work, and lets timers fire", async () => {
     const writer = await writeWithoutPause(storage);
     const before = (await checkpointer.stats("t"))?.checkpoints ?? 0;
     const ticks = ticking();
@@ -99,7 +99,7 @@ describe.each(LOCAL_BACKENDS)("$name, beside a writer that saves every 5 ms", ({
     }
   });
 
-  test("B2: a lease is got", async () => {
+  test("a lease is got", async () => {
     const writer = await writeWithoutPause(storage);
     expect(await checkpointer.withLease("t", async ({ epoch }) => epoch)).toBe(1);
     // While the lease was held, the writer was refused.
@@ -150,7 +150,7 @@ describe("where somebody else is always faster", () => {
     ["a save over whatever is there", () => checkpointer.save(said("x"), "t", { expectedHead: uncheckedHead })],
     ["a save behind the head that was loaded", async () => checkpointer.save((await checkpointer.load("t"))!, "t")],
   ];
-  test.each(calls)("B2: %s gives up with CONFLICT after a number of attempts", async (_, call) => {
+  test.each(calls)("%s gives up with CONFLICT after a number of attempts", async (_, call) => {
     expect(await failureOf(call)).toMatchObject({ code: "CONFLICT", context: { threadId: "t", written: "no" } });
     expect(log.appends).toBeGreaterThan(10);
     expect(log.appends).toBeLessThanOrEqual(1_100);
@@ -158,7 +158,7 @@ describe("where somebody else is always faster", () => {
     expect((await checkpointer.load("t"))?.metadata).toEqual({ index: 4 });
   });
 
-  test("B2: a vacuum leaves the thread as it is, says so, and goes on to the next", async () => {
+  test("a vacuum leaves the thread as it is, says so, and goes on to the next", async () => {
     const report = await checkpointer.vacuum({ keepLast: 1 });
     expect(report).toMatchObject({ checkpoints: 0, skipped: 2 });
     expect(report.warnings.map(({ threadId, code }) => [threadId, code])).toEqual([

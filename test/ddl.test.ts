@@ -79,7 +79,7 @@ const EDITED =
   "text back, and add a migration behind the last. (For one that was in no release: delete its golden file and run this " +
   "test with HOLDFAST_WRITE_GOLDEN=1)";
 
-describe("10.3: a migration that was released is never edited", () => {
+describe("a migration that was released is never edited", () => {
   test.each(Object.entries(texts))("%s", (file, text) => {
     const path = new URL(file, FOLDER);
     if (process.env["HOLDFAST_WRITE_GOLDEN"] === "1" && !existsSync(path)) {

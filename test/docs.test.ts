@@ -23,7 +23,7 @@ describe("the pages in docs/", () => {
     expect(rows).toEqual(codes);
   });
 
-  test("C3: what users look for first is where they look", async () => {
+  test("what users look for first is where they look", async () => {
     const [readme, agent] = await Promise.all(
       ["../README.md", "agent.md"].map((page) => readFile(new URL(page, docs), "utf8")),
     );
@@ -34,7 +34,7 @@ describe("the pages in docs/", () => {
     }
   });
 
-  test("C2: what they show runs untranspiled on Node 20 and 22, which do not know `using`", async () => {
+  test("what they show runs untranspiled on Node 20 and 22, which do not know `using`", async () => {
     const readme = ["README.md", await readFile(new URL("../README.md", docs), "utf8")] as const;
     for (const [name, text] of [...(await pages()), readme]) {
       for (const [, code = ""] of text.matchAll(/^```(?:ts|js)\n([\s\S]*?)^```$/gm)) {

@@ -51,7 +51,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     return state;
   };
 
-  test("locus 1: what the factory returns takes a state and gives the same state back", async () => {
+  test("what the factory returns takes a state and gives the same state back", async () => {
     const made = backend.construct({});
     const state = said("hello").withMetadata({ at: new Date(0) });
     expect(exactForm((await checkpointer.load("t"))?.fields)).toBe(exactForm(undefined));
@@ -60,7 +60,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     await made.close();
   });
 
-  test("locus 2: listing threads by a pattern gives their ids, all of them, and nothing else", async () => {
+  test("listing threads by a pattern gives their ids, all of them, and nothing else", async () => {
     const ids = ["t1", "t2", "user:7", "a%b", "a_b"];
     for (const id of ids) await steps(id, 2);
     expect([...(await checkpointer.listThreads({ pattern: "*" }))].sort()).toEqual([...ids].sort());
@@ -70,7 +70,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await checkpointer.listThreads({ pattern: "%" })).toEqual([]);
   });
 
-  test("locus 3: a deleted checkpoint cannot be loaded, and the one before it is the newest", async () => {
+  test("a deleted checkpoint cannot be loaded, and the one before it is the newest", async () => {
     await steps("t", 3);
     expect(await checkpointer.delete("t", { checkpointId: "c3" })).toBe(true);
     expect(await texts("t", "c3")).toBeUndefined();
@@ -82,7 +82,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await checkpointer.listThreads()).toEqual([]);
   });
 
-  test("locus 4: a copy's newest is its source's newest, and so is its order", async () => {
+  test("a copy's newest is its source's newest, and so is its order", async () => {
     await steps("source", 3);
     expect(await checkpointer.copyThread("source", "copy")).toBe(true);
     expect(await texts("copy")).toEqual(["1", "2", "3"]);
@@ -91,7 +91,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await texts("fork")).toEqual(["1", "2"]);
   });
 
-  test("locus 10: a save that is refused loses nothing: the state is in hand and saves when the fault is gone", async () => {
+  test("a save that is refused loses nothing: the state is in hand and saves when the fault is gone", async () => {
     const state = await steps("t", 1);
     const answer = state.withMessage(assistantMessage("the answer"));
     const failure = await failureOf(() => checkpointer.save(answer, "t", { metadata: { run: { callback: () => 1 } } }));
@@ -101,7 +101,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await texts("t")).toEqual(["1", "the answer"]);
   });
 
-  test("locus 11: of two runs on one thread, the second is told, and no turn is lost", async () => {
+  test("of two runs on one thread, the second is told, and no turn is lost", async () => {
     await steps("t", 1);
     const [one, two] = [open(), open()];
     const [a, b] = [(await one.load("t"))!, (await two.load("t"))!];
@@ -111,7 +111,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await texts("t")).toEqual(["1", "A", "B"]);
   });
 
-  test("locus 12: ten saves at once are all listed, all loadable, and all deleted", async () => {
+  test("ten saves at once are all listed, all loadable, and all deleted", async () => {
     await steps("t", 1);
     const saved = await Promise.all(
       Array.from({ length: 10 }, (_, index) => {
@@ -125,7 +125,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     for (const checkpointId of saved) expect(await open().load("t", { checkpointId })).toBeUndefined();
   });
 
-  test(`locus 13: deleting a thread of ${backend.longThread} checkpoints leaves nothing behind, and copying takes them all`, async () => {
+  test(`deleting a thread of ${backend.longThread} checkpoints leaves nothing behind, and copying takes them all`, async () => {
     const ids: string[] = [];
     let state = AgentState.create();
     for (let step = 1; step <= backend.longThread; step++) {
@@ -144,7 +144,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect((await checkpointer.load("copy", { checkpointId: ids[6]! }))?.totals.iterations).toBe(7);
   });
 
-  test.runIf(backend.name === "file")("locus 14: a torn record is named, and harms no other thread", async () => {
+  test.runIf(backend.name === "file")("a torn record is named, and harms no other thread", async () => {
     let state = said("sound");
     await checkpointer.save(state, "torn", { checkpointId: "before" });
     state = state.withMessage(userMessage("needle-in-the-torn-one"));
@@ -159,7 +159,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     await reopened.save((await reopened.load("whole"))!.withMessage(userMessage("3")), "whole");
   });
 
-  test("locus 15: after a vacuum every listed checkpoint loads, and the report counts checkpoints", async () => {
+  test("after a vacuum every listed checkpoint loads, and the report counts checkpoints", async () => {
     await steps("a", 5);
     await steps("b", 1);
     expect(await checkpointer.vacuum({ keepLast: 2, dryRun: true })).toMatchObject({ checkpoints: 3, threads: 0 });
@@ -171,7 +171,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await checkpointer.listThreads()).toEqual([]);
   });
 
-  test("locus 16: the newest is the last that was saved, whatever the clock says", async () => {
+  test("the newest is the last that was saved, whatever the clock says", async () => {
     for (const now of [() => 1_000, () => 5_000, () => 10, () => 10]) {
       const writer = open({ now });
       const state = (await writer.load("t")) ?? AgentState.create();
@@ -181,7 +181,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect((await checkpointer.listCheckpoints("t")).map(({ messageCount }) => messageCount)).toEqual([4, 3, 2, 1]);
   });
 
-  test("locus 20: fields of a newer version survive an older program that loads and saves", async () => {
+  test("fields of a newer version survive an older program that loads and saves", async () => {
     const newer = AgentState.fromCheckpoint({
       format: 1,
       state: {
@@ -196,7 +196,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(state.messages[0]).toMatchObject({ tone: "dry" });
   });
 
-  test("locus 21: ids that would meet when joined stay apart, and no id is reserved", async () => {
+  test("ids that would meet when joined stay apart, and no id is reserved", async () => {
     const pairs = [
       ["a:b", "c"],
       ["a", "b:c"],
@@ -214,7 +214,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await names("a")).toEqual(["_checkpoints", "latest", "b:c"]);
   });
 
-  test("locus 22: ids that look alike once cleaned up stay apart; none is empty and long ones work", async () => {
+  test("ids that look alike once cleaned up stay apart; none is empty and long ones work", async () => {
     const ids = [
       "user@a.com",
       "user_a_com",
@@ -235,7 +235,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     });
   });
 
-  test("locus 23: a pair of ids is a pair, not a path", async () => {
+  test("a pair of ids is a pair, not a path", async () => {
     await checkpointer.save(said("pair"), "users", { checkpointId: "alice" });
     await checkpointer.save(said("path"), "users/alice", { checkpointId: "users" });
     expect([await texts("users", "alice"), await texts("users/alice", "users")]).toEqual([["pair"], ["path"]]);
@@ -243,7 +243,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await texts("users/alice")).toEqual(["path"]);
   });
 
-  test("locus 24: an id that climbs stays where it is, also when it is deleted", async () => {
+  test("an id that climbs stays where it is, also when it is deleted", async () => {
     const ids = ["..", ".", "../..", "../../../etc/passwd", "%2e%2e", "..\\..", "/abs"];
     if (storage.directory) await writeFile(join(dirname(storage.directory), "neighbour"), "untouched");
     await steps("other", 1);
@@ -259,14 +259,14 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     }
   });
 
-  test("locus 25: deleting one thread does not touch one whose id goes on after it", async () => {
+  test("deleting one thread does not touch one whose id goes on after it", async () => {
     for (const id of ["org", "org/alice", "org/", "orgs", "org:bob"]) await steps(id, 2);
     expect(await checkpointer.delete("org")).toBe(true);
     expect([...(await checkpointer.listThreads())].sort()).toEqual(["org/", "org/alice", "org:bob", "orgs"]);
     for (const id of ["org/alice", "org/", "orgs", "org:bob"]) expect(await texts(id)).toEqual(["1", "2"]);
   });
 
-  test("locus 29: characters that are wildcards to a database are only characters", async () => {
+  test("characters that are wildcards to a database are only characters", async () => {
     for (const id of ["a_b", "aXb", "a%b", "a\\b", "a[x]b"]) {
       await checkpointer.save(said(`${id} 100%_sure`), id, { metadata: { "k%": "v_v" } });
     }
@@ -278,7 +278,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await checkpointer.queryByMetadata("kX", "v_v")).toEqual([]);
   });
 
-  test("locus 37: fifteen tool results of 10 kB are stored about once, not fifty-six times", async () => {
+  test("fifteen tool results of 10 kB are stored about once, not fifty-six times", async () => {
     const payload = 15 * 10_240;
     let state = said("go");
     await checkpointer.save(state, "t");
@@ -300,7 +300,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     }
   });
 
-  test("locus 38: a growing chat is stored once; its middle can go, and an id can be saved again", async () => {
+  test("a growing chat is stored once; its middle can go, and an id can be saved again", async () => {
     let state = AgentState.create();
     const random = Array.from({ length: 40 }, (_, index) =>
       `${index} `.padEnd(1_000, String.fromCharCode(97 + (index % 26))),
@@ -317,7 +317,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await texts("t")).toEqual(random);
   });
 
-  test("locus 39: a load reads the chain it needs, not every checkpoint of the thread", async () => {
+  test("a load reads the chain it needs, not every checkpoint of the thread", async () => {
     const state = await steps("t", 100);
     await checkpointer.save(state.withHistory([userMessage("summary")]), "t");
     const stats = (await checkpointer.stats("t"))!;
@@ -326,7 +326,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(await texts("t")).toEqual(["summary"]);
   });
 
-  test("locus 42: what a flag promises works, and what it denies says so by the flag's name", async () => {
+  test("what a flag promises works, and what it denies says so by the flag's name", async () => {
     const state = await steps("t", 2);
     const calls: Readonly<Record<CapabilityFlag, () => Promise<unknown>>> = {
       search: async () => expect(await checkpointer.search("1")).toHaveLength(1),
@@ -356,7 +356,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(checkpointer.capabilities.persistentCheckpointIds).toBe(backend.durable);
   });
 
-  test("locus 43: an option that does not exist is refused, by its name", async () => {
+  test("an option that does not exist is refused, by its name", async () => {
     for (const option of ["schema", "direcotry", "pathh", "basedir", "__proto__x"]) {
       const failure = await failureOf(() => backend.construct({ [option]: "x" }));
       expect(failure).toMatchObject({ code: "INVALID_ARGUMENT" });
@@ -369,7 +369,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     });
   });
 
-  test("locus 44: U+0000, lone surrogates and duplicate-looking keys are kept as they are", async () => {
+  test("U+0000, lone surrogates and duplicate-looking keys are kept as they are", async () => {
     const awkward = { "\u0000": "a\u0000b", "\ud800": "\udfff", "1e2": 100, "100": 1e2, é: 1, "e\u0301": 2 };
     const state = said("nul \u0000 and half \ud83d").withMetadata(awkward);
     await checkpointer.save(state, "t", { metadata: awkward });
@@ -377,7 +377,7 @@ describe.each(LOCAL_BACKENDS)("$name", (backend) => {
     expect(exactForm(await checkpointer.getMetadata("t"))).toBe(exactForm(awkward));
   });
 
-  test("locus 45: the history holds the checkpoints that were saved, newest first, and nothing else", async () => {
+  test("the history holds the checkpoints that were saved, newest first, and nothing else", async () => {
     await steps("t", 3);
     await checkpointer.withLease("t", async () => undefined);
     await checkpointer.delete("t", { checkpointId: "c2" });

@@ -124,14 +124,14 @@ const COME_WITH_USE = [
   "providers/ai-sdk/from-stream.ts",
 ];
 
-test("20: importing the package loads what makes and checks things, and not what a first use needs", async () => {
+test("importing the package loads what makes and checks things, and not what a first use needs", async () => {
   const loaded = await staticClosure("src/index.ts");
   const names = COME_WITH_USE.map((path) => `src/${path}`);
   expect(names.filter((path) => loaded.includes(path))).toEqual([]);
   for (const path of names) expect(await readFile(new URL(`../${path}`, import.meta.url), "utf8")).not.toBe("");
 });
 
-test("20: importing the package loads no module of Node that takes long and is needed later", async () => {
+test("importing the package loads no module of Node that takes long and is needed later", async () => {
   const loaded = await staticClosure("src/index.ts");
   const slow =
     /^import (?!type\b)[^;]*"node:(?:crypto|fs|util|zlib|worker_threads|perf_hooks|http|https|child_process)";$/m;

@@ -64,7 +64,7 @@ describe.each(LOCAL_BACKENDS)("$name", ({ create }) => {
   }
 });
 
-test("B6: a copy and a fork end with their source", async () => {
+test("a copy and a fork end with their source", async () => {
   const [each] = casesOf(["a copy and a fork end with their source, and those of a thread without an end have no end"]);
   const clock = manualClock();
   const result = await runCase(checkpointerSuite, each!, async () => ({
@@ -74,7 +74,7 @@ test("B6: a copy and a fork end with their source", async () => {
   expect(result).toMatchObject({ outcome: "passed" });
 });
 
-describe("B3: a thread whose files or documents are torn", () => {
+describe("a thread whose files or documents are torn", () => {
   const words = ["apple", "berry", "cherry"];
   const fill = async (checkpointer: Checkpointer): Promise<void> => {
     for (const word of words) {
@@ -118,7 +118,7 @@ describe("B3: a thread whose files or documents are torn", () => {
   });
 });
 
-describe("C4: a backend of somebody's own", () => {
+describe("a backend of somebody's own", () => {
   class Dictionary extends BaseCheckpointer {
     readonly stored = new Map<string, unknown>();
     capabilities: CheckpointerCapabilities = capabilities({ history: true });
@@ -138,7 +138,7 @@ describe("C4: a backend of somebody's own", () => {
     }
   }
 
-  test("C4: may list plain ids", async () => {
+  test("may list plain ids", async () => {
     const checkpointer = new Dictionary();
     await checkpointer.save(AgentState.create(), "t");
     const ids: string[] = [];
@@ -146,7 +146,7 @@ describe("C4: a backend of somebody's own", () => {
     expect(ids).toEqual(["c2", "c1"]);
   });
 
-  test("C4: whose load returns what it stored is told what to return, by the agent and by every method", async () => {
+  test("whose load returns what it stored is told what to return, by the agent and by every method", async () => {
     const checkpointer = new Dictionary();
     await checkpointer.save(AgentState.create(), "t");
     const agent = new Agent({ model: ruleModel([{ when: /./, answer: "yes" }]), checkpointer });
@@ -161,7 +161,7 @@ describe("C4: a backend of somebody's own", () => {
     }
   });
 
-  test("C4: whose flag has no method is told so, when it is handed over and when it is called", async () => {
+  test("whose flag has no method is told so, when it is handed over and when it is called", async () => {
     const checkpointer = new Dictionary();
     checkpointer.capabilities = capabilities({ search: true });
     const message = /class Dictionary advertises "search" and does not implement search\(\)/;
@@ -173,14 +173,14 @@ describe("C4: a backend of somebody's own", () => {
     });
   });
 
-  test("C4: that lacks a method or its capabilities is refused where it is handed over", () => {
+  test("that lacks a method or its capabilities is refused where it is handed over", () => {
     const lacking = Object.assign(new Dictionary(), { load: undefined });
     expect(() => assertCheckpointer(lacking, "here")).toThrow("here: class Dictionary lacks load()");
     const silent = Object.assign(new Dictionary(), { capabilities: undefined });
     expect(() => assertCheckpointer(silent, "here")).toThrow("class Dictionary has no capabilities");
   });
 
-  test("C4: whose pages never end is not walked for ever", async () => {
+  test("whose pages never end is not walked for ever", async () => {
     class Endless extends Dictionary {
       override async listCheckpoints(): Promise<readonly string[] & { cursor: string }> {
         return Object.assign(["c1"], { cursor: "again" });
@@ -192,7 +192,7 @@ describe("C4: a backend of somebody's own", () => {
     await expect(walk()).rejects.toThrow("gave the same cursor twice");
   });
 
-  test("C4: that is no driver is refused when a checkpointer is made of it", () => {
+  test("that is no driver is refused when a checkpointer is made of it", () => {
     for (const wrong of [undefined, null, "sqlite:a.db", {}, new Map()]) {
       expect(() => new Checkpointer(wrong as unknown as ThreadLog)).toThrow(/takes a ThreadLog driver/);
     }
@@ -202,7 +202,7 @@ describe("C4: a backend of somebody's own", () => {
   });
 });
 
-test("C4: the short forms are part of the types", async () => {
+test("the short forms are part of the types", async () => {
   const checkpointer = new Checkpointer(new MemoryLog());
   const state = AgentState.create().withMessage(userMessage("hello"));
   await checkpointer.save(state, "t", "first", { tag: 1 });

@@ -14,8 +14,8 @@ function setUp(steps: readonly ScriptStep[], execute: () => unknown = () => "wor
   return { store, model, agent, thread: agent.thread("t") };
 }
 
-describe("19.2: a thread of an agent", () => {
-  test("19.2: shows its state, now and at a checkpoint, and its history", async () => {
+describe("a thread of an agent", () => {
+  test("shows its state, now and at a checkpoint, and its history", async () => {
     const { thread } = setUp(["one", "two"]);
     expect(await thread.state()).toBeUndefined();
     const first = await thread.run("a");
@@ -27,7 +27,7 @@ describe("19.2: a thread of an agent", () => {
     expect(ids).toContain(first.checkpointId);
   });
 
-  test("19.2: is forked at a checkpoint into a thread that runs by itself", async () => {
+  test("is forked at a checkpoint into a thread that runs by itself", async () => {
     const { thread, store } = setUp(["one", "two", "three"]);
     const { checkpointId } = await thread.run("a");
     await thread.run("b");
@@ -37,7 +37,7 @@ describe("19.2: a thread of an agent", () => {
     expect(await store.lines()).toHaveLength(4);
   });
 
-  test("19.2: is changed by a function, also before it has begun", async () => {
+  test("is changed by a function, also before it has begun", async () => {
     const { thread, store } = setUp([]);
     const checkpointId = await thread.update((state) => state.withMessage(userMessage("hello")));
     expect(await store.lines()).toEqual(["user: hello"]);
@@ -48,7 +48,7 @@ describe("19.2: a thread of an agent", () => {
     await expect(thread.update(AgentState.create() as never)).rejects.toThrow(/takes a function of the state/);
   });
 
-  test("19.2: two changes at once, from two processes, are both made", async () => {
+  test("two changes at once, from two processes, are both made", async () => {
     const { store } = setUp([]);
     const threads = [1, 2].map(() => agentOf({ model: scriptedModel([]), checkpointer: store.open() }).thread("t"));
     const say = (text: string) => (state: AgentState) => state.withMessage(userMessage(text));
@@ -56,7 +56,7 @@ describe("19.2: a thread of an agent", () => {
     expect((await store.lines()).toSorted()).toEqual(["user: 0", "user: 1"]);
   });
 
-  test("19.2: a change waits for the run that is under way", async () => {
+  test("a change waits for the run that is under way", async () => {
     const { opened, open } = gate();
     const { thread, store } = setUp([{ toolCalls: [{ name: "work" }] }, "ready"], () => opened);
     const run = thread.run("go");
@@ -68,7 +68,7 @@ describe("19.2: a thread of an agent", () => {
     expect(await store.statuses()).toEqual(["succeeded"]);
   });
 
-  test("19.2: has a title, which a list of threads shows", async () => {
+  test("has a title, which a list of threads shows", async () => {
     const { thread, store } = setUp(["one"]);
     await thread.run("a");
     expect(await thread.title()).toBeUndefined();
@@ -80,7 +80,7 @@ describe("19.2: a thread of an agent", () => {
     expect(await thread.title()).toBeUndefined();
   });
 
-  test("19.2: is deleted whole", async () => {
+  test("is deleted whole", async () => {
     const { thread } = setUp(["one"]);
     await thread.run("a");
     expect(await thread.delete()).toBe(true);
@@ -88,7 +88,7 @@ describe("19.2: a thread of an agent", () => {
     expect(await thread.delete()).toBe(false);
   });
 
-  test("19.2: needs an id and an agent that keeps threads", async () => {
+  test("needs an id and an agent that keeps threads", async () => {
     const { agent } = setUp([]);
     expect(() => agent.thread("")).toThrow(/takes the id of a thread/);
     const forgetful = agentOf({ model: scriptedModel([]) });
@@ -96,8 +96,8 @@ describe("19.2: a thread of an agent", () => {
   });
 });
 
-describe("19.2: a run at a checkpoint", () => {
-  test("19.2: goes on from there; what came after it stays in the history", async () => {
+describe("a run at a checkpoint", () => {
+  test("goes on from there; what came after it stays in the history", async () => {
     const { thread, model } = setUp(["one", "two", "three"]);
     const { checkpointId } = await thread.run("a");
     const later = await thread.run("b");
@@ -108,7 +108,7 @@ describe("19.2: a run at a checkpoint", () => {
     expect((await thread.state())?.totals.runs).toBe(3);
   });
 
-  test("19.2: the ledger keeps what tools did since; a call in doubt stays in doubt", async () => {
+  test("the ledger keeps what tools did since; a call in doubt stays in doubt", async () => {
     const store = new MemoryStore();
     const begun = gate();
     const agentWith = (steps: readonly ScriptStep[], execute: () => unknown) =>
@@ -129,7 +129,7 @@ describe("19.2: a run at a checkpoint", () => {
     expect(item?.threadId).toBe("t");
   });
 
-  test("19.2: a call that waited there and was made since is not told to be undone: nobody pays twice", async () => {
+  test("a call that waited there and was made since is not told to be undone: nobody pays twice", async () => {
     const store = new MemoryStore();
     const pay = tool({
       name: "pay",
@@ -159,7 +159,7 @@ describe("19.2: a run at a checkpoint", () => {
     ]);
   });
 
-  test("19.2: nor is one that was begun since: it is in doubt", async () => {
+  test("nor is one that was begun since: it is in doubt", async () => {
     const store = new MemoryStore();
     const begun = gate();
     const pay = tool({
@@ -182,7 +182,7 @@ describe("19.2: a run at a checkpoint", () => {
     expect((await store.lines())[2]).toContain("It may have taken effect");
   });
 
-  test("19.2: the same message twice goes back once", async () => {
+  test("the same message twice goes back once", async () => {
     const { thread, model, store } = setUp(["one", "two", "three"]);
     const { checkpointId } = await thread.run("a");
     await thread.run("b");
@@ -193,7 +193,7 @@ describe("19.2: a run at a checkpoint", () => {
     expect(await store.lines()).toHaveLength(4);
   });
 
-  test("19.2: a checkpoint that is not there is NOT_FOUND, and nothing is written", async () => {
+  test("a checkpoint that is not there is NOT_FOUND, and nothing is written", async () => {
     const { thread, store, agent } = setUp(["one", "two"]);
     await thread.run("a");
     const before = await store.checkpointIds();

@@ -35,7 +35,7 @@ async function redeployed(
   return { heard, asked };
 }
 
-describe("11.8: an answer is given to the question that was answered, and to no other", () => {
+describe("an answer is given to the question that was answered, and to no other", () => {
   test("a tool that asks something else first, after a deployment, does not get it", async () => {
     const delivery = { question: "Delete the old address?" };
     const payment = { question: "Pay 900?" };
@@ -69,7 +69,7 @@ describe("11.8: an answer is given to the question that was answered, and to no 
   });
 });
 
-describe("11.8: a question can be declined", () => {
+describe("a question can be declined", () => {
   test("the call is settled as denied with the reason, and the tool is not begun again", async () => {
     const store = new MemoryStore();
     const painted: unknown[] = [];
@@ -118,7 +118,7 @@ describe("11.8: a question can be declined", () => {
   });
 });
 
-describe("11.8: what needs a person needs a thread", () => {
+describe("what needs a person needs a thread", () => {
   const pay = tool({ name: "pay", needsApproval: (input) => input === 1, execute: () => "paid" });
 
   test("an agent with a tool that may need approval refuses a run that is not kept, before anything happens", () => {
@@ -142,7 +142,7 @@ describe("11.8: what needs a person needs a thread", () => {
   });
 });
 
-test("11.8: the thread's metadata reaches tools after a resume, and in later runs", async () => {
+test("the thread's metadata reaches tools after a resume, and in later runs", async () => {
   const store = new MemoryStore();
   const seen: unknown[] = [];
   const ask = tool({
@@ -162,7 +162,7 @@ test("11.8: the thread's metadata reaches tools after a resume, and in later run
   ]);
 });
 
-describe("11.8: a run's context is handed to its tools and never stored", () => {
+describe("a run's context is handed to its tools and never stored", () => {
   interface Services {
     readonly db: { readonly name: string; close(): void };
   }

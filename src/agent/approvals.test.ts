@@ -93,7 +93,7 @@ test("edited to a value that JSON does not have: the outcome is not lost over te
   expect({ given, statuses: await store.statuses() }).toEqual({ given: [{ amount: 1n }], statuses: ["succeeded"] });
 });
 
-test("11.8: edited to something that does not fit: refused when it is answered, and it still waits", async () => {
+test("edited to something that does not fit: refused when it is answered, and it still waits", async () => {
   const store = new MemoryStore();
   const paid: number[] = [];
   const agent = agentOf({ model: scriptedModel([pays(100)]), checkpointer: store.open(), tools: [payTool(paid)] });

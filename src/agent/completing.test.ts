@@ -24,8 +24,8 @@ function setUp(steps: readonly ScriptStep[] = ONE, options: LaterOptions = {}) {
   return { store, agent, begun, time, model };
 }
 
-describe("19.3: a tool that answers later", () => {
-  test("19.3: ends the run as pending, and any process completes the call", async () => {
+describe("a tool that answers later", () => {
+  test("ends the run as pending, and any process completes the call", async () => {
     const { agent, store, begun } = setUp();
     const run = agent().run("go", { threadId: "t" });
     const events = await eventsOf(run);
@@ -38,7 +38,7 @@ describe("19.3: a tool that answers later", () => {
     expect((await store.lines())[2]).toBe('tool: {"url":"x.png"}');
   });
 
-  test("19.3: a failure is completed with an error", async () => {
+  test("a failure is completed with an error", async () => {
     const { agent, store } = setUp();
     await agent().run("go", { threadId: "t" });
     await agent().complete({ threadId: "t", toolCallId: "r", error: new Error("no paint") });
@@ -46,7 +46,7 @@ describe("19.3: a tool that answers later", () => {
     expect((await store.lines())[2]).toBe("tool: no paint");
   });
 
-  test("19.3: the same outcome twice is one; another one is a CONFLICT", async () => {
+  test("the same outcome twice is one; another one is a CONFLICT", async () => {
     const { agent, model } = setUp();
     await agent().run("go", { threadId: "t" });
     const outcome = { threadId: "t", toolCallId: "r", result: "x.png" };
@@ -57,7 +57,7 @@ describe("19.3: a tool that answers later", () => {
     await expect(agent().complete({ ...outcome, toolCallId: "s" })).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test("19.3: two calls are completed one after the other, in any order", async () => {
+  test("two calls are completed one after the other, in any order", async () => {
     const calls = ["a", "b"].map((id) => ({ name: "render", id }));
     const { agent, store } = setUp([{ toolCalls: calls }, "ready"]);
     await agent().run("go", { threadId: "t" });
@@ -68,7 +68,7 @@ describe("19.3: a tool that answers later", () => {
     expect(await store.statuses()).toEqual(["succeeded", "succeeded"]);
   });
 
-  test("19.3: an outcome that comes while the run is still at work waits for its turn", async () => {
+  test("an outcome that comes while the run is still at work waits for its turn", async () => {
     const held = gate();
     const started = gate();
     const store = new MemoryStore();
@@ -91,7 +91,7 @@ describe("19.3: a tool that answers later", () => {
     expect((await completed).stopReason).toBe("complete");
   });
 
-  test("19.3: a call that nobody completes in time is settled by the next run: its outcome is unknown", async () => {
+  test("a call that nobody completes in time is settled by the next run: its outcome is unknown", async () => {
     const { agent, store, time } = setUp(ONE, { deadlineMs: 1000 });
     const { pending } = await agent().run("go", { threadId: "t" });
     expect(pending[0]?.dueAt).toEqual(new Date(time.now + 1000));
@@ -103,7 +103,7 @@ describe("19.3: a tool that answers later", () => {
     await expect(late).rejects.toThrow(/settled already: it is unknown; checkpointer\.settleCall/);
   });
 
-  test("19.3: recover leaves a call alone that is in time, and goes on when it is overdue", async () => {
+  test("recover leaves a call alone that is in time, and goes on when it is overdue", async () => {
     const { agent, time } = setUp(ONE, { deadlineMs: 1000 });
     await agent().run("go", { threadId: "t" });
     expect((await agent().recover({ olderThanMs: 0 })).resumed).toEqual([]);
@@ -111,7 +111,7 @@ describe("19.3: a tool that answers later", () => {
     expect((await agent().recover({ olderThanMs: 0 })).resumed).toEqual([{ threadId: "t", stopReason: "complete" }]);
   });
 
-  test("19.3: new words are refused while a call is pending, unless they decline what waits", async () => {
+  test("new words are refused while a call is pending, unless they decline what waits", async () => {
     const { agent, store } = setUp();
     await agent().run("go", { threadId: "t" });
     await expect(agent().run("and?", { threadId: "t" })).rejects.toMatchObject({ code: "INTERRUPTED" });
@@ -119,7 +119,7 @@ describe("19.3: a tool that answers later", () => {
     expect(await store.statuses()).toEqual(["unknown"]);
   });
 
-  test("19.3: in a fork the call is not pending: its outcome belongs to the thread that began it", async () => {
+  test("in a fork the call is not pending: its outcome belongs to the thread that began it", async () => {
     const { agent, store } = setUp();
     await agent().run("go", { threadId: "t" });
     await store.open().fork("t", "u", { openCalls: "keep" });
@@ -127,7 +127,7 @@ describe("19.3: a tool that answers later", () => {
     expect(await store.statuses("t")).toEqual(["pending"]);
   });
 
-  test("19.3: what the process that began it could not write down any more is completed all the same", async () => {
+  test("what the process that began it could not write down any more is completed all the same", async () => {
     const { store, agent } = setUp();
     const begun = gate();
     const killed = tool({
@@ -148,13 +148,13 @@ describe("19.3: a tool that answers later", () => {
     expect(agent).toBeDefined();
   });
 
-  test("19.3: without a thread that is kept nothing can wait: the call fails", async () => {
+  test("without a thread that is kept nothing can wait: the call fails", async () => {
     const render = tool({ name: "render", execute: (_: unknown, { later }) => later() });
     const { state } = await agentOf({ model: scriptedModel(ONE), tools: [render] }).run("go");
     expect(state.toolExecutions[0]?.status).toBe("failed");
   });
 
-  test("19.3: complete() without what it needs says what to write", () => {
+  test("complete() without what it needs says what to write", () => {
     const complete = (given: unknown) => () =>
       setUp()
         .agent()

@@ -33,7 +33,7 @@ describe("drain", () => {
     expect(await fresh.run(undefined, { threadId: "t" })).toMatchObject({ text: "ready" });
   });
 
-  test("20: waits for a run that began in the same turn, though the code that runs it is still being loaded", async () => {
+  test("waits for a run that began in the same turn, though the code that runs it is still being loaded", async () => {
     const agent = agentOf({ model: scriptedModel(["never asked"]) });
     const run = agent.run("go");
     await agent.drain();

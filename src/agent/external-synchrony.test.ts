@@ -38,7 +38,7 @@ const calls = (count: number): ScriptStep => ({
   toolCalls: Array.from({ length: count }, (_, n) => ({ name: "work", arguments: { n } })),
 });
 
-test("11.2: the model is asked while the user's words are saved, and its words are shown when they are", async () => {
+test("the model is asked while the user's words are saved, and its words are shown when they are", async () => {
   const log = new SlowLog(SAVE_MS);
   const { at, note } = noting(log);
   const model = scriptedModel([
@@ -55,7 +55,7 @@ test("11.2: the model is asked while the user's words are saved, and its words a
   expect(log.appends).toBe(2);
 });
 
-test("11.2: words are shown before their own save: they wait for what their call rests on", async () => {
+test("words are shown before their own save: they wait for what their call rests on", async () => {
   const log = new SlowLog(SAVE_MS);
   const first = gate();
   const model = {
@@ -77,7 +77,7 @@ test("11.2: words are shown before their own save: they wait for what their call
 });
 
 test.each(["atMostOnce", "idempotent"] as const)(
-  "11.2: a tool that is %s begins when the calls and their claims are durable, which is one write",
+  "a tool that is %s begins when the calls and their claims are durable, which is one write",
   async (effect) => {
     // Claims wait a while for one another. Here that while never passes, however busy the machine is.
     vi.useFakeTimers({ toFake: ["setTimeout"] });
@@ -97,7 +97,7 @@ test.each(["atMostOnce", "idempotent"] as const)(
   },
 );
 
-test("11.2: claims come with the model's message also where guards, hooks and questions take a moment before them", async () => {
+test("claims come with the model's message also where guards, hooks and questions take a moment before them", async () => {
   // Here a while never passes, however busy the machine is.
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   try {
@@ -138,7 +138,7 @@ test("11.2: claims come with the model's message also where guards, hooks and qu
   }
 });
 
-test("11.2: a guard that takes long holds up its own call, not the message that asks for it", async () => {
+test("a guard that takes long holds up its own call, not the message that asks for it", async () => {
   const store = new MemoryStore();
   const shown = gate();
   const hooks = {
@@ -156,7 +156,7 @@ test("11.2: a guard that takes long holds up its own call, not the message that 
   expect((await run).text).toBe("ready");
 });
 
-test("11.2: a tool that only reads waits for no save, nor does the model after it", async () => {
+test("a tool that only reads waits for no save, nor does the model after it", async () => {
   const log = new SlowLog(SAVE_MS);
   const { at, note } = noting(log);
   const asked = (what: string, step: ScriptStep) => () => {
@@ -169,7 +169,7 @@ test("11.2: a tool that only reads waits for no save, nor does the model after i
   expect(Object.fromEntries(at)).toEqual({ first: 0, tool: 0, second: 0 });
 });
 
-test("11.2: the model is asked while a result is saved; the answer is durable before the run returns", async () => {
+test("the model is asked while a result is saved; the answer is durable before the run returns", async () => {
   const log = new SlowLog(SAVE_MS);
   const store = new MemoryStore(log);
   const { at, note } = noting(log);
@@ -189,7 +189,7 @@ test("11.2: the model is asked while a result is saved; the answer is durable be
   expect((await store.lines()).at(-1)).toBe("assistant: ready");
 });
 
-test("11.2: a model whose provider runs tools is asked when everything before is durable", async () => {
+test("a model whose provider runs tools is asked when everything before is durable", async () => {
   const log = new SlowLog(SAVE_MS);
   const { at, note } = noting(log);
   const step: ScriptStep = () => {
@@ -201,7 +201,7 @@ test("11.2: a model whose provider runs tools is asked when everything before is
   expect(at.get("asked")).toBe(1);
 });
 
-test("11.2: a conflict that is found meanwhile ends the call of the model", async () => {
+test("a conflict that is found meanwhile ends the call of the model", async () => {
   const store = new MemoryStore();
   const checkpointer = store.open();
   await checkpointer.save(AgentState.create().withMessage(userMessage("before")), "t");
@@ -228,7 +228,7 @@ test("11.2: a conflict that is found meanwhile ends the call of the model", asyn
   expect(await store.lines()).toEqual(["user: before", "user: between"]);
 });
 
-test("11.2: a hook that is called after a step comes after its save", async () => {
+test("a hook that is called after a step comes after its save", async () => {
   const log = new SlowLog(SAVE_MS);
   const store = new MemoryStore(log);
   const seen: string[] = [];

@@ -4,7 +4,7 @@ import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
 import { tool } from "./tool.ts";
 
-test("11.7: an at-most-once call at its intended checkpoint is run by its own thread and not by a fork or a copy", async () => {
+test("an at-most-once call at its intended checkpoint is run by its own thread and not by a fork or a copy", async () => {
   const store = new MemoryStore();
   const keys: string[] = [];
   const pay = tool({
@@ -43,7 +43,7 @@ test("11.7: an at-most-once call at its intended checkpoint is run by its own th
   expect(keys).toHaveLength(1);
 });
 
-test("11.7: an agent's checkpointer is there, opened or not; one that saves nothing has none", async () => {
+test("an agent's checkpointer is there, opened or not; one that saves nothing has none", async () => {
   const store = new MemoryStore();
   const checkpointer = store.open();
   expect(await agentOf({ model: scriptedModel([]), checkpointer }).checkpointer).toBe(checkpointer);

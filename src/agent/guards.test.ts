@@ -21,8 +21,8 @@ function setUp(hooks: AgentHooks, model = script()) {
   return { store, paid, model, agent: agentOf({ model, tools: [pay], hooks, checkpointer: store.open() }) };
 }
 
-describe("19.1: a guard of prompts", () => {
-  test("19.1: replaces what the user said before anything is stored or asked", async () => {
+describe("a guard of prompts", () => {
+  test("replaces what the user said before anything is stored or asked", async () => {
     const { agent, store, model } = setUp(
       { guardPrompt: () => ({ replace: "my card is ****" }) },
       scriptedModel(["ok"]),
@@ -32,7 +32,7 @@ describe("19.1: a guard of prompts", () => {
     expect(JSON.stringify(model.requests)).not.toContain("4111");
   });
 
-  test("19.1: refuses it: no model is asked and no thread is made", async () => {
+  test("refuses it: no model is asked and no thread is made", async () => {
     const { agent, store, model } = setUp({ guardPrompt: () => ({ refuse: "not here" }) });
     const run = agent.run("do something bad", { threadId: "t" });
     const events = await eventsOf(run);
@@ -44,7 +44,7 @@ describe("19.1: a guard of prompts", () => {
     expect(await store.open().load("t")).toBeUndefined();
   });
 
-  test("19.1: a message that was let in once, by its id, is not judged again", async () => {
+  test("a message that was let in once, by its id, is not judged again", async () => {
     let asked = 0;
     const guardPrompt = () => ({ replace: `number ${++asked}` });
     const { agent } = setUp({ guardPrompt }, scriptedModel(["first"]));
@@ -55,8 +55,8 @@ describe("19.1: a guard of prompts", () => {
   });
 });
 
-describe("19.1: a guard of answers", () => {
-  test("19.1: replaces the answer before anybody sees a word of it", async () => {
+describe("a guard of answers", () => {
+  test("replaces the answer before anybody sees a word of it", async () => {
     const { agent, store } = setUp({
       guardAnswer: ({ message }) =>
         String(message.content).includes("1234") ? { replace: "I may not say the pin" } : undefined,
@@ -69,13 +69,13 @@ describe("19.1: a guard of answers", () => {
     expect((await store.lines()).at(-1)).toBe("assistant: I may not say the pin");
   });
 
-  test("19.1: an answer that passes is shown as it came", async () => {
+  test("an answer that passes is shown as it came", async () => {
     const { agent } = setUp({ guardAnswer: () => undefined });
     const deltas = ofType(await eventsOf(agent.run("go", { threadId: "t" })), "model-delta");
     expect(deltas.map(({ text }) => text)).toEqual(["the", " pin", " is", " 1234"]);
   });
 
-  test("19.1: refuses it: its calls are not run, the reason stands there, the turn is over", async () => {
+  test("refuses it: its calls are not run, the reason stands there, the turn is over", async () => {
     const { agent, store, paid } = setUp({ guardAnswer: () => ({ refuse: "I cannot do that." }) });
     expect(await agent.run("go", { threadId: "t" })).toMatchObject({
       stopReason: "guarded",
@@ -86,7 +86,7 @@ describe("19.1: a guard of answers", () => {
     expect((await agent.run(undefined, { threadId: "t" })).stopReason).toBe("guarded");
   });
 
-  test("19.1: one that throws ends the run, and what it was shown is in no error", async () => {
+  test("one that throws ends the run, and what it was shown is in no error", async () => {
     const { agent, store } = setUp({
       guardAnswer: ({ message }) => {
         if (message.toolCalls === undefined) throw new Error("the guard is ill");
@@ -99,15 +99,15 @@ describe("19.1: a guard of answers", () => {
   });
 });
 
-describe("19.1: a guard of calls", () => {
-  test("19.1: replaces the arguments, and the result says with what it was done", async () => {
+describe("a guard of calls", () => {
+  test("replaces the arguments, and the result says with what it was done", async () => {
     const { agent, store, paid } = setUp({ guardCall: () => ({ replace: { amount: 5 } }) });
     await agent.run("go", { threadId: "t" });
     expect(paid).toEqual([{ amount: 5 }]);
     expect((await store.lines())[2]).toBe('tool: The arguments were changed to {"amount":5}. paid from account 99');
   });
 
-  test("19.1: what it put in place is what an attempt after a crash is made with", async () => {
+  test("what it put in place is what an attempt after a crash is made with", async () => {
     const store = new MemoryStore();
     const paid: unknown[] = [];
     const hang = new Promise<never>(() => undefined);
@@ -150,14 +150,14 @@ describe("19.1: a guard of calls", () => {
     expect(paid).toEqual([{ amount: 5 }]);
   });
 
-  test("19.1: arguments that do not fit the tool are not run", async () => {
+  test("arguments that do not fit the tool are not run", async () => {
     const { agent, store, paid } = setUp({ guardCall: () => ({ replace: { amount: "much" } }) });
     await agent.run("go", { threadId: "t" });
     expect(paid).toEqual([]);
     expect(await store.statuses()).toEqual(["failed"]);
   });
 
-  test("19.1: refuses the call: it is denied and the model is told why", async () => {
+  test("refuses the call: it is denied and the model is told why", async () => {
     const { agent, store, paid } = setUp({ guardCall: () => ({ refuse: "over the limit" }) });
     await agent.run("go", { threadId: "t" });
     expect(paid).toEqual([]);
@@ -166,8 +166,8 @@ describe("19.1: a guard of calls", () => {
   });
 });
 
-describe("19.1: a guard of results", () => {
-  test("19.1: lets what the tool returned pass into the event that its call has ended", async () => {
+describe("a guard of results", () => {
+  test("lets what the tool returned pass into the event that its call has ended", async () => {
     const { agent } = setUp({ guardResult: () => undefined });
     const events = await eventsOf(agent.run("go", { threadId: "t" }));
     expect(ofType(events, "tool-end")).toMatchObject([{ status: "succeeded", result: "paid from account 99" }]);
@@ -176,7 +176,7 @@ describe("19.1: a guard of results", () => {
   test.each([
     ["replaces", { replace: "paid" }, "paid"],
     ["refuses", { refuse: "account numbers" }, "The result is kept back. The reason: account numbers"],
-  ])("19.1: %s what the tool brought; the call stays settled", async (_, verdict, shown) => {
+  ])("%s what the tool brought; the call stays settled", async (_, verdict, shown) => {
     const { agent, store, model } = setUp({ guardResult: () => verdict });
     const events = await eventsOf(agent.run("go", { threadId: "t" }));
     expect(ofType(events, "tool-end")).toEqual([expect.not.objectContaining({ result: expect.anything() })]);
@@ -185,7 +185,7 @@ describe("19.1: a guard of results", () => {
     expect(JSON.stringify(model.requests)).not.toContain("99");
   });
 
-  test("19.1: one that throws keeps the result back and loses no effect", async () => {
+  test("one that throws keeps the result back and loses no effect", async () => {
     const { agent, store, paid } = setUp({
       guardResult: () => {
         throw new Error("ill");

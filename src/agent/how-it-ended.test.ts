@@ -5,7 +5,7 @@ import { type ScriptStep, scriptedModel } from "../testing/models/scripted-model
 import { tool } from "./tool.ts";
 import { writtenResult } from "./written-result.ts";
 
-describe("11.6: a run says how its last answer ended", () => {
+describe("a run says how its last answer ended", () => {
   test.each<[stopReason: string, step: ScriptStep, text: string]>([
     ["length", { text: "once upon a", finishReason: "length" }, "once upon a"],
     ["content-filter", { text: "once", finishReason: "content-filter" }, "once"],
@@ -76,7 +76,7 @@ describe("11.6: a run says how its last answer ended", () => {
   });
 });
 
-describe("11.6: a result that cannot be written down is the call's error and never {} or done", () => {
+describe("a result that cannot be written down is the call's error and never {} or done", () => {
   class Sealed {
     #secret = 1;
     get open(): boolean {

@@ -37,7 +37,7 @@ async function passAfter(begun: Promise<void>): Promise<void> {
   vi.advanceTimersByTime(HOUR);
 }
 
-describe("11.9: timeBudgetMs ends what hangs", () => {
+describe("timeBudgetMs ends what hangs", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true }));
   afterEach(() => void vi.useRealTimers());
 
@@ -85,7 +85,7 @@ describe("11.9: timeBudgetMs ends what hangs", () => {
   });
 });
 
-describe("11.9: drain with a deadline ends what hangs", () => {
+describe("drain with a deadline ends what hangs", () => {
   test.each(["model", "tool"])("a %s", async (what) => {
     const store = new MemoryStore();
     const begun = gate();

@@ -100,7 +100,7 @@ test("the lease is given back when a run fails", async () => {
   expect(await next.run(undefined, { threadId: "t" })).toMatchObject({ text: "yes" });
 });
 
-test("11.1: a checkpointer without leases: runs wait for one another in the process, and one warning says so", async () => {
+test("a checkpointer without leases: runs wait for one another in the process, and one warning says so", async () => {
   class Plain extends BaseCheckpointer {
     #state: AgentState | undefined;
     get capabilities(): CheckpointerCapabilities {
@@ -129,7 +129,7 @@ test("11.1: a checkpointer without leases: runs wait for one another in the proc
   expect(warnings).toMatchObject([{ where: "lease", error: { code: "UNSUPPORTED" } }]);
 });
 
-test("11.1: terms that make no sense are refused when the agent is made", () => {
+test("terms that make no sense are refused when the agent is made", () => {
   const make = (options: object) => () => agentOf({ model: scriptedModel([]), ...options });
   expect(make({ lease: { ttlMs: 0 } })).toThrow(/ttlMs/);
   expect(make({ lease: { waitMs: -1 } })).toThrow(/waitMs/);
@@ -137,7 +137,7 @@ test("11.1: terms that make no sense are refused when the agent is made", () => 
   expect(() => agentOf({ model: scriptedModel([]) }).run("x", { whenBusy: "no" as "wait" })).toThrow(/whenBusy/);
 });
 
-test("11.1: a checkpointer with leases of its own making: they are held around the run, and one that is lost is CONFLICT", async () => {
+test("a checkpointer with leases of its own making: they are held around the run, and one that is lost is CONFLICT", async () => {
   const lost = new AbortController();
   const kept = new MemoryStore().open();
   let held = 0;

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("20: a run puts a long conversation together for what it shows to the model, and for nothing else", async () => {
+test("a run puts a long conversation together for what it shows to the model, and for nothing else", async () => {
   const checkpointer = new Checkpointer(new MemoryLog());
   const said = Array.from({ length: 2500 }, (_, index) => [userMessage(`q ${index}`), assistantMessage(`a ${index}`)]);
   await checkpointer.save(AgentState.create({ messages: said.flat() }), "t");

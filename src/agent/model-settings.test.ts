@@ -14,8 +14,8 @@ const down = (): ModelError => new ModelError("down", { retryable: false, status
 const work = tool({ name: "work", effect: "pure", execute: () => "worked" });
 const rest = tool({ name: "rest", effect: "pure", execute: () => "rested" });
 
-describe("19.1: model settings", () => {
-  test("19.1: reach every request of a run", async () => {
+describe("model settings", () => {
+  test("reach every request of a run", async () => {
     const model = scriptedModel([{ toolCalls: [{ name: "work" }] }, "ready"]);
     const settings = {
       maxOutputTokens: 100,
@@ -28,7 +28,7 @@ describe("19.1: model settings", () => {
     for (const request of model.requests) expect(request).toMatchObject(settings);
   });
 
-  test("19.1: a choice of tools is not sent where there are none to choose from", async () => {
+  test("a choice of tools is not sent where there are none to choose from", async () => {
     const model = scriptedModel(["ready"]);
     await agentOf({ model, toolChoice: "required" }).run("go");
     expect(model.requests[0]).not.toHaveProperty("toolChoice");
@@ -39,18 +39,18 @@ describe("19.1: model settings", () => {
     [{ temperature: -1 }, /temperature must be a number from 0 on/],
     [{ toolChoice: "always" as "auto" }, /toolChoice must be "auto", "none", "required" or/],
     [{ toolChoice: { name: "wrok" } }, /toolChoice names "wrok", which is no tool; there are work/],
-  ])("19.1: settings that no provider takes are refused when the agent is made: %j", (settings, message) => {
+  ])("settings that no provider takes are refused when the agent is made: %j", (settings, message) => {
     expect(() => agentOf({ model: scriptedModel([]), tools: [work], ...settings })).toThrow(message);
   });
 });
 
-describe("19.1: prepareStep", () => {
+describe("prepareStep", () => {
   const run = async (prepareStep: PrepareStep, model: Model) =>
     agentOf({ model, tools: [work, rest], prepareStep, temperature: 1, providerOptions: { openai: { a: 1 } } }).run(
       "go",
     );
 
-  test("19.1: changes model, tools, settings and messages of one step and of no other", async () => {
+  test("changes model, tools, settings and messages of one step and of no other", async () => {
     const other = scriptedModel(["said by the other"], { id: "other" });
     const model = scriptedModel([{ toolCalls: [{ name: "work" }] }], { id: "usual" });
     const seen: unknown[] = [];
@@ -75,20 +75,20 @@ describe("19.1: prepareStep", () => {
     expect(other.requests[0]!.tools).toHaveLength(2);
   });
 
-  test("19.1: a tool that the step does not offer is not run, and the model is told", async () => {
+  test("a tool that the step does not offer is not run, and the model is told", async () => {
     const model = scriptedModel([{ toolCalls: [{ name: "rest" }] }, "ready"]);
     const { state } = await run(() => ({ tools: ["work"] }), model);
     expect(linesOf(state)).toContain("tool: The tool rest is not offered in this step.");
     expect(state.toolExecutions.map(({ status }) => status)).toEqual(["failed"]);
   });
 
-  test("19.1: messages that it gives are made valid for a provider", async () => {
+  test("messages that it gives are made valid for a provider", async () => {
     const model = scriptedModel([{ toolCalls: [{ name: "work", id: "c" }] }, "ready"]);
     await run(({ iteration, messages }) => (iteration === 2 ? { messages: messages.slice(2) } : undefined), model);
     expect(model.requests[1]!.messages.map(({ role }) => role)).not.toContain("tool");
   });
 
-  test("19.1: an unknown tool, option or kind ends the run with what to write", async () => {
+  test("an unknown tool, option or kind ends the run with what to write", async () => {
     const model = (): Model => scriptedModel(["ready"]);
     await expect(run(() => ({ tools: ["wrok"] }), model())).rejects.toThrow(
       /names the tool "wrok"; there are work, rest/,
@@ -98,8 +98,8 @@ describe("19.1: prepareStep", () => {
   });
 });
 
-describe("19.1: model fallback", () => {
-  test("19.1: the next model answers when one failed before it said anything, and the run says so", async () => {
+describe("model fallback", () => {
+  test("the next model answers when one failed before it said anything, and the run says so", async () => {
     const model = fallbackModel([
       scriptedModel([down()], { id: "a" }),
       scriptedModel([down()], { id: "b" }),
@@ -114,19 +114,19 @@ describe("19.1: model fallback", () => {
     ]);
   });
 
-  test("19.1: words that were seen are not taken back: no other model is asked after them", async () => {
+  test("words that were seen are not taken back: no other model is asked after them", async () => {
     const other = scriptedModel(["never"]);
     const model = fallbackModel([scriptedModel([{ text: "half", error: down() }]), other]);
     await expect(agentOf({ model }).run("go")).rejects.toThrow("down");
     expect(other.requests).toHaveLength(0);
   });
 
-  test("19.1: when every model fails, the last one's failure is the run's", async () => {
+  test("when every model fails, the last one's failure is the run's", async () => {
     const model = fallbackModel([scriptedModel([new Error("one")]), scriptedModel([new Error("two")])]);
     await expect(agentOf({ model }).run("go")).rejects.toThrow("two");
   });
 
-  test("19.1: it fits the narrowest of its models, and counts as running tools when one of them does", () => {
+  test("it fits the narrowest of its models, and counts as running tools when one of them does", () => {
     const wide = { ...scriptedModel([]), contextWindow: 900 };
     const narrow = { ...scriptedModel([]), contextWindow: 100, runsTools: true };
     expect(fallbackModel([wide, narrow])).toMatchObject({ contextWindow: 100, runsTools: true });
@@ -135,7 +135,7 @@ describe("19.1: model fallback", () => {
   });
 });
 
-test("19.6: a model that is asked again says so, with what failed and how long it waits", async () => {
+test("a model that is asked again says so, with what failed and how long it waits", async () => {
   const failing = new ModelError("busy", { retryable: true });
   const model = retryingModel(scriptedModel([failing, "fine"], { id: "m" }), {
     sleep: async () => undefined,

@@ -38,7 +38,7 @@ function slowTool(options: Partial<ToolOptions<AnySchema>> = {}): {
 
 const leaseIn = async (log: MemoryLog) => openHeader((await log.tail("t"))!.entry).thread?.lease;
 
-describe("11.1: a run that is alive is never taken for a crashed one:", () => {
+describe("a run that is alive is never taken for a crashed one:", () => {
   test.each(["atMostOnce", "idempotent"] as const)("a call that is %s is run once", async (effect) => {
     const store = new MemoryStore();
     const work = slowTool({ effect });
@@ -105,7 +105,7 @@ describe("11.1: a run that is alive is never taken for a crashed one:", () => {
   });
 });
 
-describe("11.1: while another run has the thread", () => {
+describe("while another run has the thread", () => {
   async function busy(store: MemoryStore, ttlMs = 15_000): Promise<{ run: Promise<unknown>; end: () => void }> {
     const work = slowTool();
     const model = scriptedModel([callsWork, "ready"]);
@@ -205,7 +205,7 @@ describe("11.1: while another run has the thread", () => {
   });
 });
 
-test("11.1: a lease that was lost during a run is CONFLICT and not cancelled", async () => {
+test("a lease that was lost during a run is CONFLICT and not cancelled", async () => {
   const store = new MemoryStore();
   const work = slowTool();
   const run = agentOf({
@@ -222,7 +222,7 @@ test("11.1: a lease that was lost during a run is CONFLICT and not cancelled", a
   expect(await failureOf(() => run)).toMatchObject({ code: "CONFLICT" });
 });
 
-test("11.1: it costs no write of its own: taken, renewed and given back with the run's saves", async () => {
+test("it costs no write of its own: taken, renewed and given back with the run's saves", async () => {
   // A claim waits a while for the others to be written together. Here that while never passes, however busy the machine is.
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -243,7 +243,7 @@ test("11.1: it costs no write of its own: taken, renewed and given back with the
   expect(await leaseIn(log)).toMatchObject({ expiresAt: 0, epoch: 2 });
 });
 
-test("11.1: a run that saves nothing for a while gives signs of life", async () => {
+test("a run that saves nothing for a while gives signs of life", async () => {
   const store = new MemoryStore();
   const work = slowTool();
   const model = scriptedModel([callsWork, "ready"]);
@@ -258,7 +258,7 @@ test("11.1: a run that saves nothing for a while gives signs of life", async () 
   expect((await store.log.readTail("t"))!.records.length, "its marks replace one another").toBeLessThanOrEqual(6);
 });
 
-test("11.1: the lease is given back when a run fails, is cancelled, or waits for a person", async () => {
+test("the lease is given back when a run fails, is cancelled, or waits for a person", async () => {
   const store = new MemoryStore();
   const asks = tool({ name: "work", needsApproval: true, execute: () => "done" });
   const model = scriptedModel([new Error("no"), callsWork, "ready"]);

@@ -35,102 +35,99 @@ class OutageLog extends MemoryLog {
 
 const pays = { toolCalls: [{ name: "pay", id: "c" }] };
 
-describe.each(["before", "after"] as const)(
-  "11.3: the storage is away (%s the write) while a payment settles:",
-  (away) => {
-    function paying(log: OutageLog): { pay: Tool; paid: () => number } {
-      let paid = 0;
-      const pay = tool({
-        name: "pay",
-        execute: () => {
-          paid++;
-          log.away = away;
-          return "paid";
-        },
-      });
-      return { pay, paid: () => paid };
-    }
-
-    test("for a while: its outcome is saved when the storage is back, and a warning says so", async () => {
-      const log = new OutageLog();
-      const store = new MemoryStore(log);
-      const { pay, paid } = paying(log);
-      log.patience = 3;
-      const agent = agentOf({ model: scriptedModel([pays, "ready"]), checkpointer: store.open(), tools: [pay] });
-      const run = agent.run("go", { threadId: "t" });
-      const warnings = ofType(await eventsOf(run), "warning");
-      expect(await run).toMatchObject({ text: "ready" });
-      expect(warnings.length).toBeGreaterThanOrEqual(1);
-      expect(warnings[0]).toMatchObject({ where: "save", error: { code: "UNAVAILABLE" } });
-      expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
+describe.each(["before", "after"] as const)("the storage is away (%s the write) while a payment settles:", (away) => {
+  function paying(log: OutageLog): { pay: Tool; paid: () => number } {
+    let paid = 0;
+    const pay = tool({
+      name: "pay",
+      execute: () => {
+        paid++;
+        log.away = away;
+        return "paid";
+      },
     });
+    return { pay, paid: () => paid };
+  }
 
-    test("for longer: the error has the state, and settle() writes it once the storage is back", async () => {
-      const log = new OutageLog();
-      const store = new MemoryStore(log);
-      const { pay, paid } = paying(log);
-      const model = scriptedModel([pays, "ready"]);
-      const agent = agentOf({ model, checkpointer: store.open(), tools: [pay], saveRetryMs: 150 });
-      const error = (await failureOf(() => agent.run("go", { threadId: "t" }))) as RunError;
-      expect(error).toBeInstanceOf(RunError);
-      expect(error.state.toolExecutions.map(({ status }) => status)).toEqual(["succeeded"]);
-      await expect(agent.settle(error)).rejects.toMatchObject({ code: "UNAVAILABLE" });
-      log.away = "no";
-      await agent.settle(error);
-      await agent.settle(error);
-      expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
-      const next = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [pay] });
-      expect(await next.run(undefined, { threadId: "t" })).toMatchObject({ text: "ready" });
+  test("for a while: its outcome is saved when the storage is back, and a warning says so", async () => {
+    const log = new OutageLog();
+    const store = new MemoryStore(log);
+    const { pay, paid } = paying(log);
+    log.patience = 3;
+    const agent = agentOf({ model: scriptedModel([pays, "ready"]), checkpointer: store.open(), tools: [pay] });
+    const run = agent.run("go", { threadId: "t" });
+    const warnings = ofType(await eventsOf(run), "warning");
+    expect(await run).toMatchObject({ text: "ready" });
+    expect(warnings.length).toBeGreaterThanOrEqual(1);
+    expect(warnings[0]).toMatchObject({ where: "save", error: { code: "UNAVAILABLE" } });
+    expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
+  });
+
+  test("for longer: the error has the state, and settle() writes it once the storage is back", async () => {
+    const log = new OutageLog();
+    const store = new MemoryStore(log);
+    const { pay, paid } = paying(log);
+    const model = scriptedModel([pays, "ready"]);
+    const agent = agentOf({ model, checkpointer: store.open(), tools: [pay], saveRetryMs: 150 });
+    const error = (await failureOf(() => agent.run("go", { threadId: "t" }))) as RunError;
+    expect(error).toBeInstanceOf(RunError);
+    expect(error.state.toolExecutions.map(({ status }) => status)).toEqual(["succeeded"]);
+    await expect(agent.settle(error)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    log.away = "no";
+    await agent.settle(error);
+    await agent.settle(error);
+    expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
+    const next = agentOf({ model: scriptedModel(["ready"]), checkpointer: store.open(), tools: [pay] });
+    expect(await next.run(undefined, { threadId: "t" })).toMatchObject({ text: "ready" });
+  });
+
+  test("for longer: the next run of the same process writes it before anything else", async () => {
+    const log = new OutageLog();
+    const store = new MemoryStore(log);
+    const { pay, paid } = paying(log);
+    const model = scriptedModel([pays, "lost", "ready"]);
+    const agent = agentOf({ model, checkpointer: store.open(), tools: [pay], saveRetryMs: 150 });
+    await failureOf(() => agent.run("go", { threadId: "t" }));
+    log.away = "no";
+    await agent.run(undefined, { threadId: "t" });
+    expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
+  });
+
+  test("for longer: a run that was waiting for its turn writes it before anything else, too", async () => {
+    const log = new OutageLog();
+    const store = new MemoryStore(log);
+    const { pay, paid } = paying(log);
+    const model = scriptedModel([pays, "lost", "ready", "ready"]);
+    const agent = agentOf({ model, checkpointer: store.open(), tools: [pay], saveRetryMs: 150 });
+    const first = agent.run("go", { threadId: "t" });
+    const second = agent.run("and then?", { threadId: "t" });
+    await failureOf(() => first.finally(() => (log.away = "no")));
+    await second;
+    expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
+  });
+
+  test("and another process went on meanwhile: what it decided stands, and settling says nothing against it", async () => {
+    const log = new OutageLog();
+    const store = new MemoryStore(log);
+    const { pay } = paying(log);
+    const agent = agentOf({
+      model: scriptedModel([pays, "?"]),
+      checkpointer: store.open(),
+      tools: [pay],
+      saveRetryMs: 50,
     });
-
-    test("for longer: the next run of the same process writes it before anything else", async () => {
-      const log = new OutageLog();
-      const store = new MemoryStore(log);
-      const { pay, paid } = paying(log);
-      const model = scriptedModel([pays, "lost", "ready"]);
-      const agent = agentOf({ model, checkpointer: store.open(), tools: [pay], saveRetryMs: 150 });
-      await failureOf(() => agent.run("go", { threadId: "t" }));
-      log.away = "no";
-      await agent.run(undefined, { threadId: "t" });
-      expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
+    const error = (await failureOf(() => agent.run("go", { threadId: "t" }))) as RunError;
+    log.away = "no";
+    store.killAll();
+    await agentOf({ model: scriptedModel(["other"]), checkpointer: store.open(), tools: [pay] }).run(undefined, {
+      threadId: "t",
     });
+    await agent.settle(error);
+    expect((await store.lines()).at(-1)).toBe("assistant: other");
+  });
+});
 
-    test("for longer: a run that was waiting for its turn writes it before anything else, too", async () => {
-      const log = new OutageLog();
-      const store = new MemoryStore(log);
-      const { pay, paid } = paying(log);
-      const model = scriptedModel([pays, "lost", "ready", "ready"]);
-      const agent = agentOf({ model, checkpointer: store.open(), tools: [pay], saveRetryMs: 150 });
-      const first = agent.run("go", { threadId: "t" });
-      const second = agent.run("and then?", { threadId: "t" });
-      await failureOf(() => first.finally(() => (log.away = "no")));
-      await second;
-      expect({ paid: paid(), statuses: await store.statuses() }).toEqual({ paid: 1, statuses: ["succeeded"] });
-    });
-
-    test("and another process went on meanwhile: what it decided stands, and settling says nothing against it", async () => {
-      const log = new OutageLog();
-      const store = new MemoryStore(log);
-      const { pay } = paying(log);
-      const agent = agentOf({
-        model: scriptedModel([pays, "?"]),
-        checkpointer: store.open(),
-        tools: [pay],
-        saveRetryMs: 50,
-      });
-      const error = (await failureOf(() => agent.run("go", { threadId: "t" }))) as RunError;
-      log.away = "no";
-      store.killAll();
-      await agentOf({ model: scriptedModel(["other"]), checkpointer: store.open(), tools: [pay] }).run(undefined, {
-        threadId: "t",
-      });
-      await agent.settle(error);
-      expect((await store.lines()).at(-1)).toBe("assistant: other");
-    });
-  },
-);
-
-describe.each(["before", "after"] as const)("11.3: a claim that could not be saved (broken %s the write)", (away) => {
+describe.each(["before", "after"] as const)("a claim that could not be saved (broken %s the write)", (away) => {
   function claiming(log: OutageLog, store: MemoryStore, saveRetryMs: number) {
     let ran = 0;
     const pay = tool({ name: "pay", execute: () => ++ran });

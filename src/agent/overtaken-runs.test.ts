@@ -8,7 +8,7 @@ import { userMessage } from "../state/message.ts";
 import { scriptedModel } from "../testing/models/scripted-model.ts";
 import { tool } from "./tool.ts";
 
-test("11.1: a run that is overtaken again and again asks its model once too often and no more", async () => {
+test("a run that is overtaken again and again asks its model once too often and no more", async () => {
   const store = new MemoryStore();
   const checkpointer = store.open();
   await checkpointer.save(AgentState.create().withMessage(userMessage("before")), "t");
@@ -31,7 +31,7 @@ test("11.1: a run that is overtaken again and again asks its model once too ofte
   expect(ofType(await eventsOf(run), "run-start")).toHaveLength(1);
 });
 
-test("11.1: a run that nobody overtakes and that is refused all the same says why", async () => {
+test("a run that nobody overtakes and that is refused all the same says why", async () => {
   const store = new MemoryStore();
   const checkpointer = store.open();
   await checkpointer.save(AgentState.create().withMessage(userMessage("before")), "t");
@@ -46,7 +46,7 @@ test("11.1: a run that nobody overtakes and that is refused all the same says wh
   expect(model.requests.length).toBeLessThanOrEqual(1);
 });
 
-test("11.1: a run that has nothing to do and is overtaken while it looks begins again, too", async () => {
+test("a run that has nothing to do and is overtaken while it looks begins again, too", async () => {
   const store = new MemoryStore();
   const pay = tool({ name: "pay", needsApproval: true, execute: () => "paid" });
   const model = scriptedModel([{ toolCalls: [{ name: "pay", id: "c" }] }]);

@@ -35,7 +35,7 @@ const rescuer = (store: MemoryStore, done: string[], answers = 10): CoreAgent =>
     tools: [work(done), paint([])],
   });
 
-describe("11.4: recover goes on with what was left unfinished", () => {
+describe("recover goes on with what was left unfinished", () => {
   test("every such thread once, under its prefix, and no thread that is finished", async () => {
     const store = new MemoryStore();
     for (const id of ["a/1", "a/2", "a*/3", "b/1"]) await killed(store, id);
@@ -203,7 +203,7 @@ describe("11.4: recover goes on with what was left unfinished", () => {
   });
 });
 
-describe("11.4: what a tool said of itself is recorded with its call", () => {
+describe("what a tool said of itself is recorded with its call", () => {
   test("its effect, from the intent on", async () => {
     const store = new MemoryStore();
     await killed(store, "t");
@@ -232,7 +232,7 @@ describe("11.4: what a tool said of itself is recorded with its call", () => {
   });
 });
 
-test("11.4: a thread that somebody holds is left alone until the lease has run out", async () => {
+test("a thread that somebody holds is left alone until the lease has run out", async () => {
   const store = new MemoryStore();
   const begun = gate();
   const hangs = tool({

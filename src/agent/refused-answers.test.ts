@@ -114,7 +114,7 @@ describe.each(Object.entries(storages))("an answer that %s", (_, { open, words, 
     expect(lines.at(-1)).toBe("assistant: ready");
   });
 
-  test("19.4: of a sub-agent is the failure of its call, and the caller goes on", async () => {
+  test("of a sub-agent is the failure of its call, and the caller goes on", async () => {
     const checkpointer = open(new MemoryLog());
     const clerk = agentOf({ model: scriptedModel([words]) }).asTool({ name: "clerk" });
     const toolCalls = [{ name: "clerk", arguments: { prompt: "book it" } }];

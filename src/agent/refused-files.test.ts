@@ -40,7 +40,7 @@ function picky(refuses: (name: string) => boolean, status: number | undefined = 
   };
 }
 
-describe("11.9: a file that a provider refuses does not brick the thread", () => {
+describe("a file that a provider refuses does not brick the thread", () => {
   test("who attaches it is told; a later prompt is answered without it, and the model knows that something was there", async () => {
     const store = new MemoryStore();
     const model = picky((name) => name === "bad.png");

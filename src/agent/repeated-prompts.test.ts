@@ -10,7 +10,7 @@ import { tool } from "./tool.ts";
 
 const echo: ScriptStep = ({ messages }) => `about ${textOf(messages.at(-1)!)}`;
 
-describe("11.5: the same message id twice is answered once:", () => {
+describe("the same message id twice is answered once:", () => {
   test("the second gets the first one's answer, from another process, and no model is asked", async () => {
     const store = new MemoryStore();
     const first = agentOf({ model: scriptedModel([echo]), checkpointer: store.open() });
@@ -109,7 +109,7 @@ describe("11.5: the same message id twice is answered once:", () => {
   });
 });
 
-test("11.5: an id that was used for other words is refused", async () => {
+test("an id that was used for other words is refused", async () => {
   const agent = agentOf({ model: scriptedModel([echo]), checkpointer: new MemoryStore().open() });
   await agent.run("tea", { threadId: "t", messageId: "m" });
   const failure = await failureOf(() => agent.run("coffee", { threadId: "t", messageId: "m" }));
@@ -120,7 +120,7 @@ test("11.5: an id that was used for other words is refused", async () => {
   expect(() => agent.run(userMessage("x", { id: "a" }), { threadId: "t", messageId: "b" })).toThrow(/two ids/);
 });
 
-test("11.5: the same words under another id are another message", async () => {
+test("the same words under another id are another message", async () => {
   const store = new MemoryStore();
   const agent = agentOf({ model: scriptedModel([new Error("down"), echo]), checkpointer: store.open() });
   await failureOf(() => agent.run("tea", { threadId: "t", messageId: "a" }));
@@ -128,7 +128,7 @@ test("11.5: the same words under another id are another message", async () => {
   expect(await store.lines()).toEqual(["user: tea", "user: tea", "assistant: about tea"]);
 });
 
-describe("11.5: what is said while a run is under way", () => {
+describe("what is said while a run is under way", () => {
   function busy(store: MemoryStore, steps: readonly ScriptStep[]) {
     const [begun, go] = [gate(), gate()];
     const work = tool({

@@ -34,8 +34,8 @@ function family({ store = new MemoryStore(), parent = [ASK, "ready"], child, chi
 const childOf = async (store: MemoryStore, threadId = "t"): Promise<string> =>
   (await store.state(threadId)).toolExecutions.findLast(({ childThreadId }) => childThreadId)?.childThreadId ?? "";
 
-describe("19.4: an agent as a tool of another", () => {
-  test("19.4: has a thread of its own, a child of the caller's, kept where that is", async () => {
+describe("an agent as a tool of another", () => {
+  test("has a thread of its own, a child of the caller's, kept where that is", async () => {
     const { store, agent, model } = family({ childTools: [book(() => "booked")] });
     const run = agent.run("go", { threadId: "t", metadata: { user: "c42", title: "Mine" } });
     const events = await eventsOf(run);
@@ -58,7 +58,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect(model.requests[0]!.tools[0]).toMatchObject({ name: "clerk", description: "Books things." });
   });
 
-  test("19.4: what it is about, what it used and what it needs of the context are the caller's", async () => {
+  test("what it is about, what it used and what it needs of the context are the caller's", async () => {
     const seen: unknown[] = [];
     const usage = { inputTokens: 5, outputTokens: 2 };
     const steps = [
@@ -76,7 +76,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect(said?.metadata).toMatchObject({ subject: "u1" });
   });
 
-  test("19.4: killed while the sub-agent's tool is at work, both go on and nothing acts twice", async () => {
+  test("killed while the sub-agent's tool is at work, both go on and nothing acts twice", async () => {
     const store = new MemoryStore();
     const begun = gate();
     let acted = 0;
@@ -107,7 +107,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect((await store.state(await childOf(store))).messages.filter(({ role }) => role === "user")).toHaveLength(1);
   });
 
-  test("19.4: its question waits in the caller's inbox, and is answered through the caller", async () => {
+  test("its question waits in the caller's inbox, and is answered through the caller", async () => {
     const store = new MemoryStore();
     const ask = book(async ({ interrupt }) => `seat: ${await interrupt({ question: "Which seat?" })}`);
     const first = family({ store, childTools: [ask] });
@@ -122,7 +122,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect(await store.open().inbox()).toEqual([]);
   });
 
-  test("19.4: two questions of a sub-agent are answered one after the other", async () => {
+  test("two questions of a sub-agent are answered one after the other", async () => {
     const ask = book(async ({ interrupt, toolCallId }) => await interrupt({ question: `For ${toolCallId}?` }));
     const calls = ["x", "y"].map((id) => ({ name: "book", id }));
     const { agent, store } = family({ child: scriptedModel([{ toolCalls: calls }, "both"]), childTools: [ask] });
@@ -136,7 +136,7 @@ describe("19.4: an agent as a tool of another", () => {
     );
   });
 
-  test("19.4: a question that is declined is declined there; the sub-agent goes on", async () => {
+  test("a question that is declined is declined there; the sub-agent goes on", async () => {
     const ask = book(({ interrupt }) => interrupt({ question: "Which seat?" }));
     const { agent, store } = family({ childTools: [ask] });
     await agent.run("go", { threadId: "t" });
@@ -146,7 +146,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect(await store.statuses()).toEqual(["succeeded"]);
   });
 
-  test("19.4: an edit that does not fit the sub-agent's tool is asked for again", async () => {
+  test("an edit that does not fit the sub-agent's tool is asked for again", async () => {
     const schema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
     const paid: unknown[] = [];
     const pay = tool({
@@ -167,7 +167,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect(paid).toEqual([{ n: 2 }]);
   });
 
-  test("19.4: a call that it left to somebody else makes the caller's pending; completed, the caller goes on", async () => {
+  test("a call that it left to somebody else makes the caller's pending; completed, the caller goes on", async () => {
     const later = book(({ later: untilThen }) => untilThen());
     const { agent, clerk, store } = family({ childTools: [later] });
     expect((await agent.run("go", { threadId: "t" })).stopReason).toBe("pending");
@@ -179,7 +179,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect(clerk).toBeDefined();
   });
 
-  test("19.4: what its model could not do is the call's failure", async () => {
+  test("what its model could not do is the call's failure", async () => {
     const { agent, store } = family({ child: scriptedModel([new ModelError("no model", { retryable: false })]) });
     await agent.run("go", { threadId: "t" });
     expect((await store.lines())[2]).toBe("tool: no model");
@@ -188,7 +188,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect((await limited.store.lines())[2]).toBe('tool: The sub-agent ended as "incomplete". Its last words: half');
   });
 
-  test("19.4: an output that its schema checked is the call's result; the prompt is made of the arguments", async () => {
+  test("an output that its schema checked is the call's result; the prompt is made of the arguments", async () => {
     const store = new MemoryStore();
     const model = scriptedModel(['{"seat": "12A"}']);
     const clerk = agentOf({ model, outputSchema: { type: "object", required: ["seat"] } });
@@ -200,7 +200,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect((await store.lines())[2]).toBe('tool: {"seat":"12A"}');
   });
 
-  test("19.4: an answer that a dead process's save brings late is not given twice, and the child goes on with it", async () => {
+  test("an answer that a dead process's save brings late is not given twice, and the child goes on with it", async () => {
     const heard: unknown[] = [];
     const ask = book(async ({ interrupt }) => heard.push(await interrupt({ question: "Which seat?" })));
     const store = new MemoryStore();
@@ -236,7 +236,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect((await store.state(child)).interrupts).toMatchObject([{ answer: { value: "12A", at: 1 } }]);
   });
 
-  test("19.4: a sub-agent may have sub-agents; all of them go when the thread is deleted", async () => {
+  test("a sub-agent may have sub-agents; all of them go when the thread is deleted", async () => {
     const store = new MemoryStore();
     const inner = agentOf({ model: scriptedModel(["inner"]) });
     const middle = agentOf({
@@ -253,7 +253,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect(await store.open().listThreads()).toEqual([]);
   });
 
-  test("19.4: recover goes on with the caller and leaves the child to it", async () => {
+  test("recover goes on with the caller and leaves the child to it", async () => {
     const store = new MemoryStore();
     const begun = gate();
     const hang = book(() => {
@@ -269,7 +269,7 @@ describe("19.4: an agent as a tool of another", () => {
     expect((await back.agent.recover({ olderThanMs: 0 })).resumed).toEqual([{ threadId: "t", stopReason: "complete" }]);
   });
 
-  test("19.4: without a thread it runs without one, and is cut off with its caller", async () => {
+  test("without a thread it runs without one, and is cut off with its caller", async () => {
     const { state } = await agentOf({
       model: scriptedModel([ASK, "ready"]),
       tools: [agentOf({ model: scriptedModel(["said"]) }).asTool({ name: "clerk" })],

@@ -77,7 +77,7 @@ function tracedModel(): Model {
   };
 }
 
-test("19.5: a run, its model calls and its tools are spans of the GenAI conventions, attribute by attribute", async () => {
+test("a run, its model calls and its tools are spans of the GenAI conventions, attribute by attribute", async () => {
   const work = tool({ name: "work", description: "Works.", effect: "pure", execute: () => "done" });
   const agent = agentOf({
     name: "shop",
@@ -148,7 +148,7 @@ test("19.5: a run, its model calls and its tools are spans of the GenAI conventi
   expect(JSON.stringify(exported())).not.toContain("secret");
 });
 
-test("19.5: a tool that fails and a model that fails are error spans with an error.type", async () => {
+test("a tool that fails and a model that fails are error spans with an error.type", async () => {
   const work = tool({
     name: "work",
     execute: () => {
@@ -166,7 +166,7 @@ test("19.5: a tool that fails and a model that fails are error spans with an err
   ]);
 });
 
-test("19.5: tokens, durations, saves, conflicts, retries and runs are metrics", async () => {
+test("tokens, durations, saves, conflicts, retries and runs are metrics", async () => {
   const flaky = scriptedModel([new ModelError("busy", { retryable: true }), { text: "ready", usage }], {
     id: "openai:gpt-6",
   });
@@ -197,7 +197,7 @@ test("19.5: tokens, durations, saves, conflicts, retries and runs are metrics", 
   expect(await valuesOf("holdfast.runs")).toContainEqual([{ "holdfast.stop_reason": "complete" }, expect.any(Number)]);
 });
 
-test("19.5: what a run cost follows from the table that was handed in, and is kept in the thread's totals", async () => {
+test("what a run cost follows from the table that was handed in, and is kept in the thread's totals", async () => {
   const store = new MemoryStore();
   const prices = { "openai:gpt-5": { input: 10, output: 100, cachedInput: 1, cacheWrite: 20 } };
   const work = tool({ name: "work", effect: "pure", execute: () => "done" });

@@ -20,8 +20,8 @@ function setUp(execute: (context: ToolContext) => unknown, options: Partial<Tool
   return { store, agent };
 }
 
-describe("19.3: a tool with retry", () => {
-  test("19.3: is tried again with the same key, and each failure is recorded", async () => {
+describe("a tool with retry", () => {
+  test("is tried again with the same key, and each failure is recorded", async () => {
     const seen: unknown[] = [];
     const { agent, store } = setUp(({ idempotencyKey, attempt }) => {
       seen.push([idempotencyKey, attempt]);
@@ -52,7 +52,7 @@ describe("19.3: a tool with retry", () => {
     expect(await store.lines()).toEqual(["user: go", "assistant: (calls work)", "tool: worked", "assistant: ready"]);
   });
 
-  test("19.3: that fails every time ends with its last failure", async () => {
+  test("that fails every time ends with its last failure", async () => {
     const { agent, store } = setUp(({ attempt }) => {
       throw new Error(`failure ${attempt}`);
     });
@@ -64,7 +64,7 @@ describe("19.3: a tool with retry", () => {
     });
   });
 
-  test("19.3: that is killed in a pause goes on from the attempt that it had reached", async () => {
+  test("that is killed in a pause goes on from the attempt that it had reached", async () => {
     const attempts: number[] = [];
     const failed = gate();
     const { agent, store } = setUp(
@@ -87,7 +87,7 @@ describe("19.3: a tool with retry", () => {
     expect(attempts).toEqual([1, 0, 2, 3]);
   });
 
-  test("19.3: a run that is cancelled in a pause leaves the call to whoever goes on", async () => {
+  test("a run that is cancelled in a pause leaves the call to whoever goes on", async () => {
     const stop = new AbortController();
     const { agent, store } = setUp(
       ({ attempt }) => {
@@ -104,7 +104,7 @@ describe("19.3: a tool with retry", () => {
     expect(await store.statuses()).toEqual(["succeeded"]);
   });
 
-  test("19.3: a fork does not repeat a call that failed once: it may have taken effect", async () => {
+  test("a fork does not repeat a call that failed once: it may have taken effect", async () => {
     const stop = new AbortController();
     const { agent, store } = setUp(
       () => {
@@ -122,7 +122,7 @@ describe("19.3: a tool with retry", () => {
     [{ effect: "atMostOnce" }, /one with retry must be effect: "idempotent"/],
     [{ retry: { attempts: 0 } }, /retry\.attempts must be a whole number from 1 on/],
     [{ retry: { attempts: 2, backoff: -1 } }, /retry\.backoff must be a number of milliseconds/],
-  ])("19.3: %j is refused with what to write", (options, says) => {
+  ])("%j is refused with what to write", (options, says) => {
     expect(() => setUp(() => undefined, options)).toThrow(says);
   });
 });

@@ -5,7 +5,7 @@ import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 import { Checkpointer } from "./checkpointer.ts";
 
-test("B8: a fork proves the tail it forks from: one that points at an older checkpoint is CORRUPT, not an older state", async () => {
+test("a fork proves the tail it forks from: one that points at an older checkpoint is CORRUPT, not an older state", async () => {
   const log = new AlteredLog();
   const checkpointer = new Checkpointer(log);
   let state = AgentState.create();

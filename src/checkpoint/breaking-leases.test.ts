@@ -5,7 +5,7 @@ import { AgentState } from "../state/agent-state.ts";
 import { userMessage } from "../state/message.ts";
 
 describe.each(LOCAL_BACKENDS.filter(({ name }) => name !== "dict storage"))("on $name", ({ create }) => {
-  test("17.3: a lease is seen by everybody, broken once, and its holder's next save is refused", async () => {
+  test("a lease is seen by everybody, broken once, and its holder's next save is refused", async () => {
     const storage = await create();
     try {
       const [holder, other] = [storage.open(), storage.open()];

@@ -6,8 +6,8 @@ import { contextOf } from "./context.ts";
 
 const saying = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 
-describe.each(LOCAL_BACKENDS)("B7: on $name", ({ create }) => {
-  test("B7: a copy of a thread that somebody holds belongs to nobody and can be written", async () => {
+describe.each(LOCAL_BACKENDS)("on $name", ({ create }) => {
+  test("a copy of a thread that somebody holds belongs to nobody and can be written", async () => {
     const storage = await create();
     const checkpointer = storage.open();
     await checkpointer.save(saying("mine"), "held");
@@ -20,7 +20,7 @@ describe.each(LOCAL_BACKENDS)("B7: on $name", ({ create }) => {
     await storage.dispose();
   });
 
-  test("B7: a thread that only a lease keeps is nothing to copy", async () => {
+  test("a thread that only a lease keeps is nothing to copy", async () => {
     const storage = await create();
     const checkpointer = storage.open();
     await checkpointer.withLease("only leased", async () => {
@@ -31,7 +31,7 @@ describe.each(LOCAL_BACKENDS)("B7: on $name", ({ create }) => {
     await storage.dispose();
   });
 
-  test("B7: a lease for ever is held, and a huge one is not renewed without pause", async () => {
+  test("a lease for ever is held, and a huge one is not renewed without pause", async () => {
     const storage = await create();
     const [holder, other] = [storage.open(), storage.open()];
     await holder.save(saying("mine"), "t");

@@ -55,7 +55,7 @@ function assertSettled(state: AgentState): void {
   expect(said("started")).toContain("It may have taken effect");
 }
 
-describe("11.7: a fork settles the calls that are open in its source", () => {
+describe("a fork settles the calls that are open in its source", () => {
   test("as not run here; the source keeps them", async () => {
     const checkpointer = new Checkpointer(new MemoryLog());
     await checkpointer.save(leftOpen(), "t", { metadata: { user: "ann" } });
@@ -103,7 +103,7 @@ describe("11.7: a fork settles the calls that are open in its source", () => {
   });
 });
 
-describe("11.7: a copy settles the calls that are open in its source", () => {
+describe("a copy settles the calls that are open in its source", () => {
   test("by one more checkpoint; the history before it is the source's", async () => {
     const checkpointer = new Checkpointer(new MemoryLog());
     const first = await checkpointer.save(AgentState.create().withMessage(userMessage("hi")), "t");
@@ -136,7 +136,7 @@ describe("11.7: a copy settles the calls that are open in its source", () => {
   });
 });
 
-test("11.7: what fork and copy do with open calls is one of two words", async () => {
+test("what fork and copy do with open calls is one of two words", async () => {
   const checkpointer = new Checkpointer(new MemoryLog());
   await checkpointer.save(leftOpen(), "t");
   const options = { openCalls: "drop" } as object;

@@ -33,7 +33,7 @@ function opened(): { log: HeldUpLog; checkpointer: Checkpointer; other: Checkpoi
   return { log, checkpointer: new Checkpointer(log), other: new Checkpointer(log) };
 }
 
-test("B2: a save that its storage held up for a minute, and that met one vacuum in it, is made", async () => {
+test("a save that its storage held up for a minute, and that met one vacuum in it, is made", async () => {
   const { log, checkpointer, other } = opened();
   let state = AgentState.create();
   for (const text of ["one", "two", "three"]) {

@@ -38,7 +38,7 @@ const filled = async (log = new MemoryLog()): Promise<Checkpointer> => {
   return checkpointer;
 };
 
-describe("11.4: what a thread waits for is in its record's header", () => {
+describe("what a thread waits for is in its record's header", () => {
   test("and shown in summaries of threads and of checkpoints", async () => {
     const checkpointer = await filled();
     const shown = Object.fromEntries(
@@ -77,7 +77,7 @@ describe("11.4: what a thread waits for is in its record's header", () => {
   });
 });
 
-describe("11.4: the inbox", () => {
+describe("the inbox", () => {
   test("lists what only people can bring, with what they need for it", async () => {
     const items = await (await filled()).inbox();
     expect(items.toSorted((a, b) => (a.kind < b.kind ? -1 : 1))).toEqual([
@@ -130,7 +130,7 @@ describe("11.4: the inbox", () => {
   });
 });
 
-describe("11.4: settleCall", () => {
+describe("settleCall", () => {
   test.each([
     ["done", "succeeded", false],
     ["not-done", "failed", true],

@@ -16,7 +16,7 @@ const KILOBYTES = 20;
 const long = (index: number): ReturnType<typeof userMessage> =>
   userMessage(`word${index} ${"x".repeat(KILOBYTES * 1024)}`);
 
-describe.each(LOCAL_BACKENDS)("B1: on $name, a state larger than the largest record", ({ create }) => {
+describe.each(LOCAL_BACKENDS)("on $name, a state larger than the largest record", ({ create }) => {
   let storage: LocalStorage;
   let small: SmallRecords;
   let checkpointer: Checkpointer;
@@ -162,7 +162,7 @@ describe.each(LOCAL_BACKENDS)("B1: on $name, a state larger than the largest rec
   });
 });
 
-test("B1: 28 messages with files of 2.5 MB each are saved, load, fork and go on", async () => {
+test("28 messages with files of 2.5 MB each are saved, load, fork and go on", async () => {
   const checkpointer = new Checkpointer(new MemoryLog());
   let state = AgentState.create();
   for (let index = 0; index < 28; index++) {
@@ -181,7 +181,7 @@ test("B1: 28 messages with files of 2.5 MB each are saved, load, fork and go on"
   expect(AgentState.fromCheckpoint(loaded.toCheckpoint()).messages).toHaveLength(28);
 });
 
-test("B1: what an attempt at a fork left behind when it broke off is taken away by the next", async () => {
+test("what an attempt at a fork left behind when it broke off is taken away by the next", async () => {
   const inner = new MemoryLog();
   const { log } = smallRecords(inner, MAX);
   const checkpointer = new Checkpointer(log, { retry: { attempts: 1 } });

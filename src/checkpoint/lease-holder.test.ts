@@ -8,45 +8,42 @@ const { mark, isGone, name } = thisProcess();
 const [machine, pid, start, worker] = mark.split("/");
 const isLinux = process.platform === "linux";
 
-test("11.1: a lease of this process is over when its run is, and not before", () => {
+test("a lease of this process is over when its run is, and not before", () => {
   liveLeases().set("held", Promise.resolve());
   expect(isGone(mark, "held")).toBe(false);
   liveLeases().delete("held");
   expect(isGone(mark, "held")).toBe(true);
 });
 
-test("11.1: the name says which process it is", () => {
+test("the name says which process it is", () => {
   expect(name).toMatch(new RegExp(`^process ${process.pid} on `));
 });
 
-test.runIf(isLinux)(
-  "11.1: a process that was killed is known to be dead, one that runs is known to be alive",
-  async () => {
-    const child = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"]);
-    await once(child, "spawn");
-    const { readFileSync } = await import("node:fs");
-    const stat = readFileSync(`/proc/${child.pid}/stat`, "utf8");
-    const began = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-    const childMark = `${machine}/${child.pid}/${began}/0`;
-    expect(isGone(childMark, "any")).toBe(false);
-    child.kill("SIGKILL");
-    await once(child, "exit");
-    expect(isGone(childMark, "any")).toBe(true);
-  },
-);
+test.runIf(isLinux)("a process that was killed is known to be dead, one that runs is known to be alive", async () => {
+  const child = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"]);
+  await once(child, "spawn");
+  const { readFileSync } = await import("node:fs");
+  const stat = readFileSync(`/proc/${child.pid}/stat`, "utf8");
+  const began = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  const childMark = `${machine}/${child.pid}/${began}/0`;
+  expect(isGone(childMark, "any")).toBe(false);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  expect(isGone(childMark, "any")).toBe(true);
+});
 
-test.runIf(isLinux)("11.1: another process that got the number of a dead one is not taken for it", () => {
+test.runIf(isLinux)("another process that got the number of a dead one is not taken for it", () => {
   expect(isGone(`${machine}/${process.ppid}/1/0`, "any")).toBe(true);
 });
 
-test("11.1: of another machine, another container and another worker nobody can tell", async () => {
+test("of another machine, another container and another worker nobody can tell", async () => {
   expect(isGone(`000000000000/${pid}/${start}/${worker}`, "any")).toBe(false);
   expect(isGone("no mark at all", "any")).toBe(false);
   expect(isGone(`${machine}/not a number/1/0`, "any")).toBe(false);
   expect(isGone(`${machine}/${pid}/${start}/99`, "any")).toBe(false);
 });
 
-test("11.1: the workers of a process have marks of their own", async () => {
+test("the workers of a process have marks of their own", async () => {
   const worker = new Worker(
     "require('node:worker_threads').parentPort.postMessage(require('node:worker_threads').threadId)",
     {

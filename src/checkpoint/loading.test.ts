@@ -29,7 +29,7 @@ const wordsOf = (state: AgentState | undefined): readonly unknown[] | undefined 
 
 const cold = (log: MemoryLog): Checkpointer => new Checkpointer(log, { cacheBytes: 0 });
 
-describe("20: a thread that this process knows", () => {
+describe("a thread that this process knows", () => {
   test("is loaded without a record where nothing is new, and with the new ones where something is", async () => {
     const log = new CountingLog();
     const [ours, theirs] = [new Checkpointer(log), cold(log)];
@@ -116,7 +116,7 @@ describe("20: a thread that this process knows", () => {
   });
 });
 
-test("20: whatever three processes do to a thread, a warm load finds what a cold one finds", async () => {
+test("whatever three processes do to a thread, a warm load finds what a cold one finds", async () => {
   console.log(`HOLDFAST_SEED=${seed}`);
   const random = seededRandom(seed);
   for (let round = 0; round < 30; round++) {

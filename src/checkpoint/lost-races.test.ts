@@ -7,14 +7,14 @@ afterEach(() => vi.restoreAllMocks());
 
 const newRaces = (): LostRaces => new LostRaces(new CheckpointContext(new MemoryLog(), {}), "vacuum", "busy");
 
-test("B2: whoever loses every race against other writers is told after a thousand of them", () => {
+test("whoever loses every race against other writers is told after a thousand of them", () => {
   vi.spyOn(performance, "now").mockReturnValue(0);
   const races = newRaces();
   for (let lost = 1; lost < 1000; lost++) races.lost();
   expect(() => races.lost()).toThrow(/vacuum of thread "busy" came too late every time/);
 });
 
-test("B2: on a storage that is slow, whoever loses every race is told five seconds after the first", () => {
+test("on a storage that is slow, whoever loses every race is told five seconds after the first", () => {
   const clock = vi.spyOn(performance, "now").mockReturnValue(0);
   const races = newRaces();
   clock.mockReturnValue(60_000);
@@ -27,7 +27,7 @@ test("B2: on a storage that is slow, whoever loses every race is told five secon
   );
 });
 
-test("B2: nine races may be lost however long they take, and not ten", () => {
+test("nine races may be lost however long they take, and not ten", () => {
   const clock = vi.spyOn(performance, "now");
   const races = newRaces();
   for (let lost = 1; lost < 10; lost++) {

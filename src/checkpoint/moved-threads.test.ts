@@ -14,7 +14,7 @@ const tailOf = async (checkpointer: Checkpointer): Promise<ThreadTail> =>
   (await context(checkpointer).log.tail("t")) as ThreadTail;
 
 describe.each(LOCAL_BACKENDS)("on $name", ({ create }) => {
-  test("17.4: a thread that was moved takes no save and no lease any more, whoever tries, and says where it is", async () => {
+  test("a thread that was moved takes no save and no lease any more, whoever tries, and says where it is", async () => {
     const storage = await create();
     const [writer, other] = [storage.open(), storage.open()];
     const state = AgentState.create().withMessage(userMessage("hello"));
@@ -37,7 +37,7 @@ describe.each(LOCAL_BACKENDS)("on $name", ({ create }) => {
     await storage.dispose();
   });
 
-  test("17.4: a graph's thread that was moved takes no checkpoint and no writes any more, from savers that know it too, and still reads", async () => {
+  test("a graph's thread that was moved takes no checkpoint and no writes any more, from savers that know it too, and still reads", async () => {
     const storage = await create();
     const [writer, other] = [storage.open(), storage.open()];
     const [saver, warm, cold] = [saverOf(writer), saverOf(other), saverOf(storage.open())];
@@ -60,7 +60,7 @@ describe.each(LOCAL_BACKENDS)("on $name", ({ create }) => {
     await storage.dispose();
   });
 
-  test("17.4: a thread that was moved is forked here, and copied where it is now", async () => {
+  test("a thread that was moved is forked here, and copied where it is now", async () => {
     const storage = await create();
     const writer = storage.open();
     await writer.save(AgentState.create(), "t", "c1");

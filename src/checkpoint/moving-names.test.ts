@@ -13,7 +13,7 @@ const name = { checkpointId: "latest" };
 const kilobyte = (index: number): ReturnType<typeof userMessage> => userMessage(`word${index} `.padEnd(1024, "x"));
 const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0);
 
-describe.each(LOCAL_BACKENDS)("B10: on $name, saves under one name", ({ create }) => {
+describe.each(LOCAL_BACKENDS)("on $name, saves under one name", ({ create }) => {
   let storage: LocalStorage;
   let counted: SmallRecords;
   let checkpointer: Checkpointer;
@@ -46,7 +46,7 @@ describe.each(LOCAL_BACKENDS)("B10: on $name, saves under one name", ({ create }
   });
 });
 
-describe("B10: what a name was moved from", () => {
+describe("what a name was moved from", () => {
   test("is gone from the store once nothing builds on it, by a compaction or a vacuum", async () => {
     const log = new MemoryLog();
     const checkpointer = new Checkpointer(log);

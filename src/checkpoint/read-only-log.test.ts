@@ -67,7 +67,7 @@ describe("the layer", () => {
     },
   });
 
-  test("10.4: every public method of a checkpointer is known as one that reads or one that writes", () => {
+  test("every public method of a checkpointer is known as one that reads or one that writes", () => {
     const subject = new MemoryCheckpointer();
     const known = [readingCalls(subject, { ids: [] }), writingCalls(subject, { ids: [] })].flatMap((calls) =>
       Object.keys(calls).map((call) => call.split(" ")[0]),
@@ -78,7 +78,7 @@ describe("the layer", () => {
     expect(methods.filter((method) => !known.includes(method) && !OTHER_METHODS.includes(method))).toEqual([]);
   });
 
-  test("10.4: the layer refuses every write before the log below hears of it", async () => {
+  test("the layer refuses every write before the log below hears of it", async () => {
     const heard: string[] = [];
     const inner = new Proxy(new MemoryLog(), {
       get: (log, name) => {
@@ -101,7 +101,7 @@ describe("the layer", () => {
     expect(heard).toEqual([]);
   });
 
-  test("10.4: an index that is kept within the appends is used, and one that is brought up to date by writing is not", () => {
+  test("an index that is kept within the appends is used, and one that is brought up to date by writing is not", () => {
     const within: ThreadLog = new ReadOnlyLog(new ReferenceLog(new MemoryLog()));
     const deferred: ThreadLog = new ReadOnlyLog(new DeferredIndexLog(new MemoryLog()));
     expect([within, deferred].map((log) => [log.search !== undefined, log.catchUp !== undefined])).toEqual([
@@ -110,7 +110,7 @@ describe("the layer", () => {
     ]);
   });
 
-  test('10.4: an access that is neither "read" nor "write" is refused where it is written', async () => {
+  test('an access that is neither "read" nor "write" is refused where it is written', async () => {
     const options = { access: "raed" } as unknown as { access: "read" };
     const { code, message } = await failureOf(() => new MemoryCheckpointer(options));
     expect([code, message]).toEqual(["INVALID_ARGUMENT", expect.stringContaining('"read" or "write"')]);

@@ -209,7 +209,7 @@ test("an unharmed checkpoint below a damaged one still loads by its name", async
   log.alter = (entry) => entry;
 });
 
-test("20.3: a header is JSON in its shortest form, and opens as what was sealed", () => {
+test("a header is JSON in its shortest form, and opens as what was sealed", () => {
   const chain = { records: 3, bytes: 400, liveBytes: 300, baseBytes: 200 };
   const plain = { createdAt: 1_700_000_000_000, schema: 0, messageCount: 5, chain };
   const quoted = 'a "quoted" \\ line\nof \u2028 é𝄞 \ud800';

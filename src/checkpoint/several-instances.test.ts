@@ -11,7 +11,7 @@ import { Checkpointer } from "./checkpointer.ts";
 const said = (text: string): AgentState => AgentState.create().withMessage(userMessage(text));
 const and = (state: AgentState, text: string): AgentState => state.withMessage(userMessage(text));
 
-describe.each(LOCAL_BACKENDS)("B12: on $name", ({ create }) => {
+describe.each(LOCAL_BACKENDS)("on $name", ({ create }) => {
   let storage: LocalStorage;
   beforeEach(async () => {
     storage = await create();
@@ -40,7 +40,7 @@ describe.each(LOCAL_BACKENDS)("B12: on $name", ({ create }) => {
   });
 });
 
-describe("B12: two stores that hold threads of one id", () => {
+describe("two stores that hold threads of one id", () => {
   test("are never taken for each other, whichever instance saves", async () => {
     const [here, there] = [new MemoryLog(), new MemoryLog()];
     const first = said("first");
@@ -56,7 +56,7 @@ describe("B12: two stores that hold threads of one id", () => {
   });
 });
 
-describe("B12: the making of a thread whose answer was lost, and which somebody deleted since", () => {
+describe("the making of a thread whose answer was lost, and which somebody deleted since", () => {
   const once = { retry: { attempts: 1 } };
 
   test("is not repeated where it was seen to be made", async () => {

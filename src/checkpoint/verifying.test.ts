@@ -6,7 +6,7 @@ import { Checkpointer } from "./checkpointer.ts";
 import type { LogChain, LogRecord } from "./thread-log.ts";
 
 test.each(LOCAL_BACKENDS)(
-  "17.3: every record of a whole thread on $name is proven, also after deletions and forks",
+  "every record of a whole thread on $name is proven, also after deletions and forks",
   async ({ create }) => {
     const storage = await create();
     try {
@@ -34,7 +34,7 @@ class AlteredLog extends MemoryLog {
   }
 }
 
-test("17.3: a damaged record, a damaged header and a missing record are named, with the checkpoints that are lost", async () => {
+test("a damaged record, a damaged header and a missing record are named, with the checkpoints that are lost", async () => {
   const log = new AlteredLog();
   const checkpointer = new Checkpointer(log);
   const { ids } = await growThread(checkpointer, "t", 6);

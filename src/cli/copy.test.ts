@@ -30,7 +30,7 @@ const PAIRS = [memory, dict, file].flatMap((other) => [
 ]);
 
 describe.each(PAIRS)("from $source.name to $target.name", ({ source, target }) => {
-  test("17.4: a copy has every checkpoint of every thread with its time, metadata and state, and copying again copies nothing", () =>
+  test("a copy has every checkpoint of every thread with its time, metadata and state, and copying again copies nothing", () =>
     stores(source, target, async (from, to) => {
       await fillStore(from.open());
       await contextOf(to.open())?.log.listThreads({ prefix: "", limit: 1 });
@@ -50,14 +50,14 @@ test.each([
   ["after", []],
   ["before", ["--cut-over"]],
 ] as const)(
-  "17.4: a copy that is killed %s any driver call is whole when it is run again, and no write id is there twice: %j",
+  "a copy that is killed %s any driver call is whole when it is run again, and no write id is there twice: %j",
   (when, args) =>
     stores(memory, sqlite, async (from, to) => {
       expect(await killedEverywhere(from, to, when, args)).toBeGreaterThan(15);
     }),
 );
 
-test("17.4: what was saved since is added, and a thread that was edited or written elsewhere is reported and left alone", () =>
+test("what was saved since is added, and a thread that was edited or written elsewhere is reported and left alone", () =>
   stores(memory, sqlite, async (from, to) => {
     const writer = from.open();
     const { ids } = await growThread(writer, "grows", 5);
@@ -94,7 +94,7 @@ test("17.4: what was saved since is added, and a thread that was edited or writt
     expect(await everything(to)).toEqual(await everything(from));
   }));
 
-test("17.4: a graph's thread is copied as it is", () =>
+test("a graph's thread is copied as it is", () =>
   stores(memory, sqlite, async (from, to) => {
     const saver = saverOf(from.open());
     const put = { threadId: "graph", metadata: { tag: "x" } };
@@ -138,7 +138,7 @@ async function allOfGraph(checkpointer: Checkpointer): Promise<unknown> {
   return found;
 }
 
-test("17.4: a graph's thread that was pruned, and held by leases between its records, is copied whole and goes on there", () =>
+test("a graph's thread that was pruned, and held by leases between its records, is copied whole and goes on there", () =>
   stores(memory, sqlite, async (from, to) => {
     const writer = from.open();
     await growGraph(saverOf(writer), 1, 4);
@@ -166,7 +166,7 @@ test("17.4: a graph's thread that was pruned, and held by leases between its rec
     expect(await allOfGraph(elsewhere.open())).toEqual(await allOfGraph(writer));
   }));
 
-test("17.4: a graph's thread that lost a record in its middle is reported, and not closed over", () =>
+test("a graph's thread that lost a record in its middle is reported, and not closed over", () =>
   stores(memory, sqlite, async (from, to) => {
     await growGraph(saverOf(from.open()), 1, 4);
     const losing: Layer = (log) =>
@@ -183,7 +183,7 @@ test("17.4: a graph's thread that lost a record in its middle is reported, and n
     expect(await to.open().exists("graph")).toBe(false);
   }));
 
-test("17.4: two copies at once are one copy", () =>
+test("two copies at once are one copy", () =>
   stores(memory, sqlite, async (from, to) => {
     await growThread(from.open(), "t", 40);
     standBetween(from, to, smallRecords);
@@ -195,7 +195,7 @@ test("17.4: two copies at once are one copy", () =>
     expect(await everything(to)).toEqual(await everything(from));
   }));
 
-test("17.4: a record that the target cannot take is reported before anything of its thread is written", () =>
+test("a record that the target cannot take is reported before anything of its thread is written", () =>
   stores(memory, memory, async (from, to) => {
     await from.open().save(AgentState.create().withMessage(userMessage("x".repeat(5000))), "large");
     await from.open().save(AgentState.create(), "small");
@@ -207,7 +207,7 @@ test("17.4: a record that the target cannot take is reported before anything of 
     expect(await to.open().exists("small")).toBe(true);
   }));
 
-test("17.4: a target that does not keep what it was given is found by the comparison", () =>
+test("a target that does not keep what it was given is found by the comparison", () =>
   stores(memory, memory, async (from, to) => {
     await growThread(from.open(), "t", 5);
     const forgetful: Layer = (log) =>
@@ -223,7 +223,7 @@ test("17.4: a target that does not keep what it was given is found by the compar
     expect((await holdfast(["copy", ...FROM_AND_TO, "--verify", "none"])).code).toBe(0);
   }));
 
-test("17.4: a thread larger than what is kept in memory is read part by part and arrives whole", () =>
+test("a thread larger than what is kept in memory is read part by part and arrives whole", () =>
   stores(sqlite, sqlite, async (from, to) => {
     const writer = from.open();
     let state = AgentState.create();
@@ -241,7 +241,7 @@ test("17.4: a thread larger than what is kept in memory is read part by part and
     expect(await to.open().leaseOf("large")).toBe(undefined);
   }));
 
-test("17.4: a storage that cannot be reached ends the copy, which is no trouble of one thread", () =>
+test("a storage that cannot be reached ends the copy, which is no trouble of one thread", () =>
   stores(memory, memory, async (from, to) => {
     await growThread(from.open(), "t", 2);
     const down: Layer = (log) =>

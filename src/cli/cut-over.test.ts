@@ -32,7 +32,7 @@ const copy = async (...args: string[]) => {
   return { code, stderr, ...(stdout === "" ? {} : JSON.parse(stdout)) };
 };
 
-test("17.4: after --cut-over the source refuses saves and says where the thread is, and the target goes on", async () => {
+test("after --cut-over the source refuses saves and says where the thread is, and the target goes on", async () => {
   const before = await hashedFiles(store.directory);
   expect(await copy("--cut-over", "--dry-run")).toMatchObject({ code: 0, copied: 1 });
   expect((await hashedFiles(store.directory))["agents.db"]).toBe(before["agents.db"]);
@@ -49,7 +49,7 @@ test("17.4: after --cut-over the source refuses saves and says where the thread 
   expect((await copy("--cut-over", "--verify", "none")).code).toBe(2);
 });
 
-test("17.4: after --cut-over a graph's thread refuses checkpoints in the source and goes on in the target", async () => {
+test("after --cut-over a graph's thread refuses checkpoints in the source and goes on in the target", async () => {
   const put = (saver: CheckpointSaver, step: number) =>
     saver.put({
       threadId: "graph",
@@ -67,7 +67,7 @@ test("17.4: after --cut-over a graph's thread refuses checkpoints in the source 
   expect(await copy("--cut-over")).toMatchObject({ code: 0, copied: 0, thereAlready: 2 });
 });
 
-test("17.4: a thread that somebody holds is neither frozen nor moved, and is reported", async () => {
+test("a thread that somebody holds is neither frozen nor moved, and is reported", async () => {
   await source.withLease(
     "trip-1",
     async () => {
@@ -82,7 +82,7 @@ test("17.4: a thread that somebody holds is neither frozen nor moved, and is rep
   expect(await source.leaseOf("trip-1")).toBe(undefined);
 });
 
-test("17.4: many jobs copy what one does, and every thread once", async () => {
+test("many jobs copy what one does, and every thread once", async () => {
   for (let at = 0; at < 30; at++) await source.save(AgentState.create().withMessage(userMessage(`${at}`)), `t${at}`);
   expect(await copy("--jobs", "8", "--bwlimit", "1G")).toMatchObject({
     code: 0,
@@ -101,7 +101,7 @@ test("17.4: many jobs copy what one does, and every thread once", async () => {
   }
 });
 
-test("17.4: what is copied stays below its bandwidth, over all jobs together", async () => {
+test("what is copied stays below its bandwidth, over all jobs together", async () => {
   let now = 0;
   const pauses: number[] = [];
   const pause = async (ms: number) => {
@@ -116,7 +116,7 @@ test("17.4: what is copied stays below its bandwidth, over all jobs together", a
   expect(pauses).toEqual([500, 500]);
 });
 
-test("17.4: after a failure of one job nothing new is begun, and what is under way is waited for", async () => {
+test("after a failure of one job nothing new is begun, and what is under way is waited for", async () => {
   const begun: number[] = [];
   let ended = 0;
   const items = (async function* () {
@@ -132,7 +132,7 @@ test("17.4: after a failure of one job nothing new is begun, and what is under w
   expect([ended, begun.length < 12]).toEqual([begun.length, true]);
 });
 
-test("17.4: what the source says of the target holds nothing that opens it", () => {
+test("what the source says of the target holds nothing that opens it", () => {
   expect(withoutSecrets("postgres://ann:s3cret@db.example:5432/agents?schema=a")).toBe(
     "postgres://db.example:5432/agents?schema=a",
   );

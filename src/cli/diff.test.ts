@@ -24,7 +24,7 @@ afterEach(() => store.dispose());
 
 const diff = (...args: string[]) => holdfast(["diff", store.url, ...args]);
 
-test("17.2: of a graph's thread diff shows each channel that differs, lists by what left and what came", async () => {
+test("of a graph's thread diff shows each channel that differs, lists by what left and what came", async () => {
   const { code, stdout } = await diff("graph", "g1", "@0");
   expect(code).toBe(0);
   expect(stdout.trim().split("\n")).toEqual([
@@ -46,7 +46,7 @@ test("17.2: of a graph's thread diff shows each channel that differs, lists by w
   expect((await diff("graph", "g1", "g2", "--exit-code")).code).toBe(1);
 });
 
-test("17.2: a graph's thread is not compared with an agent's, and what is not there is said", async () => {
+test("a graph's thread is not compared with an agent's, and what is not there is said", async () => {
   expect((await diff("graph", "trip-1")).code).toBe(2);
   expect((await diff("trip-1", "graph")).code).toBe(2);
   expect((await diff("graph", "g1", "g9")).stderr).toContain('thread "graph" has no checkpoint "g9"');

@@ -4,8 +4,8 @@ import { DRIVER_FAULTS } from "../testing/broken-drivers/every-fault.ts";
 
 afterEach(() => vi.restoreAllMocks());
 
-test.each(DRIVER_FAULTS)("17.5: doctor finds a driver that $fault, and leaves nothing behind or says so", assertFound);
+test.each(DRIVER_FAULTS)("doctor finds a driver that $fault, and leaves nothing behind or says so", assertFound);
 
-test("17.5: there are drivers to be found", () => {
+test("there are drivers to be found", () => {
   expect(DRIVER_FAULTS.length).toBeGreaterThan(80);
 });

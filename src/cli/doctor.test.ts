@@ -18,7 +18,7 @@ afterEach(() => vi.restoreAllMocks());
 const doctor = (args: readonly string[] = [], signal?: AbortSignal): Promise<Outcome> =>
   holdfast(["doctor", "sqlite:./a.db", "-o", "json", ...args], signal === undefined ? {} : { signal });
 
-test("17.5: doctor passes a correct driver with all cases that can be run there, and leaves nothing behind", async () => {
+test("doctor passes a correct driver with all cases that can be run there, and leaves nothing behind", async () => {
   const storage = await storageWithThread();
   // Expiry is waited for in real time: the campaign servers-doctor has the time.
   const log = new ReferenceLog(storage);
@@ -39,12 +39,12 @@ test("17.5: doctor passes a correct driver with all cases that can be run there,
 
 // Every one of them: doctor-broken-drivers.test.ts.
 test.each(DRIVER_FAULTS.filter((_, at) => at % 12 === 0))(
-  "17.5: doctor finds a driver that $fault, and leaves nothing behind or says so",
+  "doctor finds a driver that $fault, and leaves nothing behind or says so",
   assertFound,
 );
 
 test.each(["SIGINT", "SIGTERM"] as const)(
-  "17.5: doctor that is ended by %s while an append is under way leaves nothing behind",
+  "doctor that is ended by %s while an append is under way leaves nothing behind",
   async (by) => {
     const storage = await storageWithThread();
     const ending = new AbortController();
@@ -66,7 +66,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
-test("17.5: doctor leaves out ids of 1024 bytes where the store takes none behind a prefix, as a service does", async () => {
+test("doctor leaves out ids of 1024 bytes where the store takes none behind a prefix, as a service does", async () => {
   const storage = new MemoryLog();
   const log = new ReferenceLog(storage);
   const capabilities = { ...log.capabilities, ttl: false, maxThreadIdBytes: 1024 };
@@ -76,7 +76,7 @@ test("17.5: doctor leaves out ids of 1024 bytes where the store takes none behin
   expect([code, failed, lacks.includes("ids of 1024 bytes behind a prefix")]).toEqual([0, [], true]);
 });
 
-test("17.5: doctor writes nothing where it may not delete", async () => {
+test("doctor writes nothing where it may not delete", async () => {
   const storage = await storageWithThread();
   class NoRemoval extends ReferenceLog {
     override async remove(): Promise<never> {
@@ -89,7 +89,7 @@ test("17.5: doctor writes nothing where it may not delete", async () => {
   expect(append).not.toHaveBeenCalled();
 });
 
-test("17.5: doctor --clean removes what killed runs left, what may be under way only with --yes, and nothing else", async () => {
+test("doctor --clean removes what killed runs left, what may be under way only with --yes, and nothing else", async () => {
   const storage = await storageWithThread();
   const [old, young] = [NOW - 7_200_000, NOW - 60_000].map((time) => `doctor-${time.toString(36)}-0123abcd/7/t`);
   for (const id of [old, young, "doctor-who", "doctor-visits/1/t"]) await put(storage, id ?? "", recordAt(1));
@@ -103,7 +103,7 @@ test("17.5: doctor --clean removes what killed runs left, what may be under way 
   expect([...(await threadsIn(storage))].sort()).toEqual(["doctor-visits/1/t", "doctor-who", "mine"]);
 });
 
-test("17.5: doctor ends with 6 and names the thread where one is damaged, also when it looks at heads only", async () => {
+test("doctor ends with 6 and names the thread where one is damaged, also when it looks at heads only", async () => {
   const storage = await storageWithThread();
   await put(storage, "hurt", recordAt(1, { header: "{" }));
   standIn(storage);
@@ -113,7 +113,7 @@ test("17.5: doctor ends with 6 and names the thread where one is damaged, also w
   }
 });
 
-test("17.5: doctor refuses an area that is none and names those that are; --latency measures only", async () => {
+test("doctor refuses an area that is none and names those that are; --latency measures only", async () => {
   standIn(new MemoryLog());
   const { code, stderr } = await holdfast(["doctor", "sqlite:./a.db", "--cases", "nonsense"]);
   expect([code, AREAS.every((area) => stderr.includes(area))]).toEqual([2, true]);
@@ -122,7 +122,7 @@ test("17.5: doctor refuses an area that is none and names those that are; --late
   expect([cases, latency.load.calls > 0]).toEqual([undefined, true]);
 });
 
-test("17.5: doctor --dry-run changes no byte of a SQLite file; a memory: store has no second instance", async () => {
+test("doctor --dry-run changes no byte of a SQLite file; a memory: store has no second instance", async () => {
   const store = await filledStore("one");
   const before = await hashedFiles(store.directory);
   const dry = await holdfast(["doctor", store.url, "--dry-run"]);

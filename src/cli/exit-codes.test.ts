@@ -50,7 +50,7 @@ const WANTED: Readonly<Record<ErrorCode, number>> = {
 };
 
 test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
-  "17.1: %s has its exit code, and is JSON on stderr where JSON was asked for",
+  "%s has its exit code, and is JSON on stderr where JSON was asked for",
   async (code) => {
     failWith(() => new StateError(code, "it went wrong"));
     const plain = await holdfast(["threads", "memory:"]);
@@ -62,12 +62,12 @@ test.each(Object.keys(ERROR_CODES) as ErrorCode[])(
   },
 );
 
-test("17.1: a missing package comes with the line that brings it", async () => {
+test("a missing package comes with the line that brings it", async () => {
   failWith(() => new StateError("MISSING_DEPENDENCY", 'the package "pg" is needed here: npm install "pg@^8.11"'));
   expect((await holdfast(["threads", "memory:"])).stderr).toContain('npx -p holdfast -p "pg@^8.11" holdfast');
 });
 
-test("17.1: no secret of a URL is in any output, also with --debug and when a client repeats it", async () => {
+test("no secret of a URL is in any output, also with --debug and when a client repeats it", async () => {
   const url = "http://:tok%2Fen-s3cret@127.0.0.1:1/";
   for (const argv of [[url], [url, "--debug"], [url, "--json"], ["env:URL"], ["env:URL", "--debug"]]) {
     const { code, stdout, stderr } = await holdfast(["threads", ...argv], { env: { URL: url } });
@@ -78,7 +78,7 @@ test("17.1: no secret of a URL is in any output, also with --debug and when a cl
   expect((await holdfast(["threads", "memory:", "--debug"])).stderr).not.toContain("s3cret");
 });
 
-test("17.1: no answer with --exit-code is 1, and nobody to ask is 11", async () => {
+test("no answer with --exit-code is 1, and nobody to ask is 11", async () => {
   const store = await filledStore("one");
   try {
     expect((await holdfast(["threads", store.url, "no-*", "--exit-code"])).code).toBe(1);
@@ -99,7 +99,7 @@ test.each([
   ["SIGINT", 130],
   ["SIGTERM", 143],
   ["closed pipe", 0],
-] as const)("17.1: a command that %s ended has the exit code %i and no complaint", async (by, wanted) => {
+] as const)("a command that %s ended has the exit code %i and no complaint", async (by, wanted) => {
   const store = await filledStore("one");
   const ending = new AbortController();
   try {

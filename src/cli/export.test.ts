@@ -25,7 +25,7 @@ async function imported(text: string | Buffer, name: string) {
   return { url, ...(await holdfast(["import", url, file, "-o", "json"])) };
 }
 
-test("17.4: what was exported is imported with every checkpoint, and exported again it is the same file", async () => {
+test("what was exported is imported with every checkpoint, and exported again it is the same file", async () => {
   const before = await hashedFiles(store.directory);
   const text = await exported();
   expect(await hashedFiles(store.directory)).toEqual(before);
@@ -52,7 +52,7 @@ test.each(["export", "verify", "copy"])(
   },
 );
 
-test("17.4: a file that was cut off after any line is refused, and nothing is made", async () => {
+test("a file that was cut off after any line is refused, and nothing is made", async () => {
   const lines = (await exported("a*")).split("\n").slice(0, -1);
   expect(lines.length).toBeGreaterThan(10);
   for (let kept = 0; kept < lines.length; kept++) {
@@ -68,7 +68,7 @@ test("17.4: a file that was cut off after any line is refused, and nothing is ma
   expect(Object.keys(await hashedFiles(store.directory))).not.toContain("cut.db");
 });
 
-test("17.4: a file that was cut off at any byte, or changed by any bit, is refused", async () => {
+test("a file that was cut off at any byte, or changed by any bit, is refused", async () => {
   const bytes = Buffer.from(await exported("a*"));
   const place = fc.record({ at: fc.integer({ min: 0, max: bytes.length - 2 }), bit: fc.integer({ min: 0, max: 7 }) });
   const refused = fc.asyncProperty(place, async ({ at, bit }) => {
@@ -81,7 +81,7 @@ test("17.4: a file that was cut off at any byte, or changed by any bit, is refus
   expect(Object.keys(await hashedFiles(store.directory))).not.toContain("cut.db");
 });
 
-test("17.4: a file that an earlier build exported is imported", async () => {
+test("a file that an earlier build exported is imported", async () => {
   const file = fileURLToPath(new URL("../../test/golden/cli/export.ndjson", import.meta.url));
   const url = `sqlite:${join(store.directory, "old.db")}`;
   expect((await holdfast(["import", url, file])).code).toBe(0);
@@ -90,14 +90,14 @@ test("17.4: a file that an earlier build exported is imported", async () => {
   );
 });
 
-test("17.4: an export of a newer version is told from a file that is not an export", async () => {
+test("an export of a newer version is told from a file that is not an export", async () => {
   const text = await exported("a*");
   expect((await imported(text.replace('"version":1', '"version":2'), "n.db")).code).toBe(9);
   expect((await imported("hello\n", "n.db")).code).toBe(6);
   expect((await holdfast(["import", store.url, join(store.directory, "none")])).code).toBe(2);
 });
 
-test("17.4: a thread of the same id that is another is reported, and the rest is imported", async () => {
+test("a thread of the same id that is another is reported, and the rest is imported", async () => {
   const text = await exported();
   const other = await filledStore("hostile");
   const path = join(other.directory, "agents.db");
@@ -111,7 +111,7 @@ test("17.4: a thread of the same id that is another is reported, and the rest is
   await other.dispose();
 });
 
-test("17.4: verify proves a whole store and names what is damaged", async () => {
+test("verify proves a whole store and names what is damaged", async () => {
   const whole = await holdfast(["verify", store.url]);
   expect([whole.code, whole.stdout]).toEqual([0, ""]);
   expect(whole.stderr).toContain("6 threads");

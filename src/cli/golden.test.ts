@@ -21,7 +21,7 @@ import {
 import { hashedFiles } from "../../test/read-access/hashed-files.ts";
 import { COMMANDS } from "./commands.ts";
 
-test("17.1: every command of the table has its golden outputs, or a reason to have none", () => {
+test("every command of the table has its golden outputs, or a reason to have none", () => {
   const tables = [ON_THREADS, ON_ITEMS, ON_HOLDS, ON_FILES, ON_WRITABLE, WITHOUT];
   const known = tables.flatMap((table) => Object.keys(table));
   expect(known.sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
@@ -126,7 +126,7 @@ describe.each(CORPORA)("on a store that is %s", (corpus) => {
   afterAll(() => Promise.all([threads, items, holds, files].map((place) => place?.store.dispose())));
 
   const title = (command: string): string =>
-    `17.1: ${command} prints what it printed before, in every format, and leaves every byte as it was`;
+    `${command} prints what it printed before, in every format, and leaves every byte as it was`;
   for (const [command, args] of Object.entries(ON_THREADS))
     test(title(command), () => assertAsBefore(threads as Place, command, args));
   for (const [command, args] of Object.entries(ON_ITEMS))
@@ -137,7 +137,7 @@ describe.each(CORPORA)("on a store that is %s", (corpus) => {
     test(title(command), () => assertAsBefore(files as Place, command, args));
 
   for (const [command, args] of Object.entries(ON_WRITABLE)) {
-    test(`17.1: ${command} prints what it printed before, in every format, and leaves every thread as it was`, async () => {
+    test(`${command} prints what it printed before, in every format, and leaves every thread as it was`, async () => {
       const { store } = threads as Place;
       const before = (await holdfast(["export", store.url])).stdout;
       await assertPrinted(threads as Place, command, args);

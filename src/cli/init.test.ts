@@ -27,7 +27,7 @@ async function linkedPackage(project: string): Promise<void> {
   await symlink(join(ROOT, "node_modules", "@cfworker"), join(project, "node_modules", "@cfworker"));
 }
 
-test("17.11: what init writes runs at once, and remembers in a second process", async () => {
+test("what init writes runs at once, and remembers in a second process", async () => {
   const project = join(folder, "mine");
   const { code, stderr } = await holdfast(["init", project]);
   expect([code, stderr]).toEqual([0, expect.stringContaining("npm install")]);
@@ -43,7 +43,7 @@ test("17.11: what init writes runs at once, and remembers in a second process", 
   expect(shown.stdout).toBe("first\n");
 });
 
-test("17.11: init writes over nothing, and nothing with --dry-run", async () => {
+test("init writes over nothing, and nothing with --dry-run", async () => {
   expect((await holdfast(["init", join(folder, "a"), "--dry-run"])).code).toBe(0);
   expect(await readdir(folder)).toEqual([]);
   await writeFile(join(folder, "package.json"), "mine");
@@ -55,7 +55,7 @@ test("17.11: init writes over nothing, and nothing with --dry-run", async () => 
   ]);
 });
 
-test("17.11: a store and a model that are named stand in the program with their packages, and no password does", async () => {
+test("a store and a model that are named stand in the program with their packages, and no password does", async () => {
   const project = join(folder, "b");
   const wanted = ["--keep-in", "postgres://localhost/agents", "--model", "openai:gpt-5"];
   expect((await holdfast(["init", project, ...wanted])).code).toBe(0);

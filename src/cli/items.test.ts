@@ -29,7 +29,7 @@ const lines = async (...argv: string[]) => {
   return stdout.trim().split("\n");
 };
 
-test("17.8: namespaces are written with slashes, and every one can be pasted back", async () => {
+test("namespaces are written with slashes, and every one can be pasted back", async () => {
   const found = await lines("store", "namespaces", store.url, "-o", "id");
   expect(found).toContain("users/a%2Fb%25");
   for (const text of found) {
@@ -40,7 +40,7 @@ test("17.8: namespaces are written with slashes, and every one can be pasted bac
   expect((await holdfast(["store", "items", store.url, "a//b"])).code).toBe(2);
 });
 
-test("17.8: items are listed, got and found by words, with what JSON lacks tagged; a list that goes on says so", async () => {
+test("items are listed, got and found by words, with what JSON lacks tagged; a list that goes on says so", async () => {
   expect(await lines("store", "items", store.url, "users", "-r", "-o", "id")).toHaveLength(2);
   expect((await lines("store", "items", store.url, "--all", "-o", "id")).length).toBe(11);
   const cut = await holdfast(["store", "items", store.url, "--limit", "2"]);
@@ -53,7 +53,7 @@ test("17.8: items are listed, got and found by words, with what JSON lacks tagge
   expect((await holdfast(["store", "search", store.url, "/", "badger", "--exit-code"])).code).toBe(1);
 });
 
-test("17.8: memories are what holds, with the thread that each is from; --ended shows what held once", async () => {
+test("memories are what holds, with the thread that each is from; --ended shows what held once", async () => {
   const [row, ...more] = await lines("memories", store.url);
   expect([row?.split("\t").slice(0, 3), more]).toEqual([["users/ann", "Ann likes tea", "user"], []]);
   expect(row).toContain("trip-1");
@@ -61,7 +61,7 @@ test("17.8: memories are what holds, with the thread that each is from; --ended 
   expect(await lines("memories", store.url, "bob", "-o", "id")).toEqual([""]);
 });
 
-test("17.8: looking at items changes no byte, escapes what a terminal would obey, and makes no store", async () => {
+test("looking at items changes no byte, escapes what a terminal would obey, and makes no store", async () => {
   const before = await hashedFiles(store.directory);
   for (const argv of [
     ["store", "namespaces", store.url],

@@ -22,7 +22,7 @@ function theirs(): SqliteSaver | undefined {
   }
 }
 
-test("17.10: threads of LangGraph's own SQLite file are copied whole, again without a change, and their file stays as it is", async (running) => {
+test("threads of LangGraph's own SQLite file are copied whole, again without a change, and their file stays as it is", async (running) => {
   const saver = theirs();
   if (saver === undefined) return running.skip("better-sqlite3 is built for another Node");
   for (const { run } of SCENARIOS.slice(0, 3)) await run(saver);
@@ -52,7 +52,7 @@ test("17.10: threads of LangGraph's own SQLite file are copied whole, again with
   await ours.close();
 });
 
-test("17.10: a file that is not there is not made, and a word that is no store of theirs is refused", async () => {
+test("a file that is not there is not made, and a word that is no store of theirs is refused", async () => {
   const to = `sqlite:${join(folder, "never.db")}`;
   expect((await holdfast(["copy", `langgraph+sqlite:${join(folder, "typo.db")}`, to])).code).toBe(4);
   expect((await holdfast(["copy", `langgraph+sqlite:${join(folder, "theirs.db")}`, to, "--freeze"])).code).toBe(2);

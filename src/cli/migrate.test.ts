@@ -23,7 +23,7 @@ const check = async (store: string) => {
   return [code, JSON.parse(stdout).items.map(({ part, version }: Record<string, unknown>) => [part, version])];
 };
 
-test("17.6: migrate says what is due with 1, prints exactly what is executed, and changes nothing until --apply", async () => {
+test("migrate says what is due with 1, prints exactly what is executed, and changes nothing until --apply", async () => {
   expect(await check(url)).toEqual([
     1,
     [
@@ -48,7 +48,7 @@ test("17.6: migrate says what is due with 1, prints exactly what is executed, an
   expect(await hashedFiles(directory)).toEqual(before);
 });
 
-test("17.6: of a store that is there only the parts that it has are looked at, or those that are named", async () => {
+test("of a store that is there only the parts that it has are looked at, or those that are named", async () => {
   const checkpointer = await openCheckpointer(url);
   await checkpointer.listThreads();
   await checkpointer.close();
@@ -58,7 +58,7 @@ test("17.6: of a store that is there only the parts that it has are looked at, o
   expect((await holdfast(["migrate", url, "--print", "--apply"])).code).toBe(2);
 });
 
-test("17.6: tables of a newer build are refused with 9 and left alone", async () => {
+test("tables of a newer build are refused with 9 and left alone", async () => {
   expect((await holdfast(["migrate", url, "--apply"])).code).toBe(0);
   const { database } = await openFile(join(directory, "a.db"));
   database.exec("UPDATE holdfast_schema SET version = 99");
@@ -69,12 +69,12 @@ test("17.6: tables of a newer build are refused with 9 and left alone", async ()
   }
 });
 
-test("17.6: a storage without tables has nothing to migrate", async () => {
+test("a storage without tables has nothing to migrate", async () => {
   const { code, stderr } = await holdfast(["migrate", `file:${directory}`, "--apply"]);
   expect([code, stderr]).toEqual([0, "Files has no tables: there is nothing to migrate\n"]);
 });
 
-test("17.6: a server that does not answer is 8, and its password is in no output", async () => {
+test("a server that does not answer is 8, and its password is in no output", async () => {
   const env = { STORE: "postgres://ann:s3cret-word@127.0.0.1:1/agents" };
   const { code, stdout, stderr } = await holdfast(["migrate", "env:STORE", "--debug"], { env });
   expect(code).toBe(8);
@@ -82,7 +82,7 @@ test("17.6: a server that does not answer is 8, and its password is in no output
 });
 
 await describeWithService("postgres", (server) => {
-  test("17.6: migrate makes the tables of PostgreSQL, which the library then finds", async () => {
+  test("migrate makes the tables of PostgreSQL, which the library then finds", async () => {
     const place = new URL(server);
     place.searchParams.set("tablePrefix", `m${randomBytes(5).toString("hex")}_`);
     expect((await check(place.href))[0]).toBe(1);

@@ -29,7 +29,7 @@ const erase = (...more: string[]) => {
   return holdfast(["erase", store.url, userOf(0), "--also", items, ...ledger, "--json", ...more], { env });
 };
 
-test("17.9: inventory and export-user find a person in threads and items, and change no byte", async () => {
+test("inventory and export-user find a person in threads and items, and change no byte", async () => {
   const before = await hashedFiles(store.directory);
   const found = await holdfast(["inventory", store.url, userOf(0), "--also", items, "-o", "ndjson"]);
   expect(found.code).toBe(0);
@@ -48,7 +48,7 @@ test("17.9: inventory and export-user find a person in threads and items, and ch
   expect(await hashedFiles(store.directory)).toEqual(before);
 });
 
-test("17.9: erase leaves nothing of the person and everything of the others, and its receipt is proven", async () => {
+test("erase leaves nothing of the person and everything of the others, and its receipt is proven", async () => {
   const before = await hashedFiles(store.directory);
   expect((await erase("--dry-run")).code).toBe(0);
   expect((await erase()).code).toBe(11);
@@ -72,7 +72,7 @@ test("17.9: erase leaves nothing of the person and everything of the others, and
   expect((await verify("--key", "env:ERASURE_KEY")).code).toBe(2);
 });
 
-test("17.9: erase without a ledger or a key is refused, and a key on the command line is not taken", async () => {
+test("erase without a ledger or a key is refused, and a key on the command line is not taken", async () => {
   const argv = ["erase", store.url, userOf(0), "--yes"];
   expect((await holdfast([...argv, "--key", "env:ERASURE_KEY"], { env })).stderr).toContain("--ledger");
   expect((await holdfast([...argv, "--ledger", items])).stderr).toContain("--key env:NAME");
@@ -83,7 +83,7 @@ test("17.9: erase without a ledger or a key is refused, and a key on the command
 
 const said = ["--by", "counsel", "--reason", "case 17", "--json"];
 
-test("16.4: a hold is placed, listed and lifted on the command line, and stops erase and delete with the exit code 7", async () => {
+test("a hold is placed, listed and lifted on the command line, and stops erase and delete with the exit code 7", async () => {
   const placed = await holdfast(["hold", "place", store.url, "--subject", userOf(0), "--also", items, ...said]);
   const { id } = JSON.parse(placed.stdout);
   expect(placed.code).toBe(0);
@@ -101,7 +101,7 @@ test("16.4: a hold is placed, listed and lifted on the command line, and stops e
   expect((await holdfast(["hold", "place", store.url, "--subject", "a", "--threads", "b", ...said])).code).toBe(2);
 });
 
-test("16.4: retention shows what goes and why, removes it, and adds a receipt", async () => {
+test("retention shows what goes and why, removes it, and adds a receipt", async () => {
   const rules = `${store.directory}/rules.json`;
   await writeFile(rules, JSON.stringify([{ category: "process", threadPrefix: "shared-", keepLast: 1 }]));
   const before = await hashedFiles(store.directory);

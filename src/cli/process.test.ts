@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.dispose());
 
-test("17.1: a pipe that is closed early ends the command quietly with 0", async () => {
+test("a pipe that is closed early ends the command quietly with 0", async () => {
   const line = `set -o pipefail; $HF threads "$STORE" --all -o ndjson | head -1; echo "code \${PIPESTATUS[0]}"`;
   const { stdout, stderr } = await shell(line, { STORE: store.url });
   expect(stdout.split("\n")[0]).toContain('"threadId":"');
@@ -45,12 +45,12 @@ test.skipIf(!existsSync("/dev/full"))(
   },
 );
 
-test("17.1: 5 MB of JSON arrive whole through a slow reader", async () => {
+test("5 MB of JSON arrive whole through a slow reader", async () => {
   const { stdout } = await shell(`$HF show "$STORE" large -o json | (sleep 1; cat)`, { STORE: store.url });
   expect(JSON.parse(stdout).state.messages[0].content).toHaveLength(5_000_000);
 });
 
-test("17.1: tail -f shows what comes, and Ctrl-C ends it with 130", async () => {
+test("tail -f shows what comes, and Ctrl-C ends it with 130", async () => {
   const child = spawn(
     process.execPath,
     ["--import", LOADER, MAIN, "tail", "-f", "-n", "1", "-o", "id", "env:STORE", "trip-1"],
@@ -76,7 +76,7 @@ test("17.1: tail -f shows what comes, and Ctrl-C ends it with 130", async () => 
   expect(await ended).toBe(130);
 });
 
-test("17.1: a token that was given on the command line is used, warned about, and not seen by others on the machine", async () => {
+test("a token that was given on the command line is used, warned about, and not seen by others on the machine", async () => {
   const { token, sha256 } = createToken();
   const checkpointer = new MemoryCheckpointer();
   await checkpointer.save(AgentState.create(), "t", "c1");
@@ -99,7 +99,7 @@ test("17.1: a token that was given on the command line is used, warned about, an
   expect(stderr).not.toContain(token);
 });
 
-test("17.1: without a terminal nothing waits for an answer", async () => {
+test("without a terminal nothing waits for an answer", async () => {
   const line = `CI=1 $HF delete "$STORE" trip-1 < /dev/null; echo "code $?"`;
   expect((await shell(line, { STORE: store.url })).stdout).toContain("code 11");
 });

@@ -3,7 +3,7 @@ import { holdfast, NOW } from "../../test/cli/fake-world.ts";
 import { filledStore } from "../../test/cli/filled-stores.ts";
 import { Counting, progressLine } from "./transfer/progress-bar.ts";
 
-test("17.4: the line of a copy has a bar, the speed and the time that is left as soon as the threads are counted", () => {
+test("the line of a copy has a bar, the speed and the time that is left as soon as the threads are counted", () => {
   const state = { done: 41_207, total: 58_113, bytes: 3_100_000_000, elapsedMs: 240_000 };
   expect(progressLine("copying", state)).toBe(
     "copying  ━━━━━━━━━━━─────  41,207 / 58,113 threads  3.1 GB  13 MB/s  2 min left",
@@ -14,7 +14,7 @@ test("17.4: the line of a copy has a bar, the speed and the time that is left as
   expect(progressLine("copying", { done: 1, total: 2, bytes: 5, elapsedMs: 10 })).not.toContain("left");
 });
 
-test("17.4: what cannot be counted has no total, and a count that is no longer wanted ends", async () => {
+test("what cannot be counted has no total, and a count that is no longer wanted ends", async () => {
   async function* broken(): AsyncGenerator<number> {
     yield 1;
     throw new Error("gone");
@@ -31,7 +31,7 @@ test("17.4: what cannot be counted has no total, and a count that is no longer w
   expect(unwanted.total).toBe(undefined);
 });
 
-test("17.4: copy shows its progress on a terminal alone, on one line that is gone at the end", async () => {
+test("copy shows its progress on a terminal alone, on one line that is gone at the end", async () => {
   const store = await filledStore("many");
   let now = NOW;
   const ticking = () => (now += 300);

@@ -82,7 +82,7 @@ const DAMAGES: Readonly<Record<string, readonly [change: Change, sentence: RegEx
 
 const flipped = (body: Uint8Array): Uint8Array => Uint8Array.from(body, (byte, at) => (at === 9 ? byte ^ 1 : byte));
 
-describe.each(Object.entries(DAMAGES))("17.7: with damage in %s", (_, [change, sentence]) => {
+describe.each(Object.entries(DAMAGES))("with damage in %s", (_, [change, sentence]) => {
   beforeEach(() => {
     log.seq = 4;
     log.change = change;
@@ -117,7 +117,7 @@ describe.each(Object.entries(DAMAGES))("17.7: with damage in %s", (_, [change, s
   });
 });
 
-test("17.7: --salvage keeps what the records behind the damage tell, marked as unproven, and overwrites no file", async () => {
+test("--salvage keeps what the records behind the damage tell, marked as unproven, and overwrites no file", async () => {
   log.seq = 4;
   log.change = (record) => ({ ...record, body: flipped(record.body) });
   const file = join(directory, "lost.ndjson");
@@ -140,7 +140,7 @@ test("17.7: --salvage keeps what the records behind the damage tell, marked as u
   expect((await repair(["--salvage", file])).code).toBe(2);
 });
 
-test("17.7: a thread of which nothing loads is not forked, and a whole one needs no repair", async () => {
+test("a thread of which nothing loads is not forked, and a whole one needs no repair", async () => {
   expect(await repair()).toMatchObject({ code: 0, stderr: "" });
   log.seq = 1;
   log.change = () => undefined;
@@ -150,7 +150,7 @@ test("17.7: a thread of which nothing loads is not forked, and a whole one needs
   expect((await holdfast(["repair", "sqlite:a.db", "nobody"])).code).toBe(4);
 });
 
-test("17.7: a call that was open where the damage begins is not run again in the thread that is made", async () => {
+test("a call that was open where the damage begins is not run again in the thread that is made", async () => {
   const writer = new Checkpointer(new PrefixLog(log, ""));
   const call = { id: "call-1", name: "charge", arguments: {} };
   let state = AgentState.create()

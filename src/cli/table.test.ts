@@ -6,7 +6,7 @@ import { optionsOfCommand } from "./common-options.ts";
 import { completionFor, SHELLS } from "./completion.ts";
 
 test.each(COMMANDS.map((command) => [command.name, command] as const))(
-  "17.1: %s and each of its options stand in its help, in docs/cli.md and in completion, and it can be loaded",
+  "%s and each of its options stand in its help, in docs/cli.md and in completion, and it can be loaded",
   async (name, command) => {
     const { code, stdout } = await holdfast([...name.split(" "), "--help"]);
     expect(code).toBe(0);
@@ -21,7 +21,7 @@ test.each(COMMANDS.map((command) => [command.name, command] as const))(
   },
 );
 
-test("17.1: what writes has --dry-run, and what only looks has none", () => {
+test("what writes has --dry-run, and what only looks has none", () => {
   for (const { name, store, options } of COMMANDS) {
     expect([name, Object.hasOwn(options, "dry-run")]).toEqual([
       name,
@@ -30,7 +30,7 @@ test("17.1: what writes has --dry-run, and what only looks has none", () => {
   }
 });
 
-test("17.1: general help names every command and every exit code", async () => {
+test("general help names every command and every exit code", async () => {
   const { code, stdout } = await holdfast(["--help"]);
   expect(code).toBe(0);
   for (const { name, summary } of COMMANDS) expect(stdout).toMatch(new RegExp(`${name} +${summary.slice(0, 10)}`));
@@ -39,7 +39,7 @@ test("17.1: general help names every command and every exit code", async () => {
   expect((await holdfast([])).code).toBe(2);
 });
 
-test("17.1: a word or an option that is nearly right is told what was meant", async () => {
+test("a word or an option that is nearly right is told what was meant", async () => {
   expect((await holdfast(["thread"])).stderr).toContain("did you mean threads?");
   expect((await holdfast(["threads", "memory:", "--unfinishd"])).stderr).toContain("did you mean --unfinished?");
   expect((await holdfast(["lease"])).stderr).toContain("lease show, lease break");
@@ -47,7 +47,7 @@ test("17.1: a word or an option that is nearly right is told what was meant", as
   expect(stderr).not.toContain("s3cret");
 });
 
-test("17.1: the store is the first argument that looks like one, env:NAME, HOLDFAST_STORE, or -s above all", async () => {
+test("the store is the first argument that looks like one, env:NAME, HOLDFAST_STORE, or -s above all", async () => {
   const env = { STORE: "memory:", HOLDFAST_STORE: "memory:" };
   for (const argv of [["threads", "memory:"], ["threads", "env:STORE"], ["threads"], ["threads", "-s", "env:STORE"]]) {
     expect((await holdfast(argv, { env })).code, argv.join(" ")).toBe(0);
@@ -58,7 +58,7 @@ test("17.1: the store is the first argument that looks like one, env:NAME, HOLDF
   expect((await holdfast(["threads", "env:NOT_SET"])).stderr).toContain("NOT_SET is not set");
 });
 
-test("17.1: colour is for terminals, and NO_COLOR, FORCE_COLOR and --color are heeded", async () => {
+test("colour is for terminals, and NO_COLOR, FORCE_COLOR and --color are heeded", async () => {
   const isBold = async (argv: readonly string[], env: Record<string, string>, terminal = true) =>
     (await holdfast(["stats", "memory:", "-o", "table", ...argv], { env, terminal })).stdout.includes("\u001b[1m");
   expect(await isBold([], {})).toBe(true);

@@ -50,7 +50,7 @@ const obeyed = (screen: string): string =>
     ?.join("") ?? "";
 
 describe.skipIf(!hasScript)("in a pseudo-terminal", () => {
-  test("17.1: a list is a table with a bold title, and nothing that is stored moves the cursor", async () => {
+  test("a list is a table with a bold title, and nothing that is stored moves the cursor", async () => {
     for (const command of ["threads env:STORE", "show env:STORE '$(reboot)'"]) {
       const { code, screen } = await inTerminal(`$HF ${command}`);
       expect([command, code, obeyed(screen)]).toEqual([command, 0, ""]);
@@ -58,13 +58,13 @@ describe.skipIf(!hasScript)("in a pseudo-terminal", () => {
     }
   });
 
-  test("17.1: a pipe behind a command makes it lines of tabs without colour, also in a terminal", async () => {
+  test("a pipe behind a command makes it lines of tabs without colour, also in a terminal", async () => {
     const { screen } = await inTerminal("$HF threads env:STORE | cat");
     expect(screen).toContain("-x\twaiting (1)\t2026-01-02T11:00:27.000Z\t16\twaiting\r\n");
     expect(screen).not.toContain("\u001b");
   });
 
-  test("17.1: delete asks, takes the thread's id for a yes, and anything else for a no", async () => {
+  test("delete asks, takes the thread's id for a yes, and anything else for a no", async () => {
     const refused = await inTerminal("$HF delete env:STORE -- -x", "no\n", "> ");
     expect([refused.code, refused.screen]).toEqual([11, expect.stringContaining("nothing was changed")]);
     const done = await inTerminal("$HF delete env:STORE -- -x", "-x\n", "> ");
@@ -74,7 +74,7 @@ describe.skipIf(!hasScript)("in a pseudo-terminal", () => {
     await checkpointer.close();
   });
 
-  test("17.1: the progress of copy has room where the terminal does not know its size, and is gone at the end", async () => {
+  test("the progress of copy has room where the terminal does not know its size, and is gone at the end", async () => {
     const { code, screen } = await inTerminal(`stty cols 0; $HF copy --bwlimit 300k env:STORE "$STORE-copy"`);
     expect(code).toBe(0);
     expect(screen).toMatch(/\r\u001b\[Kcopying {2}[^\r]{12,}/);
@@ -82,7 +82,7 @@ describe.skipIf(!hasScript)("in a pseudo-terminal", () => {
     expect(screen.slice(screen.lastIndexOf("\u001b[K") + 3)).toMatch(/^\u001b\[1mthreads +\u001b\[22m {2}\d/);
   });
 
-  test("17.1: Ctrl-C that is typed ends tail -f with 130", async () => {
+  test("Ctrl-C that is typed ends tail -f with 130", async () => {
     const { code } = await inTerminal("$HF tail -f -o id env:STORE '$(reboot)'", "\u0003", "waiting");
     expect(code).toBe(130);
   });

@@ -66,7 +66,7 @@ const SAID: Readonly<Record<string, string>> = {
   retention: "would remove 2 checkpoints (with all of 0 threads) and 0 items\n",
 };
 
-test("17.1: every command that writes leaves every byte as it was with --dry-run", async () => {
+test("every command that writes leaves every byte as it was with --dry-run", async () => {
   await threadWithCall("doubt", "unknown");
   await threadWithCall("waits", "waiting");
   await checkpointer.close();
@@ -82,7 +82,7 @@ test("17.1: every command that writes leaves every byte as it was with --dry-run
   }
 });
 
-test("17.1: no command but serve, import and migrate makes a store that is not there", async () => {
+test("no command but serve, import and migrate makes a store that is not there", async () => {
   const before = await hashedFiles(store.directory);
   for (const [name, args] of Object.entries(writes("a hold")).filter(
     ([name]) => !["serve", "import", "migrate"].includes(name),
@@ -98,7 +98,7 @@ test("17.1: no command but serve, import and migrate makes a store that is not t
   expect(await hashedFiles(store.directory)).toEqual(before);
 });
 
-test("17.1: delete takes the typed id or --yes, and nothing where --if-head is not the newest", async () => {
+test("delete takes the typed id or --yes, and nothing where --if-head is not the newest", async () => {
   expect((await holdfast(["delete", store.url, "trip-1", "--yes", "--if-head", "c1"])).code).toBe(5);
   const one = await holdfast(["delete", store.url, "trip-1", "--at", "@-1", "--yes", "-o", "json"]);
   expect(JSON.parse(one.stdout)).toEqual({ threadId: "trip-1", checkpointId: "c2", dryRun: false });
@@ -107,7 +107,7 @@ test("17.1: delete takes the typed id or --yes, and nothing where --if-head is n
   expect((await holdfast(["delete", store.url, "trip-1", "--yes"])).code).toBe(4);
 });
 
-test("17.1: fork is refused while calls are open there, until it is said what becomes of them", async () => {
+test("fork is refused while calls are open there, until it is said what becomes of them", async () => {
   await threadWithCall("waits", "waiting");
   const refused = await holdfast(["fork", store.url, "waits", "copy"]);
   expect(refused.code).toBe(5);
@@ -120,7 +120,7 @@ test("17.1: fork is refused while calls are open there, until it is said what be
   expect((await holdfast(["fork", store.url, "trip-1", "copy"])).code).toBe(5);
 });
 
-test("17.1: an answer is saved once, and the thread is still found by its metadata", async () => {
+test("an answer is saved once, and the thread is still found by its metadata", async () => {
   await threadWithCall("waits", "waiting");
   expect((await holdfast(["answer", store.url, "waits", "ok-9", "{"])).code).toBe(2);
   expect((await holdfast(["answer", store.url, "waits", "ok-9", "-"], { typed: '{"decision":"approve"}' })).code).toBe(
@@ -133,7 +133,7 @@ test("17.1: an answer is saved once, and the thread is still found by its metada
   expect(found.stdout).toBe("waits\n");
 });
 
-test("17.1: settle records who found out how a call in doubt ended", async () => {
+test("settle records who found out how a call in doubt ended", async () => {
   await threadWithCall("doubt", "unknown");
   expect((await holdfast(["settle", store.url, "doubt", "call-9", "perhaps", "--by", "ann"])).code).toBe(2);
   expect((await holdfast(["settle", store.url, "doubt", "call-9", "done"])).code).toBe(2);
@@ -145,7 +145,7 @@ test("17.1: settle records who found out how a call in doubt ended", async () =>
   expect((await holdfast(["settle", store.url, "doubt", "call-9", "done", "--by", "ann"])).code).toBe(5);
 });
 
-test("17.1: vacuum shows its plan and asks, and removes what it showed", async () => {
+test("vacuum shows its plan and asks, and removes what it showed", async () => {
   const asked = await holdfast(["vacuum", store.url, "--keep-last", "1"], { terminal: true, typed: "2" });
   expect(asked.stderr).toContain("2 checkpoints");
   expect(asked.code).toBe(0);
@@ -154,7 +154,7 @@ test("17.1: vacuum shows its plan and asks, and removes what it showed", async (
   expect((await holdfast(["vacuum", store.url, "--older-than", "soon", "--yes"])).code).toBe(2);
 });
 
-test("17.1: lease show says who holds a thread, and a holder whose lease was broken is refused", async () => {
+test("lease show says who holds a thread, and a holder whose lease was broken is refused", async () => {
   const state = await checkpointer.load("trip-1");
   const work = checkpointer.withLease(
     "trip-1",
@@ -172,7 +172,7 @@ test("17.1: lease show says who holds a thread, and a holder whose lease was bro
   expect(JSON.parse(stdout).lease).toBe(null);
 });
 
-test("17.1: serve takes the entries that token prints, lets in who has the token, and ends with 0", async () => {
+test("serve takes the entries that token prints, lets in who has the token, and ends with 0", async () => {
   const { stdout: token, stderr: entry } = await holdfast(["token"]);
   const file = `${store.directory}/tokens.ndjson`;
   await writeFile(file, entry);
@@ -196,7 +196,7 @@ test("17.1: serve takes the entries that token prints, lets in who has the token
   expect((await served)?.code).toBe(0);
 });
 
-test("17.1: serve puts items on HTTP with --items, for tokens that may read them", async () => {
+test("serve puts items on HTTP with --items, for tokens that may read them", async () => {
   const items = await openStore(store.url);
   await items.put(["users", "ann"], "seat", { text: "window" });
   await items.close();
@@ -219,14 +219,14 @@ test("17.1: serve puts items on HTTP with --items, for tokens that may read them
   expect((await served)?.code).toBe(0);
 });
 
-test("17.1: tail -f ends by itself when its thread is deleted", async () => {
+test("tail -f ends by itself when its thread is deleted", async () => {
   const shown = holdfast(["tail", "-f", store.url, "trip-1", "-o", "id"], {
     onOutput: () => void checkpointer.delete("trip-1"),
   });
   expect((await shown).code).toBe(0);
 });
 
-test("17.1: token prints the token alone, and its entry elsewhere", async () => {
+test("token prints the token alone, and its entry elsewhere", async () => {
   const { stdout, stderr } = await holdfast(["token", "--scopes", "threads:read", "--tenant", "a"]);
   expect(stdout).toMatch(/^hf_[\w-]{43}\n$/);
   expect(JSON.parse(stderr)).toMatchObject({ scopes: ["threads:read"], tenant: "a" });

@@ -26,7 +26,7 @@ describe("calling a driver", () => {
     expect(calls).toBe(4);
   });
 
-  test("20.3: tells of every attempt that failed, the last one and those that were repeated", async () => {
+  test("tells of every attempt that failed, the last one and those that were repeated", async () => {
     let calls = 0;
     const failures: string[] = [];
     const work = (): Promise<never> => Promise.reject(new Error(`failure ${++calls}`));
@@ -57,7 +57,7 @@ describe("calling a driver", () => {
   );
 });
 
-describe("B13: how long a call is repeated", () => {
+describe("how long a call is repeated", () => {
   const failing = (): Promise<never> => Promise.reject(new Error("down"));
   const timed = async (work: () => Promise<unknown>): Promise<number> => {
     const began = performance.now();

@@ -27,7 +27,7 @@ function counted() {
 
 const itself = async (opened: number): Promise<number> => opened;
 
-describe("10.2: one connection, many facets", () => {
+describe("one connection, many facets", () => {
   test("it is opened once, at the first use, and closed with the last lease", async () => {
     const { shared, events } = counted();
     const [log, store] = [shared.lease(itself), shared.lease(itself)];
@@ -194,7 +194,7 @@ describe("10.2: one connection, many facets", () => {
   });
 });
 
-describe("10.2: the connection that a facet is given", () => {
+describe("the connection that a facet is given", () => {
   class Kind extends SharedConnection<number> {}
   const make = (): Kind => new Kind({ open: async () => 1, close: async () => undefined });
   const taker = { factory: "aStore", opener: "aConnection" };

@@ -14,7 +14,7 @@ const groupsOf = (ways: Partial<Ways<string, string>>): Groups<string, string> =
     ...ways,
   });
 
-test("20.1: one that has nobody before it goes at once and alone, and those that wait for it go together", async () => {
+test("one that has nobody before it goes at once and alone, and those that wait for it go together", async () => {
   const sent: string[] = [];
   let letGo = (): void => undefined;
   const holding = new Promise<string>((resolve) => {
@@ -38,7 +38,7 @@ test("20.1: one that has nobody before it goes at once and alone, and those that
   expect(sent).toEqual(["a", "b", "c+d", "c"]);
 });
 
-test("20.1: one that hangs holds up nobody else", async () => {
+test("one that hangs holds up nobody else", async () => {
   const groups = groupsOf({
     one: async (call) => (call === "hangs" ? new Promise<string>(() => undefined) : `${call} alone`),
   });
@@ -48,7 +48,7 @@ test("20.1: one that hangs holds up nobody else", async () => {
   expect(answers).toEqual(THREADS.map((call) => `${call} shared`));
 });
 
-test("20.1: what cannot be shared goes alone, and so does whoever the group left out", async () => {
+test("what cannot be shared goes alone, and so does whoever the group left out", async () => {
   const groups = groupsOf({
     mayShare: (call) => call !== "thread 5",
     many: async (group) => group.map((call) => (call === "thread 7" ? undefined : `${call} shared`)),
@@ -59,7 +59,7 @@ test("20.1: what cannot be shared goes alone, and so does whoever the group left
   );
 });
 
-test("20.1: a group that is refused is made one by one; one whose end is unknown is that for each", async () => {
+test("a group that is refused is made one by one; one whose end is unknown is that for each", async () => {
   const refused = groupsOf({ many: () => Promise.reject(new Error("refused")) });
   expect(await Promise.all(THREADS.map((call) => refused.call(call)))).toEqual(THREADS.map((call) => `${call} alone`));
   const cut = groupsOf({ many: () => Promise.reject(new Error("cut")) });
@@ -71,7 +71,7 @@ test("20.1: a group that is refused is made one by one; one whose end is unknown
   ]);
 });
 
-test("20.1: a group has a bound in bytes, and a call above it goes by itself", async () => {
+test("a group has a bound in bytes, and a call above it goes by itself", async () => {
   const sizes: number[] = [];
   const groups = groupsOf({
     bytesOf: () => 400 * 1024,
@@ -84,7 +84,7 @@ test("20.1: a group has a bound in bytes, and a call above it goes by itself", a
   expect(Math.max(...sizes)).toBe(2);
 });
 
-test("20.2: with gathers, those of one turn go together from the first on, and whoever comes alone goes alone", async () => {
+test("with gathers, those of one turn go together from the first on, and whoever comes alone goes alone", async () => {
   const sent: string[] = [];
   const groups = groupsOf({
     gathers: "turn",
@@ -106,7 +106,7 @@ test("20.2: with gathers, those of one turn go together from the first on, and w
   expect(sent.at(-1)).toBe("f");
 });
 
-test("20.2: with gathers, ones that hang hold up nobody else", async () => {
+test("with gathers, ones that hang hold up nobody else", async () => {
   const isHanging = (call: string): boolean => call.startsWith("hangs");
   const groups = groupsOf({
     gathers: "turn",
@@ -119,7 +119,7 @@ test("20.2: with gathers, ones that hang hold up nobody else", async () => {
   expect(await Promise.all(answers)).toEqual(THREADS.map((call) => `${call} shared`));
 });
 
-test("20.3: those that go on after one answer go together, many in two halves, and whoever comes alone goes alone", async () => {
+test("those that go on after one answer go together, many in two halves, and whoever comes alone goes alone", async () => {
   const sent: string[] = [];
   const groups = groupsOf({
     gathers: "answered",
@@ -146,7 +146,7 @@ test("20.3: those that go on after one answer go together, many in two halves, a
   expect(sent).toEqual(["8 together", "8 together", "8 together", "8 together"]);
 });
 
-test("20.3: halves that became uneven are made even again", async () => {
+test("halves that became uneven are made even again", async () => {
   // On a machine that is held up, those who wait would be sent because of the time.
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   onTestFinished(() => {
@@ -180,7 +180,7 @@ test("20.3: halves that became uneven are made even again", async () => {
   await Promise.all([many, again]);
 });
 
-test("20.3: where those under way hang, all that wait go together after a while", async () => {
+test("where those under way hang, all that wait go together after a while", async () => {
   const sizes: number[] = [];
   const groups = groupsOf({
     gathers: "answered",

@@ -8,7 +8,7 @@ const SERVERS = ["postgres", "postgresql", "redis", "rediss", "opensearch", "ope
 const RAW = ["zebra?quokka", "zebra#quokka", "zebra/quokka", "zebra@x/quokka", "12?quokka", "12/quokka", "12#quokka"];
 const RAW_AND_MORE = [...RAW, "12?a&quokka", "zebra%quokka", "zebra:1/quokka", "zebra@x?quokka"];
 
-describe.each(SERVERS)("A7: %s: a password with a raw", (scheme) => {
+describe.each(SERVERS)("%s: a password with a raw", (scheme) => {
   test.each(RAW_AND_MORE)("%s is told how to be escaped, and nothing of it is shown", async (password) => {
     const user = scheme === "https" ? "" : "app";
     const failure = await failureOf(() => openCheckpointer(`${scheme}://${user}:${password}@host/x`));
@@ -20,7 +20,7 @@ describe.each(SERVERS)("A7: %s: a password with a raw", (scheme) => {
 });
 
 test.each(["https://h/?t=zebra", "redis://h?zebra@quokka", "postgres://h/d?zebra.quokka=1"])(
-  "A7: %s: what is behind an unknown parameter is not shown",
+  "%s: what is behind an unknown parameter is not shown",
   async (url) => {
     const failure = await failureOf(() => openCheckpointer(url));
     expect(inspect(failure, { depth: 9, showHidden: true })).not.toMatch(/zebra|quokka/);

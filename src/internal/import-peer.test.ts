@@ -17,7 +17,7 @@ test("a package that is missing is named together with the command that installs
   expect(failure.message).toContain(`npm install "${name}@^5"`);
 });
 
-test("17.1: the command line finds a package of the working directory, and one of its own first", async () => {
+test("the command line finds a package of the working directory, and one of its own first", async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-peer-"));
   const name = "a-package-that-is-only-there";
   await mkdir(join(directory, "node_modules", name), { recursive: true });

@@ -8,7 +8,7 @@ async function* numbers(count: number, failsAt?: number): AsyncGenerator<number,
   }
 }
 
-test("20.1: every item is met once, and no wave begins before the one before it has ended", async () => {
+test("every item is met once, and no wave begins before the one before it has ended", async () => {
   const events: string[] = [];
   const work = async (number: number): Promise<void> => {
     events.push(`begin ${number}`);
@@ -23,7 +23,7 @@ test("20.1: every item is met once, and no wave begins before the one before it 
   expect(events).toEqual([...wave(1, 2), ...wave(3, 4), ...wave(5)]);
 });
 
-test("20.1: how long it rests is asked when a wave has ended, and so may depend on what the wave did", async () => {
+test("how long it rests is asked when a wave has ended, and so may depend on what the wave did", async () => {
   const events: string[] = [];
   const work = async (number: number): Promise<void> => void events.push(`work ${number}`);
   const rest = (): number => {
@@ -34,7 +34,7 @@ test("20.1: how long it rests is asked when a wave has ended, and so may depend 
   expect(events).toEqual(["work 1", "work 2", "rest", "work 3"]);
 });
 
-test("20.1: after a failure the wave ends as a whole, and no other one begins", async () => {
+test("after a failure the wave ends as a whole, and no other one begins", async () => {
   const ended: number[] = [];
   const work = async (number: number): Promise<void> => {
     if (number === 4) throw new Error("four");
@@ -45,7 +45,7 @@ test("20.1: after a failure the wave ends as a whole, and no other one begins", 
   expect(ended).toEqual([1, 2, 3, 5, 6]);
 });
 
-test("20.1: what cannot be found fails it, and nothing of that wave begins", async () => {
+test("what cannot be found fails it, and nothing of that wave begins", async () => {
   const begun: number[] = [];
   const work = async (number: number): Promise<void> => void begun.push(number);
   await expect(inWaves(numbers(10, 6), work, { atOnce: 4 })).rejects.toThrow("cannot find 6");

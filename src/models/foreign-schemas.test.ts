@@ -17,7 +17,7 @@ import { type AnySchema, readySchema } from "./schema.ts";
 
 const CITY = { type: "object", properties: { city: { type: "string" }, days: { type: "number" } }, required: ["city"] };
 
-describe("19.7: schemas of others", () => {
+describe("schemas of others", () => {
   const schemas: Readonly<Record<string, unknown>> = {
     "zod 4": z.object({ city: z.string(), days: z.number().optional() }),
     "zod mini": mini.object({ city: mini.string(), days: mini.optional(mini.number()) }),
@@ -31,7 +31,7 @@ describe("19.7: schemas of others", () => {
   };
 
   test.each(Object.entries(schemas))(
-    "19.7: %s: a model is told what fits, and what does not is refused",
+    "%s: a model is told what fits, and what does not is refused",
     async (_, schema) => {
       const { jsonSchema: told, check } = readySchema(schema as AnySchema, "inputSchema");
       expect(told).toMatchObject(CITY);
@@ -42,7 +42,7 @@ describe("19.7: schemas of others", () => {
     },
   );
 
-  test("19.7: zod 3 with enums, limits, unions, defaults and effects is written as JSON Schema", () => {
+  test("zod 3 with enums, limits, unions, defaults and effects is written as JSON Schema", () => {
     const schema = z3.object({
       kind: z3.enum(["a", "b"]).describe("which"),
       n: z3.number().int().min(1).max(9),
@@ -67,7 +67,7 @@ describe("19.7: schemas of others", () => {
     expect(() => readySchema(z3.object({ on: z3.date() }) as unknown as AnySchema, "s")).toThrow(/ZodDate cannot be/);
   });
 
-  test("19.7: the AI SDK's tools, with preliminary results and approval, are tools here", async () => {
+  test("the AI SDK's tools, with preliminary results and approval, are tools here", async () => {
     const seen: unknown[] = [];
     const tools = aiSdkTools({
       "look.up": aiTool({
@@ -90,7 +90,7 @@ describe("19.7: schemas of others", () => {
   });
 });
 
-test("19.8: arguments and the context of tools are inferred for zod 4, valibot, arktype, TypeBox and raw shapes", () => {
+test("arguments and the context of tools are inferred for zod 4, valibot, arktype, TypeBox and raw shapes", () => {
   const name = "t";
   tool({
     name,
@@ -113,7 +113,7 @@ test("19.8: arguments and the context of tools are inferred for zod 4, valibot, 
   expectTypeOf(agent.complete).parameter(0).toMatchTypeOf<{ readonly context: { db: string } }>();
 });
 
-test("19: the output and the events of a run are inferred for zod 4, valibot and arktype", () => {
+test("the output and the events of a run are inferred for zod 4, valibot and arktype", () => {
   const model = scriptedModel([]);
   type Answer = { city: string; days: number };
   const byZod = new Agent({ model, outputSchema: z.object({ city: z.string(), days: z.number() }) });

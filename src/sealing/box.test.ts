@@ -5,8 +5,8 @@ import { HEAD_BYTES, KEY_BYTES, newSalt, openBox, sealBox, sealInto } from "./bo
 const SALT_BYTES = 16;
 const place = Buffer.from("a place");
 
-describe("16.1: boxes that share a salt", () => {
-  test("16.1: no two have the same nonce, and a salt serves for no more than 1,024", () => {
+describe("boxes that share a salt", () => {
+  test("no two have the same nonce, and a salt serves for no more than 1,024", () => {
     const key = randomBytes(KEY_BYTES);
     const boxes = Array.from({ length: 3000 }, () => sealBox(key, Buffer.from("the same"), place));
     const heads = new Set(boxes.map((box) => box.toString("latin1", 0, SALT_BYTES + 12)));
@@ -21,7 +21,7 @@ describe("16.1: boxes that share a salt", () => {
     for (const box of boxes) expect(openBox(key, box, place)?.toString()).toBe("the same");
   });
 
-  test("16.1: a box opens with its own key, in its own place, and with every bit as it was", () => {
+  test("a box opens with its own key, in its own place, and with every bit as it was", () => {
     const [own, other] = [randomBytes(KEY_BYTES), randomBytes(KEY_BYTES)];
     const salt = newSalt();
     const box = sealBox(own, Buffer.from("mine"), place, salt);
@@ -39,7 +39,7 @@ describe("16.1: boxes that share a salt", () => {
       expect(openBox(own, box.subarray(0, length), place)).toBe(undefined);
   });
 
-  test("16.1: a box is written where it belongs, and nothing around it is touched", () => {
+  test("a box is written where it belongs, and nothing around it is touched", () => {
     const key = randomBytes(KEY_BYTES);
     for (const bytes of [0, 1, 8191, 100_000]) {
       const plain = randomBytes(bytes);

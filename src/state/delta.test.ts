@@ -131,7 +131,7 @@ test("a field with the name of an inherited property is compared as a field of i
   expect(diffFields(after, after)).toEqual({});
 });
 
-test("20: deltas of a long conversation, added at its end, cut, replaced and added to again, give what came out", () => {
+test("deltas of a long conversation, added at its end, cut, replaced and added to again, give what came out", () => {
   const said = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => userMessage(`${name} ${index}`));
   const changes: readonly ((state: AgentState) => AgentState)[] = [

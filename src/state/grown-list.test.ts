@@ -26,7 +26,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test("20: any sequence of additions, branches, readings and replacements gives the list that eager copies give", () => {
+test("any sequence of additions, branches, readings and replacements gives the list that eager copies give", () => {
   console.log(`HOLDFAST_SEED=${seed}`);
   const random = seededRandom(seed);
   let count = 0;
@@ -92,7 +92,7 @@ test("20: any sequence of additions, branches, readings and replacements gives t
   for (const walker of pool) look(walker);
 });
 
-test("20: 100,000 additions one by one are put together at the first reading, and no state in between has to be", () => {
+test("100,000 additions one by one are put together at the first reading, and no state in between has to be", () => {
   const reads = reading();
   let state = long();
   const middle: AgentState[] = [];
@@ -107,7 +107,7 @@ test("20: 100,000 additions one by one are put together at the first reading, an
   expect(middle.map(({ messages }) => messages.length)).toEqual([0, 1, 2, 3].map((each) => BASE + each * 25_000 + 1));
 });
 
-test("20: what users see of a long state that grew is what they see of any other", () => {
+test("what users see of a long state that grew is what they see of any other", () => {
   const grown = long().withMessage(userMessage("more"));
   const fields = grown.fields;
   expect(Object.keys(fields)).toEqual(Object.keys(AgentState.create().fields));
@@ -132,7 +132,7 @@ test("20: what users see of a long state that grew is what they see of any other
   expect(inspect(grown)).toBe(inspect(eager));
 });
 
-test("20: a state that was left behind keeps no more of what was added later alive than one chunk", async () => {
+test("a state that was left behind keeps no more of what was added later alive than one chunk", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const behind = long().withMessage(userMessage("the last one it has"));
@@ -154,7 +154,7 @@ test("20: a state that was left behind keeps no more of what was added later ali
   expect(behind.messages).toHaveLength(BASE + 1);
 });
 
-describe("20: the list of a long conversation is not put together", () => {
+describe("the list of a long conversation is not put together", () => {
   test("by a save of what was added, nor by what a listing says of it", async () => {
     const log = new MemoryLog();
     const checkpointer = new Checkpointer(log);

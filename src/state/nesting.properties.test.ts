@@ -44,7 +44,7 @@ const start = AgentState.create({
   toolExecutions: [{ toolCallId: "old", toolName: "x", status: "started" }],
 });
 
-test("B1: what a state takes loads, and what is one level deeper is refused, wherever it stands", async () => {
+test("what a state takes loads, and what is one level deeper is refused, wherever it stands", async () => {
   const property = fc.asyncProperty(
     fc.constantFrom(...PLACES),
     fc.constantFrom(...LEAVES),

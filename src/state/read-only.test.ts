@@ -8,7 +8,7 @@ import { userMessage } from "./message.ts";
 
 const given = () => ({ map: new Map<string, unknown>([["a", 1]]), set: new Set([1]), date: new Date(0) });
 
-describe("B10: what cannot be frozen cannot be changed in place", () => {
+describe("what cannot be frozen cannot be changed in place", () => {
   const changes: readonly [what: string, change: (parts: ReturnType<typeof given>) => unknown][] = [
     ["Map.set", ({ map }) => map.set("b", 2)],
     ["Map.set of a function", ({ map }) => map.set("fn", () => 1)],
@@ -60,7 +60,7 @@ describe("B10: what cannot be frozen cannot be changed in place", () => {
   });
 });
 
-describe.each(LOCAL_BACKENDS)("B10: on $name, bytes changed in place", ({ create }) => {
+describe.each(LOCAL_BACKENDS)("on $name, bytes changed in place", ({ create }) => {
   const withFile = (data: Uint8Array): AgentState =>
     AgentState.create()
       .withMetadata({ plain: 1 })
@@ -102,7 +102,7 @@ describe.each(LOCAL_BACKENDS)("B10: on $name, bytes changed in place", ({ create
   });
 });
 
-test("B10: of very many bytes each save looks at a part, and the change is found after a few", async () => {
+test("of very many bytes each save looks at a part, and the change is found after a few", async () => {
   const checkpointer = new Checkpointer(new MemoryLog());
   let state = AgentState.create();
   for (let index = 0; index < 6; index++) {

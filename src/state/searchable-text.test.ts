@@ -28,7 +28,7 @@ describe("the words of a text", () => {
     expect(searchWords("한국")).toHaveLength(2);
   });
 
-  test("B3: eight megabytes of any letters have words, none longer than 128 characters, in reasonable time", () => {
+  test("eight megabytes of any letters have words, none longer than 128 characters, in reasonable time", () => {
     for (const letter of ["a", "\u00e9", "e\u0301", "\ud835\udc9c", "\u4f1a", "\ufdfa", "\u0301"]) {
       const words = searchWords(letter.repeat(8_000_000 / letter.length));
       expect(words.length).toBeLessThanOrEqual(LONGEST_TEXT);
@@ -66,7 +66,7 @@ describe("what is searchable of a message", () => {
     );
   });
 
-  test("B3: a bounded part of each message, so that one cannot take another's place", () => {
+  test("a bounded part of each message, so that one cannot take another's place", () => {
     const long = userMessage("a ".repeat(LONGEST_TEXT));
     const text = searchableText([long, userMessage("needle")]);
     expect(text.endsWith(" needle")).toBe(true);

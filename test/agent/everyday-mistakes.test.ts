@@ -17,7 +17,7 @@ const execute = (): string => "done";
 const charge = tool({ name: "charge", execute });
 const agentWith = (options: object): Agent => new NewAgent({ model: scriptedModel(["hi"]), ...options });
 
-describe("C4: an agent that is made wrongly says what to write instead", () => {
+describe("an agent that is made wrongly says what to write instead", () => {
   test.each<[what: string, make: () => unknown, says: RegExp]>([
     ["without options", () => new NewAgent(), /new Agent\(\) takes an options object, not undefined.*\{ model:/],
     [
@@ -108,7 +108,7 @@ describe("C4: an agent that is made wrongly says what to write instead", () => {
   });
 });
 
-describe("C4: tools that are given wrongly say what to write instead", () => {
+describe("tools that are given wrongly say what to write instead", () => {
   const client = { listTools: async () => ({ tools: [] }), callTool: async () => ({}) };
   test.each<[what: string, tools: unknown, says: RegExp]>([
     ["a record of tools", { charge }, /takes a list, not an object of tools\. Write tools: Object\.values\(/],
@@ -148,7 +148,7 @@ describe("C4: tools that are given wrongly say what to write instead", () => {
   });
 });
 
-describe("C4: a misspelt option of a model or of an MCP server is not ignored", () => {
+describe("a misspelt option of a model or of an MCP server is not ignored", () => {
   test("a key under another name", async () => {
     await expect(modelFromString("openai:gpt-5", { apikey: "k" } as object)).rejects.toThrow(
       /modelFromString\(\) has no option "apikey"; did you mean "apiKey"\?/,
@@ -164,7 +164,7 @@ describe("C4: a misspelt option of a model or of an MCP server is not ignored", 
   });
 });
 
-describe("C4: tool() says what is wrong with its options", () => {
+describe("tool() says what is wrong with its options", () => {
   test.each<[what: string, given: unknown, says: RegExp]>([
     ["nothing", undefined, /tool\(\) takes an options object, not undefined/],
     ["a function", execute, /not a function\. Write tool\(\{ name: "execute", execute: execute \}\)/],
@@ -202,7 +202,7 @@ describe("C4: tool() says what is wrong with its options", () => {
   });
 });
 
-describe("C4: a schema that a model cannot be told says what to write instead", () => {
+describe("a schema that a model cannot be told says what to write instead", () => {
   const schemas: Readonly<Record<string, readonly [schema: unknown, says: RegExp]>> = {
     "an object of zod schemas and something else": [
       { city: z.string(), type: "object" },
@@ -236,7 +236,7 @@ describe("C4: a schema that a model cannot be told says what to write instead", 
   });
 });
 
-describe("C4: a run that is started wrongly says what to write instead", () => {
+describe("a run that is started wrongly says what to write instead", () => {
   const run = (...given: unknown[]): unknown =>
     (agentWith({}).run as (...all: unknown[]) => unknown).apply(agentWith({}), given);
 

@@ -14,7 +14,7 @@ import { eventsOf, ofType } from "./agent-of.ts";
 /** As a program in JavaScript calls it. */
 const run = (prompt: unknown): unknown => new Agent({ model: scriptedModel(["hi"]) }).run(prompt as string);
 
-describe("11.9: a prompt that is no prompt is refused with what to write, and stores nothing", () => {
+describe("a prompt that is no prompt is refused with what to write, and stores nothing", () => {
   const conversation = [systemMessage("Be brief."), userMessage("Hi"), assistantMessage("Yes?"), userMessage("So?")];
   test.each<[what: string, prompt: unknown, says: RegExp]>([
     [
@@ -37,7 +37,7 @@ describe("11.9: a prompt that is no prompt is refused with what to write, and st
   });
 });
 
-test("11.9: an option of nobody's is refused by tool(), save() and load()", async () => {
+test("an option of nobody's is refused by tool(), save() and load()", async () => {
   const make = (options: object): unknown => tool({ name: "pay", execute: () => "paid", ...options });
   expect(() => make({ requiresConfirmation: true })).toThrow(
     /tool "pay" has no option "requiresConfirmation"; it takes/,
@@ -51,7 +51,7 @@ test("11.9: an option of nobody's is refused by tool(), save() and load()", asyn
   expect(loaded.message).toMatch(/load\(\) has no option "version"/);
 });
 
-test("11.9: a threadId without a checkpointer is warned of: to the program once, and in each run", async () => {
+test("a threadId without a checkpointer is warned of: to the program once, and in each run", async () => {
   const warned: Error[] = [];
   const listen = (warning: Error): void => void warned.push(warning);
   process.on("warning", listen);
@@ -71,7 +71,7 @@ test("11.9: a threadId without a checkpointer is warned of: to the program once,
   ]);
 });
 
-describe("11.9: a run is used like any promise", () => {
+describe("a run is used like any promise", () => {
   test("catch and finally are there, and a failure that was caught is not unhandled", async () => {
     const order: string[] = [];
     const failing = new Agent({ model: scriptedModel([new Error("down")]) });
@@ -92,7 +92,7 @@ describe("11.9: a run is used like any promise", () => {
   });
 });
 
-describe("11.9: an error of a run advises what its caller can do", () => {
+describe("an error of a run advises what its caller can do", () => {
   /** What only the holder of a state or a checkpointer could do. */
   const FOR_OTHERS = /load it again|redo the change|saving the same state|save it in several steps|checkpointer again/i;
 

@@ -116,10 +116,10 @@ function called(tools: readonly Tool[], name: string, input: object = {}, signal
   return { run, store, result };
 }
 
-describe.each(GENERATIONS)("19.7: a real MCP server, $name", (generation) => {
+describe.each(GENERATIONS)("a real MCP server, $name", (generation) => {
   const over = (way: string): Promise<Connected> => (way === "HTTP" ? overHttp(generation) : overStdio(generation));
 
-  test.each(["stdio", "HTTP"])("19.7: over %s: text, pictures, resources and values are kept", async (way) => {
+  test.each(["stdio", "HTTP"])("over %s: text, pictures, resources and values are kept", async (way) => {
     const tools = await mcpTools((await over(way)).client);
     expect((await called(tools, "get-sum", { a: 2, b: 3 }).result()).content).toContain("5");
     const picture = await called(tools, "get-tiny-image").result();
@@ -131,14 +131,14 @@ describe.each(GENERATIONS)("19.7: a real MCP server, $name", (generation) => {
     expect(JSON.stringify(resource.content)).toContain("demo://resource");
   });
 
-  test("19.7: its progress is shown", async () => {
+  test("its progress is shown", async () => {
     const tools = await mcpTools((await over("stdio")).client);
     const { run } = called(tools, "trigger-long-running-operation", { duration: 0.2, steps: 2 });
     const progress = ofType(await eventsOf(run), "tool-progress").map((event) => event.progress);
     expect(progress).toContainEqual(expect.objectContaining({ progress: 1, total: 2 }));
   });
 
-  test("19.7: a call that is cancelled is cancelled at the server", async () => {
+  test("a call that is cancelled is cancelled at the server", async () => {
     const { client, transport } = await over("stdio");
     const sent: unknown[] = [];
     const send = transport.send.bind(transport);
@@ -155,7 +155,7 @@ describe.each(GENERATIONS)("19.7: a real MCP server, $name", (generation) => {
   });
 
   test.each(["stdio", "HTTP"])(
-    "19.7: over %s: a connection that is lost in a call leaves its outcome unknown",
+    "over %s: a connection that is lost in a call leaves its outcome unknown",
     async (way) => {
       const { client, kill } = await over(way);
       const tools = await mcpTools(client, { timeoutMs: 4_000 });
@@ -170,7 +170,7 @@ describe.each(GENERATIONS)("19.7: a real MCP server, $name", (generation) => {
     },
   );
 
-  test("19.7: a call that was never sent is a failure and nothing worse", async () => {
+  test("a call that was never sent is a failure and nothing worse", async () => {
     const { client, close } = await over("stdio");
     const tools = await mcpTools(client);
     await close();
@@ -180,8 +180,8 @@ describe.each(GENERATIONS)("19.7: a real MCP server, $name", (generation) => {
   });
 });
 
-describe("19.7: another client of a real MCP server", () => {
-  test("19.7: the AI SDK's MCP client gives its tools as a record", async () => {
+describe("another client of a real MCP server", () => {
+  test("the AI SDK's MCP client gives its tools as a record", async () => {
     const transport = new StdioMCPTransport({ command: process.execPath, args: [SERVER, "stdio"], stderr: "ignore" });
     const client = await createMCPClient({ transport });
     endings.push(() => client.close());

@@ -55,7 +55,7 @@ class Server {
   }
 }
 
-describeWithChromium("19: a page whose server is killed in the middle of an answer and comes back", (open) => {
+describeWithChromium("a page whose server is killed in the middle of an answer and comes back", (open) => {
   let browser: Browser;
   let context: BrowserContext;
   let folder: string;
@@ -101,7 +101,7 @@ describeWithChromium("19: a page whose server is killed in the middle of an answ
     "assistant: Checkout was slow at 14:02.",
   ];
 
-  test("19: the page reconnects by itself and ends with the whole answer, once", async () => {
+  test("the page reconnects by itself and ends with the whole answer, once", async () => {
     const { page, port } = await cutOff();
     expect(await stored(), "what was durable when the server was killed").toEqual(WHOLE.slice(0, 2));
     const server = new Server(port, folder, "0");
@@ -111,7 +111,7 @@ describeWithChromium("19: a page whose server is killed in the middle of an answ
     expect(await stored()).toEqual(WHOLE);
   });
 
-  test("19: a page that was away while the answer came is shown it when it is back", async () => {
+  test("a page that was away while the answer came is shown it when it is back", async () => {
     const { page, port } = await cutOff();
     await context.setOffline(true);
     const server = new Server(port, folder, "0");

@@ -63,8 +63,8 @@ function setUp(model: Model = scriptedModel(SCRIPT), tools: readonly Tool[] = [l
   return { store, agent: agentOf({ model, tools, checkpointer: store.open() }) };
 }
 
-describe("19.6: a run on a page", () => {
-  test("19.6: useChat's transport and the AI SDK's parser read the whole turn", async () => {
+describe("a run on a page", () => {
+  test("useChat's transport and the AI SDK's parser read the whole turn", async () => {
     const { agent, store } = setUp();
     const { last } = await pageOf(await send(agent, say("where?")));
     expect(last).toMatchObject({
@@ -83,7 +83,7 @@ describe("19.6: a run on a page", () => {
     expect(await store.lines()).toHaveLength(4);
   });
 
-  test("19.6: words come as the model says them, and reasoning can be left out", async () => {
+  test("words come as the model says them, and reasoning can be left out", async () => {
     const { agent } = setUp();
     const chunks: string[] = [];
     for await (const chunk of agent.run("where?", { threadId: "t" }).toUIMessageStream({ sendReasoning: false })) {
@@ -93,7 +93,7 @@ describe("19.6: a run on a page", () => {
     expect(chunks.join()).not.toContain("reasoning");
   });
 
-  test("19.6: the arguments of a call are shown while the model writes them", async () => {
+  test("the arguments of a call are shown while the model writes them", async () => {
     const parts = [
       { type: "tool-input-start", id: "c1", toolName: "look" },
       { type: "tool-input-delta", id: "c1", delta: '{"q":' },
@@ -110,7 +110,7 @@ describe("19.6: a run on a page", () => {
     expect([...new Set(states)]).toEqual(["input-streaming", "input-available", "output-available"]);
   });
 
-  test("19.6: a tool's progress is a preliminary result, and nothing of it is stored", async () => {
+  test("a tool's progress is a preliminary result, and nothing of it is stored", async () => {
     const { agent, store } = setUp(scriptedModel(SCRIPT), [
       look((_, { progress }) => {
         progress({ percent: 50 });
@@ -124,7 +124,7 @@ describe("19.6: a run on a page", () => {
     expect(JSON.stringify((await store.state()).fields)).not.toContain("percent");
   });
 
-  test("19.6: a call that needs approval is asked for in the protocol's own way", async () => {
+  test("a call that needs approval is asked for in the protocol's own way", async () => {
     const pay = tool({ name: "look", inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" });
     const { agent } = setUp(scriptedModel(SCRIPT), [pay]);
     const { last } = await pageOf(await send(agent, say("pay")));
@@ -135,7 +135,7 @@ describe("19.6: a run on a page", () => {
     expect(after.parts.find(({ type }) => type === "tool-look")).toMatchObject({ output: "paid" });
   });
 
-  test("19.6: a failure is told to the page without its words, and thrown by the run", async () => {
+  test("a failure is told to the page without its words, and thrown by the run", async () => {
     const { agent } = setUp(scriptedModel([new ModelError("the key sk-1 is wrong", { retryable: false })]));
     const run = agent.run("where?", { threadId: "t" });
     const text = await run.toResponse().text();
@@ -145,7 +145,7 @@ describe("19.6: a run on a page", () => {
     await expect(run).rejects.toThrow("sk-1");
   });
 
-  test("19.6: a page that leaves does not stop the run", async () => {
+  test("a page that leaves does not stop the run", async () => {
     const { agent, store } = setUp();
     const run = agent.run("where?", { threadId: "t" });
     await run.toUIMessageStream().cancel();
@@ -153,7 +153,7 @@ describe("19.6: a run on a page", () => {
     expect(await store.lines()).toHaveLength(4);
   });
 
-  test("19.6: the same message sent twice by a page is answered once", async () => {
+  test("the same message sent twice by a page is answered once", async () => {
     const { agent, store } = setUp();
     await pageOf(await send(agent, say("where?")));
     await pageOf(await send(agent, say("where?")));
@@ -161,15 +161,15 @@ describe("19.6: a run on a page", () => {
   });
 });
 
-describe("19.6: a page that reconnects", () => {
-  test("19.6: where nothing is under way there is no stream", async () => {
+describe("a page that reconnects", () => {
+  test("where nothing is under way there is no stream", async () => {
     const { agent } = setUp();
     expect(await reconnect(agent)).toBeNull();
     await agent.run("where?", { threadId: "t" });
     expect(await reconnect(agent)).toBeNull();
   });
 
-  test("19.6: is shown what is there and what comes, by another process than the one at work", async () => {
+  test("is shown what is there and what comes, by another process than the one at work", async () => {
     const held = gate();
     const begun = gate();
     const slow = look(async () => {
@@ -191,7 +191,7 @@ describe("19.6: a page that reconnects", () => {
     expect(last.id).toBe(stored?.id);
   });
 
-  test("19.6: killed server: the page reconnects to another one, which goes on, and sees the turn once", async () => {
+  test("killed server: the page reconnects to another one, which goes on, and sees the turn once", async () => {
     const begun = gate();
     let calls = 0;
     const hang = look(() => {
@@ -217,7 +217,7 @@ describe("19.6: a page that reconnects", () => {
     expect(calls).toBe(2);
   });
 
-  test("19.6: however often the thread changes meanwhile, no clock and no listener is left behind", async () => {
+  test("however often the thread changes meanwhile, no clock and no listener is left behind", async () => {
     const store = new MemoryStore();
     const checkpointer = store.open();
     let state = AgentState.create().withMessage(userMessage("go"));
@@ -243,7 +243,7 @@ describe("19.6: a page that reconnects", () => {
     }
   });
 
-  test("19.6: its stream ends when the turn waits for a person", async () => {
+  test("its stream ends when the turn waits for a person", async () => {
     const pay = tool({ name: "look", inputSchema: { type: "object" }, needsApproval: true, execute: () => "paid" });
     const { agent } = setUp(scriptedModel(SCRIPT), [pay]);
     await agent.run("pay", { threadId: "t" });
@@ -253,8 +253,8 @@ describe("19.6: a page that reconnects", () => {
   });
 });
 
-describe("19.6: what a page holds", () => {
-  test("19.6: a thread is shown to a page that opens it as the stream showed it", async () => {
+describe("what a page holds", () => {
+  test("a thread is shown to a page that opens it as the stream showed it", async () => {
     const { agent } = setUp();
     const { last } = await pageOf(await send(agent, say("where?", "m9")));
     const [asked, answered] = await agent.thread("t").uiMessages();
@@ -263,7 +263,7 @@ describe("19.6: what a page holds", () => {
     expect(answered?.parts).toHaveLength(last.parts.length);
   });
 
-  test("19.6: only what a user says is taken from a page", () => {
+  test("only what a user says is taken from a page", () => {
     expect(fromUIMessage(say("hi"))).toEqual({ role: "user", id: "m1", content: "hi" });
     const file = { type: "file", mediaType: "image/png", url: "data:image/png;base64,AA==" } as const;
     const { content } = fromUIMessage({ ...say("see"), parts: [...say("see").parts, file] });

@@ -29,7 +29,7 @@ describe.each(PAIRS)("from $source.name to $target.name", ({ source, target }) =
     ["after", []],
     ["before", ["--cut-over"]],
     ["after", ["--cut-over"]],
-  ] as const)("17.4: a copy that dies %s any driver call is whole when it is run again: %j", (when, args) =>
+  ] as const)("a copy that dies %s any driver call is whole when it is run again: %j", (when, args) =>
     stores(source, target, async (from, to) => {
       expect(await killedEverywhere(from, to, when, args)).toBeGreaterThan(15);
     }),
@@ -52,7 +52,7 @@ function proveKilled(name: string, place: () => Promise<string> | string): void 
     ["during", [], "to"],
     ["before", ["--cut-over"], "from"],
     ["before", ["--cut-over"], "to"],
-  ] as const)(`17.4: SIGKILL %s any driver call of copy, %j, %s ${name}`, async (when, args, direction) => {
+  ] as const)(`SIGKILL %s any driver call of copy, %j, %s ${name}`, async (when, args, direction) => {
     const began = performance.now();
     const disk = await sharedOnDisk("sqlite");
     const other = await place();

@@ -27,13 +27,13 @@ const MINUTES = 20 * 60_000;
 
 for (const name of ["postgres", "redis", "opensearch"] as const) {
   await describeWithService(name, (url) => {
-    test(`17.5: doctor is green on ${name}`, async () => assertHealthy(sharedOnServer(url).url), MINUTES);
+    test(`doctor is green on ${name}`, async () => assertHealthy(sharedOnServer(url).url), MINUTES);
   });
 }
 
 await describeWithService("s3", (server) => {
   test(
-    "17.5: doctor is green on s3",
+    "doctor is green on s3",
     async () => {
       const { url, environment } = s3Url(server);
       for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
@@ -45,7 +45,7 @@ await describeWithService("s3", (server) => {
 });
 
 test.each(["file", "sqlite"])(
-  "17.5: doctor is green on %s",
+  "doctor is green on %s",
   async (scheme) => {
     const directory = await mkdtemp(join(tmpdir(), "holdfast-doctor-"));
     await assertHealthy(`${scheme}:${join(directory, "store")}`);
@@ -55,7 +55,7 @@ test.each(["file", "sqlite"])(
 );
 
 test(
-  "17.5: doctor is green on a service over HTTP",
+  "doctor is green on a service over HTTP",
   async () => {
     const directory = await mkdtemp(join(tmpdir(), "holdfast-doctor-"));
     const checkpointer = await openCheckpointer(`sqlite:${join(directory, "a.db")}`);

@@ -8,7 +8,7 @@ afterEach(() => vi.restoreAllMocks());
 const every = Number(process.env["HOLDFAST_CUT_EVERY"] ?? 1);
 
 test.each(["from", "to"] as const)(
-  "17.4: a copy %s a service is whole when it is run again, at whatever byte the wire was cut",
+  "a copy %s a service is whole when it is run again, at whatever byte the wire was cut",
   async (service) => {
     const began = performance.now();
     const { cuts, failed } = await cutCopies({ service, every, offset: 0 });

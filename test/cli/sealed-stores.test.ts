@@ -13,7 +13,7 @@ import { holdfast } from "./fake-world.ts";
 const folder = await mkdtemp(join(tmpdir(), "holdfast-sealed-cli-"));
 afterAll(() => rm(folder, { recursive: true }));
 
-test("16.1: the command line says of sealed threads and items that they are sealed, calls nothing damaged, and shows nothing of them", async () => {
+test("the command line says of sealed threads and items that they are sealed, calls nothing damaged, and shows nothing of them", async () => {
   const path = join(folder, "a.db");
   const sealing = new Sealing({ keyring: (await sampleKeyring()).keyring });
   const [checkpointer, store] = [sqliteCheckpointer({ path, sealing }), sqliteStore({ path, sealing })];

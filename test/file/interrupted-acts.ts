@@ -143,9 +143,9 @@ const eachWay = <Case>(cases: Readonly<Record<string, Case>>): (readonly [string
   Object.entries(cases).flatMap(([name, one]) => FOLDINGS.map((foldEvery) => [name, foldEvery, one] as const));
 
 /** Registers a test for each of them. Before every step in turn, it is killed there. */
-export function testKilledAtAnyStep(crashes: Crashes, letter = ""): void {
+export function testKilledAtAnyStep(crashes: Crashes): void {
   test.for(eachWay(crashes))(
-    `${letter}killed at any step, %s is seen whole or not at all, folding every %d`,
+    `killed at any step, %s is seen whole or not at all, folding every %d`,
     async ([, foldEvery, { before, act }]) => {
       const open = opening(foldEvery);
       const untouched = (await sequence(open, before)).end;
@@ -190,9 +190,9 @@ async function leftovers(directory: string): Promise<readonly string[]> {
 }
 
 /** Registers a test for each of them. */
-export function testTwoAtOnce(pairs: Pairs, letter = ""): void {
+export function testTwoAtOnce(pairs: Pairs): void {
   test.for(eachWay(pairs))(
-    `${letter}whatever step is interrupted, two at once do what two in turn do: %s; folding every %d`,
+    `whatever step is interrupted, two at once do what two in turn do: %s; folding every %d`,
     async ([, foldEvery, pair]) => {
       const open = opening(foldEvery);
       const [first, second, before = fourRecords] = pair;

@@ -49,7 +49,7 @@ async function clientOf(
   return client;
 }
 
-describe("A7: a pause that the other side asks for", () => {
+describe("a pause that the other side asks for", () => {
   const problem = JSON.stringify({ code: "RATE_LIMITED", title: "slow down", status: 429 });
 
   /** When the requests came; the first `refusals` of them are asked to wait. */
@@ -106,7 +106,7 @@ describe("A7: a pause that the other side asks for", () => {
   });
 });
 
-describe("A7: a token goes to another machine encrypted", () => {
+describe("a token goes to another machine encrypted", () => {
   const token = "zebra-token-zebra";
   const make =
     (baseUrl: string, options: object = { token }) =>
@@ -144,7 +144,7 @@ describe("A7: a token goes to another machine encrypted", () => {
   });
 });
 
-describe("A7: an answer has a size limit", () => {
+describe("an answer has a size limit", () => {
   test("a state that is larger is TOO_LARGE and names the option", async () => {
     await using there = await served();
     await there.behind.save(AgentState.create().withMessage(userMessage("x".repeat(50_000))), "t");
@@ -206,7 +206,7 @@ test.each([
   "https://x:12?zebra@h/",
   "https://x:12#zebra@h/",
   "https://",
-])("A7: %s is refused, with how to write it and without anything of it", async (url) => {
+])("%s is refused, with how to write it and without anything of it", async (url) => {
   const error = await openCheckpointer(url).catch((failure: unknown) => failure);
   expect(error).toBeInstanceOf(StateError);
   expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining("%2F %3F %23 and %40") });
@@ -214,7 +214,7 @@ test.each([
   expect(() => openUrl(url)).toThrow(StateError);
 });
 
-test("C4: HTTPCheckpointer refuses an option that it does not have, or of another type", () => {
+test("HTTPCheckpointer refuses an option that it does not have, or of another type", () => {
   const make = (options: object) => () => new HTTPCheckpointer(options as HTTPCheckpointerOptions);
   expect(make({ baseUrl: "https://h", tokens: "x" })).toThrow(/no option "tokens"; did you mean "token"\?/);
   expect(make({ baseUrl: "https://h", allowPlainHttp: "yes" })).toThrow(/allowPlainHttp must be a boolean/);

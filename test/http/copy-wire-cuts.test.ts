@@ -10,7 +10,7 @@ const EVERY = 701;
 const cuts = { every: EVERY, offset: seededRandom(seed).below(EVERY) };
 
 test.each(["from", "to"] as const)(
-  `17.4: a copy %s a service whose wire is cut is whole when it is run again (every ${EVERY}th byte from ${cuts.offset}, HOLDFAST_SEED=${seed})`,
+  `a copy %s a service whose wire is cut is whole when it is run again (every ${EVERY}th byte from ${cuts.offset}, HOLDFAST_SEED=${seed})`,
   async (service) => {
     const report = await cutCopies({ service, ...cuts });
     expect(report.cuts).toBeGreaterThan(10);

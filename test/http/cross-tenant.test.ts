@@ -30,7 +30,7 @@ function testTenantsOn(
   many: number,
 ) {
   test.each(ATTACKERS)(
-    "A1: no append of a tenant that may $may reads or changes a byte of another tenant's",
+    "no append of a tenant that may $may reads or changes a byte of another tenant's",
     async ({ scopes }) => {
       const { checkpointer, cleanup } = await open();
       const tenants = await TwoTenants.on(checkpointer, scopes);
@@ -109,7 +109,7 @@ class CredulousLog extends MemoryLog {
 }
 
 describe("a driver that believes every number", () => {
-  test("A1: is never given one that points outside the tenant's thread", async () => {
+  test("is never given one that points outside the tenant's thread", async () => {
     const log = new CredulousLog();
     const checkpointer = new Checkpointer(log);
     const tenants = await TwoTenants.on(checkpointer, SCOPES);
@@ -119,7 +119,7 @@ describe("a driver that believes every number", () => {
     await checkpointer.close();
   });
 
-  test("A1: would have been seen", async () => {
+  test("would have been seen", async () => {
     const log = new CredulousLog();
     await log.append("before/t", requestFor(recordAt(1)));
     await log.append("attacker/t", requestFor(markAt(1, { head: 2 ** 26 + 1 })));
@@ -134,16 +134,13 @@ test.each([
   ["drop", { record: markAt(4, { head: 3 }), drop: [2 ** 26 + 1] }],
   ["dropBelow", { record: recordAt(4), dropBelow: 2 ** 52 }],
   ["replace", { record: markAt(4, { head: 3 }), replace: [recordAt(2 ** 26 + 1)] }],
-])(
-  "A1: an append whose %s points outside the thread is refused with 400 before the log is asked",
-  async (_, fields) => {
-    const log = new CredulousLog();
-    const checkpointer = new Checkpointer(log);
-    const tenants = await TwoTenants.on(checkpointer, SCOPES);
-    const answer = await tenants.attack({ kind: "append", request: { generation: "first", expected: 3, ...fields } });
-    expect([answer.status, JSON.parse(answer.body)]).toMatchObject([400, { code: "INVALID_ARGUMENT" }]);
-    expect(answer.body, "it is about the request, and no failure of the service").not.toContain("instance");
-    expect(log.strays).toEqual([]);
-    await tenants.close();
-  },
-);
+])("an append whose %s points outside the thread is refused with 400 before the log is asked", async (_, fields) => {
+  const log = new CredulousLog();
+  const checkpointer = new Checkpointer(log);
+  const tenants = await TwoTenants.on(checkpointer, SCOPES);
+  const answer = await tenants.attack({ kind: "append", request: { generation: "first", expected: 3, ...fields } });
+  expect([answer.status, JSON.parse(answer.body)]).toMatchObject([400, { code: "INVALID_ARGUMENT" }]);
+  expect(answer.body, "it is about the request, and no failure of the service").not.toContain("instance");
+  expect(log.strays).toEqual([]);
+  await tenants.close();
+});

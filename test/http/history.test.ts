@@ -66,7 +66,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
   const idsOf = async (id: string): Promise<readonly (string | undefined)[]> =>
     (await place.log.list(id, { limit: 10 })).map(({ checkpointId }) => checkpointId);
 
-  test("A5: a checkpoint id that the thread has already is refused, and its history stays as it was", async () => {
+  test("a checkpoint id that the thread has already is refused, and its history stays as it was", async () => {
     const id = await thread();
     for (const checkpointId of ["checkpoint-1", "checkpoint-3"]) {
       const answer = await append(id, requestFor(recordAt(4, { checkpointId })));
@@ -80,14 +80,14 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     expect((await append(id, requestFor(recordAt(5, { checkpointId: "checkpoint-4" })))).status).toBe(409);
   });
 
-  test("A5: it may be taken over where the same append drops the record that has it", async () => {
+  test("it may be taken over where the same append drops the record that has it", async () => {
     const id = await thread();
     const request = requestFor(recordAt(4, { checkpointId: "checkpoint-2" }), { drop: [2] });
     expect((await append(id, request, keeper.token)).status).toBe(201);
     expect(await idsOf(id)).toEqual(["checkpoint-2", "checkpoint-3", "checkpoint-1"]);
   });
 
-  test("A5: whoever may only write gives no name to two records of one append, and moves no further name", async () => {
+  test("whoever may only write gives no name to two records of one append, and moves no further name", async () => {
     const id = await thread();
     const twice = requestFor(recordAt(4, { names: ["x"] }), { more: [recordAt(5, { checkpointId: "x" })] });
     expect((await append(id, twice)).status).toBe(409);
@@ -112,7 +112,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     expect((await append(agents, of(4))).status).toBe(409);
   });
 
-  test("A5: an append to a place that the thread has not reached is refused before it can be true", async () => {
+  test("an append to a place that the thread has not reached is refused before it can be true", async () => {
     const id = await thread();
     const ahead = requestFor(recordAt(6, { checkpointId: "checkpoint-1" }), { drop: [5] });
     const answers = await Promise.all([
@@ -139,7 +139,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     expect([nowhere.status, nowhere.body]).toEqual([412, '{"appended":false}']);
   });
 
-  test("A5: whoever may only write moves no head, neither back nor to nothing", async () => {
+  test("whoever may only write moves no head, neither back nor to nothing", async () => {
     const id = await thread();
     for (const record of [
       markAt(4, { head: 0 }),
@@ -156,7 +156,7 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     expect((await append(id, requestFor(markAt(6, { head: 2 }), { drop: [3] }), keeper.token)).status).toBe(201);
   });
 
-  test("A5: metadata that the library could not have written is refused, and spoils no listing", async () => {
+  test("metadata that the library could not have written is refused, and spoils no listing", async () => {
     const id = await thread();
     const nested = (depth: number): string => `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
     for (const metadata of [nested(1_000), nested(100_000), '{"a":{"$":"unheard of"}}', '{"a":{"$":"date","v":"x"}}']) {
@@ -173,12 +173,12 @@ describe.each(PLACES)("in front of %s", (_, make) => {
     expect((await place.log.tail(id))?.entry.metadata).toBe(kept);
   });
 
-  test("A5: a base that lies behind its own record is refused", async () => {
+  test("a base that lies behind its own record is refused", async () => {
     const id = await thread();
     expect((await append(id, requestFor(recordAt(4, { base: 5 })))).status).toBe(400);
   });
 
-  test("A5: what came past the service is seen by it", async () => {
+  test("what came past the service is seen by it", async () => {
     const id = await thread();
     expect((await append(id, requestFor(recordAt(4)))).status).toBe(201);
     await put(place.log, id, recordAt(5, { checkpointId: "elsewhere" }));

@@ -33,7 +33,7 @@ const ask = (method: string, path: string, headers: Readonly<Record<string, stri
 
 const TAG = '"first:2"';
 
-describe("A8: a read with preconditions, as RFC 9110 says", () => {
+describe("a read with preconditions, as RFC 9110 says", () => {
   const paths = [
     pathOf("tail", { thread: "t" }),
     pathOf("readTail", { thread: "t" }),
@@ -78,7 +78,7 @@ describe("A8: a read with preconditions, as RFC 9110 says", () => {
   });
 });
 
-describe("A8: a deletion with preconditions", () => {
+describe("a deletion with preconditions", () => {
   const path = pathOf("remove", { thread: "t" });
   const cases: readonly [headers: Readonly<Record<string, string>>, outcome: "removed" | "moved" | undefined][] = [
     [{ "if-match": TAG }, "removed"],
@@ -102,7 +102,7 @@ describe("A8: a deletion with preconditions", () => {
   });
 });
 
-test("A8: an append may name its place among several, or any", async () => {
+test("an append may name its place among several, or any", async () => {
   const send = async (condition: Readonly<Record<string, string>>): Promise<number> => {
     const { method = "POST", path, headers, body } = sampleRequest("append");
     const { "if-match": _, ...others } = headers;
@@ -126,7 +126,7 @@ describe.each(OPERATIONS)("%s", (operation) => {
   const path = pathOf(operation, { thread: "t", checkpoint: "checkpoint-1" });
   const methods = routesAt(path).flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 
-  test("A8: any other method is 405 and says which there are, and is refused to a stranger", async () => {
+  test("any other method is 405 and says which there are, and is refused to a stranger", async () => {
     for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
       if (methods.includes(method)) continue;
       const answer = await ask(method, path);
@@ -137,7 +137,7 @@ describe.each(OPERATIONS)("%s", (operation) => {
     expect(await log.tail("t")).toMatchObject({ entry: { seq: 2 } });
   });
 
-  test("A8: a page of an allowed origin may call it and read the answer, and no other page", async () => {
+  test("a page of an allowed origin may call it and read the answer, and no other page", async () => {
     const { method = "GET", path: target, headers, body } = sampleRequest(operation);
     const preflight = {
       host: "localhost",
@@ -176,7 +176,7 @@ describe.each(OPERATIONS)("%s", (operation) => {
   });
 });
 
-test("A8: a page of an allowed origin reads refusals too", async () => {
+test("a page of an allowed origin reads refusals too", async () => {
   const answer = await rawRequest(there.service.port, {
     path: "/v1/clock",
     headers: { host: "localhost", origin: ORIGIN },
@@ -187,7 +187,7 @@ test("A8: a page of an allowed origin reads refusals too", async () => {
   expect([refused.status, refused.headers["access-control-allow-origin"]]).toEqual([431, ORIGIN]);
 });
 
-test("A8: without allowed origins no preflight is answered", async () => {
+test("without allowed origins no preflight is answered", async () => {
   await using closed = await served();
   const headers = { host: "localhost", origin: ORIGIN, "access-control-request-method": "GET" };
   const answer = await rawRequest(closed.service.port, { method: "OPTIONS", path: "/v1/clock", headers });
@@ -195,14 +195,14 @@ test("A8: without allowed origins no preflight is answered", async () => {
 });
 
 test.each(["https://studio.example.com/", "https://studio.example.com/app", "*", "null", "studio.example.com", 7])(
-  "A8: the allowed origin %j, which no browser would send, is refused",
+  "the allowed origin %j, which no browser would send, is refused",
   async (origin) => {
     const options = { checkpointer: new MemoryCheckpointer(), port: 0, allowedOrigins: [origin as string] };
     await expect(serve(options)).rejects.toThrow(/as browsers send them/);
   },
 );
 
-test("A8: a parameter that no route knows, or that stands twice, is refused and not repeated", async () => {
+test("a parameter that no route knows, or that stands twice, is refused and not repeated", async () => {
   for (const query of ["?t=zebra", "?limit=5&zebra=1", "?limit=5&limit=6"]) {
     const answer = await ask("GET", `/v1/threads${query}`);
     expect([answer.status, answer.body]).toEqual([400, expect.not.stringContaining("zebra")]);
@@ -210,14 +210,14 @@ test("A8: a parameter that no route knows, or that stands twice, is refused and 
 });
 
 describe("what people meet first", () => {
-  test("C4: a client without its token is told how to send one", async () => {
+  test("a client without its token is told how to send one", async () => {
     await using client = there.client({ token: undefined as never, retry: { attempts: 1 } });
     const error = await client.load("t").catch(String);
     expect(error).toContain("no token came with the request; this service wants Authorization: Bearer <token>");
     expect(error).not.toContain("***");
   });
 
-  test("C4: a port that is taken is named, with what to do", async () => {
+  test("a port that is taken is named, with what to do", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     const { port } = other.address() as AddressInfo;
@@ -229,7 +229,7 @@ describe("what people meet first", () => {
     other.close();
   });
 
-  test("C4: an address that this machine does not have is named", async () => {
+  test("an address that this machine does not have is named", async () => {
     const { sha256 } = createToken();
     const auth = { tokens: [{ sha256, scopes: ["threads:read"] as const }] };
     const starting = serve({ checkpointer: new MemoryCheckpointer(), host: "192.0.2.1", port: 0, auth });
@@ -258,11 +258,11 @@ describe("what people meet first", () => {
       /port must be a whole number from 0 .* to 65535/,
     ]),
   ];
-  test.each(wrong)("C4: serve(%j) is refused", async (options, says) => {
+  test.each(wrong)("serve(%j) is refused", async (options, says) => {
     await expect(serve(options as never)).rejects.toThrow(says);
   });
 
-  test("C4: createApp refuses an option that it does not have, a port among them", async () => {
+  test("createApp refuses an option that it does not have, a port among them", async () => {
     await expect(createApp({ checkpointer, port: 1 } as never)).rejects.toThrow(/no option "port"/);
     await expect(createApp(undefined as never)).rejects.toThrow(/takes an options object/);
   });

@@ -55,7 +55,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 };
 
 describe("watches", () => {
-  test("A2: HEAD of the events opens no watch, however often it is asked", async () => {
+  test("HEAD of the events opens no watch, however often it is asked", async () => {
     await using there = await served(new MemoryLog(), { maxWatches: 3 });
     const headers = { host: "localhost", authorization: `Bearer ${there.token}` };
     for (let index = 0; index < 20; index++) {
@@ -65,7 +65,7 @@ describe("watches", () => {
     expect((await rawRequest(there.service.port, { path: events, headers })).status).toBe(200);
   });
 
-  test("A2: nor does HEAD through an app without a socket", async () => {
+  test("nor does HEAD through an app without a socket", async () => {
     const app = await createApp({ checkpointer: new Checkpointer(new MemoryLog()), maxWatches: 1 });
     const request = (method: string) =>
       new Request(`http://localhost${events}`, { method, headers: { host: "localhost" } });
@@ -78,7 +78,7 @@ describe("watches", () => {
     app.close();
   });
 
-  test("A2: one tenant's watches leave room for another's, and a place is free again when a watch ends", async () => {
+  test("one tenant's watches leave room for another's, and a place is free again when a watch ends", async () => {
     const { service, ask, authorization, port } = await twoTenants({ maxWatches: 8 });
     const start = `GET ${events} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization("greedy")}\r\n\r\n`;
     const watches = [await held(port, start), await held(port, start)];
@@ -94,7 +94,7 @@ describe("watches", () => {
     await service.close();
   });
 
-  test("A2: a watch that was asked for and given up before it began is not counted", async () => {
+  test("a watch that was asked for and given up before it began is not counted", async () => {
     let reach = (): void => undefined;
     const contact = new Promise<void>((resolve) => {
       reach = resolve;
@@ -116,7 +116,7 @@ describe("watches", () => {
     await expect.poll(watch).toBe(200);
   });
 
-  test("A2: a watch ends after its time, and its client opens another", async () => {
+  test("a watch ends after its time, and its client opens another", async () => {
     await using there = await served(new MemoryLog(), { maxWatchMs: 50 });
     const headers = { host: "localhost", authorization: `Bearer ${there.token}` };
     const { heard } = await held(
@@ -129,7 +129,7 @@ describe("watches", () => {
 });
 
 describe("connections", () => {
-  test("A2: one tenant's busy connections leave room for another's", async () => {
+  test("one tenant's busy connections leave room for another's", async () => {
     const { service, ask, authorization, port } = await twoTenants({ maxConnections: 8 });
     const start = `GET ${events} HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization("greedy")}\r\n\r\n`;
     const busy = [await held(port, start), await held(port, start)];
@@ -140,7 +140,7 @@ describe("connections", () => {
     await service.close();
   });
 
-  test("A2: connections that nobody uses make room for one that is", async () => {
+  test("connections that nobody uses make room for one that is", async () => {
     const { service, ask, port } = await twoTenants({ maxConnections: 5 });
     const idle = await Promise.all(Array.from({ length: 20 }, () => held(port, "GET /v1/clock HTTP/1.1\r\nHost:")));
     for (let index = 0; index < 10; index++) expect((await ask("calm", { path: "/v1/clock" })).status).toBe(200);
@@ -149,7 +149,7 @@ describe("connections", () => {
   });
 });
 
-test("A3: a request with more headers than are read is refused with 431, and its DELETE is not carried out", async () => {
+test("a request with more headers than are read is refused with 431, and its DELETE is not carried out", async () => {
   const log = new MemoryLog();
   await using there = await served(log);
   await log.append("t", requestFor(recordAt(1)));
@@ -190,7 +190,7 @@ describe("small requests that would cost much", () => {
     ["30,000 fields", fields(30_000), LARGE],
   ];
 
-  test.each(cases)("A4: %s are refused before they are parsed", async (_, body, says) => {
+  test.each(cases)("%s are refused before they are parsed", async (_, body, says) => {
     await using there = await served();
     const packing = typeof body === "string" ? {} : { "content-encoding": "gzip" };
     const headers = { host: "localhost", authorization: `Bearer ${there.token}`, ...json, ...packing };
@@ -207,7 +207,7 @@ describe("small requests that would cost much", () => {
     }
   });
 
-  test("A4: brackets and quotes inside of a text are text", async () => {
+  test("brackets and quotes inside of a text are text", async () => {
     await using there = await served();
     const headers = { host: "localhost", authorization: `Bearer ${there.token}`, ...json };
     const body = JSON.stringify({ target: `${"[{,".repeat(200)}"\\`, generation: "g" });
@@ -216,7 +216,7 @@ describe("small requests that would cost much", () => {
     expect([answer.status, answer.body]).toEqual([200, '{"outcome":"no source"}']);
   });
 
-  test("A4: the head of an append is looked at before it is parsed", async () => {
+  test("the head of an append is looked at before it is parsed", async () => {
     await using there = await served();
     const headers = {
       host: "localhost",
@@ -238,7 +238,7 @@ describe("small requests that would cost much", () => {
   });
 });
 
-test("A8: a body that arrives too slowly is answered with 408, and nothing is written", async () => {
+test("a body that arrives too slowly is answered with 408, and nothing is written", async () => {
   const log = new MemoryLog();
   await using there = await served(log, { timeouts: { requestMs: 300 } });
   const extra = [`Content-Type: ${FRAME_TYPE}`, "If-None-Match: *", "Content-Length: 100"];

@@ -31,7 +31,7 @@ describe("a client with read access", () => {
     },
   });
 
-  test("10.4: a client with read access refuses writes by itself and asks the service for nothing that writes", async () => {
+  test("a client with read access refuses writes by itself and asks the service for nothing that writes", async () => {
     const folder = await sqliteFolder();
     const log = folder.open();
     const service = await served(log);
@@ -77,7 +77,7 @@ describe("a service over a read-only checkpointer", async () => {
     await behind.close();
   });
 
-  test("10.4: a service over a read-only checkpointer answers everything that reads", async () => {
+  test("a service over a read-only checkpointer answers everything that reads", async () => {
     const client = new HTTPCheckpointer({ baseUrl: service.url, token });
     for (const call of Object.values(readingCalls(client, filled))) await call();
     expect((await client.load("long"))?.messages).toHaveLength(70);
@@ -85,7 +85,7 @@ describe("a service over a read-only checkpointer", async () => {
     await client.close();
   });
 
-  test("10.4: a service over a read-only checkpointer answers every write with 403, says why, and reports no failure", async () => {
+  test("a service over a read-only checkpointer answers every write with 403, says why, and reports no failure", async () => {
     const statuses: number[] = [];
     const fetch: typeof globalThis.fetch = async (input, options) => {
       const response = await globalThis.fetch(input, options);
@@ -107,7 +107,7 @@ describe("a service over a read-only checkpointer", async () => {
     await client.close();
   });
 
-  test("10.4: a service whose read-only store is not there answers NOT_FOUND and never that a thread is absent", async () => {
+  test("a service whose read-only store is not there answers NOT_FOUND and never that a thread is absent", async () => {
     const missing = new FileCheckpointer({ directory: "/nobody/made/this", access: "read" });
     const other = await serve({ checkpointer: missing, port: 0, onFailure: () => undefined });
     const client = new HTTPCheckpointer({ baseUrl: other.url });

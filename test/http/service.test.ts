@@ -351,7 +351,7 @@ test.for([
   ["what a query language would take for its own", ["one", '"*', "or("]],
   ["control characters", ["one\u0000", "\u001btwo"]],
   ["an empty word", [""]],
-] as const)("20: a search for %s finds nothing, whatever the storage would make of it", async ([, words]) => {
+] as const)("a search for %s finds nothing, whatever the storage would make of it", async ([, words]) => {
   const { open, remove } = await sqliteFolder();
   await using there = await served(open());
   await there.behind.save(said("one two"), "t");

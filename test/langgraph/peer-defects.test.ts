@@ -44,7 +44,7 @@ async function roundTrip(saver: LangGraphSaver, value: unknown): Promise<unknown
 }
 
 describe.each(["memory", "sqlite", "file"])("on %s", (name) => {
-  test("D3: a BigInt is kept, and what cannot be kept is refused with its path instead of replaced by a text", async () => {
+  test("a BigInt is kept, and what cannot be kept is refused with its path instead of replaced by a text", async () => {
     const saver = await saverOn(name);
     expect(await roundTrip(saver, { n: 2n ** 80n })).toEqual({ n: 2n ** 80n });
     const thrower = new (class Money {
@@ -59,7 +59,7 @@ describe.each(["memory", "sqlite", "file"])("on %s", (name) => {
     expect(inside.context.path).toBe("checkpoint.channel_values.c[0].additional_kwargs.n");
   });
 
-  test("D4: dates, odd numbers, errors, bytes and own __proto__ keys are kept; the rest is refused", async () => {
+  test("dates, odd numbers, errors, bytes and own __proto__ keys are kept; the rest is refused", async () => {
     const saver = await saverOn(name);
     const kept: readonly unknown[] = [
       new Date(1767225600123),
@@ -79,13 +79,13 @@ describe.each(["memory", "sqlite", "file"])("on %s", (name) => {
     }
   });
 
-  test("D5: bytes in a pending write come back as bytes", async () => {
+  test("bytes in a pending write come back as bytes", async () => {
     const saver = await saverOn(name);
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     assertSame(await roundTrip(saver, bytes), bytes, "bytes");
   });
 
-  test("D6: user data that looks like a serialiser's tags is data, and messages are messages", async () => {
+  test("user data that looks like a serialiser's tags is data, and messages are messages", async () => {
     const saver = await saverOn(name);
     const values: readonly unknown[] = [
       { lc: 2, type: "undefined" },
@@ -108,7 +108,7 @@ describe.each(["memory", "sqlite", "file"])("on %s", (name) => {
     expect(found.toDict()).toEqual(message.toDict());
   });
 
-  test("D7: metadata and values with U+0000 are kept, and a thread id with one is refused", async () => {
+  test("metadata and values with U+0000 are kept, and a thread id with one is refused", async () => {
     const saver = await saverOn(name);
     const metadata = { ...META, note: "a\u0000b" } as typeof META;
     const put = await saver.put(config("t"), { ...emptyCheckpoint(), id: uuid6(2) }, metadata, {});
@@ -116,7 +116,7 @@ describe.each(["memory", "sqlite", "file"])("on %s", (name) => {
     expect(await failureOf(() => saver.getTuple(config("a\u0000b")))).toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("D14: deleting on a fresh storage does nothing, and a limit of 0 returns nothing", async () => {
+  test("deleting on a fresh storage does nothing, and a limit of 0 returns nothing", async () => {
     const saver = await saverOn(name);
     await saver.deleteThread("never");
     await saver.put(config("t"), emptyCheckpoint(), META, {});
@@ -126,7 +126,7 @@ describe.each(["memory", "sqlite", "file"])("on %s", (name) => {
   });
 });
 
-test("D1, D2: two forks with the same version numbers keep their values apart", async () => {
+test("two forks with the same version numbers keep their values apart", async () => {
   const saver = await saverOn("sqlite");
   const put = async (id: string, values: unknown, version: number, parent?: string) =>
     saver.put(
@@ -161,7 +161,7 @@ function slowGraph(checkpointer: LangGraphSaver) {
     .compile({ checkpointer });
 }
 
-test("D8: of two runs on one thread both are kept as branches, and with conflict: refuse one is told", async () => {
+test("of two runs on one thread both are kept as branches, and with conflict: refuse one is told", async () => {
   const place = await localPlace("memory");
   places.push(place);
   const checkpointer = place.open();

@@ -205,7 +205,7 @@ test("it is a BaseStore of LangGraph's, for the compiler too", () => {
   expect(JSON.stringify({ store })).toBe('{"store":"[LangGraphStore]"}');
 });
 
-test("D11: a namespace is matched by whole segments, and no two namespaces are one", async () => {
+test("a namespace is matched by whole segments, and no two namespaces are one", async () => {
   const store = toLangGraphStore(new InMemoryStore());
   await store.put(["users", "user1"], "k", { of: "user1" });
   await store.put(["users", "user10"], "k", { of: "user10" });
@@ -217,7 +217,7 @@ test("D11: a namespace is matched by whole segments, and no two namespaces are o
   expect((await store.get(["a", "b"], "k"))?.value).toEqual({ of: "two" });
 });
 
-test("D12: types are strict, operators that do not exist are refused, and nobody holds a part of the store", async () => {
+test("types are strict, operators that do not exist are refused, and nobody holds a part of the store", async () => {
   const store = toLangGraphStore(new InMemoryStore());
   const given = { n: 9, mixed: "x", "a.b": 1, $odd: true, inner: { list: [1] } };
   await store.put(["under_score"], "k", given);

@@ -67,7 +67,7 @@ const opened = (log: ThreadLog, slackBytes?: number): LangGraphSaver =>
   toLangGraphSaver(new CheckpointSaver({ log, ...(slackBytes !== undefined && { slackBytes }) }));
 
 describe("what a prototype stumbled over", () => {
-  test("3: the head of a thread is the newest checkpoint of the root, whatever was written last", async () => {
+  test("the head of a thread is the newest checkpoint of the root, whatever was written last", async () => {
     const log = new MemoryLog();
     const saver = opened(log);
     await put(saver, "c5", { values: { a: 1 }, versions: { a: 1 } });
@@ -83,7 +83,7 @@ describe("what a prototype stumbled over", () => {
     ]);
   });
 
-  test("5: a copy that names another parent has its values, though newVersions is empty", async () => {
+  test("a copy that names another parent has its values, though newVersions is empty", async () => {
     const saver = opened(new MemoryLog());
     await put(saver, "c1", { values: { a: [1] }, versions: { a: 1 } });
     await put(saver, "c2", { values: { a: [1, 2] }, versions: { a: 2 }, parent: "c1" });
@@ -91,14 +91,14 @@ describe("what a prototype stumbled over", () => {
     expect(await valuesOf(saver, "c3")).toEqual({ a: [1, 2] });
   });
 
-  test("6: a channel with a new version and without a value is gone; one that is not handed over is inherited", async () => {
+  test("a channel with a new version and without a value is gone; one that is not handed over is inherited", async () => {
     const saver = opened(new MemoryLog());
     await put(saver, "c1", { values: { a: "kept", b: "goes" }, versions: { a: 1, b: 1 } });
     await put(saver, "c2", { values: {}, versions: { a: 1, b: 2 }, changed: { b: 2 }, parent: "c1" });
     expect(await valuesOf(saver, "c2")).toEqual({ a: "kept" });
   });
 
-  test("6: what is inherited is found behind a base, too", async () => {
+  test("what is inherited is found behind a base, too", async () => {
     const saver = opened(new MemoryLog(), 0);
     const filler = (n: number) => Array.from({ length: 30 }, (_, index) => `${n} ${index} ${"x".repeat(100)}`);
     await put(saver, "c10", {
@@ -112,7 +112,7 @@ describe("what a prototype stumbled over", () => {
     expect(await valuesOf(saver, "c40")).toEqual({ a: ["kept, and long enough to be shared by others"] });
   });
 
-  test("9: a channel that was changed in place and is not in newVersions is stored as it is", async () => {
+  test("a channel that was changed in place and is not in newVersions is stored as it is", async () => {
     const saver = opened(new MemoryLog());
     const box = [{ text: "as it was in the beginning, and long enough to be shared" }];
     await put(saver, "c1", { values: { box, n: 1 }, versions: { box: 1, n: 1 } });
@@ -136,7 +136,7 @@ describe("what a prototype stumbled over", () => {
     }
   });
 
-  test("10: a list honours a checkpoint id", async () => {
+  test("a list honours a checkpoint id", async () => {
     const saver = opened(new MemoryLog());
     for (const id of ["c1", "c2"]) await put(saver, id, { values: {}, versions: {} });
     const found = [];
@@ -144,7 +144,7 @@ describe("what a prototype stumbled over", () => {
     expect(found).toEqual(["c1"]);
   });
 
-  test("11: a storage that fails for a moment is tried again before a put rejects", async () => {
+  test("a storage that fails for a moment is tried again before a put rejects", async () => {
     const log = new MemoryLog();
     let failures = 2;
     const append = log.append.bind(log);

@@ -18,7 +18,7 @@ for (const backend of SERVER_BACKENDS) {
     });
 
     if (backend !== "opensearch") {
-      test("20.1: saves of several threads at once are each applied once, at whatever byte of them the connection is cut", async () => {
+      test("saves of several threads at once are each applied once, at whatever byte of them the connection is cut", async () => {
         const report = await cutGroups(wiredStorage(url), { ...cuts, every: 701 });
         expect(report.cuts).toBeGreaterThan(3);
         expect(report.failed).toBeGreaterThan(0);

@@ -14,7 +14,7 @@ test.each([
   ["file", "sqlite", []],
   ["sqlite", "file", ["--cut-over"]],
 ] as const)(
-  "17.4: a copy from %s to %s that the system kills is whole when it is run again: %j",
+  "a copy from %s to %s that the system kills is whole when it is run again: %j",
   async (source, target, args) => {
     const [from, to] = [await sharedOnDisk(source), await sharedOnDisk(target)];
     const ends = { from: from.url, to: to.url };

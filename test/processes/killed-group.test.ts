@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => programs.dispose());
 
-test(`20.1: sqlite: a process that is killed inside a group of saves loses nothing it acknowledged (HOLDFAST_SEED=${seed})`, async () => {
+test(`sqlite: a process that is killed inside a group of saves loses nothing it acknowledged (HOLDFAST_SEED=${seed})`, async () => {
   const { url, dispose } = await sharedOnDisk("sqlite");
   const report = await killGroups(programs, { url, kills: 4, seed });
   expect(report.acked).toBeGreaterThan(0);
@@ -20,7 +20,7 @@ test(`20.1: sqlite: a process that is killed inside a group of saves loses nothi
 
 for (const backend of ["postgres", "redis"] as const) {
   await describeWithService(backend, (server) => {
-    test(`20.1: a process that is killed inside a group of saves loses nothing it acknowledged (HOLDFAST_SEED=${seed})`, async () => {
+    test(`a process that is killed inside a group of saves loses nothing it acknowledged (HOLDFAST_SEED=${seed})`, async () => {
       const { url } = sharedOnServer(server);
       const report = await killGroups(programs, { url, kills: 3, seed });
       expect(report.acked).toBeGreaterThan(0);

@@ -58,7 +58,7 @@ function processesThatMigrate(fresh: () => Promise<string>): void {
     return ten.map(({ said }) => said[1]);
   };
 
-  test("10.3: of ten processes that upgrade older tables at once, one does it and all of them go on", async () => {
+  test("of ten processes that upgrade older tables at once, one does it and all of them go on", async () => {
     const url = await older();
     const { notes: table, versions } = tablesOf(url);
     const changes = (await startTen(url, "notes")) as { changes: number }[];
@@ -67,13 +67,13 @@ function processesThatMigrate(fresh: () => Promise<string>): void {
     expect(await ask(url, `SELECT * FROM ${versions}`)).toEqual([{ part: "notes", version: 2 }]);
   });
 
-  test("10.3: of ten processes that open a new storage at once, one creates the tables and all of them go on", async () => {
+  test("of ten processes that open a new storage at once, one creates the tables and all of them go on", async () => {
     const url = await fresh();
     expect(await startTen(url, "checkpoints")).toEqual(Array.from({ length: 10 }, () => ({ threads: 0 })));
     expect(await ask(url, `SELECT * FROM ${tablesOf(url).versions}`)).toEqual([{ part: "checkpoints", version: 1 }]);
   });
 
-  test("10.3: killed between two statements, a process leaves the old version whole, and the next completes it", async () => {
+  test("killed between two statements, a process leaves the old version whole, and the next completes it", async () => {
     const url = await older();
     const { notes: table, versions } = tablesOf(url);
     const killed = programs.start("migrating-program", [url, "notes", "UPDATE"]);
@@ -93,7 +93,7 @@ function processesThatMigrate(fresh: () => Promise<string>): void {
     expect(await ask(url, `SELECT * FROM ${versions}`)).toEqual([{ part: "notes", version: 2 }]);
   });
 
-  test("10.3: a statement that fails in the middle leaves the old version whole, too", async () => {
+  test("a statement that fails in the middle leaves the old version whole, too", async () => {
     const url = await older();
     const { notes: table, versions } = tablesOf(url);
     const place = await openPlace(url);
@@ -106,7 +106,7 @@ function processesThatMigrate(fresh: () => Promise<string>): void {
     expect(await ask(url, `SELECT * FROM ${versions}`)).toEqual([{ part: "notes", version: 1 }]);
   });
 
-  test("10.3: older tables are upgraded with what is in them, and a build that knows less refuses them", async () => {
+  test("older tables are upgraded with what is in them, and a build that knows less refuses them", async () => {
     const url = await older();
     const place = await openPlace(url);
     await migrate(place.store, [notes(url, 2)]);
@@ -118,7 +118,7 @@ function processesThatMigrate(fresh: () => Promise<string>): void {
     await place.close();
   });
 
-  test("10.3: whoever uses only checkpoints does not mind that another part moved on, or came first", async () => {
+  test("whoever uses only checkpoints does not mind that another part moved on, or came first", async () => {
     const url = await older();
     const place = await openPlace(url);
     await migrate(place.store, [notes(url, 2)]);

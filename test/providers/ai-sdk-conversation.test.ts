@@ -13,7 +13,7 @@ import { PROVIDER_LINES } from "./provider-lines.ts";
 const started = AgentState.create({
   messages: [systemMessage("You are on call."), userMessage("What was deployed?")],
 });
-/** 19.5: the same of every package of every generation. */
+/** The same of every package of every generation. */
 const usage = { inputTokens: 100, outputTokens: 20, cachedInputTokens: 40 };
 const call = (id: string, service: string): FakeBlock => ({
   type: "tool-call",

@@ -87,11 +87,11 @@ const text = (words: string, finish?: Finish): FakeAnswer => ({
   ...(finish !== undefined && { finish }),
 });
 
-test("11.6: sixteen models of the real packages are asked", () => {
+test("sixteen models of the real packages are asked", () => {
   expect(models).toHaveLength(16);
 });
 
-describe.each(models)("11.6: $name says how an answer ended", ({ open, start, half, says = {} }) => {
+describe.each(models)("$name says how an answer ended", ({ open, start, half, says = {} }) => {
   const told = (finish: Finish): Finish | "empty" | undefined => (finish in says ? says[finish] : finish);
 
   test.each([

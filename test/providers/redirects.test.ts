@@ -58,7 +58,7 @@ const PROVIDERS: Readonly<Record<string, readonly [name: string, options: () => 
 const STATUSES = [301, 302, 303, 307, 308];
 
 test.each(Object.entries(PROVIDERS))(
-  "A6: %s: a redirect to another origin is not followed, and the error says where it led",
+  "%s: a redirect to another origin is not followed, and the error says where it led",
   async (_, [name, options]) => {
     const stolen: string[] = [];
     await using elsewhere = await listening(async (request, response) => {
@@ -87,7 +87,7 @@ test.each(Object.entries(PROVIDERS))(
   },
 );
 
-test("A6: a fetch of one's own is asked not to follow redirects either", async () => {
+test("a fetch of one's own is asked not to follow redirects either", async () => {
   const modes: (string | undefined)[] = [];
   const fetch: typeof globalThis.fetch = async (_, init) => {
     modes.push(init?.redirect);

@@ -39,7 +39,7 @@ export function testReadAccess({ name, create, missing, connects = true }: ReadA
   };
 
   for (const writerIs of ["closed", "open"] as const) {
-    test(`10.4: every reading method leaves ${name} byte for byte as it was, with the writer ${writerIs}`, () =>
+    test(`every reading method leaves ${name} byte for byte as it was, with the writer ${writerIs}`, () =>
       observed(create, async (store) => {
         const writer = store.open({});
         const filled = await fillStore(writer);
@@ -64,7 +64,7 @@ export function testReadAccess({ name, create, missing, connects = true }: ReadA
       }));
   }
 
-  test(`10.4: every writing method on ${name} with read access is PERMISSION_DENIED and names the option`, () =>
+  test(`every writing method on ${name} with read access is PERMISSION_DENIED and names the option`, () =>
     observed(create, async (store) => {
       const writer = store.open({});
       const filled = await fillStore(writer);
@@ -91,7 +91,7 @@ export function testReadAccess({ name, create, missing, connects = true }: ReadA
       expect(await store.contents()).toEqual(before);
     }));
 
-  test(`10.4: a reader of ${name} sees what is saved beside it and keeps nobody from saving`, () =>
+  test(`a reader of ${name} sees what is saved beside it and keeps nobody from saving`, () =>
     observed(create, async (store) => {
       const writer = store.open({ retry: { attempts: 1 } });
       await writer.save(AgentState.create(), "t", { expectedHead: null });
@@ -116,7 +116,7 @@ export function testReadAccess({ name, create, missing, connects = true }: ReadA
     }));
 
   if (missing === undefined) return;
-  test(`10.4: where there is no store of ${name}, read access says NOT_FOUND and makes nothing`, () =>
+  test(`where there is no store of ${name}, read access says NOT_FOUND and makes nothing`, () =>
     observed(missing, async (store) => {
       const before = await store.contents();
       const reader = store.open({ access: "read" });

@@ -3,7 +3,7 @@ import { MemoryCheckpointer } from "../../src/backends/memory/checkpointer.ts";
 import { saverOf } from "../../src/saver/checkpoint-saver.ts";
 import { newCheckpointId } from "../../src/saver/new-checkpoint-id.ts";
 
-test("20: the first puts are what they were at the call, in their order, though the saver is closed at once", async () => {
+test("the first puts are what they were at the call, in their order, though the saver is closed at once", async () => {
   const checkpointer = new MemoryCheckpointer();
   const saver = saverOf(checkpointer);
   const [first, second] = [newCheckpointId(), newCheckpointId()];

@@ -17,7 +17,7 @@ class RestlessLog extends MemoryLog {
   }
 }
 
-test("12: a thread that is made anew again and again while it is read ends in CONFLICT, and not never", async () => {
+test("a thread that is made anew again and again while it is read ends in CONFLICT, and not never", async () => {
   const checkpointer = new Checkpointer(new RestlessLog());
   await saverOf(checkpointer).put({ threadId: "t", checkpointId: "1", checkpointData: { n: 1 } });
   const reading = everyRecord(contextOf(checkpointer) as CheckpointContext, "prune", "t");

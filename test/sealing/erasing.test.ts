@@ -50,9 +50,9 @@ async function readable(directory: string, keyring: Keyring, people: readonly nu
   return people.filter((person) => all.includes(canary(person)));
 }
 
-describe("16.4: an erasure by key", () => {
+describe("an erasure by key", () => {
   test(
-    "16.4: a backup from before it, restored, with every key that still exists: nothing of the erased opens, the others load",
+    "a backup from before it, restored, with every key that still exists: nothing of the erased opens, the others load",
     async () => {
       const { keyring, options } = await sampleKeyring({ cacheMs: 0 });
       const live = join(folder, "live");
@@ -91,7 +91,7 @@ describe("16.4: an erasure by key", () => {
     process.env["HOLDFAST_ERASE"] ? 1_200_000 : 60_000,
   );
 
-  test("16.4: a keyring that is brought back from a backup is brought up to the ledger before anything is read with it", async () => {
+  test("a keyring that is brought back from a backup is brought up to the ledger before anything is read with it", async () => {
     const { keyring, options } = await sampleKeyring({ cacheMs: 0 });
     const checkpointer = await openCheckpointer("memory:", { sealing: new Sealing({ keyring }) });
     const about = { metadata: { subject: "ada" } };
@@ -109,7 +109,7 @@ describe("16.4: an erasure by key", () => {
     expect((await keyring.keysById([id])).get(id), "and gone again").toBeUndefined();
   });
 
-  test("16.4: where process state is to be kept, the key is kept with it", async () => {
+  test("where process state is to be kept, the key is kept with it", async () => {
     const { keyring } = await sampleKeyring({ cacheMs: 0 });
     const checkpointer = await openCheckpointer("memory:", { sealing: new Sealing({ keyring }) });
     await checkpointer.save(
@@ -122,7 +122,7 @@ describe("16.4: an erasure by key", () => {
     expect((await checkpointer.load("t"))?.messages[0]?.content).toBe("kept");
   });
 
-  test("16.4: while anything else of an erasure fails, the key stays: it is needed to find the rest", async () => {
+  test("while anything else of an erasure fails, the key stays: it is needed to find the rest", async () => {
     const { keyring } = await sampleKeyring({ cacheMs: 0 });
     const checkpointer = await openCheckpointer("memory:", { sealing: new Sealing({ keyring }) });
     await checkpointer.save(

@@ -49,8 +49,8 @@ const asking = (checkpointer: Checkpointer) =>
 const at = (thread_id: string) => ({ configurable: { thread_id }, durability: "sync" as const });
 const fromAda = () => new HumanMessage({ content: "zebra-words", additional_kwargs: { subject: "ada" } });
 
-describe("16.1: graphs under sealing", () => {
-  test("16.1: with a plain index, no word and no metadata of a graph lies in plain where it names people, or its thread does; the rest is found", async () => {
+describe("graphs under sealing", () => {
+  test("with a plain index, no word and no metadata of a graph lies in plain where it names people, or its thread does; the rest is found", async () => {
     const { log, checkpointer } = await place("plain");
     const graph = asking(checkpointer);
     await graph.invoke({ messages: [fromAda()] }, at("named"));
@@ -79,7 +79,7 @@ describe("16.1: graphs under sealing", () => {
     ]);
   });
 
-  test("16.3: one of several people is erased from sealed graphs, forks and copies of them, and the others go on where they wait", async () => {
+  test("one of several people is erased from sealed graphs, forks and copies of them, and the others go on where they wait", async () => {
     for (const index of ["sealed", "plain"] as const) {
       const { log, checkpointer } = await place(index);
       const graph = asking(checkpointer);
@@ -112,7 +112,7 @@ describe("16.1: graphs under sealing", () => {
     }
   });
 
-  test("16.1: without keys, a saver hands out and writes nothing of a sealed thread, and whatever goes over all threads names it and goes on", async () => {
+  test("without keys, a saver hands out and writes nothing of a sealed thread, and whatever goes over all threads names it and goes on", async () => {
     const { log, checkpointer } = await place("sealed");
     const data = { threadId: "sealed", checkpointId: "1", checkpointData: { a: 1 }, metadata: { run_id: "r" } };
     await saverOf(checkpointer).put(data);

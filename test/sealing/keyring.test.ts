@@ -39,8 +39,8 @@ class BreakingStore extends InMemoryStore {
   }
 }
 
-describe("16.2: a keyring", () => {
-  test("16.2: keeps its keys wrapped and hides who has one", async () => {
+describe("a keyring", () => {
+  test("keeps its keys wrapped and hides who has one", async () => {
     const path = join(folder, "hidden.db");
     const store = sqliteStore({ path });
     const { keyring } = await sampleKeyring({ store });
@@ -54,7 +54,7 @@ describe("16.2: a keyring", () => {
     for (const subject of PEOPLE) expect(bytes.includes(subject)).toBe(false);
   });
 
-  test("16.2: gives everybody the same keys, also those who ask at the same time, and after it was opened again", async () => {
+  test("gives everybody the same keys, also those who ask at the same time, and after it was opened again", async () => {
     const { keyring, options } = await sampleKeyring();
     const others = await Promise.all([1, 2, 3].map(() => Keyring.open(options)));
     const all = await Promise.all([keyring, ...others].map(keysOf));
@@ -62,7 +62,7 @@ describe("16.2: a keyring", () => {
     expect(await keysOf(await Keyring.open(options))).toEqual(all[0]);
   });
 
-  test("16.2: gives somebody who comes back one new key, however many ask for it at the same time", async () => {
+  test("gives somebody who comes back one new key, however many ask for it at the same time", async () => {
     const { keyring, options } = await sampleKeyring();
     const [before] = await keyring.personKeys("", ["ada"]);
     for await (const people of keyring.people()) for (const { token } of people) await keyring.destroy(token);
@@ -73,7 +73,7 @@ describe("16.2: a keyring", () => {
     expect(made[0]?.id).not.toBe(before?.id);
   });
 
-  test("16.2: is made once, and only where that is asked for: a lost one is named, and nothing is written", async () => {
+  test("is made once, and only where that is asked for: a lost one is named, and nothing is written", async () => {
     const { options } = await sampleKeyring();
     await expect(Keyring.create(options)).rejects.toMatchObject({ code: "CONFLICT" });
     const store = new InMemoryStore();
@@ -84,7 +84,7 @@ describe("16.2: a keyring", () => {
     expect(await store.list([], { recursive: true })).toHaveLength(0);
   });
 
-  test("16.2: refuses what is no store, no provider and no option", async () => {
+  test("refuses what is no store, no provider and no option", async () => {
     const { options } = await sampleKeyring();
     await expect(Keyring.open({ ...options, store: {} as InMemoryStore })).rejects.toThrow(/takes a store/);
     await expect(Keyring.open({ ...options, provider: {} as never })).rejects.toThrow(/KeyProvider/);
@@ -92,8 +92,8 @@ describe("16.2: a keyring", () => {
   });
 });
 
-describe("16.2: the outermost key", () => {
-  test("16.2: in a file is made once, for its owner alone", async () => {
+describe("the outermost key", () => {
+  test("in a file is made once, for its owner alone", async () => {
     const path = join(folder, "made.key");
     await createKeyFile(path);
     const before = await readFile(path, "utf8");
@@ -107,7 +107,7 @@ describe("16.2: the outermost key", () => {
     await expect(Keyring.open(options)).rejects.toMatchObject({ code: "PERMISSION_DENIED" });
   });
 
-  test("16.2: in a file that was lost is named, and nothing is written", async () => {
+  test("in a file that was lost is named, and nothing is written", async () => {
     const path = join(folder, "lost.key");
     await createKeyFile(path);
     const { options } = await sampleKeyring({ provider: fileKeys(path) });
@@ -126,7 +126,7 @@ describe("16.2: the outermost key", () => {
     expect(JSON.stringify(await options.store.list([], { recursive: true }))).toBe(before);
   });
 
-  test("16.2: in the environment is read, and a variable that is not set or holds no key is named without its value", async () => {
+  test("in the environment is read, and a variable that is not set or holds no key is named without its value", async () => {
     const { options, variable } = await sampleKeyring();
     await expect(Keyring.open(options)).resolves.toBeInstanceOf(Keyring);
     process.env[variable] = "c2hvcnQ=";
@@ -139,8 +139,8 @@ describe("16.2: the outermost key", () => {
   });
 });
 
-describe("16.2: a rotation", () => {
-  test("16.2: wraps every key anew and changes no key; then the old outermost key is not needed any more", async () => {
+describe("a rotation", () => {
+  test("wraps every key anew and changes no key; then the old outermost key is not needed any more", async () => {
     const path = join(folder, "rotated.key");
     await createKeyFile(path);
     const { keyring, options } = await sampleKeyring({ provider: fileKeys(path) });
@@ -165,7 +165,7 @@ describe("16.2: a rotation", () => {
     });
   });
 
-  test("16.2: that breaks off at any write leaves a keyring that works, and the next call finishes it", async () => {
+  test("that breaks off at any write leaves a keyring that works, and the next call finishes it", async () => {
     for (const when of ["before", "after"] as const) {
       for (let step = 1; ; step++) {
         const store = new BreakingStore();
@@ -195,7 +195,7 @@ describe("16.2: a rotation", () => {
     }
   });
 
-  test("16.2: does not disturb others who have the keyring open, and what they make meanwhile lasts", async () => {
+  test("does not disturb others who have the keyring open, and what they make meanwhile lasts", async () => {
     const { keyring, options } = await sampleKeyring({ cacheMs: 0 });
     const other = await Keyring.open(options);
     await keysOf(other);

@@ -67,7 +67,7 @@ async function atEveryMoment(deed: "rotate" | "erase", after: (directory: string
   return moment;
 }
 
-test("16.2: a rotation that is killed at any step is finished by calling it again, and every thread loads in between", async () => {
+test("a rotation that is killed at any step is finished by calling it again, and every thread loads in between", async () => {
   const moments = await atEveryMoment("rotate", async (directory, moment) => {
     const { ring, checkpointer, close } = await open(directory);
     const texts = async () =>
@@ -81,7 +81,7 @@ test("16.2: a rotation that is killed at any step is finished by calling it agai
   expect(moments).toBeGreaterThan(10);
 });
 
-test("16.4: an erasure by key that is killed at any step is finished by whoever opens the backends next", async () => {
+test("an erasure by key that is killed at any step is finished by whoever opens the backends next", async () => {
   const moments = await atEveryMoment("erase", async (directory, moment) => {
     const { ring, checkpointer, ledger, close } = await open(directory);
     const data = new PersonalData({ checkpointers: [checkpointer], ledger, key: KEY });

@@ -11,7 +11,7 @@ import { sampleKeyring } from "./sample-keyring.ts";
 
 const SIX = ["ada", "bob", "cyd", "dan", "eve", "fay"];
 
-describe.each([2, 3, 6])("16.3: a thread that is about %i people, of whom one's key was destroyed", (count) => {
+describe.each([2, 3, 6])("a thread that is about %i people, of whom one's key was destroyed", (count) => {
   const people = SIX.slice(0, count);
   const others = people.filter((each) => each !== "bob");
 
@@ -28,7 +28,7 @@ describe.each([2, 3, 6])("16.3: a thread that is about %i people, of whom one's 
     return checkpointer;
   }
 
-  test("16.3: is still about the others, as after an erasure", async () => {
+  test("is still about the others, as after an erasure", async () => {
     const checkpointer = await withoutBob();
     const loaded = await checkpointer.load("t");
     expect(loaded?.metadata).toEqual({ subject: others, plan: "[erased]" });
@@ -36,7 +36,7 @@ describe.each([2, 3, 6])("16.3: a thread that is about %i people, of whom one's 
     for await (const { metadata } of checkpointer.history("t")) expect(metadata?.["subject"]).toEqual(others);
   });
 
-  test("16.3: what is said in it later is found and erased with the others", async () => {
+  test("what is said in it later is found and erased with the others", async () => {
     const checkpointer = await withoutBob();
     const loaded = (await checkpointer.load("t"))!;
     await checkpointer.save(loaded.withMessage(userMessage("later")), "t");

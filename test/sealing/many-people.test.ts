@@ -48,7 +48,7 @@ function crowd(threadSubject: readonly string[]): AgentState {
 }
 
 test.each([[[]], [["ada"]]])(
-  "16.3: of a record about many people, a destroyed key leaves what an erasure of that person leaves (thread of %j)",
+  "of a record about many people, a destroyed key leaves what an erasure of that person leaves (thread of %j)",
   async (threadSubject: readonly string[]) => {
     const { keyring } = await sampleKeyring({ cacheMs: 0 });
     const sealed = new Checkpointer(new MemoryLog(), { sealing: new Sealing({ keyring }) });
@@ -74,7 +74,7 @@ test.each([[[]], [["ada"]]])(
   },
 );
 
-test("16.1: a record about hundreds of people is sealed in the time of a save", async () => {
+test("a record about hundreds of people is sealed in the time of a save", async () => {
   const { keyring } = await sampleKeyring();
   const checkpointer = new Checkpointer(new MemoryLog(), { sealing: new Sealing({ keyring }) });
   const messages = Array.from({ length: 1500 }, (_, index) =>

@@ -84,7 +84,7 @@ afterAll(() => {
   server.close();
 });
 
-test("16.2: a keyring whose outermost key lies in OCI Vault: asked once to open, never for a key of its own, and rotated", async () => {
+test("a keyring whose outermost key lies in OCI Vault: asked once to open, never for a key of its own, and rotated", async () => {
   const [one, two] = [...keys.keys()] as [string, string];
   const { keyring, options } = await sampleKeyring({ provider: ociVaultKeys({ client, keyId: one }) });
   const made = await keyring.personKeys("", ["ada", "bob"]);
@@ -100,7 +100,7 @@ test("16.2: a keyring whose outermost key lies in OCI Vault: asked once to open,
   deleted.clear();
 });
 
-test("16.2: a key that was deleted in the vault is PERMISSION_DENIED, an outage UNAVAILABLE, another keyring's key refused", async () => {
+test("a key that was deleted in the vault is PERMISSION_DENIED, an outage UNAVAILABLE, another keyring's key refused", async () => {
   const [one] = [...keys.keys()] as [string];
   const { options } = await sampleKeyring({ provider: ociVaultKeys({ client, keyId: one }) });
   deleted.add(one);

@@ -39,7 +39,7 @@ async function withoutKeyOfBob() {
   return { ...after, data };
 }
 
-test("16.2: a person's lost key is an error for what it sealed, and everybody else is listed, found and vacuumed", async () => {
+test("a person's lost key is an error for what it sealed, and everybody else is listed, found and vacuumed", async () => {
   const { checkpointer, store } = await withoutKeyOfBob();
   await expect(checkpointer.load("bob")).rejects.toMatchObject(LOST);
   await expect(store.get(["notes"], "bob")).rejects.toMatchObject(LOST);
@@ -59,7 +59,7 @@ test("16.2: a person's lost key is an error for what it sealed, and everybody el
   expect((await store.search(["notes"], { query: "zebra" })).map(({ key }) => key).sort()).toEqual(["ada", "cem"]);
 });
 
-test("16.4: beside a person's lost key others are held, exported and erased; whoever erases is told, and may accept it", async () => {
+test("beside a person's lost key others are held, exported and erased; whoever erases is told, and may accept it", async () => {
   const { checkpointer, data } = await withoutKeyOfBob();
   const hold = await data.placeHold({ subject: "cem", reason: "case 17", by: "counsel" });
   await data.liftHold(hold.id, { reason: "closed", by: "counsel" });

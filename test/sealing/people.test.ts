@@ -38,8 +38,8 @@ async function destroy(keyring: Keyring, ...subjects: readonly string[]): Promis
 
 const about = (subject: string, text: string) => ({ ...userMessage(text), metadata: { subject } });
 
-describe("16.1: what is sealed", () => {
-  test("16.1: nothing that was said, and no metadata, can be read in the storage, and everything loads", async () => {
+describe("what is sealed", () => {
+  test("nothing that was said, and no metadata, can be read in the storage, and everything loads", async () => {
     const { log, checkpointer } = await place();
     const state = AgentState.create({ metadata: { subject: "ada@example.org", plan: "zebra-plan" } })
       .withMessage(userMessage("zebra-question"))
@@ -56,7 +56,7 @@ describe("16.1: what is sealed", () => {
     expect((await checkpointer.queryByMetadata("colour", "zebra-colour"))[0]?.threadId).toBe("t");
   });
 
-  test("16.1: with a plain index words and metadata about nobody can be read, the rest cannot, and the capabilities say so", async () => {
+  test("with a plain index words and metadata about nobody can be read, the rest cannot, and the capabilities say so", async () => {
     const { keyring } = await sampleKeyring();
     const log = new ReferenceLog(new MemoryLog());
     const checkpointer = new Checkpointer(log, { sealing: new Sealing({ keyring, index: "plain" }) });
@@ -79,7 +79,7 @@ describe("16.1: what is sealed", () => {
     );
   });
 
-  test("16.1: without keys, an index that finds nothing says of which threads it holds nothing, and asks no more where none is sealed", async () => {
+  test("without keys, an index that finds nothing says of which threads it holds nothing, and asks no more where none is sealed", async () => {
     const { keyring } = await sampleKeyring();
     const log = new ReferenceLog(new MemoryLog());
     const sealed = new Checkpointer(log, { sealing: new Sealing({ keyring }) });
@@ -109,7 +109,7 @@ describe("16.1: what is sealed", () => {
     expect(lists).toBe(1);
   });
 
-  test("16.1: a plain record where only sealed ones are read is refused and named, and so is a sealed one without its keyring", async () => {
+  test("a plain record where only sealed ones are read is refused and named, and so is a sealed one without its keyring", async () => {
     const { log, checkpointer } = await place();
     const plain = new Checkpointer(log);
     await plain.save(AgentState.create(), "t");
@@ -134,7 +134,7 @@ describe("16.1: what is sealed", () => {
     expect(await bytesOf(log), "nothing is overwritten").toBe(before);
   });
 
-  test("16.1: tenants have keys of their own, and one's record in another's place does not open", async () => {
+  test("tenants have keys of their own, and one's record in another's place does not open", async () => {
     const { keyring } = await sampleKeyring();
     const log = new MemoryLog();
     const sealing = new Sealing({ keyring, tenant: (threadId) => threadId.split("/")[0] ?? "" });
@@ -150,7 +150,7 @@ describe("16.1: what is sealed", () => {
   });
 });
 
-describe("16.3: a person's key that was destroyed", () => {
+describe("a person's key that was destroyed", () => {
   const conversation = AgentState.create({ metadata: { subject: "ada", goal: "zebra-goal" } })
     .withMessage(userMessage("zebra-one"))
     .withMessage(assistantMessage("asks", { toolCalls: [{ id: "c1", name: "look", arguments: { at: "zebra-two" } }] }))
@@ -158,7 +158,7 @@ describe("16.3: a person's key that was destroyed", () => {
     .withMessage(about("bob", "lion-four"))
     .withMessage({ ...assistantMessage("tiger-five"), metadata: { subject: [] } });
 
-  test("16.3: leaves a thread that loads, with what was about others and about nobody", async () => {
+  test("leaves a thread that loads, with what was about others and about nobody", async () => {
     const { keyring, checkpointer } = await place();
     await checkpointer.save(conversation, "t", { metadata: { subject: "ada", label: "first" } });
     await destroy(keyring, "ada");
@@ -177,7 +177,7 @@ describe("16.3: a person's key that was destroyed", () => {
     expect(await checkpointer.verify("t")).toMatchObject({ faults: [] });
   });
 
-  test("16.3: what nobody can open any more is still noticed if it is changed: any byte of a body is proven", async () => {
+  test("what nobody can open any more is still noticed if it is changed: any byte of a body is proven", async () => {
     const { keyring, sealing, log, checkpointer } = await place();
     await checkpointer.save(conversation, "t");
     await destroy(keyring, "ada");
@@ -199,7 +199,7 @@ describe("16.3: a person's key that was destroyed", () => {
     }
   });
 
-  test("16.3: in deltas, too: what a thread is about is known without reading it again", async () => {
+  test("in deltas, too: what a thread is about is known without reading it again", async () => {
     const { keyring, checkpointer, log, sealing } = await place();
     let state = AgentState.create({ metadata: { subject: "ada" } }).withMessage(userMessage("zebra-0"));
     await checkpointer.save(state, "t");
@@ -215,7 +215,7 @@ describe("16.3: a person's key that was destroyed", () => {
     expect(loaded?.messages.map(({ content }) => content)).toEqual(Array(5).fill("[erased]"));
   });
 
-  test("16.3: what is about two people is gone with either of them", async () => {
+  test("what is about two people is gone with either of them", async () => {
     for (const gone of ["ada", "bob"]) {
       const { keyring, checkpointer } = await place();
       const both = { ...userMessage("zebra-both"), metadata: { subject: ["ada", "bob"] } };
@@ -231,7 +231,7 @@ describe("16.3: a person's key that was destroyed", () => {
     }
   });
 
-  test("16.1: copies, forks, deletions and new saves carry what is gone as erased, and the rest as it was", async () => {
+  test("copies, forks, deletions and new saves carry what is gone as erased, and the rest as it was", async () => {
     const { keyring, checkpointer } = await place();
     const first = await checkpointer.save(conversation, "t");
     const second = conversation.withMessage(about("bob", "lion-six"));
@@ -257,7 +257,7 @@ describe("16.3: a person's key that was destroyed", () => {
     );
   });
 
-  test("16.3: somebody who comes back has another key, and what was erased stays so", async () => {
+  test("somebody who comes back has another key, and what was erased stays so", async () => {
     const { keyring, checkpointer } = await place();
     await checkpointer.save(AgentState.create().withMessage(about("ada", "before")), "old");
     await destroy(keyring, "ada");
@@ -266,7 +266,7 @@ describe("16.3: a person's key that was destroyed", () => {
     expect((await checkpointer.load("new"))?.messages[0]?.content).toBe("after");
   });
 
-  test("16.3: a key that was lost is not one that was destroyed: it is an error, and nothing is written", async () => {
+  test("a key that was lost is not one that was destroyed: it is an error, and nothing is written", async () => {
     const { checkpointer, log, options } = await place();
     await checkpointer.save(AgentState.create().withMessage(about("ada", "text")), "t");
     for (const { namespace, key } of await options.store.list(["holdfast:keys", "people"])) {

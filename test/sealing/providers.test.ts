@@ -25,8 +25,8 @@ const WRONG: readonly (readonly [string, Record<string, unknown>, string])[] = [
   ["never unwraps", { unwrap: () => new Promise(() => undefined) }, "TIMEOUT"],
 ];
 
-describe("16.2: a provider that", () => {
-  test.each(WRONG)("16.2: %s is named in time, and a keyring is neither made nor changed", async (_, answers, code) => {
+describe("a provider that", () => {
+  test.each(WRONG)("%s is named in time, and a keyring is neither made nor changed", async (_, answers, code) => {
     const { keyring, options } = await sampleKeyring();
     const tenant = await keyring.tenantKey("", { isNew: true });
     const wrong = { ...options.provider, ...answers, name: "our vault" } as KeyProvider;
@@ -50,7 +50,7 @@ describe("16.2: a provider that", () => {
     expect(await (await Keyring.open(options)).tenantKey("", { isNew: false })).toEqual(tenant);
   });
 
-  test("16.2: wipes what it was handed, or what it handed out, wipes nothing of the keyring", async () => {
+  test("wipes what it was handed, or what it handed out, wipes nothing of the keyring", async () => {
     const { options } = await sampleKeyring();
     let handedOut: Uint8Array | undefined;
     const provider: KeyProvider = {
@@ -75,7 +75,7 @@ describe("16.2: a provider that", () => {
     expect(await opened.tenantKey("", { isNew: false })).toEqual(key);
   });
 
-  test("16.2: lost the key of a master key that is retired is not asked for it: every key opens", async () => {
+  test("lost the key of a master key that is retired is not asked for it: every key opens", async () => {
     const { keyring, options, variable } = await sampleKeyring();
     const tenant = await keyring.tenantKey("", { isNew: true });
     const added = newOuterKey();
@@ -88,7 +88,7 @@ describe("16.2: a provider that", () => {
   });
 });
 
-test("16.2: what cannot be done with a key file is a StateError that names it", async () => {
+test("what cannot be done with a key file is a StateError that names it", async () => {
   const taken = join(folder, "folder");
   await mkdir(taken, { mode: 0o700 });
   await expect(createKeyFile(join(folder, "no", "such", "folder"))).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
@@ -100,7 +100,7 @@ test("16.2: what cannot be done with a key file is a StateError that names it", 
   });
 });
 
-test("16.2: there is no new Keyring(), and whoever tries it is told what there is", async () => {
+test("there is no new Keyring(), and whoever tries it is told what there is", async () => {
   const Plain = Keyring as unknown as new (options?: unknown) => Keyring;
   expect(() => new Plain()).toThrow(/Keyring\.open/);
   expect(() => new Plain({ store: new InMemoryStore() })).toThrow(/Keyring\.open/);

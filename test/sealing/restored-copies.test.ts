@@ -41,8 +41,8 @@ function dataPlace() {
 const wordsIn = async (checkpointer: Checkpointer, threadId: string): Promise<unknown> =>
   (await checkpointer.load(threadId))?.messages[0]?.content;
 
-describe("16.4: copies of the data and of the keyring from different times", () => {
-  test("16.4: data from before one rotation, from before two, and from the middle of one opens with today's keyring", async () => {
+describe("copies of the data and of the keyring from different times", () => {
+  test("data from before one rotation, from before two, and from the middle of one opens with today's keyring", async () => {
     const { keyring, options, variable } = await sampleKeyring({ cacheMs: 0 });
     const { open } = dataPlace();
     const { checkpointer, store } = open(keyring);
@@ -71,7 +71,7 @@ describe("16.4: copies of the data and of the keyring from different times", () 
     }
   });
 
-  test("16.4: with a keyring from before, people who came since are named, everybody else loads, and a new key of theirs is not taken for the lost one", async () => {
+  test("with a keyring from before, people who came since are named, everybody else loads, and a new key of theirs is not taken for the lost one", async () => {
     const { keyring, options } = await sampleKeyring({ cacheMs: 0 });
     const { open } = dataPlace();
     const today = open(keyring);
@@ -95,7 +95,7 @@ describe("16.4: copies of the data and of the keyring from different times", () 
     await expect(today.checkpointer.load("bob-again")).rejects.toMatchObject(lost);
   });
 
-  test("16.4: a keyring from before the outermost key was replaced says which key it needs, and writes nothing", async () => {
+  test("a keyring from before the outermost key was replaced says which key it needs, and writes nothing", async () => {
     const { keyring, options, variable } = await sampleKeyring();
     const { open } = dataPlace();
     await open(keyring).checkpointer.save(about("ada"), "ada");
@@ -110,7 +110,7 @@ describe("16.4: copies of the data and of the keyring from different times", () 
     expect(await backupOf(store)).toEqual(before);
   });
 
-  test("16.4: a keyring from the middle of a rotation opens everything, and its rotation is finished", async () => {
+  test("a keyring from the middle of a rotation opens everything, and its rotation is finished", async () => {
     const { keyring, options } = await sampleKeyring({ cacheMs: 0 });
     const { open } = dataPlace();
     for (const name of ["ada", "bob", "cem"]) await open(keyring).checkpointer.save(about(name), name);
@@ -132,7 +132,7 @@ describe("16.4: copies of the data and of the keyring from different times", () 
     }
   });
 
-  test("16.4: beside data of another keyring no key is made and nothing is written, in threads and in items", async () => {
+  test("beside data of another keyring no key is made and nothing is written, in threads and in items", async () => {
     const { keyring } = await sampleKeyring();
     const { log, driver, open } = dataPlace();
     const mine = open(keyring);
@@ -150,7 +150,7 @@ describe("16.4: copies of the data and of the keyring from different times", () 
     await new Checkpointer(log, { sealing }).save(about("bob"), "new");
   });
 
-  test("16.4: many processes that seal the first record of a storage at once agree on its key", async () => {
+  test("many processes that seal the first record of a storage at once agree on its key", async () => {
     const { options } = await sampleKeyring();
     const { open } = dataPlace();
     const all = await Promise.all(Array.from({ length: 10 }, async () => open(await Keyring.open(options))));

@@ -41,8 +41,8 @@ const isEndOfRotation = (namespace: Namespace, value: unknown): boolean =>
   namespace[1] === "ring" && (value as { isRotating: boolean }).isRotating === false;
 const isPerson = (namespace: Namespace): boolean => namespace[1] === "people";
 
-describe("16.2: rotations by several processes at once", () => {
-  test("16.2: one that ends while another has begun leaves the other's master key alone", async () => {
+describe("rotations by several processes at once", () => {
+  test("one that ends while another has begun leaves the other's master key alone", async () => {
     const store = new InterruptedStore();
     const { keyring: one, options } = await sampleKeyring({ store });
     const keys = await one.personKeys("", PEOPLE);
@@ -62,7 +62,7 @@ describe("16.2: rotations by several processes at once", () => {
     expect(await (await Keyring.open(options)).personKeys("", PEOPLE)).toEqual(keys);
   });
 
-  test("16.2: twenty that rotate at once, beside one who makes keys without a pause, lose none", async () => {
+  test("twenty that rotate at once, beside one who makes keys without a pause, lose none", async () => {
     const { options } = await sampleKeyring({ cacheMs: 0 });
     const rings = await Promise.all(Array.from({ length: 20 }, () => Keyring.open(options)));
     const writer = await Keyring.open(options);
@@ -85,7 +85,7 @@ describe("16.2: rotations by several processes at once", () => {
     }
   });
 
-  test("16.2: a key that is written after its master key was removed is wrapped again, and can be opened", async () => {
+  test("a key that is written after its master key was removed is wrapped again, and can be opened", async () => {
     const store = new InterruptedStore();
     const { keyring, options } = await sampleKeyring({ store });
     const other = await Keyring.open(options);
@@ -95,8 +95,8 @@ describe("16.2: rotations by several processes at once", () => {
   });
 });
 
-describe("16.2: a rotation that removes the master key beneath whoever reads", () => {
-  test("16.2: whose keys there are is told of everybody, and a key is destroyed or held by its person's name", async () => {
+describe("a rotation that removes the master key beneath whoever reads", () => {
+  test("whose keys there are is told of everybody, and a key is destroyed or held by its person's name", async () => {
     const store = new InterruptedStore();
     const { keyring, options } = await sampleKeyring({ store });
     await keyring.personKeys("", PEOPLE);
@@ -115,7 +115,7 @@ describe("16.2: a rotation that removes the master key beneath whoever reads", (
     expect(asked.sort()).toEqual(PEOPLE);
   });
 
-  test("16.2: another rotation that is under way goes on with what was wrapped anew", async () => {
+  test("another rotation that is under way goes on with what was wrapped anew", async () => {
     const store = new InterruptedStore();
     const { keyring, options } = await sampleKeyring({ store });
     const keys = await keyring.personKeys("", PEOPLE);
@@ -132,7 +132,7 @@ describe("16.2: a rotation that removes the master key beneath whoever reads", (
     expect(await (await Keyring.open(options)).personKeys("", PEOPLE)).toEqual(keys);
   });
 
-  test("16.2: a person's key whose master key is really gone is that person's trouble: it is named, and everybody else's is found", async () => {
+  test("a person's key whose master key is really gone is that person's trouble: it is named, and everybody else's is found", async () => {
     const store = new InMemoryStore();
     const { keyring, options } = await sampleKeyring({ store });
     const [, bob] = await keyring.personKeys("", PEOPLE);
@@ -151,7 +151,7 @@ describe("16.2: a rotation that removes the master key beneath whoever reads", (
   });
 });
 
-describe("16.2: one damaged key", () => {
+describe("one damaged key", () => {
   async function withDamage(): Promise<{
     keyring: Keyring;
     store: InMemoryStore;
@@ -173,7 +173,7 @@ describe("16.2: one damaged key", () => {
     return { keyring: await Keyring.open(options), store, provider: options.provider, token };
   }
 
-  test("16.2: keeps no other from being rewrapped, is named, and the old master keys stay until it is mended or destroyed", async () => {
+  test("keeps no other from being rewrapped, is named, and the old master keys stay until it is mended or destroyed", async () => {
     const { keyring, store, provider, token } = await withDamage();
     await expect(keyring.rotate({ graceMs: 0 })).rejects.toMatchObject({
       code: "CORRUPT",
@@ -185,7 +185,7 @@ describe("16.2: one damaged key", () => {
     expect([ada?.id, cem?.id]).toEqual([expect.stringContaining(".1."), expect.stringContaining(".1.")]);
   });
 
-  test("16.2: is named to whoever asks for it, and everybody else's key is found", async () => {
+  test("is named to whoever asks for it, and everybody else's key is found", async () => {
     const { keyring, token } = await withDamage();
     await expect(keyring.personKeys("", ["bob"])).rejects.toMatchObject({
       code: "CORRUPT",

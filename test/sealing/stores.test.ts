@@ -32,8 +32,8 @@ async function place(options: { vectors?: "plain" } = {}) {
   return { keyring, plain, store };
 }
 
-describe("16.3: a sealed store", () => {
-  test("16.3: shows nothing of values and metadata, filters them all the same, and says what it cannot find", async () => {
+describe("a sealed store", () => {
+  test("shows nothing of values and metadata, filters them all the same, and says what it cannot find", async () => {
     const { plain, store } = await place();
     await store.put(["facts"], "a", { colour: "zebra" }, { metadata: { source: "zebra-mail", rank: 2 } });
     await store.put(["facts"], "b", { colour: "lion" }, { metadata: { rank: 1 } });
@@ -45,7 +45,7 @@ describe("16.3: a sealed store", () => {
     await expect(store.putWithEmbedding(["facts"], "c", 1, [1, 2])).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 
-  test("16.3: finds by words what is about people as well, and by meaning only where vectors may lie in plain", async () => {
+  test("finds by words what is about people as well, and by meaning only where vectors may lie in plain", async () => {
     const { keyring, plain, store } = await place({ vectors: "plain" });
     await store.put(["facts"], "a", { text: "giraffe runs" });
     await store.put(["facts"], "b", { text: "giraffe zebra" }, { metadata: { subject: "ada" } });
@@ -60,7 +60,7 @@ describe("16.3: a sealed store", () => {
     expect(await store.search(["facts"], "zebra")).toHaveLength(0);
   });
 
-  test("16.3: an item about a person is gone with the key, parts about them are erased, the rest stays", async () => {
+  test("an item about a person is gone with the key, parts about them are erased, the rest stays", async () => {
     const { keyring, store } = await place();
     await store.put(["notes"], "owned", { text: "zebra" }, { metadata: { subject: "ada" } });
     await store.put(["holdfast:users", "ada"], "email", "zebra@example.org");
@@ -83,7 +83,7 @@ describe("16.3: a sealed store", () => {
     expect(await store.get(["notes"], "owned")).toEqual({ text: "anew" });
   });
 
-  test("16.3: what is left of people whose keys are gone is taken out when the store is scrubbed", async () => {
+  test("what is left of people whose keys are gone is taken out when the store is scrubbed", async () => {
     const { keyring, plain, store } = await place();
     await store.put(["notes"], "owned", { text: "zebra" }, { metadata: { subject: "ada" } });
     await store.put(["notes"], "kept", { text: "lion" });
@@ -93,7 +93,7 @@ describe("16.3: a sealed store", () => {
     expect(await store.get(["notes"], "kept")).toEqual({ text: "lion" });
   });
 
-  test("16.6: items that change places, flipped bits and plain items are refused and named, and are no other's trouble", async () => {
+  test("items that change places, flipped bits and plain items are refused and named, and are no other's trouble", async () => {
     const { plain, store } = await place();
     for (const key of ["a", "b", "c"]) await store.put(["notes"], key, { text: key });
     const driver = accessOf(plain)?.driver;

@@ -91,7 +91,7 @@ export function testTampering(
     }
   };
 
-  test(`${name}: 16.6: any two records that change places are refused and named, across thread, position and tenant`, async () => {
+  test(`${name}: any two records that change places are refused and named, across thread, position and tenant`, async () => {
     const { dispose, tampered, recordAt } = await place();
     for (const threadId of THREADS) {
       for (const source of THREADS) {
@@ -112,7 +112,7 @@ export function testTampering(
     await dispose();
   });
 
-  test(`${name}: 16.6: any flipped bit of iv, tag, ciphertext or header is refused and named`, async () => {
+  test(`${name}: any flipped bit of iv, tag, ciphertext or header is refused and named`, async () => {
     const { dispose, tampered, recordAt } = await place();
     const record = recordAt("one/t", 2);
     // The fixed head, the salt, the iv and the tag whole; of the ciphertext as many as are asked for.
@@ -137,7 +137,7 @@ export function testTampering(
     await dispose();
   });
 
-  test(`${name}: 16.6: what a driver keeps beside it cannot be changed either: names, positions, the write id, the metadata`, async () => {
+  test(`${name}: what a driver keeps beside it cannot be changed either: names, positions, the write id, the metadata`, async () => {
     const { dispose, tampered } = await place();
     const changes: readonly Partial<LogEntry>[] = [
       { writeId: "another" },
@@ -155,7 +155,7 @@ export function testTampering(
     await dispose();
   });
 
-  test(`${name}: 16.6: plain text in the place of a sealed record, header or body is refused and named`, async () => {
+  test(`${name}: plain text in the place of a sealed record, header or body is refused and named`, async () => {
     const { dispose, tampered } = await place();
     const log = new MemoryLog();
     await new Checkpointer(log).save(AgentState.create(), "plain");

@@ -18,8 +18,8 @@ async function place() {
 
 const REFUSED = { code: "INCOMPATIBLE", message: expect.stringContaining("option `sealing`") };
 
-describe("16.1: a sealed store that is opened without keys", () => {
-  test("16.1: hands out no sealed text: get, getBatch and update are INCOMPATIBLE, and what is listed or searched says what was not seen", async () => {
+describe("a sealed store that is opened without keys", () => {
+  test("hands out no sealed text: get, getBatch and update are INCOMPATIBLE, and what is listed or searched says what was not seen", async () => {
     const { sealed, plain } = await place();
     await sealed.put(["facts"], "a", { colour: "zebra" });
     const store = plain();
@@ -41,7 +41,7 @@ describe("16.1: a sealed store that is opened without keys", () => {
     expect(await sealed.get(["facts"], "a")).toEqual({ colour: "zebra" });
   });
 
-  test("16.1: takes no item in plain where everything is sealed, and everything that is nobody's business beside it", async () => {
+  test("takes no item in plain where everything is sealed, and everything that is nobody's business beside it", async () => {
     const { sealed, plain } = await place();
     await sealed.put(["facts", "one"], "a", { colour: "zebra" });
     await expect(plain().put(["facts", "two"], "b", 1)).rejects.toMatchObject(REFUSED);
@@ -57,7 +57,7 @@ describe("16.1: a sealed store that is opened without keys", () => {
     expect(await sealed.list(["facts"], { recursive: true })).toHaveLength(1);
   });
 
-  test("16.1: one item that was sealed by mistake stops nobody who goes on in plain", async () => {
+  test("one item that was sealed by mistake stops nobody who goes on in plain", async () => {
     const { sealed, plain } = await place();
     await plain().put(["facts"], "b", 1);
     await sealed.put(["facts"], "a", 1);
@@ -68,7 +68,7 @@ describe("16.1: a sealed store that is opened without keys", () => {
     expect(page.warnings).toMatchObject([REFUSED]);
   });
 
-  test("16.1: a text that only looks like a sealed one is a value like any other", async () => {
+  test("a text that only looks like a sealed one is a value like any other", async () => {
     const { plain } = await place();
     const store = plain();
     const values = ["is1.key.box", '{"$":"sealed","k":"is1.key","v":"AAAA"}', { $: "sealed", k: "is1.key", v: "AAAA" }];
@@ -78,7 +78,7 @@ describe("16.1: a sealed store that is opened without keys", () => {
     }
   });
 
-  test("16.1: a store looks once for each of a few first segments, and one that has keys does not look", async () => {
+  test("a store looks once for each of a few first segments, and one that has keys does not look", async () => {
     const { below, sealed, plain } = await place();
     await sealed.put(["facts"], "first", 1);
     let scans = 0;
@@ -96,7 +96,7 @@ describe("16.1: a sealed store that is opened without keys", () => {
     expect(scans).toBe(16);
   });
 
-  test("16.1: whoever may write and not read writes", async () => {
+  test("whoever may write and not read writes", async () => {
     const { below, plain } = await place();
     below.scan = () => Promise.reject(new Error("not allowed"));
     await plain().put(["facts"], "a", 1);

@@ -30,14 +30,14 @@ async function filled(count: number): Promise<{ store: WatchedStore; data: Perso
   return { store, data };
 }
 
-test("20: clearing a namespace beside a hold on somebody else looks at each item once, however many there are", async () => {
+test("clearing a namespace beside a hold on somebody else looks at each item once, however many there are", async () => {
   const { store, data } = await filled(3000);
   await data.placeHold({ subject: "ann", ...ask });
   expect(await store.clearNamespace(FACTS)).toBe(3000);
   expect(store.pages).toBeLessThanOrEqual(3000 / 500 + 1);
 });
 
-test("16.4: a hold that is placed between two parts of the clearing stops it", async () => {
+test("a hold that is placed between two parts of the clearing stops it", async () => {
   const { store, data } = await filled(1000);
   await data.placeHold({ subject: "bob", ...ask });
   await store.put(FACTS, "zz", "about ann", { metadata: { subject: "ann" } });

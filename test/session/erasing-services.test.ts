@@ -39,8 +39,8 @@ await describeWithOracle(({ options }) => {
 });
 
 const hasS3 = await canHaveS3();
-describe.skipIf(!hasS3)(`2: a bucket that keeps versions${hasS3 ? "" : `: ${HOW_TO_GET_S3}`}`, () => {
-  test("2: older versions are deleted with the rest, and what may not be deleted is in the receipt", async () => {
+describe.skipIf(!hasS3)(`a bucket that keeps versions${hasS3 ? "" : `: ${HOW_TO_GET_S3}`}`, () => {
+  test("older versions are deleted with the rest, and what may not be deleted is in the receipt", async () => {
     const server = await startS3({ keepsVersions: true });
     const place = s3Place(server.url);
     const sdk = (await loadSdk()) as Awaited<ReturnType<typeof loadSdk>> & {

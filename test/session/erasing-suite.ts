@@ -47,7 +47,7 @@ export const threadsOnly = (checkpointer: Checkpointer, directory?: string): Bac
 
 /** The one suite for every backend: some of the people are erased, and nothing of the others is. */
 export function erases(create: () => Promise<Backends>, people: number, gone: number): void {
-  test(`4: erasing ${gone} of ${people} people who share threads leaves no word of theirs, and every word of the others`, async () => {
+  test(`erasing ${gone} of ${people} people who share threads leaves no word of theirs, and every word of the others`, async () => {
     const { checkpointer, store, users: where, directory, dispose } = await create();
     const users = new UserStore({ backend: where });
     const usersStore = typeof where === "string" && where.startsWith("memory") ? new InMemoryStore() : where;

@@ -69,8 +69,8 @@ await describeWithService("redis", (url) => {
   erases(() => openBackends(at("threads"), at("items"), at("users")), PEOPLE, GONE);
 });
 
-describe("2: what a backend cannot do is said", () => {
-  test("2: a storage that cannot list its threads is refused, and there is no receipt", async () => {
+describe("what a backend cannot do is said", () => {
+  test("a storage that cannot list its threads is refused, and there is no receipt", async () => {
     const checkpointer = new StorageBackendAdapter(without(new MapStorage(new Map()), "list"));
     await checkpointer.save(AgentState.create().withMessage(userMessage("Ann", { metadata: { subject: "ann" } })), "t");
     const data = new PersonalData({ checkpointers: [checkpointer], ledger: new InMemoryStore(), key: KEY });
@@ -79,7 +79,7 @@ describe("2: what a backend cannot do is said", () => {
     expect(await data.receipts()).toEqual([]);
   });
 
-  test("2: over HTTP everything is erased, and the receipt says whose business the service's own files are", async () => {
+  test("over HTTP everything is erased, and the receipt says whose business the service's own files are", async () => {
     const service = await served(new MemoryLog());
     const checkpointer = service.client();
     await checkpointer.save(AgentState.create().withMessage(userMessage("Ann", { metadata: { subject: "ann" } })), "t");

@@ -31,8 +31,8 @@ function dataOn(options: Partial<PersonalDataOptions> = {}): PersonalData {
   return new PersonalData({ ledger: new InMemoryStore(), key: KEY, ...options });
 }
 
-describe("3: whom something is about", () => {
-  test("3: in a thread with a subject, everything that says nothing else goes, and the rest stays", async () => {
+describe("whom something is about", () => {
+  test("in a thread with a subject, everything that says nothing else goes, and the rest stays", async () => {
     const checkpointer = new MemoryCheckpointer();
     const state = AgentState.create({ metadata: { subject: "ann", plan: "pro", isTrial: true } })
       .withMessage(userMessage("I am Ann"))
@@ -60,7 +60,7 @@ describe("3: whom something is about", () => {
     expect((await checkpointer.load("t"))?.metadata["friend"]).toEqual(ofNobody(ERASED));
   });
 
-  test("3: a session goes with its user, but for what is about nobody; its checkpoints are still listed", async () => {
+  test("a session goes with its user, but for what is about nobody; its checkpoints are still listed", async () => {
     const backend = new MemoryCheckpointer();
     const session = new AgentSession({ sessionId: "s", userId: "ann", backend });
     session.setWorking("subtask", ofNobody("report"));
@@ -72,7 +72,7 @@ describe("3: whom something is about", () => {
     expect((await AgentSession.restore("s", { backend })).userId).toBeUndefined();
   });
 
-  test("3: what an agent answers, asks of tools and is told by them is about the subject of the run", async () => {
+  test("what an agent answers, asks of tools and is told by them is about the subject of the run", async () => {
     const checkpointer = new MemoryCheckpointer();
     const lookUp = tool({
       name: "look_up",
@@ -100,7 +100,7 @@ describe("3: whom something is about", () => {
     expect((await more.run("Are you?", { threadId: "t" })).text).toBe("Still here.");
   });
 
-  test("3: what only the metadata of a checkpoint hold is found and erased", async () => {
+  test("what only the metadata of a checkpoint hold is found and erased", async () => {
     const checkpointer = new MemoryCheckpointer();
     const metadata = { caller: attributed("ann", "Ann"), open: true };
     await checkpointer.save(AgentState.create(), "t", { metadata });
@@ -110,7 +110,7 @@ describe("3: whom something is about", () => {
     expect(await checkpointer.getMetadata("t")).toEqual({ caller: ofNobody(ERASED), open: true });
   });
 
-  test("3: memories, which lie under the user's id, go with the user", async () => {
+  test("memories, which lie under the user's id, go with the user", async () => {
     const [checkpointer, store] = [new MemoryCheckpointer(), new InMemoryStore()];
     const memory = new LLMMemoryManager({ store, extract: heuristicExtractor() });
     const agent = new Agent({ model: scriptedModel(["Noted.", "Noted."]), checkpointer, memory });
@@ -129,7 +129,7 @@ describe("3: whom something is about", () => {
     expect(await texts()).toContain("Bobtown");
   });
 
-  test("3: a subject that is only in a fork, or only in an old checkpoint, is found there", async () => {
+  test("a subject that is only in a fork, or only in an old checkpoint, is found there", async () => {
     const checkpointer = new MemoryCheckpointer();
     const first = AgentState.create().withMessage(userMessage("Ann here", about("ann")));
     await checkpointer.save(first, "t", { checkpointId: "old" });
@@ -144,8 +144,8 @@ describe("3: whom something is about", () => {
   });
 });
 
-describe("4: bad input", () => {
-  test("4: an unknown user, and one who was erased before, get a receipt that counts nothing", async () => {
+describe("bad input", () => {
+  test("an unknown user, and one who was erased before, get a receipt that counts nothing", async () => {
     const [checkpointer, store] = [new MemoryCheckpointer(), new InMemoryStore()];
     await store.put(["notes"], "n", "about Ann", about("ann"));
     const data = dataOn({ checkpointers: [checkpointer], stores: [store] });
@@ -159,7 +159,7 @@ describe("4: bad input", () => {
     expect(faultInReceipts(receipts, data.publicKey)).toBeUndefined();
   });
 
-  test("4: an export holds everything once, without loss; of nobody it is one line that describes it", async () => {
+  test("an export holds everything once, without loss; of nobody it is one line that describes it", async () => {
     const [checkpointer, store] = [new MemoryCheckpointer(), new InMemoryStore()];
     let state = AgentState.create().withMessage(userMessage("Ann here", about("ann")));
     for (let step = 0; step < 3; step++) {
@@ -178,7 +178,7 @@ describe("4: bad input", () => {
     expect(nothing).toHaveLength(1);
   });
 
-  test("4: wrong options, a weak key, a reason that names the person and a backend without a log are refused", async () => {
+  test("wrong options, a weak key, a reason that names the person and a backend without a log are refused", async () => {
     expect(() => dataOn({ key: "short" })).toThrow(/at least 32 bytes/);
     expect(() => dataOn({ checkpointer: [] } as never)).toThrow(/did you mean "checkpointers"/);
     expect(() => dataOn({ stores: [{} as never] })).toThrow(/takes stores or URLs/);
@@ -200,8 +200,8 @@ describe("4: bad input", () => {
   });
 });
 
-describe("4: somebody else is at work", () => {
-  test("4: a state that was loaded before the erasure is not saved any more, however it is saved", async () => {
+describe("somebody else is at work", () => {
+  test("a state that was loaded before the erasure is not saved any more, however it is saved", async () => {
     const checkpointer = new MemoryCheckpointer();
     const state = AgentState.create().withMessage(userMessage("Ann here", about("ann")));
     await checkpointer.save(state, "t");
@@ -217,7 +217,7 @@ describe("4: somebody else is at work", () => {
     if (again !== undefined) await checkpointer.save(again.withMessage(userMessage("more")), "t");
   });
 
-  test("4: a run that is under way ends with CONFLICT, brings nothing back, and can be gone on with", async () => {
+  test("a run that is under way ends with CONFLICT, brings nothing back, and can be gone on with", async () => {
     const checkpointer = new MemoryCheckpointer();
     const data = dataOn({ checkpointers: [checkpointer] });
     const meanwhile = tool({ name: "wait", effect: "pure", execute: () => data.eraseUser("ann").then(() => "waited") });
@@ -234,7 +234,7 @@ describe("4: somebody else is at work", () => {
     assertValidForOpenAI(result.state.messages);
   });
 
-  test("4: a call whose arguments were erased before it ran is refused, and not run without them", async () => {
+  test("a call whose arguments were erased before it ran is refused, and not run without them", async () => {
     const checkpointer = new MemoryCheckpointer();
     let runs = 0;
     const pay = tool({ name: "pay", effect: "idempotent", execute: () => ++runs });
@@ -251,7 +251,7 @@ describe("4: somebody else is at work", () => {
     expect(after.toolExecutions[0]?.status).toBe("failed");
   });
 
-  test("4: process: keep erases items and user data, and leaves checkpoints byte for byte", async () => {
+  test("process: keep erases items and user data, and leaves checkpoints byte for byte", async () => {
     const [checkpointer, store] = [new MemoryCheckpointer(), new InMemoryStore()];
     await checkpointer.save(AgentState.create().withMessage(userMessage("Ann", about("ann"))), "t");
     await store.put(["notes"], "n", "Ann", about("ann"));
@@ -266,8 +266,8 @@ describe("4: somebody else is at work", () => {
   });
 });
 
-describe("4: what goes wrong is loud", () => {
-  test("4: one backend's failure leaves no receipt, keeps no other from being erased, and resume finishes", async () => {
+describe("what goes wrong is loud", () => {
+  test("one backend's failure leaves no receipt, keeps no other from being erased, and resume finishes", async () => {
     const [checkpointer, ledger, broken] = [new MemoryCheckpointer(), new InMemoryStore(), new InMemoryStore()];
     await checkpointer.save(AgentState.create().withMessage(userMessage("Ann", about("ann"))), "t");
     await broken.close();
@@ -280,7 +280,7 @@ describe("4: what goes wrong is loud", () => {
     expect(await whole.resume()).toEqual([]);
   });
 
-  test("4: a thread that is damaged is named by its hash, and a receipt is given only where that is accepted", async () => {
+  test("a thread that is damaged is named by its hash, and a receipt is given only where that is accepted", async () => {
     const path = join(folder, "damaged.db");
     const checkpointer = sqliteCheckpointer({ path });
     for (const threadId of ["damaged-ann", "whole"]) {
@@ -299,7 +299,7 @@ describe("4: what goes wrong is loud", () => {
     await checkpointer.close();
   });
 
-  test("4: a backend that lost its mark is swept again, and what a person gave after the erasure stays", async () => {
+  test("a backend that lost its mark is swept again, and what a person gave after the erasure stays", async () => {
     let time = Date.parse("2030-01-01");
     const now = () => time;
     const store = new InMemoryStore({ now });
@@ -317,8 +317,8 @@ describe("4: what goes wrong is loud", () => {
   });
 });
 
-describe("4: receipts", () => {
-  test("4: one that was changed anywhere, left out or moved is found out", async () => {
+describe("receipts", () => {
+  test("one that was changed anywhere, left out or moved is found out", async () => {
     const data = dataOn({ stores: [new InMemoryStore()] });
     for (const person of ["a1", "b2", "c3"]) await data.eraseUser(person, { reason: "on request" });
     const receipts = await data.receipts();
@@ -345,7 +345,7 @@ describe("4: receipts", () => {
     expect(tried).toBeGreaterThan(300);
   });
 
-  test("4: a result of a tool and its call stay a pair when only one of them is about the person", async () => {
+  test("a result of a tool and its call stay a pair when only one of them is about the person", async () => {
     const checkpointer = new MemoryCheckpointer();
     const call = { id: "c1", name: "look_up", arguments: { q: "weather" } };
     const state = AgentState.create()

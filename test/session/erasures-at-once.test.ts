@@ -29,7 +29,7 @@ const said = (text: string, subject: string): AgentState =>
   AgentState.create().withMessage(userMessage(text, { metadata: { subject } }));
 
 test.each([["plain"], ["sealed"]])(
-  "16.3: two people are erased at once: what one of them gives afterwards stays when the backends are opened again (%s)",
+  "two people are erased at once: what one of them gives afterwards stays when the backends are opened again (%s)",
   async (how) => {
     const { keyring } = await sampleKeyring({ cacheMs: 0 });
     const options = how === "sealed" ? { sealing: new Sealing({ keyring }) } : {};

@@ -40,7 +40,7 @@ const ALL = [
   expect.objectContaining({ backend: "store 1", items: 3 }),
 ];
 
-test("16.3: an erasure that fails after any write, and is resumed: its receipt counts all that was erased, once", async () => {
+test("an erasure that fails after any write, and is resumed: its receipt counts all that was erased, once", async () => {
   let failures = 0;
   for (let writes = 0, isFailed = true; isFailed; writes++) {
     const { log, data } = await place();
@@ -57,7 +57,7 @@ test("16.3: an erasure that fails after any write, and is resumed: its receipt c
   expect(failures).toBeGreaterThanOrEqual(THREADS.length);
 });
 
-test("16.3: an erasure that a hold kept from its end counts, when it comes to it, what it had erased before", async () => {
+test("an erasure that a hold kept from its end counts, when it comes to it, what it had erased before", async () => {
   const { data } = await place();
   const { id } = await data.placeHold({ threadPrefix: "b", by: "counsel", reason: "case 17" });
   await expect(data.eraseUser("ada")).rejects.toMatchObject({ code: "HELD" });

@@ -38,8 +38,8 @@ async function fillAndErase(
   };
 }
 
-await describeWithOwnRedis("4: the files of a Redis server", () => {
-  test("4: hold no word of those who were erased, in the append-only file or the dump, and every word of the others", async () => {
+await describeWithOwnRedis("the files of a Redis server", () => {
+  test("hold no word of those who were erased, in the append-only file or the dump, and every word of the others", async () => {
     // Uncompressed, so that a word that is there can be seen.
     const server = await startRedis({ settings: { save: "3600 100000", rdbcompression: "no" } });
     try {
@@ -59,9 +59,9 @@ await describeWithOwnRedis("4: the files of a Redis server", () => {
 
 const hasPostgres = (await findPostgres()) !== undefined;
 describe.skipIf(!hasPostgres)(
-  `4: the files of a PostgreSQL server${hasPostgres ? "" : `: ${HOW_TO_GET_POSTGRES}`}`,
+  `the files of a PostgreSQL server${hasPostgres ? "" : `: ${HOW_TO_GET_POSTGRES}`}`,
   () => {
-    test("4: the receipt says that dead rows, the planner's samples and the log remain; after ANALYZE and VACUUM FULL the tables' files hold no word of them", async () => {
+    test("the receipt says that dead rows, the planner's samples and the log remain; after ANALYZE and VACUUM FULL the tables' files hold no word of them", async () => {
       const server = await startPostgres();
       const admin = new pg.Client({ connectionString: server.url });
       try {

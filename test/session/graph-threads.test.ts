@@ -73,8 +73,8 @@ const BACKENDS: readonly (readonly [string, () => Promise<Checkpointer>])[] = [
   ["sqlite", () => openCheckpointer(`sqlite:${join(folder, "graphs.db")}`)],
 ];
 
-describe.each(BACKENDS)("3: a graph's thread on %s", (_, open) => {
-  test("3: messages and values that name a person go, everybody else's stay, and the graph runs on", async () => {
+describe.each(BACKENDS)("a graph's thread on %s", (_, open) => {
+  test("messages and values that name a person go, everybody else's stay, and the graph runs on", async () => {
     const checkpointer = await open();
     const graph = conversing(checkpointer);
     for (const who of ["zoannq", "bobbyq", "zoannq"]) {
@@ -112,7 +112,7 @@ describe.each(BACKENDS)("3: a graph's thread on %s", (_, open) => {
     await checkpointer.close();
   });
 
-  test("3: a run with a subject makes the thread about that person: all of it goes but what is about others or nobody", async () => {
+  test("a run with a subject makes the thread about that person: all of it goes but what is about others or nobody", async () => {
     const checkpointer = await open();
     const paused = new StateGraph(
       Annotation.Root({ ...MessagesAnnotation.spec, plan: Annotation<unknown>(), born: Annotation<Date>() }),
@@ -153,7 +153,7 @@ describe.each(BACKENDS)("3: a graph's thread on %s", (_, open) => {
   });
 });
 
-describe("3: what a graph's thread shares", () => {
+describe("what a graph's thread shares", () => {
   const put = async (checkpointer: Checkpointer, threadId: string, data: Record<string, unknown>, more = {}) => {
     const saver = saverOf(checkpointer);
     await saver.put({ threadId, checkpointId: newCheckpointId(), checkpointData: data, ...more });
@@ -161,7 +161,7 @@ describe("3: what a graph's thread shares", () => {
   };
   const LONG = ["one and the same text, which is long enough", "to be kept once for all the lists that have it"];
 
-  test("3: a list that somebody else's value has, too, stays theirs", async () => {
+  test("a list that somebody else's value has, too, stays theirs", async () => {
     const checkpointer = new MemoryCheckpointer();
     await put(checkpointer, "t", { ann: attributed("ann", { list: LONG }), bob: attributed("bob", { list: LONG }) });
     await dataOn(checkpointer).eraseUser("ann");
@@ -171,7 +171,7 @@ describe("3: what a graph's thread shares", () => {
     expect(await storedIn(checkpointer, "t")).not.toContain("one and the same");
   });
 
-  test("3: in a thread that is about the person, too: theirs is written out, the other's stays", async () => {
+  test("in a thread that is about the person, too: theirs is written out, the other's stays", async () => {
     const checkpointer = new MemoryCheckpointer();
     const data = { list: LONG, nested: [{ list: LONG }], bob: attributed("bob", { list: LONG }), n: 7, yes: true };
     await put(checkpointer, "t", data, { metadata: { subject: ["ann", "eve"] } });
@@ -187,7 +187,7 @@ describe("3: what a graph's thread shares", () => {
     expect(saved?.metadata).toEqual({ subject: ["eve"] });
   });
 
-  test("3: plain messages, data that looks like our own marks, Maps, bytes and errors keep their kinds", async () => {
+  test("plain messages, data that looks like our own marks, Maps, bytes and errors keep their kinds", async () => {
     const checkpointer = new MemoryCheckpointer();
     const call = {
       id: "c1",
@@ -225,7 +225,7 @@ describe("3: what a graph's thread shares", () => {
     expect(await storedIn(checkpointer, "t")).not.toContain("never came");
   });
 
-  test("3: values of a serialiser of yours cannot be looked into: the receipt says so, and a thread about the person loses them", async () => {
+  test("values of a serialiser of yours cannot be looked into: the receipt says so, and a thread about the person loses them", async () => {
     const checkpointer = new MemoryCheckpointer();
     const serde = {
       dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> => ["own", Buffer.from(JSON.stringify(value))],
@@ -246,7 +246,7 @@ describe("3: what a graph's thread shares", () => {
     expect((await graph.getState(at("others"))).values).toEqual({ text: "Bob!" });
   });
 
-  test("4: a run of a graph that is under way ends with CONFLICT and brings nothing back; a saver that is open forgets what it knew", async () => {
+  test("a run of a graph that is under way ends with CONFLICT and brings nothing back; a saver that is open forgets what it knew", async () => {
     const checkpointer = new MemoryCheckpointer();
     const data = dataOn(checkpointer);
     let erases = true;
@@ -269,7 +269,7 @@ describe("3: what a graph's thread shares", () => {
     expect(await storedIn(checkpointer, "t")).not.toMatch(/zoannq/i);
   });
 
-  test("4: a thread that was deleted and made anew after an erasure takes what the same saver writes", async () => {
+  test("a thread that was deleted and made anew after an erasure takes what the same saver writes", async () => {
     const checkpointer = new MemoryCheckpointer();
     const saver = await put(checkpointer, "t", { note: attributed("ann", "Ann") });
     await dataOn(checkpointer).eraseUser("ann");
@@ -287,7 +287,7 @@ describe("3: what a graph's thread shares", () => {
     expect((await saver.get({ threadId: "t" }))?.checkpointData).toEqual({ a: 2 });
   });
 
-  test("4: an erasure of a graph's thread that is interrupted anywhere is found and finished", async () => {
+  test("an erasure of a graph's thread that is interrupted anywhere is found and finished", async () => {
     const source = new MemoryCheckpointer();
     const data = {
       about: attributed("ann", {
@@ -323,7 +323,7 @@ describe("3: what a graph's thread shares", () => {
   });
 });
 
-describe("4: a graph's thread whose checkpoint that named the person is gone", () => {
+describe("a graph's thread whose checkpoint that named the person is gone", () => {
   const ways: Readonly<Record<string, (checkpointer: Checkpointer) => Promise<unknown>>> = {
     "pruned away": (checkpointer) => saverOf(checkpointer).prune({ keepLast: 1 }),
     "vacuumed away": (checkpointer) => checkpointer.vacuum({ keepLast: 1 }),
@@ -340,7 +340,7 @@ describe("4: a graph's thread whose checkpoint that named the person is gone", (
     },
   };
   for (const [way, take] of Object.entries(ways)) {
-    test(`4: is still about that person, and erased like any other: ${way}`, async () => {
+    test(`is still about that person, and erased like any other: ${way}`, async () => {
       const checkpointer = new MemoryCheckpointer();
       const saver = saverOf(checkpointer);
       const data = { words: "zoannq" };
@@ -355,7 +355,7 @@ describe("4: a graph's thread whose checkpoint that named the person is gone", (
   }
 });
 
-test("4: no byte of an erased person is left of a graph's thread in the files of SQLite", async () => {
+test("no byte of an erased person is left of a graph's thread in the files of SQLite", async () => {
   const directory = await mkdtemp(join(folder, "bytes-"));
   const checkpointer = await openCheckpointer(`sqlite:${join(directory, "a.db")}`);
   const graph = conversing(checkpointer);

@@ -57,12 +57,12 @@ async function fiveThreads(
   return { log, checkpointer, data, other };
 }
 
-describe("16.4: two callers", () => {
+describe("two callers", () => {
   test.each([
     ["on the person", { subject: "ann", ...ask }],
     ["on the threads", { threadPrefix: "t/", ...ask }],
   ])(
-    "16.4: a hold %s that is placed while an erasure runs counts from the next thread on, and the receipt says so",
+    "a hold %s that is placed while an erasure runs counts from the next thread on, and the receipt says so",
     async (_, hold) => {
       const { log, checkpointer, data, other } = await fiveThreads("Ann");
       log.onChange = () => other.placeHold(hold);
@@ -80,7 +80,7 @@ describe("16.4: two callers", () => {
     },
   );
 
-  test("16.4: a hold that is placed while a vacuum runs counts from the next thread on, and the report says so", async () => {
+  test("a hold that is placed while a vacuum runs counts from the next thread on, and the report says so", async () => {
     const { log, checkpointer, other } = await fiveThreads("Ann");
     log.onChange = () => other.placeHold({ subject: "ann", ...ask });
     const later = new Checkpointer(log, { now: () => Date.now() + 86_400_000 });
@@ -90,7 +90,7 @@ describe("16.4: two callers", () => {
     expect((await textsOf(checkpointer, THREADS)).filter((text) => text === "Ann")).toHaveLength(4);
   });
 
-  test("16.4: holds that two place at once are both there", async () => {
+  test("holds that two place at once are both there", async () => {
     const { data, other } = await fiveThreads("Ann");
     await Promise.all(range(0, 4).map((each) => (each % 2 ? data : other).placeHold({ subject: `p${each}`, ...ask })));
     const holds = await data.holds();
@@ -99,7 +99,7 @@ describe("16.4: two callers", () => {
   });
 });
 
-test("16.4: the key of a person stays while a hold keeps what it opens, and goes with it", async () => {
+test("the key of a person stays while a hold keeps what it opens, and goes with it", async () => {
   const { keyring } = await sampleKeyring({ cacheMs: 0 });
   const checkpointer = new Checkpointer(new MemoryLog(), { sealing: new Sealing({ keyring }) });
   await checkpointer.save(said("Ann and Ben agree", ["ann", "ben"]), "t");
@@ -115,7 +115,7 @@ test("16.4: the key of a person stays while a hold keeps what it opens, and goes
   expect(await textsOf(checkpointer, ["t"])).toEqual([ERASED]);
 });
 
-test("16.4: a backend that was restored from a backup has the holds again, and knows which were lifted, before it is opened", async () => {
+test("a backend that was restored from a backup has the holds again, and knows which were lifted, before it is opened", async () => {
   const ledger = new InMemoryStore();
   const first = new PersonalData({ checkpointers: [new Checkpointer(new MemoryLog())], ledger, key: KEY });
   const lifted = await first.placeHold({ threadPrefix: "a/", ...ask });
@@ -137,7 +137,7 @@ test("16.4: a backend that was restored from a backup has the holds again, and k
   expect((await failureOf(() => backup.delete("b/1"))).context.holds?.[0]?.id).toBe(active.id);
 });
 
-test("16.4: what was erased and comes back with a backup waits for the hold, and goes once that is lifted", async () => {
+test("what was erased and comes back with a backup waits for the hold, and goes once that is lifted", async () => {
   const [live, restored] = [new Checkpointer(new MemoryLog()), new Checkpointer(new MemoryLog())];
   const ledger = new InMemoryStore();
   await live.save(said("Ann", "ann"), "t");
@@ -153,7 +153,7 @@ test("16.4: what was erased and comes back with a backup waits for the hold, and
   expect(await textsOf(restored, ["t"])).toEqual([ERASED]);
 });
 
-describe("16.4: bad input", () => {
+describe("bad input", () => {
   const data = new PersonalData({
     checkpointers: [new Checkpointer(new MemoryLog())],
     ledger: new InMemoryStore(),
@@ -167,7 +167,7 @@ describe("16.4: bad input", () => {
     ["nobody who places it", { subject: "a", reason: "case 17" }, /needs by/],
     ["a reason that names the person", { subject: "ann", by: "counsel", reason: "ann sues us" }, /must not name/],
     ["an unknown option", { subject: "a", until: "tomorrow", ...ask }, /until/],
-  ])("16.4: a hold with %s is refused", async (_, request, message) => {
+  ])("a hold with %s is refused", async (_, request, message) => {
     await expect(data.placeHold(request as never)).rejects.toThrow(message);
     expect(await data.holds()).toEqual([]);
   });
@@ -181,12 +181,12 @@ describe("16.4: bad input", () => {
     ["a namespace for threads", [{ category: "process", keepLast: 1, namespace: ["a"] }], /threadPrefix/],
     ["a prefix for user data", [{ category: "user", keepLast: 1, threadPrefix: "a" }], /namespace/],
     ["a limit beside keep", [{ category: "user", keepLast: 1, keep: "all" }], /without a limit/],
-  ])("16.4: retention with %s is refused, and nothing goes", async (_, rules, message) => {
+  ])("retention with %s is refused, and nothing goes", async (_, rules, message) => {
     await expect(data.applyRetention({ rules: rules as never })).rejects.toThrow(message);
     expect(await data.retentionReceipts()).toEqual([]);
   });
 
-  test("16.4: lifting an unknown hold is NOT_FOUND, and lifting twice changes nothing", async () => {
+  test("lifting an unknown hold is NOT_FOUND, and lifting twice changes nothing", async () => {
     expect((await failureOf(() => data.liftHold("no-such-hold", ask))).code).toBe("NOT_FOUND");
     const { id } = await data.placeHold({ subject: "ann", ...ask });
     const lifted = await data.liftHold(id, ask);

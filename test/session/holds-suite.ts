@@ -46,7 +46,7 @@ async function clockMovesOn(): Promise<void> {
 
 /** The one suite for every backend. */
 export function holds(create: () => Promise<Backends>): void {
-  test("16.4: a hold on a person stops erasure, deletion and vacuum with an error that says who placed it, why, since when and how to lift it", async () => {
+  test("a hold on a person stops erasure, deletion and vacuum with an error that says who placed it, why, since when and how to lift it", async () => {
     const backends = await create();
     const { checkpointer, store } = backends;
     const data = await filled(backends);
@@ -91,7 +91,7 @@ export function holds(create: () => Promise<Backends>): void {
     await backends.dispose();
   });
 
-  test("16.4: a hold on somebody else keeps what is about both, and the receipt says so; lifted, the rest is erased", async () => {
+  test("a hold on somebody else keeps what is about both, and the receipt says so; lifted, the rest is erased", async () => {
     const backends = await create();
     const { checkpointer, store } = backends;
     const data = await filled(backends);
@@ -112,7 +112,7 @@ export function holds(create: () => Promise<Backends>): void {
     await backends.dispose();
   });
 
-  test("16.4: a hold on threads keeps their checkpoints, those of graphs too, and nothing of the others", async () => {
+  test("a hold on threads keeps their checkpoints, those of graphs too, and nothing of the others", async () => {
     const backends = await create();
     const { checkpointer } = backends;
     const data = await filled(backends);
@@ -147,7 +147,7 @@ export function holds(create: () => Promise<Backends>): void {
     await backends.dispose();
   });
 
-  test("16.4: rules per category, the first that fits decides: a dry run tells what goes and why, then it goes, and the receipt counts it", async () => {
+  test("rules per category, the first that fits decides: a dry run tells what goes and why, then it goes, and the receipt counts it", async () => {
     const backends = await create();
     const { checkpointer, store } = backends;
     const data = await filled(backends);

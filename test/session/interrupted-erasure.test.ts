@@ -21,9 +21,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-describe.each(DISK_BACKENDS)("4: on %s", (backend) => {
+describe.each(DISK_BACKENDS)("on %s", (backend) => {
   // Every step, and servers too: test/campaigns/erasing-killed.test.ts.
-  test("4: an erasure that is killed at any step is finished by whoever opens the backends next", async () => {
+  test("an erasure that is killed at any step is finished by whoever opens the backends next", async () => {
     const source = await mkdtemp(join(folder, "filled-"));
     await fillPlace(diskUrls(backend, source));
     const place = async (moment: number) => {
@@ -36,7 +36,7 @@ describe.each(DISK_BACKENDS)("4: on %s", (backend) => {
     expect(kills).toBeGreaterThan(2);
   });
 
-  test("4: a restored backup is cleaned before anybody gets it, and what came after the erasure stays", async () => {
+  test("a restored backup is cleaned before anybody gets it, and what came after the erasure stays", async () => {
     const directory = await mkdtemp(join(folder, "live-"));
     const backup = join(folder, `${backend}-backup`);
     const [live, old] = [diskUrls(backend, directory), diskUrls(backend, backup)];

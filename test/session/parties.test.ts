@@ -38,7 +38,7 @@ const dataWith = (party: ErasureParty, store: InMemoryStore, ledger: InMemorySto
     open: async () => ({ checkpointers: [], stores: [store], others: [party], ledger }),
   });
 
-test("4: whoever else has a part in an erasure comes after the backends, is in the receipt, and in no export", async () => {
+test("whoever else has a part in an erasure comes after the backends, is in the receipt, and in no export", async () => {
   const [store, ledger] = [new InMemoryStore(), new InMemoryStore()];
   const keys = new Map([
     ["ann", { createdAt: 1 }],
@@ -66,7 +66,7 @@ test("4: whoever else has a part in an erasure comes after the backends, is in t
 
 const noteIn = (store: InMemoryStore): Promise<unknown> => store.get(["notes"], "n");
 
-test("4: a party that fails leaves no receipt and is finished by resume; one that was restored is asked again", async () => {
+test("a party that fails leaves no receipt and is finished by resume; one that was restored is asked again", async () => {
   const [store, ledger] = [new InMemoryStore(), new InMemoryStore()];
   const keys = new Map([["ann", { createdAt: 1 }]]);
   let isDown = true;

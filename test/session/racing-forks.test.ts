@@ -32,8 +32,8 @@ async function withAnn(checkpointer: Checkpointer, threadId: string): Promise<vo
 
 const threadsIn = (checkpointer: Checkpointer): Promise<readonly string[]> => checkpointer.listThreads({ limit: 1000 });
 
-describe.each(BACKENDS)("5: on %s", (name, open) => {
-  test("5: a fork, or a copy, that was read before an erasure and lands after its last look is taken back", async () => {
+describe.each(BACKENDS)("on %s", (name, open) => {
+  test("a fork, or a copy, that was read before an erasure and lands after its last look is taken back", async () => {
     for (const how of ["fork", "copyThread"] as const) {
       const checkpointer = await open();
       await withAnn(checkpointer, "t");
@@ -64,7 +64,7 @@ describe.each(BACKENDS)("5: on %s", (name, open) => {
     }
   });
 
-  test("5: a fork whose process is killed between its write and its look holds nothing after the erasure is run again", async () => {
+  test("a fork whose process is killed between its write and its look holds nothing after the erasure is run again", async () => {
     const checkpointer = await open();
     await withAnn(checkpointer, "t");
     const data = new PersonalData({ checkpointers: [checkpointer], ledger: new InMemoryStore(), key: KEY });
@@ -94,7 +94,7 @@ describe.each(BACKENDS)("5: on %s", (name, open) => {
 
   // Each fork of files waits for the disk several times.
   test.skipIf(name === "file")(
-    "5: forkers that never stop, of the thread and of its newest fork, keep nothing from an erasure",
+    "forkers that never stop, of the thread and of its newest fork, keep nothing from an erasure",
     async () => {
       const checkpointer = await open();
       await withAnn(checkpointer, "t");
@@ -144,7 +144,7 @@ describe.each(BACKENDS)("5: on %s", (name, open) => {
   );
 });
 
-test("5: whoever is killed while copies are held off holds them off for ten minutes and not for ever", async () => {
+test("whoever is killed while copies are held off holds them off for ten minutes and not for ever", async () => {
   let time = Date.parse("2030-01-01");
   const checkpointer = new MemoryCheckpointer({ now: () => time });
   await withAnn(checkpointer, "t");

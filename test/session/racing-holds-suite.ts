@@ -92,7 +92,7 @@ export function racingHolds(create: () => Promise<{ readonly open: () => Promise
     ["an erasure", (checkpointer) => dataOn(checkpointer).eraseUser("ann")],
   ];
   for (const [what, work] of works) {
-    test(`16.4: nothing goes by ${what} that decided before a hold was placed and had not begun to take it away`, async () => {
+    test(`nothing goes by ${what} that decided before a hold was placed and had not begun to take it away`, async () => {
       for (const scope of SCOPES) {
         const { open } = await create();
         const [worker, other] = [await open(), await open()];
@@ -108,7 +108,7 @@ export function racingHolds(create: () => Promise<{ readonly open: () => Promise
     });
   }
 
-  test("16.4: nothing goes of a graph's thread by a vacuum or an erasure that decided before a hold was placed", async () => {
+  test("nothing goes of a graph's thread by a vacuum or an erasure that decided before a hold was placed", async () => {
     const graphWorks = works.filter(([what]) => what.startsWith("a vacuum") || what === "an erasure");
     for (const [what, work] of graphWorks) {
       const { open } = await create();
@@ -129,7 +129,7 @@ export function racingHolds(create: () => Promise<{ readonly open: () => Promise
     }
   });
 
-  test("16.4: a hold on a person marks the threads about them and no others, and a mark is no checkpoint", async () => {
+  test("a hold on a person marks the threads about them and no others, and a mark is no checkpoint", async () => {
     const { open } = await create();
     const checkpointer = await open();
     await fill(checkpointer);

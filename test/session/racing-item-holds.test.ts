@@ -76,7 +76,7 @@ function racingItemHolds(create: () => Promise<{ readonly open: () => Promise<Ba
     ["an erasure", (store) => dataOn(store).eraseUser("ann")],
   ];
   for (const [what, work] of works) {
-    test(`16.4: no item goes by ${what} that decided before a hold was placed and had not begun to take it away`, async () => {
+    test(`no item goes by ${what} that decided before a hold was placed and had not begun to take it away`, async () => {
       const { open } = await create();
       const [worker, other] = [await open(), await open()];
       await fill(other);
@@ -91,7 +91,7 @@ function racingItemHolds(create: () => Promise<{ readonly open: () => Promise<Ba
     });
   }
 
-  test("16.4: a hold on somebody else that is placed meanwhile keeps nothing of the person, and what is about nobody goes", async () => {
+  test("a hold on somebody else that is placed meanwhile keeps nothing of the person, and what is about nobody goes", async () => {
     const { open } = await create();
     const [worker, other] = [await open(), await open()];
     await fill(other);
@@ -105,7 +105,7 @@ function racingItemHolds(create: () => Promise<{ readonly open: () => Promise<Ba
     for (const each of [worker, other]) await each.close();
   });
 
-  test("16.4: an item that becomes one about a held person while it is deleted stays", async () => {
+  test("an item that becomes one about a held person while it is deleted stays", async () => {
     const { open } = await create();
     const [worker, other] = [await open(), await open()];
     await fill(other);

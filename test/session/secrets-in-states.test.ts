@@ -38,8 +38,8 @@ const bytesIn = async (directory: string): Promise<string> => {
   return (await Promise.all(files.map((each) => readFile(join(each.parentPath, each.name), "latin1")))).join("");
 };
 
-describe.each(LOCAL_BACKENDS)("5: on $name", (backend) => {
-  test("5: secrets of a whole run reach no storage: marks stand where they stood, and hashes stay", async () => {
+describe.each(LOCAL_BACKENDS)("on $name", (backend) => {
+  test("secrets of a whole run reach no storage: marks stand where they stood, and hashes stay", async () => {
     const storage = await backend.create();
     const checkpointer = storage.open({ redact: redactSecrets });
     const leak = tool({
@@ -76,7 +76,7 @@ describe.each(LOCAL_BACKENDS)("5: on $name", (backend) => {
     await storage.dispose();
   });
 
-  test("5: a save that is refused for a secret writes nothing, and goes through once the secret is a reference", async () => {
+  test("a save that is refused for a secret writes nothing, and goes through once the secret is a reference", async () => {
     const storage = await backend.create();
     const checkpointer = storage.open({ redact: refuseSecrets });
     const state = AgentState.create({ metadata: { key: SECRETS["openai"] } });
@@ -89,7 +89,7 @@ describe.each(LOCAL_BACKENDS)("5: on $name", (backend) => {
   });
 });
 
-test("5: a redactor of your own sees every text, also in metadata, and bytes and numbers stay what they are", async () => {
+test("a redactor of your own sees every text, also in metadata, and bytes and numbers stay what they are", async () => {
   const [backend] = LOCAL_BACKENDS;
   const storage = await backend?.create();
   const checkpointer = storage?.open({ redact: (text) => text.replace("Ann", "[redacted:name]") });
@@ -106,19 +106,19 @@ test("5: a redactor of your own sees every text, also in metadata, and bytes and
   await expect(nonsense?.save(AgentState.create(), "u", { metadata: { a: "b" } })).rejects.toThrow(/returns the text/);
 });
 
-test("5: a reference is resolved when it is needed, from the environment or wherever secrets are", async () => {
+test("a reference is resolved when it is needed, from the environment or wherever secrets are", async () => {
   expect(await resolveSecret(secretRef("A"), async (name) => `secret ${name}`)).toBe("secret A");
   await expect(resolveSecret(secretRef("HOLDFAST_NO_SUCH_SECRET"))).rejects.toMatchObject({ code: "NOT_FOUND" });
   await expect(resolveSecret("A" as never)).rejects.toThrow(/takes what secretRef\(\) returned/);
   expect(() => secretRef("")).toThrow(/by its name/);
 });
 
-describe("5: at the save boundary of stores and savers", () => {
+describe("at the save boundary of stores and savers", () => {
   const secret = SECRETS["openai"] ?? "";
   const folder = mkdtemp(join(tmpdir(), "holdfast-redacted-"));
   afterAll(async () => rm(await folder, { recursive: true }));
 
-  test("5: an item, its metadata, its words and what is embedded of it hold the mark and not the secret", async () => {
+  test("an item, its metadata, its words and what is embedded of it hold the mark and not the secret", async () => {
     const directory = await mkdtemp(join(await folder, "store-"));
     const embedded: string[] = [];
     const embedder = async (texts: readonly string[]) => {
@@ -145,7 +145,7 @@ describe("5: at the save boundary of stores and savers", () => {
     expect(await bytesIn(directory)).not.toContain(secret);
   });
 
-  test("5: a saver and LangGraph's messages hold the mark, in checkpoints, in writes and in metadata", async () => {
+  test("a saver and LangGraph's messages hold the mark, in checkpoints, in writes and in metadata", async () => {
     const directory = await mkdtemp(join(await folder, "saver-"));
     const checkpointer = sqliteCheckpointer({ path: join(directory, "a.db"), redact: redactSecrets });
     const saver = saverOf(checkpointer);

@@ -29,8 +29,8 @@ const storages: readonly (readonly [name: string, url: () => string])[] = [
   ["file", () => `file:${join(folder, freshName())}`],
 ];
 
-describe.each(storages)("1: a session on %s", (_, freshUrl) => {
-  test("1: checkpoints outlive the process, working state does not", async () => {
+describe.each(storages)("a session on %s", (_, freshUrl) => {
+  test("checkpoints outlive the process, working state does not", async () => {
     const backend = freshUrl();
     const session = new AgentSession({ sessionId: "s1", userId: "u1", backend });
     session.setWorking("current_subtask", "generate_report");
@@ -47,7 +47,7 @@ describe.each(storages)("1: a session on %s", (_, freshUrl) => {
     await restored.close();
   });
 
-  test("1: the newest checkpoint with a label is found, and all are listed, the oldest first", async () => {
+  test("the newest checkpoint with a label is found, and all are listed, the oldest first", async () => {
     const backend = freshUrl();
     const session = new AgentSession({ sessionId: "s1", backend });
     for (let step = 1; step <= 3; step++) {
@@ -63,7 +63,7 @@ describe.each(storages)("1: a session on %s", (_, freshUrl) => {
     await session.close();
   });
 
-  test("1: two processes in one session both keep their checkpoints, whoever is faster", async () => {
+  test("two processes in one session both keep their checkpoints, whoever is faster", async () => {
     const backend = freshUrl();
     const sessions = [1, 2].map(() => new AgentSession({ sessionId: "s1", backend }));
     await Promise.all(
@@ -79,8 +79,8 @@ describe.each(storages)("1: a session on %s", (_, freshUrl) => {
   });
 });
 
-describe("1: working state", () => {
-  test("1: never reaches the disk, a log line or a JSON text unless a checkpoint names it", async () => {
+describe("working state", () => {
+  test("never reaches the disk, a log line or a JSON text unless a checkpoint names it", async () => {
     const directory = join(folder, freshName());
     const session = new AgentSession({ sessionId: "s1", backend: `file:${directory}` });
     session.setWorking("kept", "canary-kept");
@@ -98,7 +98,7 @@ describe("1: working state", () => {
     expect(inspect(open, { depth: 9, showHidden: true }) + JSON.stringify(open)).not.toContain("canary-scratch");
   });
 
-  test("1: may hold what cannot be stored, until a checkpoint asks for it: then it is refused with its path", async () => {
+  test("may hold what cannot be stored, until a checkpoint asks for it: then it is refused with its path", async () => {
     const session = new AgentSession({ sessionId: "s1", backend: new MemoryCheckpointer() });
     const socket = { write: () => undefined };
     session.setWorking("socket", socket);
@@ -108,8 +108,8 @@ describe("1: working state", () => {
   });
 });
 
-describe("1: everyday mistakes", () => {
-  test("1: what is not a backend, an unknown option and a closed session are refused by name", async () => {
+describe("everyday mistakes", () => {
+  test("what is not a backend, an unknown option and a closed session are refused by name", async () => {
     expect(() => new AgentSession({ sessionId: "s", backend: {} as never })).toThrow(/takes a checkpointer/);
     expect(() => new AgentSession({ sessionID: "s" } as never)).toThrow(/did you mean "sessionId"/);
     expect(() => new AgentSession({ sessionId: "" })).toThrow(/must not be empty/);
@@ -121,7 +121,7 @@ describe("1: everyday mistakes", () => {
     await expect(session.checkpoint("done")).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  test("1: a conversation with the session's id is another thread; one with its thread id is refused by name", async () => {
+  test("a conversation with the session's id is another thread; one with its thread id is refused by name", async () => {
     const backend = new MemoryCheckpointer();
     await backend.save(AgentState.create({ metadata: { mine: true } }), "s1");
     const session = new AgentSession({ sessionId: "s1", backend });
@@ -134,13 +134,13 @@ describe("1: everyday mistakes", () => {
     expect(await backend.listCheckpoints("session:s2")).toHaveLength(1);
   });
 
-  test("1: a backend that cannot be reached is an error of restore, never an empty session", async () => {
+  test("a backend that cannot be reached is an error of restore, never an empty session", async () => {
     const backend = "http://127.0.0.1:9/nobody";
     await expect(AgentSession.restore("s1", { backend })).rejects.toMatchObject({ name: "StateError" });
   });
 });
 
-describe("1: an agent in a session", () => {
+describe("an agent in a session", () => {
   const note = tool({
     name: "note",
     effect: "pure",
@@ -150,7 +150,7 @@ describe("1: an agent in a session", () => {
     },
   });
 
-  test("1: its tools see working state, and a finished task becomes a labelled checkpoint", async () => {
+  test("its tools see working state, and a finished task becomes a labelled checkpoint", async () => {
     const backend = new MemoryCheckpointer();
     const agent = new Agent({
       model: scriptedModel([{ toolCalls: [{ name: "note" }] }, "Done."]),
@@ -167,7 +167,7 @@ describe("1: an agent in a session", () => {
     expect(state?.metadata["task"]).toEqual({ threadId: "t1", checkpointId, stopReason: "complete" });
   });
 
-  test("1: a run that did not finish makes no checkpoint, and one that cannot be made costs no answer", async () => {
+  test("a run that did not finish makes no checkpoint, and one that cannot be made costs no answer", async () => {
     const backend = new MemoryCheckpointer();
     const endless = new Agent({
       model: scriptedModel([{ toolCalls: [{ name: "note" }] }, "Done."]),
@@ -190,7 +190,7 @@ describe("1: an agent in a session", () => {
 
 for (const service of ["postgres", "redis"] as const) {
   await describeWithService(service, (url) => {
-    test(`1: a session is restored from ${service}`, async () => {
+    test(`a session is restored from ${service}`, async () => {
       const sessionId = `s-${process.pid}-${Math.random()}`;
       const session = new AgentSession({ sessionId, backend: url });
       session.setWorking("step", 1);

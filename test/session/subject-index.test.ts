@@ -41,8 +41,8 @@ function readsOf(checkpointer: Checkpointer): () => readonly string[] {
   };
 }
 
-describe.each(BACKENDS)("3: on %s", (_, open) => {
-  test("3: a look reads the threads that changed and those that may hold something, and no others", async () => {
+describe.each(BACKENDS)("on %s", (_, open) => {
+  test("a look reads the threads that changed and those that may hold something, and no others", async () => {
     const checkpointer = await open();
     const people = ["ann", "bob", "cat", "dan"];
     for (const person of people) await checkpointer.save(said(person), `of-${person}`);
@@ -59,7 +59,7 @@ describe.each(BACKENDS)("3: on %s", (_, open) => {
     await checkpointer.close();
   });
 
-  test("3: whatever comes into a thread after it was looked through is found, however it comes", async () => {
+  test("whatever comes into a thread after it was looked through is found, however it comes", async () => {
     const checkpointer = await open();
     const saver = saverOf(checkpointer);
     await checkpointer.save(said("bob"), "t");
@@ -93,7 +93,7 @@ describe.each(BACKENDS)("3: on %s", (_, open) => {
   });
 });
 
-test("3: a thread that a backup put back is read again, although it has as many records as it had", async () => {
+test("a thread that a backup put back is read again, although it has as many records as it had", async () => {
   const checkpointer = new MemoryCheckpointer();
   await checkpointer.save(said("ann"), "live");
   await checkpointer.copyThread("live", "backup");

@@ -30,18 +30,18 @@ async function behaves(store: UserStore, userId = "u1"): Promise<void> {
   await expect(store.get(userId, "email")).rejects.toMatchObject({ code: "CLOSED" });
 }
 
-test("2: keeps values by user and key, and deletes one user's and no other's", async () => {
+test("keeps values by user and key, and deletes one user's and no other's", async () => {
   await behaves(new UserStore({ backend: `sqlite:${join(folder, "users.db")}` }));
   await behaves(new UserStore({ backend: new InMemoryStore() }));
 });
 
 for (const service of ["postgres", "redis"] as const) {
   await describeWithService(service, (url) => {
-    test(`2: does the same on ${service}`, () => behaves(new UserStore({ backend: url }), `u-${Math.random()}`));
+    test(`does the same on ${service}`, () => behaves(new UserStore({ backend: url }), `u-${Math.random()}`));
   });
 }
 
-test("2: deleting a user leaves process checkpoints byte for byte as they were, also in one file", async () => {
+test("deleting a user leaves process checkpoints byte for byte as they were, also in one file", async () => {
   const path = join(folder, "both.db");
   const session = new AgentSession({ sessionId: "s1", userId: "u1", backend: `sqlite:${path}` });
   session.setWorking("draft", "about alice");
@@ -63,7 +63,7 @@ test("2: deleting a user leaves process checkpoints byte for byte as they were, 
   expect(["user_items", "holdfast_records", "canary@example.com"].map(holds)).toEqual([true, true, false]);
 });
 
-test("2: what is not a store, and a user without an id, are refused", async () => {
+test("what is not a store, and a user without an id, are refused", async () => {
   expect(() => new UserStore({ backend: {} as never })).toThrow(/takes a store or a URL/);
   expect(() => new UserStore({ path: "x" } as never)).toThrow(/no option "path"/);
   const store = new UserStore({ backend: new InMemoryStore() });

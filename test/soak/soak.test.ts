@@ -22,13 +22,13 @@ async function sample(backend: string): Promise<void> {
 }
 
 for (const backend of ["sqlite", "file"]) {
-  test(`B2: on ${backend}, every call ends while two writers never stop, and every acknowledged save is there once`, () =>
+  test(`on ${backend}, every call ends while two writers never stop, and every acknowledged save is there once`, () =>
     sample(backend));
 }
 
 for (const backend of ["postgres", "redis"] as const) {
   await describeWithService(backend, () => {
-    test(`B2, B4, B5: on ${backend}, every call ends while two writers never stop, wires are cut and the server is killed; every acknowledged save is there once`, () =>
+    test(`on ${backend}, every call ends while two writers never stop, wires are cut and the server is killed; every acknowledged save is there once`, () =>
       sample(backend));
   });
 }

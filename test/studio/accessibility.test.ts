@@ -55,7 +55,7 @@ describeWithChromium("Studio for everybody", (open) => {
     );
   }
 
-  describe.each(LOOKS)("18.2: $name", ({ name: _, ...look }) => {
+  describe.each(LOOKS)("$name", ({ name: _, ...look }) => {
     test("axe finds nothing in any view, and no view is wider than the window", async () => {
       // The page's policy forbids what the checker needs to be put in; what is checked is the page and not the policy.
       const context = await browser.newContext({ ...look, bypassCSP: true });

@@ -55,7 +55,7 @@ async function studioOn(checkpointer: Checkpointer, setup: StudioSetup = {}) {
   return { ...one, ask, text: async (name: RouteName) => (await get(name, {})).text };
 }
 
-test("18.3: whatever is stored, every answer keeps to 256 kB and every part of it can be reached", async () => {
+test("whatever is stored, every answer keeps to 256 kB and every part of it can be reached", async () => {
   const checkpointer = new MemoryCheckpointer();
   const wide = "\u0001\u2028漢🙂".repeat(50_000);
   const many = Object.fromEntries(
@@ -117,7 +117,7 @@ test("18.3: whatever is stored, every answer keeps to 256 kB and every part of i
       ids.add(row.toolCallId);
 });
 
-test("18.1: looking at every view of a store leaves every byte of it as it was", async () => {
+test("looking at every view of a store leaves every byte of it as it was", async () => {
   const place = await StudioFolder.make();
   const clock = new StoryClock();
   const filling = place.open({ now: clock.now });
@@ -153,7 +153,7 @@ test("18.1: looking at every view of a store leaves every byte of it as it was",
   await place.dispose();
 });
 
-describe("18.3: the walk over all threads", () => {
+describe("the walk over all threads", () => {
   test("sorts and filters what was read, and says how much that is; where listing reads threads it stops until it is asked on", async () => {
     const checkpointer = new MemoryCheckpointer();
     for (let index = 0; index < 2100; index++) {
@@ -230,7 +230,7 @@ class HaltingLog extends MemoryLog {
   }
 }
 
-test("18.2: a person is found everywhere, erased as planned with a receipt, and found nowhere", async () => {
+test("a person is found everywhere, erased as planned with a receipt, and found nowhere", async () => {
   const checkpointer = new MemoryCheckpointer();
   const store = new InMemoryStore();
   await checkpointer.save(
@@ -266,7 +266,7 @@ test("18.2: a person is found everywhere, erased as planned with a receipt, and 
   expect((await ask("inventory", { body: { userId: "ann-77" } })).total).toBe(0);
 });
 
-test("18.2: the cases of doctor are run on the store line by line and leave nothing behind; without --write they are refused", async () => {
+test("the cases of doctor are run on the store line by line and leave nothing behind; without --write they are refused", async () => {
   const checkpointer = new MemoryCheckpointer();
   await checkpointer.save(AgentState.create(), "mine");
   const command = { stores: ["memory:"], open: async () => checkpointer, world: { now: Date.now } };
@@ -282,7 +282,7 @@ test("18.2: the cases of doctor are run on the store line by line and leave noth
   expect(await looking.text("cases")).toContain("PERMISSION_DENIED");
 });
 
-test("18.2: an edit that cannot be a state, or that would part a call from its result, is refused and makes no thread", async () => {
+test("an edit that cannot be a state, or that would part a call from its result, is refused and makes no thread", async () => {
   const checkpointer = new MemoryCheckpointer();
   await fillStory(checkpointer, new StoryClock());
   const { ask } = await studioOn(checkpointer, { mayWrite: true });

@@ -80,7 +80,7 @@ describeWithChromium("Studio in a browser", (open) => {
   };
   const nodes = (page: Page): Promise<number> => page.evaluate("document.querySelectorAll('*').length");
 
-  test("18.3: 100,000 messages are shown in few nodes, few requests and small answers; both ends are reached by keys, scrollbar and find", async () => {
+  test("100,000 messages are shown in few nodes, few requests and small answers; both ends are reached by keys, scrollbar and find", async () => {
     const page = await openPage();
     let largest = 0;
     const asked: string[] = [];
@@ -147,7 +147,7 @@ describeWithChromium("Studio in a browser", (open) => {
     await nothingWrong(page);
   });
 
-  test("18.1: text of strangers in every stored place is shown as text: nothing runs, nothing is asked for elsewhere, no rule is broken", async () => {
+  test("text of strangers in every stored place is shown as text: nothing runs, nothing is asked for elsewhere, no rule is broken", async () => {
     const other = await StudioFolder.make();
     const [threads, store] = [other.open(), other.items()];
     await fillHostile(threads, store);
@@ -188,7 +188,7 @@ describeWithChromium("Studio in a browser", (open) => {
     }
   });
 
-  test("18.1: a page on another port reads nothing and changes nothing, even if it knows the token", async () => {
+  test("a page on another port reads nothing and changes nothing, even if it knows the token", async () => {
     const page = await openPage();
     const attacker = createServer((_, answer) =>
       answer.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>x</title>"),
@@ -218,7 +218,7 @@ describeWithChromium("Studio in a browser", (open) => {
     await page.close();
   });
 
-  test("18.4: the picture for the README shows a thread with its calls, and is small", async () => {
+  test("the picture for the README shows a thread with its calls, and is small", async () => {
     const page = await openPage(opened, { viewport: { width: 1120, height: 640 } });
     await page.clock.setFixedTime(START + 60 * 60_000);
     await go(page, "#/t/trip-42/messages", "article[data-message]");
@@ -231,7 +231,7 @@ describeWithChromium("Studio in a browser", (open) => {
     expect(kept.byteLength).toBeLessThan(100_000);
   });
 
-  test("18.2: without its key the page says what to do, and shows nothing", async () => {
+  test("without its key the page says what to do, and shows nothing", async () => {
     const page = await openPage();
     const fresh = await browser.newContext();
     const stranger = await fresh.newPage();
@@ -242,7 +242,7 @@ describeWithChromium("Studio in a browser", (open) => {
     await fresh.close();
   });
 
-  test("18.2: keys alone reach, open, compare, fork, answer and close everything, and the focus comes back", async () => {
+  test("keys alone reach, open, compare, fork, answer and close everything, and the focus comes back", async () => {
     const page = await openPage();
     const focused = (): Promise<string> =>
       page.evaluate(
@@ -296,7 +296,7 @@ describeWithChromium("Studio in a browser", (open) => {
     await nothingWrong(page);
   });
 
-  test("18.2: a message edited in a fork differs from the original by the edit alone, and keeps the head's metadata", async () => {
+  test("a message edited in a fork differs from the original by the edit alone, and keeps the head's metadata", async () => {
     const page = await openPage();
     await go(page, "#/t/support%2F1040/messages?m=1", "article[data-message='0']");
     await page.getByRole("button", { name: "Edit message 1 in a fork" }).click();
@@ -319,7 +319,7 @@ describeWithChromium("Studio in a browser", (open) => {
     );
   });
 
-  test("18.2: two tabs answer one question: one is recorded, the other is told so and what to do", async () => {
+  test("two tabs answer one question: one is recorded, the other is told so and what to do", async () => {
     const first = await openPage();
     const second = await openTab(opened);
     for (const page of [first, second]) {
@@ -338,7 +338,7 @@ describeWithChromium("Studio in a browser", (open) => {
     expect((await checkpointer.getMetadata("trip-42"))?.["user"]).toBe("ann");
   });
 
-  test("18.2: a call in doubt is settled with who and why; a thread that moved after its plan is not deleted", async () => {
+  test("a call in doubt is settled with who and why; a thread that moved after its plan is not deleted", async () => {
     const page = await openPage();
     await go(page, "#/t/billing-7/ledger", ".doubts");
     await page.getByRole("button", { name: "Say how it ended" }).click();
@@ -369,7 +369,7 @@ describeWithChromium("Studio in a browser", (open) => {
     expect(opened.notes).toContain('deleted "billing-7"');
   });
 
-  test("18.2: what another process saves is announced, and shown when it is wanted; the focus stays where it is", async () => {
+  test("what another process saves is announced, and shown when it is wanted; the focus stays where it is", async () => {
     const page = await openPage();
     await go(page, "#/t/support%2F1041/messages", "article[data-message]");
     await page.locator(".live").waitFor();

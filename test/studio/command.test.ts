@@ -48,7 +48,7 @@ async function started(...options: readonly string[]) {
   return { asked, end, notes: () => noted };
 }
 
-test("18.1: holdfast studio prints the address with its key, only looks, and ends with 0 on Ctrl-C while streams are open", async () => {
+test("holdfast studio prints the address with its key, only looks, and ends with 0 on Ctrl-C while streams are open", async () => {
   const { asked, end, notes } = await started();
   const store = (await (await asked("store")).json()) as { mayWrite: boolean; store: string };
   expect(store).toMatchObject({ mayWrite: false, store: `sqlite:${place.path}` });
@@ -60,7 +60,7 @@ test("18.1: holdfast studio prints the address with its key, only looks, and end
   expect(notes()).toContain("only looks");
 });
 
-test("18.1: with --write it forks, and says so on stderr; it deletes nothing", async () => {
+test("with --write it forks, and says so on stderr; it deletes nothing", async () => {
   const { asked, end, notes } = await started("--write");
   const fork = await asked("threads/dHJpcC00Mg/fork", {
     method: "POST",
@@ -72,7 +72,7 @@ test("18.1: with --write it forks, and says so on stderr; it deletes nothing", a
   expect(notes()).toContain('forked "trip-42" as "trip-42-b"');
 });
 
-test("18.2: with --write the proofs try the store itself, and a Studio that is ended meanwhile leaves nothing of them behind", async () => {
+test("with --write the proofs try the store itself, and a Studio that is ended meanwhile leaves nothing of them behind", async () => {
   const { asked, end } = await started("--write");
   const cases = await asked("proofs/cases", { method: "POST", body: "{}" });
   expect(cases.status).toBe(200);
@@ -91,7 +91,7 @@ test("18.2: with --write the proofs try the store itself, and a Studio that is e
   await checkpointer.close();
 });
 
-test("18.1: what cannot be meant is refused with a word, and a store that is not there is not made", async () => {
+test("what cannot be meant is refused with a word, and a store that is not there is not made", async () => {
   expect((await holdfast(["studio", "memory:", "--allow-delete"])).stderr).toContain(
     "--allow-delete goes with --write",
   );

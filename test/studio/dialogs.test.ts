@@ -63,7 +63,7 @@ describeWithChromium("the dialogs of Studio", (open) => {
     await page.locator("dialog").waitFor({ state: "detached" });
   };
 
-  test("18.2: a call that waits for leave is approved with other arguments, as JSON and no other text", async () => {
+  test("a call that waits for leave is approved with other arguments, as JSON and no other text", async () => {
     const page = await openAt("#/inbox", ".inbox .card");
     const card = page.locator(".inbox .card", { hasText: "roll_back_deploy" });
     await card.getByRole("button").click();
@@ -78,7 +78,7 @@ describeWithChromium("the dialogs of Studio", (open) => {
     expect(asked?.answer?.value).toEqual({ decision: "edit", arguments: { service: "checkout", to: "1.41.1" } });
   });
 
-  test("18.2: a call in doubt is said not to have happened, and the tool may be run again by nobody but the model", async () => {
+  test("a call in doubt is said not to have happened, and the tool may be run again by nobody but the model", async () => {
     const page = await openAt("#/t/billing-7/ledger", ".doubts");
     await page.getByRole("button", { name: "Say how it ended" }).click();
     await page.getByRole("radio", { name: "It did not happen" }).check();
@@ -88,7 +88,7 @@ describeWithChromium("the dialogs of Studio", (open) => {
     expect(state?.toolExecutions[0]).toMatchObject({ status: "failed", settledBy: { by: "ben" } });
   });
 
-  test("18.2: a fork keeps open calls where that is asked for", async () => {
+  test("a fork keeps open calls where that is asked for", async () => {
     const page = await openAt("#/t/trip-42/messages", "article[data-message]");
     await page.getByRole("button", { name: "Fork", exact: true }).click();
     await page.locator("dialog[open] input").first().fill("trip-42-open");
@@ -98,7 +98,7 @@ describeWithChromium("the dialogs of Studio", (open) => {
     expect(fork?.toolExecutions.some(({ status }) => status === "waiting")).toBe(true);
   });
 
-  test("18.2: a thread is taken from its holder, who is told at the next save", async () => {
+  test("a thread is taken from its holder, who is told at the next save", async () => {
     await checkpointer
       .withLease(
         "support/1041",
@@ -120,7 +120,7 @@ describeWithChromium("the dialogs of Studio", (open) => {
       });
   });
 
-  test("18.2: a person is looked up, erased after the id was typed, and the receipt says that nothing is left", async () => {
+  test("a person is looked up, erased after the id was typed, and the receipt says that nothing is left", async () => {
     const page = await openAt("#/people", "main input");
     await page.locator("main input").first().fill("cleo");
     await page.keyboard.press("Enter");
@@ -136,7 +136,7 @@ describeWithChromium("the dialogs of Studio", (open) => {
     await page.getByText("Nothing is kept about this person").waitFor();
   });
 
-  test("18.2: the proofs show what records and what the store itself were found to be", async () => {
+  test("the proofs show what records and what the store itself were found to be", async () => {
     const page = await openAt("#/health", ".proofs");
     await page.getByRole("button", { name: "Run the proofs" }).click();
     await page.getByText("1 case passed, 1 failed, 0 not applicable").waitFor();

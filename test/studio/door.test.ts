@@ -121,7 +121,7 @@ const REFUSED: readonly [what: string, status: number, change: Record<string, st
   ["a page of the same site and another origin", 403, { origin: undefined, "sec-fetch-site": "same-site" }],
 ];
 
-describe.each(REFUSED)("18.1: %s", (_, status, change) => {
+describe.each(REFUSED)("%s", (_, status, change) => {
   test("is refused on every route, and changes nothing", async () => {
     const before = await allTails();
     for (const name of NAMES) {
@@ -133,7 +133,7 @@ describe.each(REFUSED)("18.1: %s", (_, status, change) => {
   });
 });
 
-test("18.1: a POST of a type that forms can send is refused on every route, and a GET in its place", async () => {
+test("a POST of a type that forms can send is refused on every route, and a GET in its place", async () => {
   const before = await allTails();
   for (const name of NAMES.filter((each) => ROUTES[each].method === "POST")) {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
@@ -155,7 +155,7 @@ test("18.1: a POST of a type that forms can send is refused on every route, and 
   expect(await allTails()).toBe(before);
 });
 
-test("18.1: without --write every route that writes is refused, and with it every route that deletes", async () => {
+test("without --write every route that writes is refused, and with it every route that deletes", async () => {
   const before = await allTails();
   for (const name of NAMES) {
     const { access } = ROUTES[name];
@@ -167,7 +167,7 @@ test("18.1: without --write every route that writes is refused, and with it ever
   expect(await allTails()).toBe(before);
 });
 
-test("18.1: every route that looks answers the page, within 256 kB, and nobody may keep or frame the answer", async () => {
+test("every route that looks answers the page, within 256 kB, and nobody may keep or frame the answer", async () => {
   const optional: readonly RouteName[] = ["bytes", "item", "items", "namespaces", "neighbours", "inventory", "graph"];
   for (const name of NAMES.filter((each) => ROUTES[each].access === "read")) {
     const { status, headers, text } = await ask(looking, name);
@@ -184,7 +184,7 @@ test("18.1: every route that looks answers the page, within 256 kB, and nobody m
   }
 });
 
-test("18.1: the page needs no token, holds no data, and has the strict policy; another Host gets nothing", async () => {
+test("the page needs no token, holds no data, and has the strict policy; another Host gets nothing", async () => {
   const { port } = looking.studio;
   const page = await send(port, "GET", "/", { host: hostOf(looking) });
   expect(page.status).toBe(200);
@@ -207,7 +207,7 @@ test("18.1: the page needs no token, holds no data, and has the strict policy; a
   }
 });
 
-test("18.1: paths and queries that no route has are refused with a word", async () => {
+test("paths and queries that no route has are refused with a word", async () => {
   const headers = { host: hostOf(looking), authorization: `Bearer ${looking.studio.token}` };
   const { port } = looking.studio;
   const asked = async (path: string): Promise<number> => (await send(port, "GET", path, headers)).status;
@@ -243,7 +243,7 @@ test("every route that looks answers nonsense, and a part that is missing, with 
   expect(failed).toEqual([]);
 });
 
-test("18.1: a port that is taken is left to its owner, and the next one used", async () => {
+test("a port that is taken is left to its owner, and the next one used", async () => {
   const second = await openStudio(checkpointer, { port: looking.studio.port });
   expect(second.studio.port).not.toBe(looking.studio.port);
   await second.close();

@@ -40,7 +40,7 @@ describeWithChromium("Studio and a store that comes and goes", (open) => {
     await opened?.close();
   });
 
-  test("18.2: while the store does not answer a banner says so and nothing is lost; when it is back the page goes on by itself", async () => {
+  test("while the store does not answer a banner says so and nothing is lost; when it is back the page goes on by itself", async () => {
     const page = await browser.newPage();
     await page.goto(opened.studio.url);
     await page.locator("table.threads").waitFor();
@@ -54,7 +54,7 @@ describeWithChromium("Studio and a store that comes and goes", (open) => {
     await page.close();
   });
 
-  test("18.2: a thread whose head cannot be read is shown as damaged, among the others", async () => {
+  test("a thread whose head cannot be read is shown as damaged, among the others", async () => {
     const page = await browser.newPage();
     await page.goto(opened.studio.url);
     const row = page.locator("tr", { hasText: "support/1040" });
@@ -64,7 +64,7 @@ describeWithChromium("Studio and a store that comes and goes", (open) => {
     await page.close();
   });
 
-  test("18.2: when Studio's process is gone the page says so, and does not pretend", async () => {
+  test("when Studio's process is gone the page says so, and does not pretend", async () => {
     const second = await openStudio(opened.checkpointer);
     const page = await browser.newPage();
     await page.goto(second.studio.url);

@@ -51,7 +51,7 @@ const pay = tool({
   },
 });
 
-test("19: zod, valibot and arktype: a tool's type says its name, what it takes, gives and needs", () => {
+test("zod, valibot and arktype: a tool's type says its name, what it takes, gives and needs", () => {
   expectTypeOf(pay).toEqualTypeOf<Tool<Bank, "pay", { euros: number }, Receipt>>();
   expectTypeOf(lookUp).toEqualTypeOf<Tool<unknown, "look_up", { name: string }, number[]>>();
   expectTypeOf(render).toEqualTypeOf<
@@ -79,7 +79,7 @@ const agentWith = () =>
     outputSchema: z.object({ said: z.string() }),
   });
 
-test("19: the events of a run tell arguments and results by the tool's name", async () => {
+test("the events of a run tell arguments and results by the tool's name", async () => {
   const seen: unknown[] = [];
   const run = agentWith().run("pay five euros", { context: bank });
   for await (const event of run) {
@@ -113,7 +113,7 @@ test("19: the events of a run tell arguments and results by the tool's name", as
   expect(output).toEqual({ said: "paid" });
 });
 
-test("19: the output is of the schema's type: zod, valibot, arktype", () => {
+test("the output is of the schema's type: zod, valibot, arktype", () => {
   const model = scriptedModel(["ready"]);
   const ofValibot = new Agent({ model, outputSchema: toStandardJsonSchema(v.object({ n: v.number() })) });
   const ofArktype = new Agent({ model, outputSchema: type({ n: "number" }) });
@@ -121,7 +121,7 @@ test("19: the output is of the schema's type: zod, valibot, arktype", () => {
   expectTypeOf(ofArktype.run).returns.resolves.toHaveProperty("output").toEqualTypeOf<{ n: number } | undefined>();
 });
 
-test("19: what the tools need of the context must be given, and a result that is brought must be one of theirs", () => {
+test("what the tools need of the context must be given, and a result that is brought must be one of theirs", () => {
   const typed = (): unknown => [
     // @ts-expect-error: a tool needs the bank
     agentWith().run("pay"),
@@ -134,7 +134,7 @@ test("19: what the tools need of the context must be given, and a result that is
   expect(typed).toBeTypeOf("function");
 });
 
-test("19: tools that are written in the agent are inferred, too; a list of any tools says nothing of them", () => {
+test("tools that are written in the agent are inferred, too; a list of any tools says nothing of them", () => {
   const model = scriptedModel(["ready"]);
   const inline = new Agent({
     model,
@@ -153,7 +153,7 @@ test("19: tools that are written in the agent are inferred, too; a list of any t
   expectTypeOf(any.run).returns.toExtend<AsyncIterable<RunEvent>>();
 });
 
-test("19: a tool that leaves its outcome to others, and does not say which, may be completed with anything", () => {
+test("a tool that leaves its outcome to others, and does not say which, may be completed with anything", () => {
   const begins = tool({ name: "begin", execute: (_, { later }) => later() });
   expectTypeOf(begins).toEqualTypeOf<Tool<unknown, "begin", unknown, unknown>>();
   const typed = (): unknown =>

@@ -101,7 +101,7 @@ test("edits on a full disk are made completely or not at all", async ({ skip }) 
   expect(done).toBeGreaterThan(1);
 });
 
-test("B11: on a full disk a new process deletes a thread, its only checkpoint, and all that vacuum finds too old", async ({
+test("on a full disk a new process deletes a thread, its only checkpoint, and all that vacuum finds too old", async ({
   skip,
 }) => {
   if (reason !== undefined) skip(reason);

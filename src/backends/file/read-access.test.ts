@@ -24,7 +24,7 @@ async function observed(name: string): Promise<ObservedStore> {
 
 testReadAccess({ name: "files", create: () => observed("threads"), missing: () => observed("not/there") });
 
-test("10.4: what a crash left behind stays in place with read access", async () => {
+test("what a crash left behind stays in place with read access", async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-file-read-"));
   const writer = new FileCheckpointer({ directory });
   await fillStore(writer);
@@ -45,7 +45,7 @@ test("10.4: what a crash left behind stays in place with read access", async () 
   await rm(directory, { recursive: true });
 });
 
-test("10.4: files that cannot be written are read, by every kind of call", async () => {
+test("files that cannot be written are read, by every kind of call", async () => {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-file-read-"));
   const writer = new FileCheckpointer({ directory });
   const filled = await fillStore(writer);
@@ -59,7 +59,7 @@ test("10.4: files that cannot be written are read, by every kind of call", async
   await rm(directory, { recursive: true });
 });
 
-test("10.4: a file in the place of the directory is INVALID_ARGUMENT, also with read access", async () => {
+test("a file in the place of the directory is INVALID_ARGUMENT, also with read access", async () => {
   const root = await mkdtemp(join(tmpdir(), "holdfast-file-read-"));
   await writeFile(join(root, "file"), "");
   for (const directory of [join(root, "file"), join(root, "file", "below")]) {

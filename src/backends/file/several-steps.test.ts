@@ -44,43 +44,37 @@ const threeTogether = inTurn(
 );
 const ONE_OF_SEVERAL = { replace: [recordAt(3, { writeId: "rewritten", names: ["renamed"] })], drop: [2] };
 
-testKilledAtAnyStep(
-  {
-    "the first append of several records": { before: nothing, act: several(1, "new") },
-    "an append of several records": { before: fourRecords, act: several(5, "new") },
-    "an append of several records with edits": { before: fourRecords, act: several(5, "new", EDITS) },
-    "an append behind several records": { before: threeTogether, act: append(5, "new") },
-    "a change of one of several records": { before: threeTogether, act: append(5, "new", ONE_OF_SEVERAL) },
-    "a change of one of several records by several": { before: threeTogether, act: several(5, "new", ONE_OF_SEVERAL) },
-  },
-  "E2: ",
-);
+testKilledAtAnyStep({
+  "the first append of several records": { before: nothing, act: several(1, "new") },
+  "an append of several records": { before: fourRecords, act: several(5, "new") },
+  "an append of several records with edits": { before: fourRecords, act: several(5, "new", EDITS) },
+  "an append behind several records": { before: threeTogether, act: append(5, "new") },
+  "a change of one of several records": { before: threeTogether, act: append(5, "new", ONE_OF_SEVERAL) },
+  "a change of one of several records by several": { before: threeTogether, act: several(5, "new", ONE_OF_SEVERAL) },
+});
 
-testTwoAtOnce(
-  {
-    "several records, one": [several(5, "a"), append(5, "b")],
-    "one record, several": [append(5, "a"), several(5, "b")],
-    "several records, others": [several(5, "a"), several(5, "b")],
-    "several records, edits": [several(5, "a"), append(5, "b", EDITS)],
-    "several records with edits, others behind them": [several(5, "a", EDITS), several(8, "b", { drop: [6] })],
-    "several records, a removal and a new thread": [several(5, "a"), inTurn(remove, recreate)],
-    "several records, a removal on a condition": [several(5, "a"), removeAtFour],
-    "several records, others, behind unfinished edits": [several(6, "a"), several(6, "b"), unfinishedEdits],
-    "an append, a change of one of several": [append(5, "a"), append(5, "b", ONE_OF_SEVERAL), threeTogether],
-    "a change of one of several, an append": [append(5, "a", ONE_OF_SEVERAL), append(5, "b"), threeTogether],
-    "a copy, a change of one of several": [copy, append(5, "b", ONE_OF_SEVERAL), threeTogether],
-    "reading, several records": [(log) => log.readTail("t"), several(5, "b")],
-    "reading, a change of one of several": [(log) => log.readTail("t"), append(5, "b", ONE_OF_SEVERAL), threeTogether],
-    "reading a page, a change of one of several": [
-      (log) => log.readRecords("t", { limit: 3 }),
-      several(5, "b", ONE_OF_SEVERAL),
-      threeTogether,
-    ],
-    "reading what is newer, a change of one of several": [
-      (log) => log.readTail("t", { newerThan: { generation: "first", seq: 2 } }),
-      append(5, "b", ONE_OF_SEVERAL),
-      threeTogether,
-    ],
-  },
-  "E2: ",
-);
+testTwoAtOnce({
+  "several records, one": [several(5, "a"), append(5, "b")],
+  "one record, several": [append(5, "a"), several(5, "b")],
+  "several records, others": [several(5, "a"), several(5, "b")],
+  "several records, edits": [several(5, "a"), append(5, "b", EDITS)],
+  "several records with edits, others behind them": [several(5, "a", EDITS), several(8, "b", { drop: [6] })],
+  "several records, a removal and a new thread": [several(5, "a"), inTurn(remove, recreate)],
+  "several records, a removal on a condition": [several(5, "a"), removeAtFour],
+  "several records, others, behind unfinished edits": [several(6, "a"), several(6, "b"), unfinishedEdits],
+  "an append, a change of one of several": [append(5, "a"), append(5, "b", ONE_OF_SEVERAL), threeTogether],
+  "a change of one of several, an append": [append(5, "a", ONE_OF_SEVERAL), append(5, "b"), threeTogether],
+  "a copy, a change of one of several": [copy, append(5, "b", ONE_OF_SEVERAL), threeTogether],
+  "reading, several records": [(log) => log.readTail("t"), several(5, "b")],
+  "reading, a change of one of several": [(log) => log.readTail("t"), append(5, "b", ONE_OF_SEVERAL), threeTogether],
+  "reading a page, a change of one of several": [
+    (log) => log.readRecords("t", { limit: 3 }),
+    several(5, "b", ONE_OF_SEVERAL),
+    threeTogether,
+  ],
+  "reading what is newer, a change of one of several": [
+    (log) => log.readTail("t", { newerThan: { generation: "first", seq: 2 } }),
+    append(5, "b", ONE_OF_SEVERAL),
+    threeTogether,
+  ],
+});

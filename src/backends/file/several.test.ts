@@ -28,7 +28,7 @@ const questions = (log: ThreadLog): readonly (() => Promise<unknown>)[] => [
   () => log.readRecords("t", { limit: 9 }),
 ];
 
-test("E2: several records are one file that a person can read, and one line each when they are folded", async () => {
+test("several records are one file that a person can read, and one line each when they are folded", async () => {
   const log = thread.open();
   await log.append("t", requestFor(recordAt(1)));
   await log.append("t", three(2));
@@ -50,7 +50,7 @@ test("E2: several records are one file that a person can read, and one line each
   expect(await Promise.all(questions(thread.open()).map((ask) => ask()))).toEqual(before);
 });
 
-test("E2: a file of several records that is cut or changed at any byte is reported as damaged, and a part of it is never taken for the whole", async () => {
+test("a file of several records that is cut or changed at any byte is reported as damaged, and a part of it is never taken for the whole", async () => {
   const log = thread.open();
   await log.append("t", requestFor(recordAt(1)));
   await log.append("t", three(2));
@@ -77,7 +77,7 @@ test("E2: a file of several records that is cut or changed at any byte is report
   expect(found.changed).toBeGreaterThan(bytes.length);
 });
 
-test("E1: names are found in a history that an editor reformatted, and one that was changed by hand is damage", async () => {
+test("names are found in a history that an editor reformatted, and one that was changed by hand is damage", async () => {
   const log = thread.open();
   await log.append("t", three(1));
   await log.append("t", requestFor(recordAt(4, { checkpointId: undefined, head: 3, names: ["mark"] })));
@@ -116,7 +116,7 @@ test("what is newer than a known place, and the newest records, are read without
   expect(await failureOf(() => reader.readRecords("t", { limit: 5 }))).toMatchObject({ code: "CORRUPT" });
 });
 
-test("E2: several records at a time are folded as often as single ones", async () => {
+test("several records at a time are folded as often as single ones", async () => {
   const log = thread.open(8);
   for (let seq = 1; seq <= 60; seq += 3) {
     await log.append("t", three(seq));
@@ -125,7 +125,7 @@ test("E2: several records at a time are folded as often as single ones", async (
   expect(seqsOf((await log.readTail("t"))?.records)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
 });
 
-test("E2: a thread that was made by several records is folded when it is closed, so that one is found without the others", async () => {
+test("a thread that was made by several records is folded when it is closed, so that one is found without the others", async () => {
   const log = thread.open();
   await log.append("t", three(1));
   expect(thread.files()).toEqual(["0000000001.json"]);

@@ -64,7 +64,7 @@ describe("errors", () => {
     });
   });
 
-  test.each([301, 302, 303, 307, 308])("A6: a redirect (%i) carries no record elsewhere", async (status) => {
+  test.each([301, 302, 303, 307, 308])("a redirect (%i) carries no record elsewhere", async (status) => {
     const stolen: string[] = [];
     const elsewhere = createServer((request, response) => {
       stolen.push(request.url ?? "");

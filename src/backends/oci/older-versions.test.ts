@@ -25,7 +25,7 @@ const denied = (kind: string): void => {
     request.kind === kind ? { when: "before", answer: { status: 404, code: "NotAuthorizedOrNotFound" } } : undefined;
 };
 
-test("4: an erasure deletes older versions of objects, and names those that the user may not list or delete", async () => {
+test("an erasure deletes older versions of objects, and names those that the user may not list or delete", async () => {
   const own = new OCIBucketBackend(placeOn(standIn, "mine/"));
   const others = new OCIBucketBackend(placeOn(standIn, "theirs/"));
   for (const each of [own, others]) await fill(each, new InMemoryStore(), { set: async () => undefined }, 3);
@@ -54,7 +54,7 @@ test("4: an erasure deletes older versions of objects, and names those that the 
   await fresh.close();
 });
 
-test("4: nothing of the erased people is readable in any version, and everything of the others is", async () => {
+test("nothing of the erased people is readable in any version, and everything of the others is", async () => {
   const own = new OCIBucketBackend(placeOn(standIn));
   await fill(own, new InMemoryStore(), { set: async () => undefined }, 4);
   const data = new PersonalData({ checkpointers: [own], ledger: new InMemoryStore(), key: KEY });
@@ -87,7 +87,7 @@ function bucketOf(pages: readonly (readonly ObjectVersion[])[], current: Readonl
   return { bucket, gone };
 }
 
-test("4: the version that is the object now is kept wherever it stands, also one that came after the listing, and so are marks", async () => {
+test("the version that is the object now is kept wherever it stands, also one that came after the listing, and so are marks", async () => {
   const pages = [
     [version("a", "1"), version("b", "3", true), version("b", "2")],
     [version("b", "1"), version("c", "1"), version("c", "2")],
@@ -102,7 +102,7 @@ test("4: the version that is the object now is kept wherever it stands, also one
   expect(gone.toSorted()).toEqual(["b@1", "b@2", "c@2", "c@3", "d@1", "d@2"]);
 });
 
-test("4: what the first look did not show is found by the next, and a writer that never stops does not keep it looking", async () => {
+test("what the first look did not show is found by the next, and a writer that never stops does not keep it looking", async () => {
   let looks = 0;
   const { bucket, gone } = bucketOf([], { a: "0" });
   const growing = {
@@ -113,7 +113,7 @@ test("4: what the first look did not show is found by the next, and a writer tha
   expect(gone).toEqual(["a@1", "a@2", "a@3", "a@4", "a@5"]);
 });
 
-test("4: where versions come in no order of names, they are named in the receipt and left alone", async () => {
+test("where versions come in no order of names, they are named in the receipt and left alone", async () => {
   const { bucket, gone } = bucketOf([[version("b", "1")], [version("a", "1")], [version("b", "2")]], { b: "2" });
   const { remains } = await deleteOlderVersions(bucket, "");
   expect([gone, remains]).toEqual([[], [expect.stringContaining("in the order of their names")]]);

@@ -34,7 +34,7 @@ testReadAccess({
   connects: false,
 });
 
-test("10.4: with read access nothing but GET goes to OCI, and removeLeftovers is refused", async () => {
+test("with read access nothing but GET goes to OCI, and removeLeftovers is refused", async () => {
   const standIn = await OciStandIn.start();
   const place = placeOn(standIn);
   const writer = new OCIBucketBackend(place);

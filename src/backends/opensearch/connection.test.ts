@@ -47,7 +47,7 @@ await describeWithService("opensearch", (url) => {
     return { proxy, connection, checkpointer, cluster: new ClusterName(connection) };
   }
 
-  describe("10.2: a log and a second facet over one connection", () => {
+  describe("a log and a second facet over one connection", () => {
     test("use one client: consecutive calls of either facet use one socket", async () => {
       const { proxy, checkpointer, cluster } = await both();
       for (let round = 0; round < 3; round++) {
@@ -110,14 +110,14 @@ await describeWithService("opensearch", (url) => {
     });
   });
 
-  test("10.2: a connection shows no password when printed", () => {
+  test("a connection shows no password when printed", () => {
     const connection = opensearchConnection({ hosts: "https://me:s3cret-word@search.example" });
     expect(connection.secrets).toContain("s3cret-word");
     const printed = inspect(connection, { depth: 10, showHidden: true }) + JSON.stringify(connection);
     expect(printed).not.toContain("s3cret-word");
   });
 
-  test("10.2: options that belong to the connection are refused beside one, and so is a value that is not a connection", () => {
+  test("options that belong to the connection are refused beside one, and so is a value that is not a connection", () => {
     const connection = opensearchConnection();
     const make = (options: object) => () => opensearchCheckpointer({ connection, ...options });
     expect(make({ hosts: "https://a" })).toThrow(/hosts is the connection's own; give it to opensearchConnection/);

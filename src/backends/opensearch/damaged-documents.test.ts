@@ -46,7 +46,7 @@ await describeWithService("opensearch", (url) => {
     ["whose head is no entry", '{"log":{"headEntry":{"seq":"three"}}}'],
     ["whose metadata is no JSON", '{"log":{"headEntry":{"metadata":"{"}}}'],
     ["without its record", '{"record":null}'],
-  ])("B3: a thread %s", (_, fields) => {
+  ])("a thread %s", (_, fields) => {
     test("does not affect other threads in a list, a query or a search", async () => {
       await fill();
       await change(fields);
@@ -66,7 +66,7 @@ await describeWithService("opensearch", (url) => {
     });
   });
 
-  test("B3: pages of a list lead past a damaged thread, which is listed by its name", async () => {
+  test("pages of a list lead past a damaged thread, which is listed by its name", async () => {
     await fill();
     await change('{"log":null}');
     const met: string[] = [];

@@ -6,7 +6,7 @@ import { opensearchLogOptions, optionsOfUrl } from "./checkpointer.ts";
 import { OpenSearchLog } from "./log.ts";
 import { storedWords } from "./words.ts";
 
-test("B3: the words of a record are limited, and so is each word", () => {
+test("the words of a record are limited, and so is each word", () => {
   expect(storedWords("x".repeat(8_000_000))).toBe("x".repeat(200));
   expect(storedWords(`short ${"\u{1f511}".repeat(4_000_000)} behind`)).toBe(`short ${"\u{1f511}".repeat(100)} behind`);
   const many = storedWords("abcdefg ".repeat(2_000_000).trim());
@@ -27,7 +27,7 @@ await describeWithService("opensearch", (url) => {
     await index.remove();
   });
 
-  test("B3: 8 MB of word characters, in one word or in many, are saved and found by what comes first", async () => {
+  test("8 MB of word characters, in one word or in many, are saved and found by what comes first", async () => {
     const enormous: Readonly<Record<string, string>> = {
       one: `alpha ${"x".repeat(8_000_000)}`,
       // An indexed term has at most 32,766 bytes; each of these characters has three.
@@ -45,7 +45,7 @@ await describeWithService("opensearch", (url) => {
     expect((await log.search(["x".repeat(300)], { limit: 100 })).hits).toHaveLength(3);
   });
 
-  test("A1: a replacement at a position that holds no record is INVALID_ARGUMENT, and nothing is written", async () => {
+  test("a replacement at a position that holds no record is INVALID_ARGUMENT, and nothing is written", async () => {
     for (const seq of [1, 2, 3, 4, 5, 6]) await log.append("t", requestFor(recordAt(seq)));
     await log.append("t", requestFor(recordAt(7), { dropBelow: 3, drop: [5] }));
     await log.append("t", requestFor(recordAt(8)));

@@ -43,7 +43,7 @@ await describeWithService("opensearch", (url) => {
   const idsOf = async (threadId: string): Promise<string[]> =>
     (await checkpointer.listCheckpoints(threadId)).map(({ checkpointId }) => checkpointId);
 
-  test("B9: at flood stage a thread can be deleted, and the block is there again afterwards", async () => {
+  test("at flood stage a thread can be deleted, and the block is there again afterwards", async () => {
     await thread("t", 3);
     await thread("kept", 1);
     await block(true);
@@ -54,7 +54,7 @@ await describeWithService("opensearch", (url) => {
     expect(await index.documents()).toBe(1);
   });
 
-  test("B9: at flood stage a checkpoint can be deleted, and old ones vacuumed", async () => {
+  test("at flood stage a checkpoint can be deleted, and old ones vacuumed", async () => {
     const state = await thread("t", 5);
     await block(true);
     await checkpointer.delete("t", { checkpointId: "c5" });
@@ -66,7 +66,7 @@ await describeWithService("opensearch", (url) => {
     expect(await isBlocked()).toBe(true);
   });
 
-  test("B9: at flood stage many deletions at once get through", async () => {
+  test("at flood stage many deletions at once get through", async () => {
     const ids = Array.from({ length: 10 }, (_, at) => `t${at}`);
     for (const id of ids) await thread(id, 2);
     await block(true);
@@ -75,7 +75,7 @@ await describeWithService("opensearch", (url) => {
     expect(await isBlocked()).toBe(true);
   });
 
-  test("B9: at flood stage whatever brings something in is STORAGE_FULL, and the block stays", async () => {
+  test("at flood stage whatever brings something in is STORAGE_FULL, and the block stays", async () => {
     const state = await thread("t", 2);
     // The next lease removes the mark of this one, which is not a deletion.
     await checkpointer.withLease("t", async () => undefined);
@@ -93,7 +93,7 @@ await describeWithService("opensearch", (url) => {
     expect((await checkpointer.load("t"))?.messages).toHaveLength(2);
   });
 
-  test("B9: if the block may not be lifted, a deletion is STORAGE_FULL after a few attempts", async () => {
+  test("if the block may not be lifted, a deletion is STORAGE_FULL after a few attempts", async () => {
     await thread("t", 1);
     await block(true);
     const real = new Client({ node: httpUrl(url) }) as unknown as OpenSearchClient;

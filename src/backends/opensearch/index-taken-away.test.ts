@@ -60,7 +60,7 @@ await describeWithService("opensearch", (url) => {
     copyThread: () => checkpointer.copyThread("t", "copy"),
   });
 
-  describe.each(["an index", "an alias"])("B9: %s that is deleted beneath", (how) => {
+  describe.each(["an index", "an alias"])("%s that is deleted beneath", (how) => {
     test("is UNAVAILABLE for every call, and no write recreates it", async () => {
       const { checkpointer, state } = await saved(how);
       await send("DELETE", how === "an index" ? indexName : `${indexName}-1`);

@@ -147,7 +147,7 @@ await describeWithService("opensearch", (url) => {
     test.each([
       ["of somebody else's", {}, /is not one of holdfast's/],
       ["of a newer version", marked("checkpoints", 2), /was made by a newer version/],
-      ["10.3: of another part", marked("store", 1), /holds another part of holdfast \("store"\)/],
+      ["of another part", marked("store", 1), /holds another part of holdfast \("store"\)/],
     ])("%s is refused and not written to", async (_, body, message) => {
       const indexName = freshName();
       await put(indexName, { ...body, settings: { number_of_replicas: 0 } });

@@ -71,7 +71,7 @@ await describeWithService("opensearch", (url) => {
 
   testReadAccess({ name: "OpenSearch", create: observed, missing: nothing });
 
-  test("10.4: with read access OpenSearch is asked for nothing but documents and searches", async () => {
+  test("with read access OpenSearch is asked for nothing but documents and searches", async () => {
     const where = optionsOfUrl(index.namespace());
     const writer = opensearchCheckpointer(where);
     const filled = await fillStore(writer);
@@ -97,7 +97,7 @@ await describeWithService("opensearch", (url) => {
     expect([...new Set(asked)].sort()).toEqual(["GET", "GET _doc", "POST _mget", "POST _search"]);
   });
 
-  test("10.4: a checkpoint that no search shows yet is found with read access", async () => {
+  test("a checkpoint that no search shows yet is found with read access", async () => {
     const where = optionsOfUrl(index.namespace());
     const writer = opensearchCheckpointer(where);
     await writer.save(conversation(1), "other");
@@ -117,7 +117,7 @@ await describeWithService("opensearch", (url) => {
     await writer.close();
   });
 
-  test("10.4: an index that is not holdfast's is INCOMPATIBLE with read access too", async () => {
+  test("an index that is not holdfast's is INCOMPATIBLE with read access too", async () => {
     const indexName = `test-${randomBytes(6).toString("hex")}`;
     await ask(`/${indexName}`, "PUT", {});
     const reader = opensearchCheckpointer({ ...optionsOfUrl(index.namespace()), indexName, access: "read" });

@@ -32,7 +32,7 @@ await describeWithStandIn((place) => {
 
   testReadAccess({ name: "Oracle Database", create: store, missing: store });
 
-  test("10.4: a user who may SELECT and nothing else is enough for everything that reads", async () => {
+  test("a user who may SELECT and nothing else is enough for everything that reads", async () => {
     const tableName = place.tableName();
     const writer = oracleCheckpointer({ dsn, user, password, tableName });
     const filled = await fillStore(writer);

@@ -65,7 +65,7 @@ await describeWithStandIn((place, postgresUrl) => {
     return (await checkpointer.search(query)).map(({ threadId }) => threadId).sort();
   }
 
-  test("14: search scans without a text index and uses one that the schema has; capabilities say which", async () => {
+  test("search scans without a text index and uses one that the schema has; capabilities say which", async () => {
     const tableName = place.tableName();
     await using scanning = oracleCheckpointer(where(tableName));
     await scanning.save(said("the quick brown fox"), "before");
@@ -85,7 +85,7 @@ await describeWithStandIn((place, postgresUrl) => {
     await log.close();
   });
 
-  test("14: an index that is not synced on commit, or not intact, is not used, and is refused where one was asked for", async () => {
+  test("an index that is not synced on commit, or not intact, is not used, and is refused where one was asked for", async () => {
     const tableName = place.tableName();
     await using first = oracleCheckpointer(where(tableName));
     await first.save(said("hello there"), "t");
@@ -107,7 +107,7 @@ await describeWithStandIn((place, postgresUrl) => {
     expect((await after.connect()).searchMethod).toBe("scan");
   });
 
-  test("14: a user with only row privileges searches through the owner's index, and with read access by a scan", async () => {
+  test("a user with only row privileges searches through the owner's index, and with read access by a scan", async () => {
     const tableName = place.tableName();
     const app = await place.addUser();
     const role = app.user.toUpperCase();
@@ -122,7 +122,7 @@ await describeWithStandIn((place, postgresUrl) => {
     expect((await reader.search("private")).map(({ threadId }) => threadId)).toEqual(["t"]);
   });
 
-  test("14: a user who may not create the index is told which statement its owner runs", async () => {
+  test("a user who may not create the index is told which statement its owner runs", async () => {
     const tableName = place.tableName();
     const app = await place.addUser();
     for (const statement of oracleDdl({ tableName, role: app.user.toUpperCase() })) await owner.execute(statement);
@@ -136,7 +136,7 @@ await describeWithStandIn((place, postgresUrl) => {
     });
   });
 
-  test("14: a database without Oracle Text says so, and searches by a scan without the option", async () => {
+  test("a database without Oracle Text says so, and searches by a scan without the option", async () => {
     const tableName = place.tableName();
     setFaults(({ sql = "" }) => (/^CREATE INDEX .*CTXSYS/.test(sql) ? 29_833 : undefined));
     await using asking = oracleCheckpointer({ ...where(tableName), textIndex: true });
@@ -150,7 +150,7 @@ await describeWithStandIn((place, postgresUrl) => {
     expect(await foundBy(where(tableName), "plain")).toEqual(["t"]);
   });
 
-  test("14: many processes that create the index at once all use it", async () => {
+  test("many processes that create the index at once all use it", async () => {
     const tableName = place.tableName();
     const all = Array.from({ length: 4 }, () => oracleCheckpointer({ ...where(tableName), textIndex: true }));
     const methods = await Promise.all(all.map(async (each) => (await each.connect()).searchMethod));
@@ -158,7 +158,7 @@ await describeWithStandIn((place, postgresUrl) => {
     for (const each of all) await each.close();
   });
 
-  test("14: an index that is dropped under a process is an error that says what to do, and never an empty answer", async () => {
+  test("an index that is dropped under a process is an error that says what to do, and never an empty answer", async () => {
     const tableName = place.tableName();
     await using checkpointer = oracleCheckpointer({ ...where(tableName), textIndex: true });
     await checkpointer.save(said("still here"), "t");
@@ -171,7 +171,7 @@ await describeWithStandIn((place, postgresUrl) => {
     expect(await foundBy(where(tableName), "still")).toEqual(["t"]);
   });
 
-  test("14: a beginning that too many words share is refused, and a longer one is found", async () => {
+  test("a beginning that too many words share is refused, and a longer one is found", async () => {
     const { user: limited, password: secret } = await place.addUser();
     await place.sql(`ALTER ROLE ${limited} SET standin.wildcard_maxterms = '3'`);
     const tableName = place.tableName();
@@ -184,7 +184,7 @@ await describeWithStandIn((place, postgresUrl) => {
     expect((await checkpointer.search("cat")).map(({ threadId }) => threadId)).toEqual(["t"]);
   });
 
-  test("14: a query of hundreds of words, in every script, is answered", async () => {
+  test("a query of hundreds of words, in every script, is answered", async () => {
     const tableName = place.tableName();
     await using checkpointer = oracleCheckpointer({ ...where(tableName), textIndex: true });
     const words = Array.from({ length: 300 }, (_, at) => `слово${at} naïve_${at}`).join(" ");
@@ -193,7 +193,7 @@ await describeWithStandIn((place, postgresUrl) => {
     expect((await checkpointer.search(words)).map(({ threadId }) => threadId)).toEqual(["t"]);
   });
 
-  test("14: a save stays one round trip; a search is two, and two more for each thread that was saved since", async () => {
+  test("a save stays one round trip; a search is two, and two more for each thread that was saved since", async () => {
     await using checkpointer = oracleCheckpointer({ ...where(place.tableName()), maxConnections: 1, textIndex: true });
     const costOf = async (call: () => Promise<unknown>): Promise<number> => {
       let messages = 0;
@@ -209,7 +209,7 @@ await describeWithStandIn((place, postgresUrl) => {
     expect(await costOf(() => checkpointer.search("other")), "one thread is new").toBe(4);
   });
 
-  describe("14: indexing", () => {
+  describe("indexing", () => {
     test("words of a record that is replaced while it is indexed are not stored", async () => {
       const tableName = place.tableName();
       const log = new OracleLog(oracleLogOptions({ ...where(tableName), textIndex: true }));

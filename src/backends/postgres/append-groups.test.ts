@@ -42,7 +42,7 @@ await describeWithService("postgres", (url) => {
   const tails = (log: PostgresLog): Promise<readonly (number | undefined)[]> =>
     Promise.all(THREADS.map(async (threadId) => (await log.tail(threadId))?.entry.seq));
 
-  test("20.1: appends of one moment share transactions, with everything that a record has", async () => {
+  test("appends of one moment share transactions, with everything that a record has", async () => {
     const { log, close, statements } = await opened();
     const fieldsOf = (index: number): Partial<LogRecord> => ({
       metadata: index % 3 === 0 ? undefined : JSON.stringify({ step: index, quoted: '"\\{},' }),
@@ -61,7 +61,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("20.1: one whose metadata the server cannot read fails alone in its group", async () => {
+  test("one whose metadata the server cannot read fails alone in its group", async () => {
     const { log, close } = await opened();
     const answers = await appendToAll(log, (index) => (index === 11 ? { metadata: "{no json" } : {}));
     expect(answers.flatMap(({ status }, index) => (status === "rejected" ? index : []))).toEqual([11]);
@@ -69,7 +69,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("20.1: a thread whose row another transaction holds makes nobody of its group wait", async () => {
+  test("a thread whose row another transaction holds makes nobody of its group wait", async () => {
     const { log, tables, close } = await opened();
     const other = new Pool({ connectionString: url, max: 1 });
     const holder = await other.connect();
@@ -85,7 +85,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("20.1: a conflict in a group is told to the one whom it concerns, with what is there", async () => {
+  test("a conflict in a group is told to the one whom it concerns, with what is there", async () => {
     const { log, close } = await opened();
     await log.append("thread 3", requestFor(recordAt(2, { writeId: "somebody else's" })));
     const answers = await appendToAll(log);

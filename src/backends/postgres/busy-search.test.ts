@@ -43,7 +43,7 @@ await describeWithService("postgres", (url) => {
     };
   }
 
-  test("B2: a search ends while two writers never stop, and finds what was saved before it began", async () => {
+  test("a search ends while two writers never stop, and finds what was saved before it began", async () => {
     const tablePrefix = place.prefix();
     const searcher = place.open({ dsn: url, tablePrefix });
     for (let thread = 0; thread < 40; thread++) await searcher.save(said(`needle ${thread}`), `t${thread}`);
@@ -61,7 +61,7 @@ await describeWithService("postgres", (url) => {
     }
   });
 
-  test("B2: a thread whose checkpoint is replaced all the time is still indexed", async () => {
+  test("a thread whose checkpoint is replaced all the time is still indexed", async () => {
     const tablePrefix = place.prefix();
     const writer = place.open({ dsn: url, tablePrefix });
     const pool = new Pool({ connectionString: url });
@@ -80,7 +80,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("B2: close() does not wait for a long indexing, and the search under way fails with CLOSED", async () => {
+  test("close() does not wait for a long indexing, and the search under way fails with CLOSED", async () => {
     const tablePrefix = place.prefix();
     const checkpointer = place.open({ dsn: url, tablePrefix, statementTimeoutMs: 240_000 });
     for (let thread = 0; thread < 20; thread++) await checkpointer.save(said("needle"), `t${thread}`);
@@ -97,7 +97,7 @@ await describeWithService("postgres", (url) => {
     expect(await searching).toMatchObject({ code: "CLOSED" });
   });
 
-  test("B3: a thread whose row stays locked does not keep other threads from being found", async () => {
+  test("a thread whose row stays locked does not keep other threads from being found", async () => {
     const tablePrefix = place.prefix();
     const checkpointer = place.open({ dsn: url, tablePrefix });
     for (const thread of ["a", "b", "c"]) await checkpointer.save(said("needle"), thread);
@@ -110,7 +110,7 @@ await describeWithService("postgres", (url) => {
     expect(await checkpointer.search("needle")).toHaveLength(3);
   });
 
-  test("B3: a record whose words cannot be read, and one with a word of 8 MB, do not keep others from being found", async () => {
+  test("a record whose words cannot be read, and one with a word of 8 MB, do not keep others from being found", async () => {
     const tablePrefix = place.prefix();
     const log = new PostgresLog(postgresLogOptions({ dsn: url, schema, tablePrefix }));
     for (const thread of ["a", "b", "c"]) await log.append(thread, requestFor(recordAt(1)));
@@ -132,7 +132,7 @@ await describeWithService("postgres", (url) => {
     await log.close();
   });
 
-  test("B3: one record of a newer format in the tables does not make search INCOMPATIBLE for everybody", async () => {
+  test("one record of a newer format in the tables does not make search INCOMPATIBLE for everybody", async () => {
     const tablePrefix = place.prefix();
     const checkpointer = place.open({ dsn: url, tablePrefix });
     for (const thread of ["a", "b", "c"]) await checkpointer.save(said("needle"), thread);

@@ -56,7 +56,7 @@ await describeWithService("postgres", (url) => {
 
   const edit = requestFor(recordAt(3, { base: 2 }), { dropBelow: 2, replace: [recordAt(2, { base: 2 })] });
 
-  test("20.2: what is asked of many threads at one moment is a few statements", async () => {
+  test("what is asked of many threads at one moment is a few statements", async () => {
     const { log, statements, close } = await opened();
     const asks: ((threadId: string) => Promise<unknown>)[] = [
       (threadId: string) => log.tail(threadId),
@@ -74,7 +74,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("20.2: a thread whose row another transaction holds makes nobody wait whose thread is edited or removed with it", async () => {
+  test("a thread whose row another transaction holds makes nobody wait whose thread is edited or removed with it", async () => {
     for (const act of ["edit", "remove"]) {
       const { log, tables, close } = await opened();
       const letGo = await holding(tables, "thread 9");
@@ -90,7 +90,7 @@ await describeWithService("postgres", (url) => {
     }
   });
 
-  test("20.2: an edit that the server refuses fails alone in its group", async () => {
+  test("an edit that the server refuses fails alone in its group", async () => {
     const { log, close } = await opened();
     const missing = requestFor(recordAt(3), { replace: [recordAt(1)], drop: [] });
     await log.append("thread 5", requestFor(recordAt(3), { drop: [1] }));
@@ -103,7 +103,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("20.2: a damaged thread is told to whom it concerns, and the others of its group are answered", async () => {
+  test("a damaged thread is told to whom it concerns, and the others of its group are answered", async () => {
     const { log, tables, close } = await opened();
     await place.sql(`DELETE FROM ${tables}records WHERE thread_id = 'thread 7' AND seq = 2`);
     const answers = await Promise.allSettled(THREADS.map((threadId) => log.tail(threadId)));
@@ -111,7 +111,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("20.2: more than fits into the answer of a group is read all the same", async () => {
+  test("more than fits into the answer of a group is read all the same", async () => {
     const { log, close } = await opened();
     const body = Buffer.alloc(1024 * 1024, 7);
     await Promise.all(THREADS.map((threadId) => log.append(threadId, requestFor(recordAt(3, { base: 3, body })))));
@@ -125,7 +125,7 @@ await describeWithService("postgres", (url) => {
     await close();
   });
 
-  test("20.2: a vacuum of many threads takes few statements, and leaves what is held, damaged or young", async () => {
+  test("a vacuum of many threads takes few statements, and leaves what is held, damaged or young", async () => {
     const tablePrefix = place.prefix();
     const tables = `${place.schema}.${tablePrefix}`;
     const { pool, statements } = countingPool();

@@ -67,7 +67,7 @@ await describeWithService("postgres", (url) => {
     return { tablePrefix, connection, checkpointer, notes: new Notes(connection, tablePrefix), count };
   }
 
-  describe("10.2: a log and a second facet over one connection", () => {
+  describe("a log and a second facet over one connection", () => {
     test("use one pool, and each has its own part of the tables", async () => {
       const { checkpointer, notes, count, tablePrefix } = both({ maxConnections: 2 });
       const calls = Array.from({ length: 10 }, (_, index) => [
@@ -207,20 +207,20 @@ await describeWithService("postgres", (url) => {
     });
   });
 
-  test("10.2: a program that closes no facet of a shared connection still ends by itself", async () => {
+  test("a program that closes no facet of a shared connection still ends by itself", async () => {
     const { code, said: words, complaints, lingeredMs } = await endingOf("postgres", url, schema);
     expect({ code, words, complaints }).toEqual({ code: 0, words: ["loaded", "loaded"], complaints: [] });
     expect(lingeredMs).toBeLessThan(AT_ONCE_MS);
   });
 
-  test("10.2: a connection shows no password when printed", () => {
+  test("a connection shows no password when printed", () => {
     const connection = postgresqlConnection({ dsn: "postgres://me:s3cret-word@db.example/agents" });
     expect(connection.secrets).toContain("s3cret-word");
     const printed = inspect(connection, { depth: 10, showHidden: true }) + JSON.stringify(connection);
     expect(printed).not.toContain("s3cret-word");
   });
 
-  test("10.2: options that belong to the connection are refused beside one, and so is a value that is not a connection", () => {
+  test("options that belong to the connection are refused beside one, and so is a value that is not a connection", () => {
     const connection = postgresqlConnection({ dsn: url });
     expect(() => open({ connection, dsn: url })).toThrow(
       /dsn is the connection's own; give it to postgresqlConnection/,

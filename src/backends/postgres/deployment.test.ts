@@ -89,7 +89,7 @@ await describeWithService("postgres", (url) => {
     await expect(failure).rejects.toThrow(/the tables of "checkpoints" are not there.*postgresqlDdl\(\)/);
   });
 
-  test("10.3: a role that may not create is not asked to: nothing but questions is sent", async () => {
+  test("a role that may not create is not asked to: nothing but questions is sent", async () => {
     const role = await place.role();
     await sql(`GRANT USAGE ON SCHEMA ${schema} TO ${role.name}`);
     const pool = new Pool({ connectionString: role.url });
@@ -105,7 +105,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("10.3: a role that may only read and write rows goes on when another part has moved on", async () => {
+  test("a role that may only read and write rows goes on when another part has moved on", async () => {
     const tablePrefix = place.prefix();
     const role = await place.role();
     for (const statement of postgresqlDdl({ schema, tablePrefix, role: role.name })) await sql(statement);
@@ -115,7 +115,7 @@ await describeWithService("postgres", (url) => {
     expect(await checkpointer.listThreads()).toEqual(["t1"]);
   });
 
-  test("10.3: a role that may create and does not own the older tables is told which statements upgrade them", async () => {
+  test("a role that may create and does not own the older tables is told which statements upgrade them", async () => {
     const names = tableNames(schema, place.prefix());
     const table = `${schema}.${names.prefix}notes`;
     const part = (...migrations: string[][]): Part => ({ name: "notes", migrations });
@@ -136,7 +136,7 @@ await describeWithService("postgres", (url) => {
     await Promise.all([owner.end(), pool.end()]);
   });
 
-  test("10.3: postgresqlDdl() is exactly what is executed, in order", async () => {
+  test("postgresqlDdl() is exactly what is executed, in order", async () => {
     const own = `${schema}_own`;
     const pool = new Pool({ connectionString: url });
     const sent: string[] = [];
@@ -160,7 +160,7 @@ await describeWithService("postgres", (url) => {
   });
 });
 
-test("10.3: versions that no part had are refused", () => {
+test("versions that no part had are refused", () => {
   expect(() => postgresqlDdl({ from: { checkpoint: 1 } })).toThrow(/no part "checkpoint"; known: checkpoints/);
   expect(() => postgresqlDdl({ from: { checkpoints: 9 } })).toThrow(/has the versions 0 to 1, not 9/);
   expect(() => postgresqlDdl({ parts: ["stores"] })).toThrow(/no part "stores"; known: checkpoints, store/);

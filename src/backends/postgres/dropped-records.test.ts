@@ -25,7 +25,7 @@ await describeWithService("postgres", (url) => {
       sql(`SELECT r.thread_id, r.seq FROM ${schema}.${tablePrefix}records r
         LEFT JOIN ${schema}.${tablePrefix}threads t USING (thread_id) WHERE t.thread_id IS NULL OR r.seq > t.tail`);
 
-    test("20.1: a thread that is deleted by hand takes its records along, and no others", async () => {
+    test("a thread that is deleted by hand takes its records along, and no others", async () => {
       const tablePrefix = await tables();
       const checkpointer = place.open({ dsn: url, tablePrefix });
       for (const threadId of ["a", "b", "c"]) {
@@ -41,7 +41,7 @@ await describeWithService("postgres", (url) => {
       expect((await checkpointer.load("b"))?.messages).toHaveLength(2);
     });
 
-    test("20.1: threads that are deleted by hand take along what is kept for them, also from a part itself", async () => {
+    test("threads that are deleted by hand take along what is kept for them, also from a part itself", async () => {
       const tablePrefix = await tables();
       const checkpointer = place.open({ dsn: url, tablePrefix });
       const name = (table: string): string => `${schema}.${tablePrefix}${table}`;
@@ -58,7 +58,7 @@ await describeWithService("postgres", (url) => {
       }
     });
 
-    test("20.1: threads that are deleted while others append and begin them anew leave no record behind", async () => {
+    test("threads that are deleted while others append and begin them anew leave no record behind", async () => {
       const tablePrefix = await tables();
       const workers = Array.from({ length: 4 }, () => place.open({ dsn: url, tablePrefix, maxConnections: 2 }));
       await Promise.all(

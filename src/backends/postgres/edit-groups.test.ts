@@ -66,7 +66,7 @@ await describeWithService("postgres", (url) => {
   }
 
   describe.for([0, 3])("with %i partitions", (partitions) => {
-    test("20.1: edits that travel together leave what each leaves that travels alone", async () => {
+    test("edits that travel together leave what each leaves that travels alone", async () => {
       expect(await edited(partitions, true)).toEqual(await edited(partitions, false));
     });
   });

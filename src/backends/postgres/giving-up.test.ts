@@ -80,13 +80,13 @@ await describeWithService("postgres", (url) => {
     }
   }
 
-  test("B5: statements that timed out leave nothing on the server, and none of them is carried out later", async () => {
+  test("statements that timed out leave nothing on the server, and none of them is carried out later", async () => {
     const tablePrefix = await filled();
     const checkpointer = place.open({ dsn: named("ours gives up"), tablePrefix, ...LIMITS });
     await nothingStays(checkpointer, tablePrefix, "ours gives up");
   });
 
-  test("B5: nor on a pool that was handed in without any limit of its own", async () => {
+  test("nor on a pool that was handed in without any limit of its own", async () => {
     const tablePrefix = await filled();
     const pool = new Pool({ connectionString: named("theirs gives up"), max: 10 });
     await nothingStays(place.open({ pool, tablePrefix, ...LIMITS }), tablePrefix, "theirs gives up");
@@ -94,7 +94,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("B5: a smaller limit of the role is left as it is", async () => {
+  test("a smaller limit of the role is left as it is", async () => {
     const tablePrefix = await filled();
     const role = await place.role("SET statement_timeout = '150ms'");
     await sql(`GRANT USAGE ON SCHEMA ${schema} TO ${role.name}`);
@@ -106,7 +106,7 @@ await describeWithService("postgres", (url) => {
     });
   });
 
-  test("B5: where the answer never came, TIMEOUT says that it may have been written, and the server is done with it", async () => {
+  test("where the answer never came, TIMEOUT says that it may have been written, and the server is done with it", async () => {
     const tablePrefix = await filled();
     const { port, hostname } = new URL(url);
     const proxy = await startCuttingProxy({ targetPort: Number(port), targetHost: hostname });
@@ -148,7 +148,7 @@ await describeWithService("postgres", (url) => {
     await proxy.close();
   });
 
-  test("B5: a statement that runs on is cancelled when its caller no longer waits for it", async () => {
+  test("a statement that runs on is cancelled when its caller no longer waits for it", async () => {
     const { ask } = await import("./ask.ts");
     const pool = new Pool({ connectionString: named("cancelled") });
     const impatience = new AbortController();

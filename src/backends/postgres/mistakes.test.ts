@@ -44,7 +44,7 @@ await describeWithService("postgres", (url) => {
       .connect()
       .catch((error: unknown) => error);
 
-  test("C1: a server that asks for a password when the DSN has no password: PERMISSION_DENIED at once, with a hint", async () => {
+  test("a server that asks for a password when the DSN has no password: PERMISSION_DENIED at once, with a hint", async () => {
     vi.stubEnv("PGPASSWORD", "");
     vi.stubEnv("PGPASSFILE", "/nowhere");
     const address = new URL(url);
@@ -59,7 +59,7 @@ await describeWithService("postgres", (url) => {
     });
   });
 
-  test("B13: SSL that the server does not have is INVALID_ARGUMENT and says what to do", async () => {
+  test("SSL that the server does not have is INVALID_ARGUMENT and says what to do", async () => {
     expect(await failing(`${url}?sslmode=verify-full`)).toMatchObject({
       code: "INVALID_ARGUMENT",
       message: expect.stringMatching(
@@ -68,14 +68,14 @@ await describeWithService("postgres", (url) => {
     });
   });
 
-  test("B13: a schema that the server keeps for itself is INVALID_ARGUMENT and says so", async () => {
+  test("a schema that the server keeps for itself is INVALID_ARGUMENT and says so", async () => {
     expect(await failing(url, { schema: "pg_agents" })).toMatchObject({
       code: "INVALID_ARGUMENT",
       message: expect.stringMatching(/unacceptable schema name "pg_agents": choose another schema/),
     });
   });
 
-  test("B13: a read-only server and lock_timeout say that nothing was written", async () => {
+  test("a read-only server and lock_timeout say that nothing was written", async () => {
     const tablePrefix = place.prefix();
     const owner = place.open({ dsn: url, tablePrefix });
     await owner.save(said("hello"), "t1");
@@ -113,7 +113,7 @@ await describeWithService("postgres", (url) => {
     });
     afterAll(() => secure.dispose());
 
-    test("B13: is PERMISSION_DENIED with a hint, and works once its certificate is named", async () => {
+    test("is PERMISSION_DENIED with a hint, and works once its certificate is named", async () => {
       expect(await failing(`${secure.server.url}?sslmode=verify-full`)).toMatchObject({
         code: "PERMISSION_DENIED",
         // Newer releases of Node add their own advice to the message.
@@ -127,7 +127,7 @@ await describeWithService("postgres", (url) => {
       expect(await checkpointer.exists("t1")).toBe(true);
     });
 
-    test("B13: a certificate file that is not there is INVALID_ARGUMENT", async () => {
+    test("a certificate file that is not there is INVALID_ARGUMENT", async () => {
       expect(await failing(`${secure.server.url}?sslmode=verify-full&sslrootcert=/nowhere/ca.pem`)).toMatchObject({
         code: "INVALID_ARGUMENT",
         message: expect.stringContaining("a file that the dsn names (sslrootcert, sslcert, sslkey) cannot be read"),
@@ -136,7 +136,7 @@ await describeWithService("postgres", (url) => {
   });
 });
 
-test("B13: the server's message about missing encryption and a pooler's message about its parameters are explained", () => {
+test("the server's message about missing encryption and a pooler's message about its parameters are explained", () => {
   const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });
   const hba = coded("28000", 'no pg_hba.conf entry for host "10.0.0.1", user "a", database "b", no encryption');
   expect(explained(hba)).toMatchObject({
@@ -149,7 +149,7 @@ test("B13: the server's message about missing encryption and a pooler's message 
   expect(explained(other)).toBe(other);
 });
 
-test("B13: only states that prove it say that nothing was written", () => {
+test("only states that prove it say that nothing was written", () => {
   const state = (code: string): Error => Object.assign(new Error("…"), { code });
   for (const code of ["25006", "40001", "40P01", "53100", "55P03", "57014"])
     expect(isDeclined(state(code)), code).toBe(true);

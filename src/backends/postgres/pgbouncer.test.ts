@@ -24,7 +24,7 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     return tablePrefix;
   }
 
-  test("C2: every kind of call works", async () => {
+  test("every kind of call works", async () => {
     const checkpointer = place.open({ dsn: pooledUrl, tablePrefix: await tables() });
     let state = said("a needle");
     const first = await checkpointer.save(state, "t1", { metadata: { a: 1 }, ttlSeconds: 600 });
@@ -45,7 +45,7 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     expect(await checkpointer.listThreads()).toEqual(["t2", "t3"]);
   });
 
-  test("20.1: no statement is kept on a connection of the pooler's", async () => {
+  test("no statement is kept on a connection of the pooler's", async () => {
     const checkpointer = place.open({ dsn: pooledUrl, tablePrefix: await tables() });
     let state = AgentState.create();
     for (let number = 0; number < 10; number++) {
@@ -86,7 +86,7 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     await store.close();
   });
 
-  test("C2, B13: a watch sees what another process saves, and LISTEN stays on no connection of the pooler's", async () => {
+  test("a watch sees what another process saves, and LISTEN stays on no connection of the pooler's", async () => {
     const tablePrefix = await tables();
     const [watcher, writer] = [
       place.open({ dsn: pooledUrl, tablePrefix }),
@@ -122,7 +122,7 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     expect(heard).toEqual([]);
   });
 
-  test("C2, B5: what timed out is given up by the server, and no limit stays on a connection of the pooler's", async () => {
+  test("what timed out is given up by the server, and no limit stays on a connection of the pooler's", async () => {
     const tablePrefix = await tables();
     const owner = place.open({ dsn: url, tablePrefix });
     await owner.save(said("hello"), "t1");
@@ -156,7 +156,7 @@ await describeWithPgbouncer(["session", "transaction", "statement"], (pooledUrl,
     await anybody.end();
   });
 
-  test("C2: a parameter that the pooler does not take is INVALID_ARGUMENT and says what to do", async () => {
+  test("a parameter that the pooler does not take is INVALID_ARGUMENT and says what to do", async () => {
     const dsn = `${pooledUrl}?options=${encodeURIComponent("-c work_mem=8MB")}`;
     await expect(place.open({ dsn, tablePrefix: place.prefix() }).connect()).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",

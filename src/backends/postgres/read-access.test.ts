@@ -64,7 +64,7 @@ await describeWithService("postgres", (url) => {
 
   testReadAccess({ name: "PostgreSQL", create: observed, missing: nothing });
 
-  test("10.4: a role that may SELECT and nothing else is enough for everything that reads", async () => {
+  test("a role that may SELECT and nothing else is enough for everything that reads", async () => {
     const tablePrefix = place.prefix();
     const filled = await fillStore(place.open({ dsn: url, tablePrefix }));
     const role = await place.role();
@@ -80,7 +80,7 @@ await describeWithService("postgres", (url) => {
     );
   });
 
-  test("10.4: the server itself refuses a write on a connection for reading, and no transaction gets a number", async () => {
+  test("the server itself refuses a write on a connection for reading, and no transaction gets a number", async () => {
     const tablePrefix = place.prefix();
     await fillStore(place.open({ dsn: url, tablePrefix }));
     const bounds = { connectTimeoutMs: 10_000, statementTimeoutMs: 30_000 };
@@ -113,7 +113,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("10.4: with read access the limit of a statement still holds", async () => {
+  test("with read access the limit of a statement still holds", async () => {
     const pool = new Pool({ connectionString: url, max: 1 });
     const bounds = { connectTimeoutMs: 60_000, statementTimeoutMs: 200, access: "read" } as const;
     // A client waits half a second longer than the server works. Here the server has the last word, however late it comes.
@@ -122,7 +122,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("10.4: older tables are told and not migrated, newer ones INCOMPATIBLE, and a URL takes the option", async () => {
+  test("older tables are told and not migrated, newer ones INCOMPATIBLE, and a URL takes the option", async () => {
     const tablePrefix = place.prefix();
     await place.open({ dsn: url, tablePrefix }).save(conversation(1), "t");
     const address = new URL(url);
@@ -141,7 +141,7 @@ await describeWithService("postgres", (url) => {
     expect(Object.keys(await contents(schema))).toEqual(Object.keys(before));
   });
 
-  test("10.4: a long statement of a reader does not block a writer", async () => {
+  test("a long statement of a reader does not block a writer", async () => {
     const tablePrefix = place.prefix();
     const writer = place.open({ dsn: url, tablePrefix, retry: { attempts: 1 } });
     await writer.save(conversation(1), "t");

@@ -35,7 +35,7 @@ await describeWithService("postgres", (url) => {
     return saved;
   }
 
-  test("20.1: the server keeps the few statements that are sent again and again, and no others", async () => {
+  test("the server keeps the few statements that are sent again and again, and no others", async () => {
     const { pool, checkpointer } = withOneConnection();
     await saves(checkpointer, AgentState.create(), 5);
     for (let load = 0; load < 5; load++) await checkpointer.load("t");
@@ -46,7 +46,7 @@ await describeWithService("postgres", (url) => {
     expect(kept).toHaveLength(2);
   });
 
-  test("20.1: a session that somebody has cleared is found out, and the save is made once", async () => {
+  test("a session that somebody has cleared is found out, and the save is made once", async () => {
     const { pool, checkpointer } = withOneConnection();
     let state = await saves(checkpointer, AgentState.create(), 3);
     await pool.query("DISCARD ALL");
@@ -57,7 +57,7 @@ await describeWithService("postgres", (url) => {
     expect(await keptOn(pool)).toEqual([]);
   });
 
-  test("20.1: a name that is taken on the connection is left alone", async () => {
+  test("a name that is taken on the connection is left alone", async () => {
     const tablePrefix = place.prefix();
     const { pool, checkpointer } = withOneConnection(tablePrefix);
     const state = await saves(checkpointer, AgentState.create(), 3);

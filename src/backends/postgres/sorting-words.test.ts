@@ -13,7 +13,7 @@ await describeWithService("postgres", (url) => {
   afterAll(place.dispose);
 
   describe.for([0, 3])("with %i partitions", (partitions) => {
-    test("20.1: a role that may only read and write rows sorts the words that wait into their index", async () => {
+    test("a role that may only read and write rows sorts the words that wait into their index", async () => {
       const tablePrefix = place.prefix();
       const role = await place.role();
       for (const statement of postgresqlDdl({ schema, tablePrefix, partitions, role: role.name })) await sql(statement);
@@ -34,7 +34,7 @@ await describeWithService("postgres", (url) => {
     });
   });
 
-  test("20.1: words are found before and after they are sorted in, and a search does not fail where that fails", async () => {
+  test("words are found before and after they are sorted in, and a search does not fail where that fails", async () => {
     const tablePrefix = place.prefix();
     const checkpointer = place.open({ dsn: url, tablePrefix });
     const state = AgentState.create().withMessage(userMessage("a lighthouse"));
@@ -50,7 +50,7 @@ await describeWithService("postgres", (url) => {
   });
 });
 
-test("20.1: sorting is due for certain once enough was written, and never where nothing was", async () => {
+test("sorting is due for certain once enough was written, and never where nothing was", async () => {
   const asked: string[] = [];
   const run = async (statement: string): Promise<never[]> => {
     asked.push(statement);

@@ -16,7 +16,7 @@ await describeWithService("postgres", (url) => {
   const { schema, sql } = place;
   afterAll(place.dispose);
 
-  test("B13: a pending next() ends when the checkpointer closes, also while the server is away", async () => {
+  test("a pending next() ends when the checkpointer closes, also while the server is away", async () => {
     const tablePrefix = place.prefix();
     for (const isAway of [false, true]) {
       const { url: dsn, outage, cleanup } = await behindProxy(url);
@@ -33,7 +33,7 @@ await describeWithService("postgres", (url) => {
     }
   });
 
-  test("B13: LISTEN is sent on a connection of its own, never on one of the pool's, and is gone with the watch", async () => {
+  test("LISTEN is sent on a connection of its own, never on one of the pool's, and is gone with the watch", async () => {
     const tablePrefix = place.prefix();
     const { channel } = tableNames(schema, tablePrefix);
     const pool = new Pool({ connectionString: url });
@@ -56,7 +56,7 @@ await describeWithService("postgres", (url) => {
     await pool.end();
   });
 
-  test("B13: once the server was reached, a failover of three seconds is ridden out; the first contact fails fast", async () => {
+  test("once the server was reached, a failover of three seconds is ridden out; the first contact fails fast", async () => {
     const { url: dsn, outage, cleanup } = await behindProxy(url);
     const tablePrefix = place.prefix();
     // By default it would try for five seconds; a busy machine may need longer to come back.
@@ -78,7 +78,7 @@ await describeWithService("postgres", (url) => {
     await cleanup();
   });
 
-  test("B6: a time to live counts by the server's clock, whatever the client's says", async () => {
+  test("a time to live counts by the server's clock, whatever the client's says", async () => {
     const tablePrefix = place.prefix();
     for (const skewMs of [-120_000, 120_000]) {
       const now = (): number => Date.now() + skewMs;

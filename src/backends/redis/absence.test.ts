@@ -39,7 +39,7 @@ const READS: Readonly<Record<string, (checkpointer: Checkpointer) => Promise<unk
 
 await describeWithOwnRedis("what is absent, and what only seems so", () => {
   describe("a replica", () => {
-    test("B9: that has not received anything yet is UNAVAILABLE, never 'no thread'", async () => {
+    test("that has not received anything yet is UNAVAILABLE, never 'no thread'", async () => {
       const { server: primary } = await server();
       await opening({ url: primary.url }).save(said("hello"), "t");
       const { server: replica, admin } = await server({ appendonly: "no" });
@@ -55,7 +55,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       expect(await reader.listThreads()).toEqual(["t"]);
     });
 
-    test("B9: that lost its primary answers for threads that it has, and does not report others as absent", async () => {
+    test("that lost its primary answers for threads that it has, and does not report others as absent", async () => {
       const { server: primary } = await server({ "repl-diskless-sync-delay": "0" });
       await opening({ url: primary.url }).save(said("hello"), "t");
       const password = new URL(primary.url).password;
@@ -76,7 +76,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
   describe("the index of ids", () => {
     const ids = Array.from({ length: 40 }, (_, index) => `thread ${index} \u{1f600}/{*}`);
 
-    test("B9: that was evicted is repaired by the next listing, and every thread is listed", async () => {
+    test("that was evicted is repaired by the next listing, and every thread is listed", async () => {
       const { server: evicting, admin } = await server();
       const checkpointer = opening({ url: evicting.url });
       await admin.set("somebody else's", "key");
@@ -94,7 +94,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       expect(await admin.info("commandstats")).not.toContain("cmdstat_scan:");
     });
 
-    test("B9: that is evicted by a full server is rebuilt, and the durability says that threads may be evicted too", async () => {
+    test("that is evicted by a full server is rebuilt, and the durability says that threads may be evicted too", async () => {
       const { server: evicting, admin } = await server({ maxmemory: "32mb", "maxmemory-policy": "allkeys-lru" });
       const checkpointer = opening({ url: evicting.url });
       for (const id of ids) await checkpointer.save(said(id), id);
@@ -112,7 +112,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       expect([...(await checkpointer.listThreads({ limit: 100 }))].sort()).toEqual(alive.sort());
     });
 
-    test("B9: that a replica cannot repair makes listing UNAVAILABLE, never incomplete", async () => {
+    test("that a replica cannot repair makes listing UNAVAILABLE, never incomplete", async () => {
       const { server: primary, admin: boss } = await server({ "repl-diskless-sync-delay": "0" });
       await opening({ url: primary.url }).save(said("hello"), "t");
       await boss.unlink(INDEX);
@@ -132,7 +132,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
     });
     afterAll(() => cluster.stop());
 
-    test("B9: an index that was evicted is repaired from all of its nodes", async () => {
+    test("an index that was evicted is repaired from all of its nodes", async () => {
       const checkpointer = opening({ url: cluster.url });
       const ids = Array.from({ length: 30 }, (_, index) => `thread ${index}`);
       for (const id of ids) await checkpointer.save(said(id), id);
@@ -142,7 +142,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
       for (const id of ids) await checkpointer.delete(id);
     });
 
-    test("B9: its durability is that of its weakest node", async () => {
+    test("its durability is that of its weakest node", async () => {
       const learnt = async (library: "ioredis" | "redis"): Promise<string> => {
         const checkpointer = opening({ url: cluster.url, library });
         await checkpointer.load("t");
@@ -163,7 +163,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
     });
 
     test.for([IOREDIS, NODE_REDIS])(
-      "B9: a slot that no node serves is an error that may pass, never no thread, with $name",
+      "a slot that no node serves is an error that may pass, never no thread, with $name",
       async ({ library, makeCluster }) => {
         const patient = opening({ url: cluster.url, library });
         if (!(await patient.exists("t"))) await patient.save(said("hello"), "t");
@@ -194,7 +194,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
     );
   });
 
-  test("B9: a node of a cluster that has no slots at all is UNAVAILABLE, never 'no thread'", async () => {
+  test("a node of a cluster that has no slots at all is UNAVAILABLE, never 'no thread'", async () => {
     const { server: lonely } = await server({ "cluster-enabled": "yes", "cluster-config-file": "nodes.conf" });
     for (const library of ["ioredis", "redis"] as const) {
       const checkpointer = opening({ url: lonely.url, library, connectTimeoutMs: 500 });
@@ -204,7 +204,7 @@ await describeWithOwnRedis("what is absent, and what only seems so", () => {
     }
   });
 
-  test("B9: no sync while the log is rewritten is less than fsync", async () => {
+  test("no sync while the log is rewritten is less than fsync", async () => {
     const { server: sparing } = await server({ "no-appendfsync-on-rewrite": "yes" });
     const checkpointer = opening({ url: sparing.url });
     await checkpointer.load("t");

@@ -33,7 +33,7 @@ await describeWithService("redis", (url) => {
     return { log, client, keys: keyNames(prefix), close };
   }
 
-  test("20.1: appends of one moment are few commands, with everything that a record has", async () => {
+  test("appends of one moment are few commands, with everything that a record has", async () => {
     const { log, client, close } = await opened();
     const recordOf = (index: number) =>
       recordAt(2, { names: [`name ${index}`], metadata: `{"step":${index}}`, body: Buffer.from([index, 0, 255]) });
@@ -49,7 +49,7 @@ await describeWithService("redis", (url) => {
     await close();
   });
 
-  test("20.3: what one command brings for many threads is in each thread byte by byte, and so is what goes alone", async () => {
+  test("what one command brings for many threads is in each thread byte by byte, and so is what goes alone", async () => {
     const { log, client, keys, close } = await opened();
     const request = (index: number) => {
       const seq = 2;
@@ -85,7 +85,7 @@ await describeWithService("redis", (url) => {
     await close();
   });
 
-  test("20.1: a key that is no thread, a conflict and a thread that is gone fail alone in their group", async () => {
+  test("a key that is no thread, a conflict and a thread that is gone fail alone in their group", async () => {
     const { log, client, keys, close } = await opened();
     await client.set(keys.thread("thread 6"), "not a thread");
     await log.append("thread 8", requestFor(recordAt(2, { writeId: "somebody else's" })));

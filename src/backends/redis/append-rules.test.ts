@@ -42,7 +42,7 @@ await describeWithOwnRedis("an append that the thread itself proves wrong", () =
     ["replaces a record that is not there", append(6, { replace: [record(2, { checkpointId: undefined, head: 1 })] })],
   ];
 
-  test.for(wrong)("A5: that %s is INVALID_ARGUMENT, and nothing is written", async ([, request]) => {
+  test.for(wrong)("that %s is INVALID_ARGUMENT, and nothing is written", async ([, request]) => {
     const before = await admin.hgetall("holdfast:t:{t}");
     await expect(log.append("t", request)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(await admin.hgetall("holdfast:t:{t}")).toEqual(before);

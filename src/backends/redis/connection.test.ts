@@ -48,7 +48,7 @@ class Counter {
   }
 }
 
-await describeWithOwnRedis("10.2: a log and a second facet over one connection", () => {
+await describeWithOwnRedis("a log and a second facet over one connection", () => {
   let server: TestServer;
   let admin: Redis;
   const opened: { close(): Promise<unknown> }[] = [];

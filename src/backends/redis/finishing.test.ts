@@ -17,19 +17,19 @@ await describeWithOwnRedis("a program that does not close its checkpointer", () 
   afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 
   describe.for(["ioredis", "redis"])("with %s", (library) => {
-    test("C1: ends when it has nothing left to do", async () => {
+    test("ends when it has nothing left to do", async () => {
       const { code, said, complaints, lingeredMs } = await endingOfProgram(PROGRAM, [server.url, library]);
       expect({ code, said, complaints }).toEqual({ code: 0, said: ["loaded 1", "done"], complaints: [] });
       expect(lingeredMs).toBeLessThan(AT_ONCE_MS);
     });
 
-    test("C1: ends when it has nothing left to do on a cluster", async () => {
+    test("ends when it has nothing left to do on a cluster", async () => {
       const { code, said, complaints, lingeredMs } = await endingOfProgram(PROGRAM, [cluster.url, library]);
       expect({ code, said, complaints }).toEqual({ code: 0, said: ["loaded 1", "done"], complaints: [] });
       expect(lingeredMs).toBeLessThan(AT_ONCE_MS);
     });
 
-    test("C1: ends though the server went away while it was idle", async () => {
+    test("ends though the server went away while it was idle", async () => {
       const mortal = await startRedis();
       let killing: Promise<void> | undefined;
       const { code, said, complaints, lingeredMs } = await endingOfProgram(

@@ -20,7 +20,7 @@ await describeWithOwnRedis("the oldest clients that are supported", () => {
   });
   afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 
-  test("C2: these are the versions that this file runs", async () => {
+  test("these are the versions that this file runs", async () => {
     const [ioredis, nodeRedis] = await Promise.all([import("ioredis"), import("redis")]);
     const [oldIoredis, oldNodeRedis] = await Promise.all([import("ioredis-v5"), import("redis-v5")]);
     expect(ioredis.Redis).toBe(oldIoredis.Redis);
@@ -28,7 +28,7 @@ await describeWithOwnRedis("the oldest clients that are supported", () => {
   });
 
   describe.for(["ioredis", "redis"] as const)("%s", (library) => {
-    test("C2: opens a URL, saves, loads, lists and deletes, on one server and in a cluster", async () => {
+    test("opens a URL, saves, loads, lists and deletes, on one server and in a cluster", async () => {
       for (const url of [server.url, cluster.url]) {
         await using checkpointer = redisCheckpointer({ url, library });
         const ids = Array.from({ length: 12 }, (_, index) => `${library} ${index}`);
@@ -45,7 +45,7 @@ await describeWithOwnRedis("the oldest clients that are supported", () => {
       }
     });
 
-    test("C2: abandons a connection that fell silent, or broke", async () => {
+    test("abandons a connection that fell silent, or broke", async () => {
       const proxy = await startCuttingProxy({ targetPort: server.port });
       const place = new URL(server.url);
       place.port = String(proxy.port);

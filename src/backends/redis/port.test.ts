@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { isAlive } from "./port.ts";
 
 describe("whether a server is there", () => {
-  test("B4: a server that never answers is not alive", async () => {
+  test("a server that never answers is not alive", async () => {
     expect(await isAlive(() => new Promise(() => {}))).toBe(false);
   });
 
-  test("B4: a refusal is an answer", async () => {
+  test("a refusal is an answer", async () => {
     expect(await isAlive(() => Promise.reject(new Error("NOPERM no permission to run PING")))).toBe(true);
   });
 });

@@ -50,7 +50,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     return new Map([...lines].map(([, name = "", calls]) => [name.replace("|", " "), Number(calls)]));
   }
 
-  test("10.4: with read access the server runs no command that writes", async () => {
+  test("with read access the server runs no command that writes", async () => {
     await admin.flushall();
     const writer = redisCheckpointer({ url: server.url });
     const filled = await fillStore(writer);
@@ -69,7 +69,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     }
   });
 
-  test("10.4: an evicted index is not rebuilt by a reader, and every thread is still listed", async () => {
+  test("an evicted index is not rebuilt by a reader, and every thread is still listed", async () => {
     await admin.flushall();
     const writer = redisCheckpointer({ url: server.url });
     for (let thread = 1; thread <= 30; thread++) await writer.save(said("x"), `t${String(thread).padStart(2, "0")}`);
@@ -97,7 +97,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     await writer.close();
   });
 
-  test("10.4: an id whose thread is gone stays in the index when it is only read", async () => {
+  test("an id whose thread is gone stays in the index when it is only read", async () => {
     await admin.flushall();
     const writer = redisCheckpointer({ url: server.url });
     await writer.save(said("x"), "here");
@@ -112,7 +112,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     await writer.close();
   });
 
-  test("10.4: a user with the read rights that docs/redis.md lists can read everything, and cannot write", async () => {
+  test("a user with the read rights that docs/redis.md lists can read everything, and cannot write", async () => {
     await admin.flushall();
     const writer = redisCheckpointer({ url: server.url });
     const filled = await fillStore(writer);
@@ -133,7 +133,7 @@ await describeWithOwnRedis("Redis with read access", () => {
     await writer.close();
   });
 
-  test("10.4: a server that is older than the read-only commands can still be read", async (context) => {
+  test("a server that is older than the read-only commands can still be read", async (context) => {
     const program = await findOldestRedis();
     if (program === undefined) return context.skip("there is no Redis 6.2 here");
     const oldest = await startRedis({ program });
@@ -156,7 +156,7 @@ await describeWithOwnRedis("a Redis cluster with read access", () => {
   afterAll(() => cluster.stop());
 
   describe.for([IOREDIS, NODE_REDIS])("through $name", ({ library }) => {
-    test("10.4: a cluster is read without a change on any node, with its index and without", async () => {
+    test("a cluster is read without a change on any node, with its index and without", async () => {
       for (const admin of cluster.admins) await admin.flushall();
       const writer = redisCheckpointer({ url: cluster.url, library });
       const filled = await fillStore(writer);

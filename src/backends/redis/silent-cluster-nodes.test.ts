@@ -88,7 +88,7 @@ await describeWithOwnRedis("nodes of a cluster that fall silent", () => {
       },
     ];
 
-    test.for(ways)("B4: every call ends well over new connections, with $way", async ({ way, open }) => {
+    test.for(ways)("every call ends well over new connections, with $way", async ({ way, open }) => {
       await untilAlone();
       const checkpointer = opening(open());
       const ids = Array.from({ length: 9 }, (_, index) => `${name} ${way} ${index}`);
@@ -116,7 +116,7 @@ await describeWithOwnRedis("nodes of a cluster that fall silent", () => {
     });
 
     test.for(ways)(
-      "B4: a node that stays silent is a TIMEOUT or UNAVAILABLE of its threads alone, with $way",
+      "a node that stays silent is a TIMEOUT or UNAVAILABLE of its threads alone, with $way",
       async ({ way, open }) => {
         // The clients have limits of their own, of a second and less: enough attempts to outlast a stall of another node.
         const checkpointer = opening({ ...open(), connectTimeoutMs: 4_000, retry: { attempts: 5 } });

@@ -73,7 +73,7 @@ await describeWithOwnRedis("connections that fall silent", () => {
         ["nothing arrives", DIRECTIONS],
         ["no answer arrives", ["to client"] as const],
       ] as const)(
-        "B4: a call that timed out abandons its connection, and the next one is answered (%s)",
+        "a call that timed out abandons its connection, and the next one is answered (%s)",
         async ([, directions]) => {
           const id = `${name} ${way} ${directions.length}`;
           const { proxy, url } = await proxied();
@@ -94,7 +94,7 @@ await describeWithOwnRedis("connections that fall silent", () => {
         },
       );
 
-      test("B4: concurrent calls on a dead connection all succeed, over one new connection", async () => {
+      test("concurrent calls on a dead connection all succeed, over one new connection", async () => {
         const { proxy, url } = await proxied();
         const checkpointer = opening(open(url));
         const ids = Array.from({ length: 20 }, (_, index) => `${name} ${way} together ${index}`);
@@ -110,7 +110,7 @@ await describeWithOwnRedis("connections that fall silent", () => {
         expect(proxy.connections).toBe(before + 1);
       });
 
-      test("B4: a connection that falls silent while it is being established is abandoned too", async () => {
+      test("a connection that falls silent while it is being established is abandoned too", async () => {
         const id = `${name} ${way} being made`;
         const { proxy, url } = await proxied();
         const checkpointer = opening({

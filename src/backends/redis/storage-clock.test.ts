@@ -32,7 +32,7 @@ await describeWithOwnRedis("times to live", () => {
       vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + skewMs });
     };
 
-    test("B6: a thread lives as long as was asked for, by the server's clock", async () => {
+    test("a thread lives as long as was asked for, by the server's clock", async () => {
       skewed();
       await using checkpointer = redisCheckpointer({ url: server.url, ttlSeconds: 60, now });
       for (const [id, options, left] of [
@@ -53,7 +53,7 @@ await describeWithOwnRedis("times to live", () => {
       }
     });
 
-    test("B6: a copy to another node of a cluster keeps the time that is left", async () => {
+    test("a copy to another node of a cluster keeps the time that is left", async () => {
       skewed();
       await using checkpointer = redisCheckpointer({ url: cluster.url, now });
       await checkpointer.save(said("hello"), `source ${word}`, { ttlSeconds: 60 });
@@ -73,7 +73,7 @@ await describeWithOwnRedis("times to live", () => {
     });
   });
 
-  test("B6: an excessive time to live is cut to a hundred years, and the save succeeds", async () => {
+  test("an excessive time to live is cut to a hundred years, and the save succeeds", async () => {
     await using checkpointer = redisCheckpointer({ url: server.url, ttlSeconds: 1e300 });
     await checkpointer.save(said("one"), "for ever");
     expect(await admin.pttl("holdfast:t:{for%20ever}")).toBeGreaterThan(3e12);

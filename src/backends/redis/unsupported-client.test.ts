@@ -4,7 +4,7 @@ import { redisCheckpointer } from "./index.ts";
 // In a separate file: two mocks of one package in one file are registered in no certain order.
 vi.mock("ioredis", async () => ({ ...(await import("ioredis-v5")), Redis: undefined }));
 
-test("C2: an older ioredis, which has no Redis to import, is refused with its name and the supported range", async () => {
+test("an older ioredis, which has no Redis to import, is refused with its name and the supported range", async () => {
   await using checkpointer = redisCheckpointer({ url: "redis://127.0.0.1:1", library: "ioredis" });
   await expect(checkpointer.load("t")).rejects.toMatchObject({
     code: "MISSING_DEPENDENCY",

@@ -55,7 +55,7 @@ await describeWithService("s3", async (url) => {
 
   testReadAccess({ name: "S3", create: observed, missing: withoutBucket, connects: false });
 
-  test("10.4: with read access nothing but GET goes to S3, and removeLeftovers is refused", async () => {
+  test("with read access nothing but GET goes to S3, and removeLeftovers is refused", async () => {
     const place = s3Place(url);
     const writer = new S3BucketCheckpointer(place);
     const filled = await fillStore(writer);

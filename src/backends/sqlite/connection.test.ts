@@ -60,7 +60,7 @@ async function handlesOn(path: string): Promise<number> {
   return targets.filter((target) => target === path).length;
 }
 
-describe("10.2: a log and a second facet over one connection", () => {
+describe("a log and a second facet over one connection", () => {
   test("work in one database, each with its own part of the tables", async () => {
     const { checkpointer, notes } = both({ path: ":memory:" });
     const calls = Array.from({ length: 10 }, (_, index) => [
@@ -151,14 +151,14 @@ describe("10.2: a log and a second facet over one connection", () => {
   });
 });
 
-test("10.2: a program that closes no facet of a shared connection still ends by itself", async () => {
+test("a program that closes no facet of a shared connection still ends by itself", async () => {
   const { code, said: words, complaints, lingeredMs } = await endingOf("sqlite", freshPath());
   const errors = complaints.filter((text) => !text.includes("ExperimentalWarning"));
   expect({ code, words, errors }).toEqual({ code: 0, words: ["loaded", "loaded"], errors: [] });
   expect(lingeredMs).toBeLessThan(AT_ONCE_MS);
 });
 
-test("10.2: options that belong to the connection are refused beside one, and so is a value that is not a connection", async () => {
+test("options that belong to the connection are refused beside one, and so is a value that is not a connection", async () => {
   const connection = sqliteConnection({ path: ":memory:" });
   expect(() => sqliteCheckpointer({ connection, path: "a.db" })).toThrow(
     /path is the connection's own; .* sqliteConnec/,

@@ -54,8 +54,8 @@ const answersOf = async (threadId: string): Promise<Map<string, unknown>> => {
   return answers;
 };
 
-describe("B8: a flipped bit is found and named", () => {
-  test('B8: any bit of a thread\'s tail, head, or index mark: never an older state, never "no thread"', async () => {
+describe("a flipped bit is found and named", () => {
+  test('any bit of a thread\'s tail, head, or index mark: never an older state, never "no thread"', async () => {
     for (const column of ["tail", "head", "indexed", "stale", "sum"]) {
       for (let bit = 0; bit < 31; bit++) {
         const flip = `UPDATE holdfast_threads SET ${column} = (${column} | ${2 ** bit}) - (${column} & ${2 ** bit}) WHERE thread_id = 't'`;
@@ -67,7 +67,7 @@ describe("B8: a flipped bit is found and named", () => {
     expect((await answersOf("t")).get("load")).toBe(5);
   });
 
-  test("B8: the error names the thread", async () => {
+  test("the error names the thread", async () => {
     database.exec("UPDATE holdfast_threads SET tail = 4 WHERE thread_id = 't'");
     const failure = await failureOf(() => checkpointer.load("t"));
     expect(failure).toMatchObject({ code: "CORRUPT", context: { threadId: "t", location: 'row of thread "t"' } });
@@ -75,7 +75,7 @@ describe("B8: a flipped bit is found and named", () => {
     await checkpointer.save(state!.withMessage(userMessage("goes on")), "other");
   });
 
-  test("B8: a save behind a damaged tail is CORRUPT, and nothing is written", async () => {
+  test("a save behind a damaged tail is CORRUPT, and nothing is written", async () => {
     const state = await checkpointer.load("t");
     database.exec("UPDATE holdfast_threads SET tail = 4 WHERE thread_id = 't'");
     const rows = (): unknown => database.prepare("SELECT count(*) AS n FROM holdfast_records").get();
@@ -85,12 +85,12 @@ describe("B8: a flipped bit is found and named", () => {
     expect(rows()).toEqual(before);
   });
 
-  test("B8: a lost newest record is CORRUPT, and an older state is not loaded", async () => {
+  test("a lost newest record is CORRUPT, and an older state is not loaded", async () => {
     database.exec("DELETE FROM holdfast_records WHERE id % 67108864 = 5");
     for (const [name, answer] of await answersOf("t")) expect(answer, name).toBe("CORRUPT");
   });
 
-  test("B8: whatever is changed in an entry is found by a listing, without its body", async () => {
+  test("whatever is changed in an entry is found by a listing, without its body", async () => {
     const changes = [
       "base = base + 1",
       "head = head - 1",
@@ -110,7 +110,7 @@ describe("B8: a flipped bit is found and named", () => {
     expect(await checkpointer.listCheckpoints("t")).toHaveLength(5);
   });
 
-  test("B8: a checkpoint whose id was damaged is CORRUPT for whoever asks for it, and not missing", async () => {
+  test("a checkpoint whose id was damaged is CORRUPT for whoever asks for it, and not missing", async () => {
     const state = await checkpointer.load("t");
     const checkpointId = await checkpointer.save(state!.withMessage(userMessage("more")), "t");
     expect((await checkpointer.load("t", { checkpointId }))?.messages).toHaveLength(6);
@@ -123,7 +123,7 @@ describe("B8: a flipped bit is found and named", () => {
     }
   });
 
-  test("B8: a damaged thread is still listed by its name, with nothing that is not proven, and the others are whole", async () => {
+  test("a damaged thread is still listed by its name, with nothing that is not proven, and the others are whole", async () => {
     for (const damage of [
       "UPDATE holdfast_threads SET head = 0 WHERE thread_id = 't'",
       "UPDATE holdfast_threads SET head = 2 WHERE thread_id = 't'",
@@ -143,14 +143,14 @@ describe("B8: a flipped bit is found and named", () => {
     }
   });
 
-  test("B8: a search finds what is whole beside a damaged thread", async () => {
+  test("a search finds what is whole beside a damaged thread", async () => {
     database.exec("UPDATE holdfast_threads SET tail = 4 WHERE thread_id = 't'");
     expect((await checkpointer.search("message", { limit: 20 })).map(({ threadId }) => threadId)).toEqual(
       Array.from({ length: 5 }, () => "other"),
     );
   });
 
-  test("B8: a damaged thread can be deleted whole", async () => {
+  test("a damaged thread can be deleted whole", async () => {
     database.exec("UPDATE holdfast_threads SET tail = 4 WHERE thread_id = 't'");
     expect(await checkpointer.delete("t")).toBe(true);
     expect(await checkpointer.load("t")).toBeUndefined();
@@ -158,8 +158,8 @@ describe("B8: a flipped bit is found and named", () => {
   });
 });
 
-describe("B3: one thread's metadata does not affect another thread", () => {
-  test("B3: metadata that is nested too deep for SQLite's JSON is found by value, and hides no other thread", async () => {
+describe("one thread's metadata does not affect another thread", () => {
+  test("metadata that is nested too deep for SQLite's JSON is found by value, and hides no other thread", async () => {
     let deep: unknown = "core";
     for (let level = 0; level < 400; level++) deep = new Map([["in", deep]]);
     const state = AgentState.create().withMessage(userMessage("deep"));
@@ -176,7 +176,7 @@ describe("B3: one thread's metadata does not affect another thread", () => {
     expect(database.prepare("SELECT json_valid(?) AS valid").get(metadata)).toMatchObject({ valid: 0 });
   });
 
-  test("B3: metadata that is no longer JSON hides no other thread", async () => {
+  test("metadata that is no longer JSON hides no other thread", async () => {
     database.exec("UPDATE holdfast_records SET metadata = '{\"step\":' WHERE id = 1 * 67108864 + 5");
     expect((await checkpointer.queryByMetadata("step", 5)).map(({ threadId }) => threadId)).toEqual(["other"]);
   });

@@ -65,7 +65,7 @@ async function answersOf(log: SqliteLog, threadId: string): Promise<readonly unk
   return answers;
 }
 
-test("B8: whichever bit of a stored thread id is flipped, no thread is taken for one that is not there", async () => {
+test("whichever bit of a stored thread id is flipped, no thread is taken for one that is not there", async () => {
   const places = await placesOfIds();
   const damaged = join(folder, "damaged.db");
   const neighbours = [...places.keys()].sort();
@@ -98,7 +98,7 @@ test("B8: whichever bit of a stored thread id is flipped, no thread is taken for
   expect(found).toBeGreaterThan(THREADS / 3);
 });
 
-test("B8: a damaged row beside its place keeps no new thread from being made", async () => {
+test("a damaged row beside its place keeps no new thread from being made", async () => {
   const file = join(folder, "beside.db");
   const log = openLog(file);
   for (const threadId of ["a", "c", "e"]) await log.append(threadId, requestFor(recordAt(1)));

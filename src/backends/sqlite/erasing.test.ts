@@ -44,8 +44,8 @@ async function grow(checkpointer: Checkpointer, threadId: string): Promise<void>
 
 const allOf = (threadId: string): readonly string[] => [...wordsOf(threadId), ...wordsOf(`${threadId}note`)];
 
-describe("B8: what was deleted is nowhere in the files", () => {
-  test("B8: a deleted thread leaves no text, no metadata and no word; its neighbour keeps all of them", async () => {
+describe("what was deleted is nowhere in the files", () => {
+  test("a deleted thread leaves no text, no metadata and no word; its neighbour keeps all of them", async () => {
     const path = freshPath();
     const checkpointer = sqliteCheckpointer({ path });
     await grow(checkpointer, "kept");
@@ -59,7 +59,7 @@ describe("B8: what was deleted is nowhere in the files", () => {
     expect(await readable(path, allOf("kept"))).toEqual(allOf("kept"));
   });
 
-  test("B8: a deleted checkpoint leaves no metadata and no name, and a vacuum leaves nothing of what it removed", async () => {
+  test("a deleted checkpoint leaves no metadata and no name, and a vacuum leaves nothing of what it removed", async () => {
     const path = freshPath();
     const checkpointer = sqliteCheckpointer({ path });
     await grow(checkpointer, "t");
@@ -73,7 +73,7 @@ describe("B8: what was deleted is nowhere in the files", () => {
     expect(await readable(path, wordsOf("t"))).toEqual(wordsOf("t"));
   });
 
-  test("B8: the words of a message that was replaced are gone with the checkpoints that held it", async () => {
+  test("the words of a message that was replaced are gone with the checkpoints that held it", async () => {
     const path = freshPath();
     const checkpointer = sqliteCheckpointer({ path });
     await checkpointer.save(AgentState.create().withMessage(userMessage("zqsecret")), "t", { checkpointId: "first" });
@@ -87,7 +87,7 @@ describe("B8: what was deleted is nowhere in the files", () => {
     expect(await readable(path, ["zqsecret"])).toEqual([]);
   });
 
-  test("B8: words are removed from the index even if the body they came from is damaged", async () => {
+  test("words are removed from the index even if the body they came from is damaged", async () => {
     const path = freshPath();
     const checkpointer = sqliteCheckpointer({ path });
     await grow(checkpointer, "t");
@@ -100,7 +100,7 @@ describe("B8: what was deleted is nowhere in the files", () => {
     expect(await readable(path, allOf("t"))).toEqual([]);
   });
 
-  test("B8: while another connection reads, the write-ahead log stays; it is truncated once the reader is done", async () => {
+  test("while another connection reads, the write-ahead log stays; it is truncated once the reader is done", async () => {
     const path = freshPath();
     const checkpointer = sqliteCheckpointer({ path, busyTimeoutMs: 60_000 });
     await grow(checkpointer, "t");
@@ -118,7 +118,7 @@ describe("B8: what was deleted is nowhere in the files", () => {
     await checkpointer.close();
   });
 
-  test("B8: with secureDelete: false, and on a caller's own connection, the setting is not changed", async () => {
+  test("with secureDelete: false, and on a caller's own connection, the setting is not changed", async () => {
     const path = freshPath();
     const checkpointer = sqliteCheckpointer({ path, secureDelete: false });
     await grow(checkpointer, "t");

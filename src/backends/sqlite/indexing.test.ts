@@ -47,8 +47,8 @@ const failAt = (id: number, error: Error): void => {
   };
 };
 
-describe("20.3: words of many threads are indexed together", () => {
-  test("20.3: in one transaction, as long as that is short", async () => {
+describe("words of many threads are indexed together", () => {
+  test("in one transaction, as long as that is short", async () => {
     vi.spyOn(performance, "now").mockReturnValue(0);
     commits = 0;
     await log.catchUp(wordsOf);
@@ -58,7 +58,7 @@ describe("20.3: words of many threads are indexed together", () => {
     expect(await found()).toEqual(THREADS.toSorted());
   });
 
-  test("20.3: in more than one where it takes long, and to the end", async () => {
+  test("in more than one where it takes long, and to the end", async () => {
     let clock = 0;
     vi.spyOn(performance, "now").mockImplementation(() => (clock += 100));
     commits = 0;
@@ -67,7 +67,7 @@ describe("20.3: words of many threads are indexed together", () => {
     expect(await found()).toEqual(THREADS.toSorted());
   });
 
-  test("20.3: a thread that is longer than a batch is indexed to the end, and so is the one behind it", async () => {
+  test("a thread that is longer than a batch is indexed to the end, and so is the one behind it", async () => {
     await grow(log, "long", 700);
     await grow(log, "behind", RECORDS);
     await log.catchUp(wordsOf);
@@ -76,13 +76,13 @@ describe("20.3: words of many threads are indexed together", () => {
     expect(await found()).toContain("behind");
   });
 
-  test("20.3: a damaged thread is left out alone", async () => {
+  test("a damaged thread is left out alone", async () => {
     database.exec("UPDATE holdfast_threads SET tail = 7 WHERE thread_id = 'thread 5'");
     await log.catchUp(wordsOf);
     expect(await found()).toEqual(THREADS.filter((threadId) => threadId !== "thread 5").toSorted());
   });
 
-  test("20.3: where the file is damaged, the others are indexed, and the damage is reported", async () => {
+  test("where the file is damaged, the others are indexed, and the damage is reported", async () => {
     failAt(rowId(6, 2), malformed());
     await expect(log.catchUp(wordsOf)).rejects.toThrow("malformed");
     expect(await found()).toEqual(THREADS.filter((threadId) => threadId !== "thread 5").toSorted());
@@ -92,7 +92,7 @@ describe("20.3: words of many threads are indexed together", () => {
     expect(indexed()).toBe(THREADS.length * RECORDS);
   });
 
-  test("20.3: a batch that breaks off leaves nothing behind and is made again, each record once", async () => {
+  test("a batch that breaks off leaves nothing behind and is made again, each record once", async () => {
     vi.spyOn(performance, "now").mockReturnValue(0);
     failAt(rowId(30, 3), Object.assign(new Error("database or disk is full"), { errcode: 13 }));
     await expect(log.catchUp(wordsOf)).rejects.toThrow("full");
@@ -104,7 +104,7 @@ describe("20.3: words of many threads are indexed together", () => {
     expect(await found()).toEqual(THREADS.toSorted());
   });
 
-  test("20.3: a thread is stale again with its next record, and the index of stale threads is empty when all are indexed", async () => {
+  test("a thread is stale again with its next record, and the index of stale threads is empty when all are indexed", async () => {
     const stale = (): unknown[] => database.prepare("SELECT thread_no FROM holdfast_threads WHERE stale = 1").all();
     await log.catchUp(wordsOf);
     expect(stale()).toEqual([]);

@@ -56,8 +56,8 @@ const position = fc.oneof(
 
 const positions = fc.array(position, { maxLength: 3 });
 
-describe("A1: no number reaches another thread", () => {
-  test("A1: random appends of one thread change no byte of the others", async () => {
+describe("no number reaches another thread", () => {
+  test("random appends of one thread change no byte of the others", async () => {
     const { database, log } = await prepare();
     const before = bytesOfNeighbours(database);
     const numbers = fc.record({ base: position, head: position, seq: position, replace: positions, drop: positions });
@@ -87,7 +87,7 @@ describe("A1: no number reaches another thread", () => {
     expect(accepted).toBeGreaterThan(9);
   });
 
-  test("A1: the steps of an append refuse every position outside the thread, whatever the caller", async () => {
+  test("the steps of an append refuse every position outside the thread, whatever the caller", async () => {
     const { database } = await prepare();
     const statements = prepareStatements(database, tableNames("holdfast_"));
     const before = bytesOfNeighbours(database);
@@ -110,7 +110,7 @@ describe("A1: no number reaches another thread", () => {
     fc.assert(property, runs(300));
   });
 
-  test("A1: a position outside the thread has no key", () => {
+  test("a position outside the thread has no key", () => {
     for (const seq of [0, -1, 0.5, Number.NaN, ROWS_PER_THREAD, ROWS_PER_THREAD + 1, 2 ** 53]) {
       expect(() => rowId(1, seq)).toThrow(/a position is a whole number from 1 to 67108863/);
     }
@@ -118,7 +118,7 @@ describe("A1: no number reaches another thread", () => {
     expect(() => rowId(2 ** 27, 1)).toThrow(/at most 134217727 threads/);
   });
 
-  test("A1: a stored position that was changed by hand shows nothing of another thread", async () => {
+  test("a stored position that was changed by hand shows nothing of another thread", async () => {
     for (const column of ["tail", "head"]) {
       for (const stray of [ROWS_PER_THREAD + 1, -ROWS_PER_THREAD + 1, 2 ** 52]) {
         const { database, log } = await prepare();
@@ -133,7 +133,7 @@ describe("A1: no number reaches another thread", () => {
     }
   });
 
-  test("A1: a name that ends with any number finds no record that does not have it", async () => {
+  test("a name that ends with any number finds no record that does not have it", async () => {
     const { log } = await prepare();
     const ends = [1, 3, 4, ROWS_PER_THREAD - 1, ROWS_PER_THREAD, ROWS_PER_THREAD + 1, 2 ** 51].map((seq) =>
       seq.toString(36),

@@ -117,7 +117,7 @@ describe("an append behind a row that the process has seen before", () => {
     await Promise.all([one.close(), other.close()]);
   });
 
-  test("B8: is CORRUPT, and writes nothing, whatever column of that row was damaged since", async () => {
+  test("is CORRUPT, and writes nothing, whatever column of that row was damaged since", async () => {
     const database = await openDatabase(":memory:");
     const log = new SqliteLog(sqliteLogOptions({ database }));
     await grow(log, "t", 3);

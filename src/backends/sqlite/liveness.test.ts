@@ -53,7 +53,7 @@ async function quickDatabase(path: string): Promise<SqliteDatabase> {
   return database;
 }
 
-describe("B2: long work beside a writer that never stops", () => {
+describe("long work beside a writer that never stops", () => {
   const path = join(folder, "long.db");
   let log: SqliteLog;
 
@@ -68,7 +68,7 @@ describe("B2: long work beside a writer that never stops", () => {
   });
   afterAll(() => log.close());
 
-  test("B2: timers fire while 10,000 records are indexed, and it ends", async () => {
+  test("timers fire while 10,000 records are indexed, and it ends", async () => {
     const stop = writing(log, "busy with indexing");
     const { fired, ms } = await timersDuring(() => log.catchUp(({ seq }) => `word${seq % 100} number${seq}`));
     expect(await stop()).toBeGreaterThan(0);
@@ -76,7 +76,7 @@ describe("B2: long work beside a writer that never stops", () => {
     expect((await log.search(["number9999"], { limit: 10, prefix: "long" })).hits).toHaveLength(1);
   });
 
-  test("B2: timers fire while 10,000 checkpoints are listed page by page", async () => {
+  test("timers fire while 10,000 checkpoints are listed page by page", async () => {
     const stop = writing(log, "busy with a listing");
     let listed = 0;
     const { fired, ms } = await timersDuring(async () => {
@@ -92,7 +92,7 @@ describe("B2: long work beside a writer that never stops", () => {
     expect(fired).toBeGreaterThan(ms / 200);
   });
 
-  test("B2: timers fire while 10,000 checkpoints are vacuumed beside a writer, and it ends", async () => {
+  test("timers fire while 10,000 checkpoints are vacuumed beside a writer, and it ends", async () => {
     const vacuumed = join(folder, "vacuumed.db");
     const database = await quickDatabase(vacuumed);
     const quick = sqliteCheckpointer({ database });
@@ -118,7 +118,7 @@ describe("B2: long work beside a writer that never stops", () => {
     }
   });
 
-  test("B2: timers fire while a thread of 10,000 indexed records is deleted, and no word of it is left", async () => {
+  test("timers fire while a thread of 10,000 indexed records is deleted, and no word of it is left", async () => {
     await log.catchUp(({ seq }) => `word${seq % 100} number${seq}`);
     const { fired, ms } = await timersDuring(() => log.remove("long"));
     expect(fired).toBeGreaterThan(ms / 200);
@@ -129,7 +129,7 @@ describe("B2: long work beside a writer that never stops", () => {
     database.close();
   });
 
-  test("B2: timers fire while another process holds the write lock", async () => {
+  test("timers fire while another process holds the write lock", async () => {
     // Longer than eleven timers take on any machine: one that waited without letting them fire would give up.
     const other = new SqliteLog(sqliteLogOptions({ path, busyTimeoutMs: 60_000 }));
     await other.tail("long");
@@ -148,7 +148,7 @@ describe("B2: long work beside a writer that never stops", () => {
   });
 });
 
-test("B3: a record whose words cannot be read does not keep others from being found", async () => {
+test("a record whose words cannot be read does not keep others from being found", async () => {
   const log = new SqliteLog(sqliteLogOptions({ path: ":memory:" }));
   for (const threadId of ["a", "newer", "z"]) {
     for (let seq = 1; seq <= 3; seq++) await log.append(threadId, requestFor(recordAt(seq, { header: threadId })));

@@ -50,7 +50,7 @@ const found = async (key: string, value: unknown, options: { prefix?: string } =
   return ids;
 };
 
-test("20: whatever happens to threads, the index holds the members of their newest checkpoints and no others", async () => {
+test("whatever happens to threads, the index holds the members of their newest checkpoints and no others", async () => {
   console.log(`HOLDFAST_SEED=${seed}`);
   const random = seededRandom(seed);
   const checkpointer = new Checkpointer(log);
@@ -98,7 +98,7 @@ test("20: whatever happens to threads, the index holds the members of their newe
   }
 });
 
-test("20: a save whose metadata is the one before writes nothing to the index", async () => {
+test("a save whose metadata is the one before writes nothing to the index", async () => {
   await put(log, "t", recordAt(1, { metadata: '{"a":1,"b":2}' }));
   expect(writes).toBe(2);
   await put(log, "t", recordAt(2, { metadata: '{"a":1,"b":2}' }));
@@ -111,13 +111,13 @@ test("20: a save whose metadata is the one before writes nothing to the index", 
   expect(rows()).toEqual([`t ${memberOf("a", "1")}`, `t ${memberOf("b", "3")}`].toSorted());
 });
 
-test("20: metadata that an edit changes in the newest checkpoint is found as it is then", async () => {
+test("metadata that an edit changes in the newest checkpoint is found as it is then", async () => {
   await put(log, "t", recordAt(1, { metadata: '{"a":1}' }));
   await put(log, "t", markAt(2, { head: 1 }), { replace: [recordAt(1, { metadata: '{"a":2}' })] });
   expect([await found("a", 1), await found("a", 2)]).toEqual([[], ["t"]]);
 });
 
-describe("20: metadata that is not taken apart", () => {
+describe("metadata that is not taken apart", () => {
   const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   const manyKeys = JSON.stringify(Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`key ${index}`, 1])));
   const poisoned: Readonly<Record<string, string>> = {
@@ -153,7 +153,7 @@ describe("20: metadata that is not taken apart", () => {
   });
 });
 
-test("20: rows of the index whose threads are missing do not end a query", async () => {
+test("rows of the index whose threads are missing do not end a query", async () => {
   for (const threadId of ["b", "z"]) await put(log, threadId, recordAt(1, { metadata: '{"a":1}' }));
   const insert = database.prepare("INSERT INTO holdfast_members (member, thread_id) VALUES (?, ?)");
   for (let index = 0; index < 1200; index++) insert.run(memberOf("a", "1"), `missing ${index}`);
@@ -164,7 +164,7 @@ test("20: rows of the index whose threads are missing do not end a query", async
 test.each([
   ["its newest checkpoint", `UPDATE holdfast_records SET metadata = '{"a":7}' WHERE id < 2 * 67108864`],
   ["its own row", "UPDATE holdfast_threads SET head = 1 WHERE thread_id = 't'"],
-])("20: a thread with damage to %s takes its rows of the index with it when it is deleted", async (_, damage) => {
+])("a thread with damage to %s takes its rows of the index with it when it is deleted", async (_, damage) => {
   await put(log, "t", recordAt(1, { metadata: '{"a":2}' }));
   await put(log, "t", recordAt(2, { metadata: '{"a":1}' }));
   await put(log, "other", recordAt(1, { metadata: '{"a":1}' }));

@@ -70,7 +70,7 @@ async function prepared(): Promise<{ directory: string; path: string }> {
 }
 
 describe.skipIf(!canMount)("on a mount of its own", () => {
-  test("B12: a database on a read-only mount can be read, listed and searched; a save is PERMISSION_DENIED", async () => {
+  test("a database on a read-only mount can be read, listed and searched; a save is PERMISSION_DENIED", async () => {
     const { directory, path } = await prepared();
     const readOnly = 'mount --bind "$1" "$1"; mount -o remount,ro,bind "$1"';
     const calls = ["load", "list", "threads", "search", "save"];
@@ -80,7 +80,7 @@ describe.skipIf(!canMount)("on a mount of its own", () => {
     expect(await readdir(directory)).toEqual(["a.db"]);
   });
 
-  test("B12: a database that would have to be made on a read-only mount is PERMISSION_DENIED, with its path", async () => {
+  test("a database that would have to be made on a read-only mount is PERMISSION_DENIED, with its path", async () => {
     const { directory } = await prepared();
     const readOnly = 'mount --bind "$1" "$1"; mount -o remount,ro,bind "$1"';
     const path = join(directory, "new.db");
@@ -88,7 +88,7 @@ describe.skipIf(!canMount)("on a mount of its own", () => {
     expect(load).toMatchObject({ code: "PERMISSION_DENIED", message: expect.stringContaining(path) });
   });
 
-  test("B12: a disk that is full is STORAGE_FULL, and the save says that nothing was written", async () => {
+  test("a disk that is full is STORAGE_FULL, and the save says that nothing was written", async () => {
     const directory = await mkdtemp(join(folder, "mount-"));
     const tiny = 'mount -t tmpfs -o size=2m none "$1"';
     const { fill, filled } = await withMounts(tiny, directory, join(directory, "a.db"), ["fill", "filled"]);
@@ -98,8 +98,8 @@ describe.skipIf(!canMount)("on a mount of its own", () => {
   });
 });
 
-describe("C1: what cannot be opened is named with its path", () => {
-  test("C1: a folder is INVALID_ARGUMENT", async () => {
+describe("what cannot be opened is named with its path", () => {
+  test("a folder is INVALID_ARGUMENT", async () => {
     const path = freshPath();
     await mkdir(path);
     await using checkpointer = sqliteCheckpointer({ path });
@@ -109,14 +109,14 @@ describe("C1: what cannot be opened is named with its path", () => {
     expect(failure.message).toContain("It is a folder; name a file in it");
   });
 
-  test("C1: a path through a file is INVALID_ARGUMENT", async () => {
+  test("a path through a file is INVALID_ARGUMENT", async () => {
     const path = freshPath();
     await writeFile(path, "");
     await using checkpointer = sqliteCheckpointer({ path: join(path, "a.db") });
     expect(await failureOf(() => checkpointer.load("t"))).toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("C1: a file that is not a database is CORRUPT", async () => {
+  test("a file that is not a database is CORRUPT", async () => {
     const path = freshPath();
     await writeFile(path, "no database, but long enough for one: ".repeat(20));
     await using checkpointer = sqliteCheckpointer({ path });
@@ -132,7 +132,7 @@ describe("C1: what cannot be opened is named with its path", () => {
     return JSON.parse((await run(program, rest, { cwd: root, ...who })).stdout) as Answers;
   };
 
-  test("C1: a file that must not be read is PERMISSION_DENIED", async () => {
+  test("a file that must not be read is PERMISSION_DENIED", async () => {
     const { directory, path } = await prepared();
     await chmod(folder, 0o755);
     await chmod(directory, 0o755);
@@ -142,7 +142,7 @@ describe("C1: what cannot be opened is named with its path", () => {
     expect(save).toMatchObject({ code: "PERMISSION_DENIED" });
   });
 
-  test("C1: a read-only file can be loaded while its writer is open, and refuses saves", async () => {
+  test("a read-only file can be loaded while its writer is open, and refuses saves", async () => {
     const { directory, path } = await prepared();
     await chmod(folder, 0o755);
     await using writer = sqliteCheckpointer({ path });
@@ -156,8 +156,8 @@ describe("C1: what cannot be opened is named with its path", () => {
   });
 });
 
-describe("B12: a connection that was handed in", () => {
-  test("B12: inside its owner's transaction a save is INVALID_ARGUMENT and says what to do; a load reads", async () => {
+describe("a connection that was handed in", () => {
+  test("inside its owner's transaction a save is INVALID_ARGUMENT and says what to do; a load reads", async () => {
     const database = await openDatabase(freshPath());
     const checkpointer = sqliteCheckpointer({ database });
     await checkpointer.save(said("hello"), "t");
@@ -172,7 +172,7 @@ describe("B12: a connection that was handed in", () => {
     database.close();
   });
 
-  test("B12: a first use inside its owner's transaction is also INVALID_ARGUMENT", async () => {
+  test("a first use inside its owner's transaction is also INVALID_ARGUMENT", async () => {
     const database = await openDatabase(freshPath());
     database.exec("BEGIN");
     const checkpointer = sqliteCheckpointer({ database });
@@ -183,7 +183,7 @@ describe("B12: a connection that was handed in", () => {
   });
 });
 
-test("B12: a save that waited in vain for the lock says that nothing was written", async () => {
+test("a save that waited in vain for the lock says that nothing was written", async () => {
   const path = freshPath();
   await using checkpointer = sqliteCheckpointer({ path, busyTimeoutMs: 30, retry: { attempts: 1 } });
   await checkpointer.save(said("hello"), "t");

@@ -45,7 +45,7 @@ test("a page of threads is one range of their table: from its cursor on, and no 
   expect(plans[0]).toMatch(/SEARCH t USING PRIMARY KEY \(thread_id>\? AND thread_id<\?\)/);
 });
 
-test("20: a query by metadata is two ranges of its index, merged in the order of ids, and sorts nothing", async () => {
+test("a query by metadata is two ranges of its index, merged in the order of ids, and sorts nothing", async () => {
   await log.queryMetadata("key", "1", { limit: 10, prefix: "b", cursor: "b" });
   const range = "SEARCH holdfast_members USING PRIMARY KEY \\(member=\\? AND thread_id>\\? AND thread_id<\\?\\)";
   expect(plans).toHaveLength(1);
@@ -55,7 +55,7 @@ test("20: a query by metadata is two ranges of its index, merged in the order of
   expect(plans[0]).not.toMatch(/TEMP B-TREE|SCAN t|SCAN r/);
 });
 
-test("20: a search within a prefix learns from an index whose a hit is, before it reads a row", async () => {
+test("a search within a prefix learns from an index whose a hit is, before it reads a row", async () => {
   const learns = /SCAN w VIRTUAL TABLE[^;]*; (?:[A-Z ]*SUBQUERY 1; )?SEARCH t USING COVERING INDEX [^;]*; SEARCH r/;
   for (const searchRanksUpTo of [1, 100]) {
     const own = new SqliteLog(sqliteLogOptions({ database: explaining(), searchRanksUpTo }));

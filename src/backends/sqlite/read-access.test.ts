@@ -65,7 +65,7 @@ testReadAccess({
   missing: () => observed((root) => writeFile(join(root, "a.db"), "")),
 });
 
-test("10.4: a reader without a writer creates no file, and notices a writer that comes and goes", async () => {
+test("a reader without a writer creates no file, and notices a writer that comes and goes", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   const first = sqliteCheckpointer({ path });
@@ -89,7 +89,7 @@ test("10.4: a reader without a writer creates no file, and notices a writer that
 });
 
 for (const writerIs of ["open", "closed"] as const) {
-  test(`10.4: a writer saves, deletes and closes while a reader is in the middle of a transaction that found it ${writerIs}`, async () => {
+  test(`a writer saves, deletes and closes while a reader is in the middle of a transaction that found it ${writerIs}`, async () => {
     const root = await folder();
     const path = join(root, "a.db");
     const first = await openAndClose(path);
@@ -119,7 +119,7 @@ for (const writerIs of ["open", "closed"] as const) {
   });
 }
 
-test("10.4: damage in a file that changed while it was read is ignored; in an unchanged file it is reported", async () => {
+test("damage in a file that changed while it was read is ignored; in an unchanged file it is reported", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   await (await openAndClose(path)).close();
@@ -140,7 +140,7 @@ test("10.4: damage in a file that changed while it was read is ignored; in an un
   await rm(root, { recursive: true });
 });
 
-test("10.4: a file in a folder that cannot be written is read, by every kind of call", async () => {
+test("a file in a folder that cannot be written is read, by every kind of call", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   const writer = sqliteCheckpointer({ path });
@@ -156,7 +156,7 @@ test("10.4: a file in a folder that cannot be written is read, by every kind of 
   await rm(root, { recursive: true });
 });
 
-test("10.4: what a writer that died left in the write-ahead log is read, and stays there", async () => {
+test("what a writer that died left in the write-ahead log is read, and stays there", async () => {
   const root = await folder();
   const writer = sqliteCheckpointer({ path: join(root, "a.db") });
   await fillStore(writer);
@@ -173,7 +173,7 @@ test("10.4: what a writer that died left in the write-ahead log is read, and sta
   await rm(root, { recursive: true });
 });
 
-test("10.4: a part without tables is NOT_FOUND, tables of a newer version are INCOMPATIBLE, and both stay as they are", async () => {
+test("a part without tables is NOT_FOUND, tables of a newer version are INCOMPATIBLE, and both stay as they are", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   await (await openAndClose(path)).close();
@@ -195,7 +195,7 @@ test("10.4: a part without tables is NOT_FOUND, tables of a newer version are IN
   await rm(root, { recursive: true });
 });
 
-test("10.4: tables of an older version are reported, with how to migrate them, and are not migrated", async () => {
+test("tables of an older version are reported, with how to migrate them, and are not migrated", async () => {
   const root = await folder();
   const path = join(root, "a.db");
   await (await openAndClose(path)).close();
@@ -213,7 +213,7 @@ test("10.4: tables of an older version are reported, with how to migrate them, a
   await rm(root, { recursive: true });
 });
 
-test("10.4: a database in memory has nothing to read, and a connection opened for reading makes every facet read", async () => {
+test("a database in memory has nothing to read, and a connection opened for reading makes every facet read", async () => {
   expect((await failureOf(() => sqliteCheckpointer({ path: ":memory:", access: "read" }).load("t"))).code).toBe(
     "NOT_FOUND",
   );
@@ -229,7 +229,7 @@ test("10.4: a database in memory has nothing to read, and a connection opened fo
   await rm(root, { recursive: true });
 });
 
-test("10.4: a connection that was handed in is only read, and makes no tables", async () => {
+test("a connection that was handed in is only read, and makes no tables", async () => {
   const database = await openDatabase(":memory:");
   const reader = sqliteCheckpointer({ database, access: "read" });
   expect((await failureOf(() => reader.load("t"))).code).toBe("NOT_FOUND");

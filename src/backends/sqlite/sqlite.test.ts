@@ -79,7 +79,7 @@ test("tables that the deployment made from sqliteDdl() are used as they are", as
   expect(await checkpointer.listThreads()).toEqual(["t1"]);
 });
 
-test("10.3: sqliteDdl() is exactly what is executed, in order", async () => {
+test("sqliteDdl() is exactly what is executed, in order", async () => {
   const database = await openDatabase(freshPath());
   const executed: string[] = [];
   const observed: SqliteDatabase = {
@@ -98,7 +98,7 @@ test("10.3: sqliteDdl() is exactly what is executed, in order", async () => {
   database.close();
 });
 
-test("10.3: tables that are not there are not created in a file that can only be read, and the error says what to do", async () => {
+test("tables that are not there are not created in a file that can only be read, and the error says what to do", async () => {
   const path = freshPath();
   const database = await openDatabase(path);
   database.exec("CREATE TABLE own (id INTEGER)");

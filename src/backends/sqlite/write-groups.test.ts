@@ -40,8 +40,8 @@ const appendToAll = (seq: number, body = "small"): Promise<readonly PromiseSettl
     THREADS.map((threadId) => log.append(threadId, requestFor(recordAt(seq, { body: Buffer.from(body) })))),
   );
 
-describe("20.1: saves that wait together share one transaction", () => {
-  test("20.1: appends of one moment are committed at once, and one alone by itself", async () => {
+describe("saves that wait together share one transaction", () => {
+  test("appends of one moment are committed at once, and one alone by itself", async () => {
     await appendToAll(2);
     const first = commits;
     expect(first).toBeLessThan(THREADS.length / 2);
@@ -50,7 +50,7 @@ describe("20.1: saves that wait together share one transaction", () => {
     expect(await tails()).toEqual(THREADS.map((_, index) => (index === 0 ? 3 : 2)));
   });
 
-  test("20.1: a thread that is damaged fails alone in its group", async () => {
+  test("a thread that is damaged fails alone in its group", async () => {
     database.exec("UPDATE holdfast_threads SET tail = 7 WHERE thread_id = 'thread 5'");
     const answers = await appendToAll(2);
     expect(answers.map(({ status }) => status)).toEqual(
@@ -60,7 +60,7 @@ describe("20.1: saves that wait together share one transaction", () => {
     expect(await tails()).toEqual(THREADS.map((_, index) => (index === 5 ? undefined : 2)));
   });
 
-  test("20.1: one that the disk has no room for fails alone, and leaves nothing behind", async () => {
+  test("one that the disk has no room for fails alone, and leaves nothing behind", async () => {
     const { page_count: pages } = database.prepare("PRAGMA page_count").get() as { page_count: number };
     database.exec(`PRAGMA max_page_count = ${pages + 40}`);
     const answers = await Promise.allSettled(
@@ -74,7 +74,7 @@ describe("20.1: saves that wait together share one transaction", () => {
     expect(await tails()).toEqual(THREADS.map((_, index) => (index === 7 ? 1 : 2)));
   });
 
-  test("20.1: a group that was undone as a whole is made again one by one", async () => {
+  test("a group that was undone as a whole is made again one by one", async () => {
     // What SQLite does by itself where it has no memory left.
     database.exec(`CREATE TEMP TRIGGER undoing BEFORE INSERT ON main.holdfast_records WHEN NEW.header = 'poison'
       BEGIN SELECT RAISE(ROLLBACK, 'out of memory'); END`);
@@ -87,7 +87,7 @@ describe("20.1: saves that wait together share one transaction", () => {
     expect(await tails()).toEqual(THREADS.map((_, index) => (index === 9 ? 1 : 2)));
   });
 
-  test("20.1: all of a group that could not begin are told why, and the next group begins", async () => {
+  test("all of a group that could not begin are told why, and the next group begins", async () => {
     const begin = "cannot start a transaction within a transaction";
     database.exec("BEGIN");
     const answers = await appendToAll(2);

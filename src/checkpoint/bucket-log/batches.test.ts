@@ -82,7 +82,7 @@ describe.each([
   { length: 4, edits: {} },
   { length: 16, edits: EDITS },
 ])("several records behind $length", ({ length, edits }) => {
-  test("E2: cut off at any request they are all there or not at all, and nothing is left behind", async () => {
+  test("cut off at any request they are all there or not at all, and nothing is left behind", async () => {
     const prepared = await grown(length);
     const before = await sight(on(new Map(prepared)));
     const done = new Map(prepared);
@@ -158,7 +158,7 @@ async function inTurn(
 
 describe.each(Object.entries(ACTS))("while %s sleeps at any request", (_, slow) => {
   test.each(Object.entries(ACTS))(
-    "E2: %s is as if it came before or after, and nothing is left behind",
+    "%s is as if it came before or after, and nothing is left behind",
     async (_, fast) => {
       const prepared = await grown(16);
       const before = await inTurn(new Map(prepared), slow, fast);
@@ -181,7 +181,7 @@ describe.each(Object.entries(ACTS))("while %s sleeps at any request", (_, slow) 
   );
 });
 
-test("E2: an append of several records whose answer was lost is known as made, without asking twice", async () => {
+test("an append of several records whose answer was lost is known as made, without asking twice", async () => {
   class Deaf extends MemoryBucket {
     isDeaf = false;
     override async put(name: string, bytes: Buffer, condition: Condition): Promise<string | undefined> {
@@ -206,7 +206,7 @@ test("E2: an append of several records whose answer was lost is known as made, w
   ]);
 });
 
-test("E2: several records cost one PUT, and one more for each that is large", async () => {
+test("several records cost one PUT, and one more for each that is large", async () => {
   const bucket = new MemoryBucket();
   const log = logOn(bucket);
   await log.append("t", { generation: "first", expected: 0, record: recordAt(1) });

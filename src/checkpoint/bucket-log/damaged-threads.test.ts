@@ -61,9 +61,9 @@ async function walk(bucket: MemoryBucket, limit: number, prefix = ""): Promise<W
 
 const without = (...threads: readonly string[]): string[] => THREADS.filter((id) => !threads.includes(id));
 
-describe("B3: a damaged thread in a bucket", () => {
+describe("a damaged thread in a bucket", () => {
   test.each(["thread-00", "thread-07", "thread-10", "thread-49"])(
-    "B3: of 50 threads in pages of 10, %s that is torn comes last, as an error that names it",
+    "of 50 threads in pages of 10, %s that is torn comes last, as an error that names it",
     async (damaged) => {
       const bucket = await filled();
       tear(bucket, damaged);
@@ -75,7 +75,7 @@ describe("B3: a damaged thread in a bucket", () => {
     },
   );
 
-  test("B3: one that a newer version wrote comes last, as an error that says so", async () => {
+  test("one that a newer version wrote comes last, as an error that says so", async () => {
     const bucket = await filled();
     age(bucket, "thread-20");
     const { met, failure } = await walk(bucket, 10);
@@ -83,7 +83,7 @@ describe("B3: a damaged thread in a bucket", () => {
     expect(failure).toMatchObject({ code: "INCOMPATIBLE", message: expect.stringContaining("Upgrade holdfast") });
   });
 
-  test("B3: one whose head lies on a page that is gone comes last as well", async () => {
+  test("one whose head lies on a page that is gone comes last as well", async () => {
     const bucket = await filled();
     const log = logOn(bucket);
     for (let seq = 2; seq <= 40; seq++) {
@@ -97,14 +97,14 @@ describe("B3: a damaged thread in a bucket", () => {
     expect(failure).toMatchObject({ code: "CORRUPT", message: expect.stringContaining("is missing") });
   });
 
-  test("B3: one outside the prefix is no trouble of a listing within it", async () => {
+  test("one outside the prefix is no trouble of a listing within it", async () => {
     const bucket = await filled();
     tear(bucket, "thread-20");
     const { met, failure } = await walk(bucket, 3, "thread-1");
     expect([met, failure]).toEqual([THREADS.filter((id) => id.startsWith("thread-1")), undefined]);
   });
 
-  test("B3: those repaired before the walk came to them are given like any other", async () => {
+  test("those repaired before the walk came to them are given like any other", async () => {
     const bucket = await filled();
     const whole = new Map(bucket.objects);
     const damaged = ["thread-03", "thread-04", "thread-30"];
@@ -121,7 +121,7 @@ describe("B3: a damaged thread in a bucket", () => {
     expect(met).toEqual([...without(...damaged), ...damaged]);
   });
 
-  test("B3: a bucket full of threads of a newer version hides no other, and no cursor grows with them", async () => {
+  test("a bucket full of threads of a newer version hides no other, and no cursor grows with them", async () => {
     const bucket = await filled();
     const readable = ["thread-11", "thread-33", "thread-48"];
     for (const threadId of without(...readable)) age(bucket, threadId);
@@ -131,7 +131,7 @@ describe("B3: a damaged thread in a bucket", () => {
     expect(longestCursor).toBeLessThan(2500);
   });
 
-  test("B3: more damaged threads than a cursor can name are never passed over in silence", async () => {
+  test("more damaged threads than a cursor can name are never passed over in silence", async () => {
     const bucket = await filled();
     const whole = new Map(bucket.objects);
     for (const threadId of without("thread-49")) tear(bucket, threadId);
@@ -151,7 +151,7 @@ describe("B3: a damaged thread in a bucket", () => {
     expect(met).toBeGreaterThan(0);
   });
 
-  test("B3: an outage is no damage: it fails the page", async () => {
+  test("an outage is no damage: it fails the page", async () => {
     const bucket = await filled();
     const get = bucket.get.bind(bucket);
     bucket.get = async (name) => {
@@ -173,7 +173,7 @@ describe("B3: a damaged thread in a bucket", () => {
     },
   );
 
-  test("B3: search, vacuum and the list of a checkpointer reach the others and name the trouble", async () => {
+  test("search, vacuum and the list of a checkpointer reach the others and name the trouble", async () => {
     const bucket = new MemoryBucket();
     const checkpointer = new Checkpointer(logOn(bucket));
     const fruits = ["apple", "berry", "cherry"];

@@ -227,7 +227,7 @@ describe("closing", () => {
     await expect(adapter.load("t")).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  test("20: close() closes a storage once, though its log is only being loaded", async () => {
+  test("close() closes a storage once, though its log is only being loaded", async () => {
     let closed = 0;
     const storage = Object.assign(new MapStorage(), { close: async () => void closed++ });
     const adapter = new StorageBackendAdapter(storage);

@@ -49,7 +49,7 @@ function dying(cells: Map<string, string>, n: number, when: "before" | "after") 
 const CASES = [0, 4, 12, 16].flatMap((length) => [true, false].map((compare) => ({ length, compare })));
 
 describe.each(CASES)("several records behind $length, compareAndSave: $compare", ({ length, compare }) => {
-  test("E2: cut off at any call they are all there or not at all, and nothing is left behind", async () => {
+  test("cut off at any call they are all there or not at all, and nothing is left behind", async () => {
     const request = batchAt(length + 1, length > 0 ? EDITS : {});
     const prepared = await grown(length);
     const before = await sight(new Map(prepared));
@@ -104,7 +104,7 @@ async function inTurn(cells: Map<string, string>, ...acts: Act[]): Promise<{ ans
 
 describe.each(Object.entries(ACTS))("while %s sleeps at any call", (_, slow) => {
   test.each(Object.entries(ACTS))(
-    "E2: %s is as if it came before or after, and nothing is left behind",
+    "%s is as if it came before or after, and nothing is left behind",
     async (_, fast) => {
       const prepared = await grown(16);
       const before = await inTurn(new Map(prepared), slow, fast);

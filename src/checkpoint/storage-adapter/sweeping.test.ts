@@ -41,9 +41,9 @@ const rivals: Readonly<Record<string, Operation>> = {
   "the newest checkpoint is deleted": (adapter) => adapter.delete("t", { checkpointId: `c${LENGTH}` }),
 };
 
-describe("B8: what faults left behind is found by the next vacuum", () => {
+describe("what faults left behind is found by the next vacuum", () => {
   for (const [name, operation] of Object.entries(operations)) {
-    test(`B8: ${name} that slept while others worked, woke up and died: its keys are swept`, async () => {
+    test(`${name} that slept while others worked, woke up and died: its keys are swept`, async () => {
       const prepared = new Map<string, string>();
       await grow(open(new MapStorage(prepared)), "t", LENGTH);
       let orphaned = 0;
@@ -72,7 +72,7 @@ describe("B8: what faults left behind is found by the next vacuum", () => {
     });
   }
 
-  test("B8: the deletion of a thread takes away what a late writer wrote for it", async () => {
+  test("the deletion of a thread takes away what a late writer wrote for it", async () => {
     const cells = new Map<string, string>();
     await grow(open(new MapStorage(cells)), "t", LENGTH);
     const body = [...cells.keys()].find((key) => key.includes("-body-")) ?? "";
@@ -81,7 +81,7 @@ describe("B8: what faults left behind is found by the next vacuum", () => {
     expect([...cells.keys()]).toEqual([]);
   });
 
-  test("B8: a sweep that is cut off at any call harms nothing, and the next one finishes it", async () => {
+  test("a sweep that is cut off at any call harms nothing, and the next one finishes it", async () => {
     const cells = new Map<string, string>();
     await grow(open(new MapStorage(cells)), "t", LENGTH);
     await grow(open(new MapStorage(cells)), "gone", LENGTH);
@@ -107,7 +107,7 @@ describe("B8: what faults left behind is found by the next vacuum", () => {
     }
   });
 
-  test("B8: a copy that is under way while vacuums run is not given up as long as it goes on", async () => {
+  test("a copy that is under way while vacuums run is not given up as long as it goes on", async () => {
     const cells = new Map<string, string>();
     await grow(open(new MapStorage(cells)), "t", 100);
     let vacuums = 0;
@@ -126,7 +126,7 @@ describe("B8: what faults left behind is found by the next vacuum", () => {
     expect((await open(new MapStorage(cells)).load("u"))?.messages).toHaveLength(100);
   });
 
-  test("B8: a damaged orphan is swept by the others of its thread, and a damaged thread keeps nothing from being swept", async () => {
+  test("a damaged orphan is swept by the others of its thread, and a damaged thread keeps nothing from being swept", async () => {
     const cells = new Map<string, string>();
     await grow(open(new MapStorage(cells)), "damaged", LENGTH);
     const damaged = [...cells.keys()];

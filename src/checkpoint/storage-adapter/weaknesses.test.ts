@@ -8,7 +8,7 @@ import { StorageBackendAdapter } from "./adapter.ts";
 
 /** What went wrong in the adapter that the seeds describe, by the number of research/locus.md. */
 describe("weaknesses of the ancestor's adapter", () => {
-  test("1: the storage is called as save(key, data), and load's object is turned into a state", async () => {
+  test("the storage is called as save(key, data), and load's object is turned into a state", async () => {
     const storage = new MapStorage();
     const saved: (readonly [unknown, unknown])[] = [];
     const adapter = new StorageBackendAdapter({
@@ -26,7 +26,7 @@ describe("weaknesses of the ancestor's adapter", () => {
     expect(state?.messages.map(textOf)).toEqual(["message 1", "message 2"]);
   });
 
-  test("2: listThreads returns every thread and no key of the adapter's own, within the limit", async () => {
+  test("listThreads returns every thread and no key of the adapter's own, within the limit", async () => {
     const adapter = new StorageBackendAdapter(new MapStorage());
     for (const threadId of ["user-1", "user-2", "job-1"]) await grow(adapter, threadId, 20);
     expect([...(await adapter.listThreads())].sort()).toEqual(["job-1", "user-1", "user-2"]);
@@ -34,7 +34,7 @@ describe("weaknesses of the ancestor's adapter", () => {
     expect(await adapter.listThreads({ limit: 2 })).toHaveLength(2);
   });
 
-  test("3: a deleted checkpoint is not loadable, and deleting them one by one deletes the thread", async () => {
+  test("a deleted checkpoint is not loadable, and deleting them one by one deletes the thread", async () => {
     const storage = new MapStorage();
     const adapter = new StorageBackendAdapter(storage);
     await grow(adapter, "t", 3);
@@ -48,7 +48,7 @@ describe("weaknesses of the ancestor's adapter", () => {
     expect([...storage.cells.keys()]).toEqual([]);
   });
 
-  test("4: a copy's newest checkpoint is its source's, and so is the order", async () => {
+  test("a copy's newest checkpoint is its source's, and so is the order", async () => {
     const adapter = new StorageBackendAdapter(new MapStorage());
     await grow(adapter, "source", 20);
     expect(await adapter.copyThread("source", "target")).toBe(true);
@@ -58,7 +58,7 @@ describe("weaknesses of the ancestor's adapter", () => {
     expect(await namesOf("target")).toEqual(await namesOf("source"));
   });
 
-  test("12: every save that was acknowledged among many at once is listed", async () => {
+  test("every save that was acknowledged among many at once is listed", async () => {
     const cells = new Map<string, string>();
     const first = new StorageBackendAdapter(new MapStorage(cells));
     await first.save(conversation(1), "t", { checkpointId: "first" });
@@ -79,7 +79,7 @@ describe("weaknesses of the ancestor's adapter", () => {
     expect(listed.toSorted()).toEqual([...acknowledged, "first"].sort());
   });
 
-  test("13: deleting a thread of more than a thousand checkpoints leaves nothing of it", async () => {
+  test("deleting a thread of more than a thousand checkpoints leaves nothing of it", async () => {
     const storage = new MapStorage();
     const adapter = new StorageBackendAdapter(storage);
     let state = AgentState.create();
@@ -92,7 +92,7 @@ describe("weaknesses of the ancestor's adapter", () => {
     expect([...storage.cells.keys()]).toEqual([]);
   });
 
-  test("15: a vacuum counts checkpoints, and what is still listed still loads", async () => {
+  test("a vacuum counts checkpoints, and what is still listed still loads", async () => {
     const adapter = new StorageBackendAdapter(new MapStorage());
     await grow(adapter, "t", 20);
     expect(await adapter.vacuum({ keepLast: 4 })).toMatchObject({ checkpoints: 16, threads: 0 });
@@ -102,7 +102,7 @@ describe("weaknesses of the ancestor's adapter", () => {
     expect(await adapter.load("t", { checkpointId: "c16" })).toBeUndefined();
   });
 
-  test("21: ids that are alike once joined, and names the adapter might use itself, never meet", async () => {
+  test("ids that are alike once joined, and names the adapter might use itself, never meet", async () => {
     const adapter = new StorageBackendAdapter(new MapStorage());
     const places = [
       ["a:b", "c"],
