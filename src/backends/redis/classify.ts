@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../errors.ts";
+import { type ErrorCode, StateError } from "../../errors.ts";
 import { NETWORK_CODES } from "../../internal/network-codes.ts";
 
 /** By the first word of the server's error. */
@@ -86,3 +86,9 @@ function classifyText(text: string): ErrorCode | undefined {
 
 const member = (codes: Readonly<Record<string, ErrorCode>>, name: string): ErrorCode | undefined =>
   Object.hasOwn(codes, name) ? codes[name] : undefined;
+
+/** A script of ours looks at what is there before it writes, and a full server refuses its first write. */
+export function isDeclined(error: unknown): boolean {
+  const cause = StateError.is(error) ? error.cause : error;
+  return cause instanceof Error && serverText(cause).startsWith("OOM ");
+}

@@ -2,7 +2,7 @@ import type { DriverFacts } from "../../checkpoint/deferred-log.ts";
 
 export const FACTS: DriverFacts = {
   name: "redis",
-  offers: ["connect", "now"],
+  offers: ["connect", "now", "declined"],
   capabilities: {
     durability: "memory",
     conditionalAppend: true,

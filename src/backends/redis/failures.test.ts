@@ -126,7 +126,7 @@ await describeWithOwnRedis("when Redis fails", () => {
     await expect(checkpointer.save(next, "t")).rejects.toMatchObject({ code: "STORAGE_FULL", retryable: false });
     await expect(checkpointer.save(said("new"), "v")).rejects.toMatchObject({ code: "STORAGE_FULL" });
     await expect(checkpointer.copyThread("t", "w")).rejects.toMatchObject({ code: "STORAGE_FULL" });
-    await expect(checkpointer.delete("t", { checkpointId: first })).rejects.toMatchObject({ code: "STORAGE_FULL" });
+    await checkpointer.delete("t", { checkpointId: first });
     expect((await checkpointer.load("t"))?.messages).toHaveLength(1);
     await checkpointer.delete("u");
     expect(await checkpointer.listThreads()).toEqual(["t"]);

@@ -17,7 +17,7 @@ import type { ScrubReport } from "../../driver/driver.ts";
 import { Groups } from "../../driver/groups.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { type Appending, appendWays } from "./append-groups.ts";
-import { classify } from "./classify.ts";
+import { classify, isDeclined } from "./classify.ts";
 import type { RedisConnection } from "./connect.ts";
 import { FACTS } from "./facts.ts";
 import { CREATE_WITHIN_MS, type KeyNames, keyNames } from "./layout.ts";
@@ -229,6 +229,10 @@ export class RedisLog implements ThreadLog {
 
   classify(error: unknown): ErrorCode | undefined {
     return classify(error);
+  }
+
+  declined(error: unknown): boolean {
+    return isDeclined(error);
   }
 
   async scrub(): Promise<ScrubReport> {

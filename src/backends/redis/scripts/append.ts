@@ -60,6 +60,12 @@ local function drop(position)
   redis.call('HDEL', key, 'e:' .. position, 'b:' .. position)
 end`;
 
+/**
+ * An append that takes records out works on a server that is full, unless the thread becomes larger by more than this: the
+ * record that says what was taken out.
+ */
+const ROOM_BYTES = 1024;
+
 const APPENDING = `
 local key, generation, expected = KEYS[1], ARGV[1], tonumber(ARGV[2])
 local thread, fault = readThread(key)
@@ -94,13 +100,16 @@ local function mustBeAllowed(...)
   end
 end
 local forbidden
-if replaced > 0 or dropBelow > 0 or #ARGV >= firstDrop then forbidden = mustBeAllowed('hdel', key, '-') end
+if replaced > 0 or dropBelow > 0 or #ARGV >= firstDrop then
+  forbidden = mustBeAllowed('hdel', key, '-') or mustBeAllowed('hstrlen', key, '-')
+end
 if lifetime ~= '' then forbidden = forbidden or mustBeAllowed('pexpire', key, lifetime) end
 if forbidden then return forbidden end
 
 local seq = expected + 1
 local first = thread and thread.first or seq
 local keepFrom = math.max(first, math.min(dropBelow, seq))
+local takesOut = keepFrom > first or replaced > 0 or #ARGV >= firstDrop
 for index = added + 1, added + replaced do
   local position = records[index].position
   if not redis.call('HGET', key, 'e:' .. position) then
@@ -108,7 +117,20 @@ for index = added + 1, added + replaced do
   end
 end
 
--- The first write is one that a full server refuses.
+-- How many bytes less the thread has afterwards, counted until it is clear that there are not more.
+local freed, isCounted = ${ROOM_BYTES}, alone and takesOut
+for _, record in ipairs(records) do freed = freed - #record.entry - #record.body end
+local function countFreed(position)
+  if freed >= 0 then isCounted = false end
+  if not isCounted then return end
+  freed = freed + redis.call('HSTRLEN', key, 'e:' .. position) + redis.call('HSTRLEN', key, 'b:' .. position)
+end
+for index = added + 1, added + replaced do countFreed(records[index].position) end
+for at = firstDrop, #ARGV do countFreed(tonumber(ARGV[at])) end
+for position = first, keepFrom - 1 do countFreed(position) end
+
+-- A full server refuses a script whose first write may need memory, and nothing behind its first write.
+if alone and takesOut and freed >= 0 then redis.call('HDEL', key, '-') end
 if KEYS[2] then enterId(KEYS[2], threadId, true) end
 redis.call('HSET', key, 'thread',
   threadLine({tail = expected + added, base = base, head = head, first = keepFrom, generation = generation}))
@@ -130,7 +152,8 @@ return {'appended'}
  * Returns {"appended"}; {"late"} if the announcement is too old to create; {"invalid", why}; else {"refused"} for no thread, or
  * {"refused", generation, tail, entry of the tail, entry of the occupant or nil}.
  */
-export const APPEND: Script = script(`${ENTER_ID}${APPENDING}`);
+export const APPEND: Script = script(`${ENTER_ID}
+local alone = true${APPENDING}`);
 
 /**
  * KEYS  threads that exist, each once, on one server
@@ -138,6 +161,8 @@ export const APPEND: Script = script(`${ENTER_ID}${APPENDING}`);
  * Says of each what `APPEND` would say; {"failed"} where that is an error: whoever asks for it alone hears which.
  */
 export const APPEND_MANY: Script = script(`${ENTER_ID}
+-- What one of them may write on a full server, those behind it could too: each that was refused goes alone.
+local alone = false
 local function append(KEYS, ARGV)${APPENDING}end
 local replies, at = {}, 1
 for index, key in ipairs(KEYS) do

@@ -1,0 +1,72 @@
+import { Redis } from "ioredis";
+import { afterEach, describe, expect, test } from "vitest";
+import { describeWithOwnRedis, PATIENT, said } from "../../../test/redis/fixtures.ts";
+import { startRedis } from "../../../test/services/redis.ts";
+import { userMessage } from "../../state/message.ts";
+import { redisCheckpointer } from "./index.ts";
+
+const opened: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const thing of opened.splice(0).reverse()) await thing.close();
+});
+
+/** A server of one's own, which is full whenever `fill` was called last. */
+async function serverOf() {
+  const server = await startRedis({ settings: { "maxmemory-policy": "noeviction" } });
+  const admin = new Redis(server.url);
+  opened.push({ close: () => server.stop() }, { close: async () => admin.disconnect() });
+  return { url: server.url, admin, fill: () => admin.config("SET", "maxmemory", "1") };
+}
+
+const FULL = { code: "STORAGE_FULL", context: { written: "no" } };
+
+await describeWithOwnRedis("a Redis that has no memory left", () => {
+  describe("threads", () => {
+    /** A thread of so many checkpoints. */
+    async function threadOf(url: string, checkpoints: number) {
+      const checkpointer = redisCheckpointer({ url, ...PATIENT });
+      opened.push(checkpointer);
+      const ids = [await checkpointer.save(said("words ".repeat(50)), "t")];
+      for (let at = 1; at < checkpoints; at++) {
+        const state = await checkpointer.load("t");
+        if (state !== undefined) ids.push(await checkpointer.save(state.withMessage(userMessage(`turn ${at}`)), "t"));
+      }
+      return { checkpointer, ids };
+    }
+
+    test("what takes records out works, and what adds any is refused and says that nothing was written", async () => {
+      const { url, fill } = await serverOf();
+      const { checkpointer, ids } = await threadOf(url, 6);
+      const state = await checkpointer.load("t");
+      await fill();
+      await checkpointer.delete("t", { checkpointId: ids[2] ?? "" });
+      expect((await checkpointer.listCheckpoints("t")).map(({ checkpointId }) => checkpointId)).not.toContain(ids[2]);
+      await checkpointer.vacuum({ keepLast: 1 });
+      expect(await checkpointer.listCheckpoints("t")).toHaveLength(1);
+      expect((await checkpointer.load("t"))?.messages).toHaveLength(6);
+      const next = (state ?? said("never")).withMessage(userMessage("more"));
+      await expect(checkpointer.save(next, "t")).rejects.toMatchObject(FULL);
+      await expect(checkpointer.save(said("new"), "v")).rejects.toMatchObject(FULL);
+      await expect(checkpointer.copyThread("t", "w")).rejects.toMatchObject({ code: "STORAGE_FULL" });
+      expect((await checkpointer.load("t"))?.messages).toHaveLength(6);
+    });
+
+    test("appends of several threads that wait together are judged one by one", async () => {
+      const { url, fill } = await serverOf();
+      const { checkpointer } = await threadOf(url, 3);
+      const names = ["u", "v", "w"];
+      for (const name of names) await checkpointer.copyThread("t", name);
+      const states = await Promise.all(names.map((name) => checkpointer.load(name)));
+      await fill();
+      const [shrunk, ...grown] = await Promise.allSettled([
+        checkpointer.vacuum({ keepLast: 2 }),
+        ...states.map((state, at) =>
+          checkpointer.save((state ?? said("never")).withMessage(userMessage("more")), names[at] ?? ""),
+        ),
+      ]);
+      expect(shrunk).toMatchObject({ status: "fulfilled" });
+      for (const refused of grown) expect(refused).toMatchObject({ status: "rejected", reason: FULL });
+      for (const name of ["t", ...names]) expect(await checkpointer.listCheckpoints(name)).toHaveLength(2);
+    });
+  });
+});
