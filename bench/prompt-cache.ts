@@ -29,7 +29,7 @@ const recalledFirst = (port: MemoryPort): ConversationPort => {
   const shown = overlay();
   return {
     shape: async (messages, context) => {
-      const notes = await port.recall({ ...context, metadata: { userId: "u" } });
+      const notes = await port.recall({ ...context, subject: "u", metadata: {} });
       const shaped = (await shown.shape(messages, context)) as { messages: readonly Message[]; overlay?: unknown };
       return { ...shaped, messages: [...notes, ...shaped.messages] };
     },

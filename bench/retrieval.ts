@@ -74,7 +74,11 @@ async function indexed(
   embedder: EmbedFunction,
   parts: (lines: readonly SpokenLine[]) => readonly (readonly SpokenLine[])[],
 ): Promise<ConversationIndex> {
-  const index = new ConversationIndex({ store: new InMemoryStore({ embedder }), namespace: ["said"] });
+  const index = new ConversationIndex({
+    store: new InMemoryStore({ embedder }),
+    namespace: ["said"],
+    subject: "everyone",
+  });
   for (const { id, lines } of DIALOGUES) {
     const spoken = lines.map(([speaker, text]) => ({ speaker, text }));
     for (const part of parts(spoken)) await index.add(id, part);

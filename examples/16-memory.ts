@@ -44,7 +44,7 @@ const model = ruleModel([
   },
 ]);
 const agent = new Agent({ model, memory, checkpointer, tools: [lookUp], conversation: compactingConversation() });
-const say = (text: string, threadId: string) => agent.run(text, { threadId, metadata: { userId: "ines" } });
+const say = (text: string, threadId: string) => agent.run(text, { threadId, subject: "ines" });
 
 console.log("Monday: one conversation");
 for (const text of [
@@ -58,7 +58,7 @@ for (const text of [
 ]) {
   await say(text, "monday");
 }
-const shelf = memory.of({ userId: "ines" });
+const shelf = memory.of({ subject: "ines" });
 for (const { text, history, provenance } of await shelf.list()) {
   const before = history.map(({ value }) => `, before: ${value}`).join("");
   console.log(`  ${text} ("${provenance.quote}"${before})`);
@@ -78,7 +78,7 @@ const { messages } = (await checkpointer.load("friday"))!;
 console.log(`  notes in the thread: ${messages.filter(({ metadata }) => metadata !== undefined).length}`);
 
 const [home] = (await shelf.list()).filter(({ attribute }) => attribute === "home");
-const why = await memory.explain(home!.id, { metadata: { userId: "ines" }, checkpointer });
+const why = await memory.explain(home!.id, { subject: "ines", checkpointer });
 console.log(
   `Why Bern? Message ${why.provenance.message.index} of "${why.provenance.threadId}" says: ${textOf(why.message!)}`,
 );

@@ -121,7 +121,7 @@ export {
   type SpokenLine,
   spokenLines,
 } from "./memory/conversation-index.ts";
-export type { MemoryDecision } from "./memory/core-memory.ts";
+export type { MemoriesOf, MemoryDecision } from "./memory/core-memory.ts";
 export type { Explanation } from "./memory/explain.ts";
 export type { ExtractableMessage, ExtractFunction, Extractor, ExtractRequest, KnownFact } from "./memory/extractor.ts";
 export { heuristicExtractor } from "./memory/heuristic-extractor.ts";

@@ -19,8 +19,8 @@ import type { RecoverArguments, RecoverOptions, RecoverReport } from "./recoveri
 import { Run } from "./run.ts";
 import type { RunError } from "./run-error.ts";
 import type { Needed, ResumeOptions, RunArguments, RunOptions } from "./run-options.ts";
+import { aboutSubject } from "./run-subject.ts";
 import type { Runner } from "./runner.ts";
-import { aboutSubject } from "./session-task.ts";
 import { answerIn, runIn, type SubAgent, type SubAgentOptions, type SubAgentPlace, subAgentTool } from "./sub-agent.ts";
 import type { NamedTool, ResultIn, Tool } from "./tool.ts";
 
@@ -70,7 +70,7 @@ export class CoreAgent<Output = unknown, Context = unknown, Tools extends NamedT
   #say(prompt: Said | undefined, options: RunOptions<Context>, open: OpenCheckpointer): Run<Output, Tools> {
     assertRunOptions(options);
     const said = prompt === undefined ? undefined : withId(asUserMessage(prompt), options.messageId);
-    const message = said && aboutSubject(said, options.subject);
+    const message = said && aboutSubject(said, options);
     const { declineWaiting: declines = false } = options;
     const { at } = options;
     return this.#start(options, ({ saying }) => saying(message, { at, declines }), open);

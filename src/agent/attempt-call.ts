@@ -3,10 +3,10 @@ import { sleep } from "../internal/sleep.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
 import type { ToolCall } from "../state/message.ts";
 import type { ToolExecution } from "../state/state-fields.ts";
-import { type Subjects, subjectOfTurn } from "../state/subjects.ts";
 import { type AskedSoFar, askPerson, InterruptSignal } from "./interrupts.ts";
 import { Later } from "./later.ts";
 import type { RunContext } from "./run-context.ts";
+import { subjectIn } from "./run-subject.ts";
 import { type Delegation, LeftOpen } from "./sub-agent.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { failure, type Outcome, OutcomeUnknown, success } from "./tool-result.ts";
@@ -98,11 +98,11 @@ function whenTimeIsUp({ timeoutMs }: Tool, timeUp: AbortController, ended: Abort
 
 function delegationOf(context: RunContext, { name }: Tool, { id }: ToolCall): Delegation {
   const { session, checkpointer, limits, emit, isKept } = context;
-  const { interrupts, messages } = heldFieldsOf(session.state);
+  const { interrupts } = heldFieldsOf(session.state);
   return {
     asked: interrupts.filter((interrupt) => interrupt.toolCallId === id),
     checkpointer: isKept ? checkpointer : undefined,
-    subject: subjectOfTurn(messages)?.["subject"] as Subjects | undefined,
+    subject: subjectIn(session.state),
     emit: (event) => emit({ type: "sub-agent", toolCallId: id, toolName: name, event }),
     countUsage: (usage) => limits.countUsage(usage),
   };
@@ -123,6 +123,7 @@ export function toolContext(
     threadId: context.threadId,
     signal,
     metadata: context.metadata,
+    subject: subjectIn(context.session.state),
     session: context.task,
     context: context.runtime,
     progress: (progress) => context.emit({ type: "tool-progress", toolCallId: call.id, toolName: call.name, progress }),

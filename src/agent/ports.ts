@@ -1,6 +1,7 @@
 import type { Model, ModelRequest, ModelTool, ModelUsage } from "../models/model.ts";
 import type { AgentState } from "../state/agent-state.ts";
 import type { Message } from "../state/message.ts";
+import type { Subjects } from "../state/subjects.ts";
 
 /**
  * Long-term memory. What it recalls is shown to the model and never saved into
@@ -20,6 +21,8 @@ export interface MemoryPort {
 
 export interface MemoryContext {
   readonly state: AgentState;
+  /** Who the run is about: what is remembered belongs to them. Where no one is named, it belongs to the thread. */
+  readonly subject: Subjects | undefined;
   readonly threadId: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
@@ -76,6 +79,8 @@ export interface ObservedCall {
 
 /** What a run sees of a session: working state for its tools, and a way to report that the task is done. */
 export interface SessionPort {
+  /** Whose session it is: a run of it that names no one else is about this person. */
+  readonly subject?: string | undefined;
   getWorking<Value = unknown>(key: string, otherwise?: Value): Value | undefined;
   setWorking(key: string, value: unknown): void;
   /** After the answer is saved. A failure here is a warning and loses nothing. */

@@ -4,6 +4,7 @@ import { type Message, systemMessage } from "../state/message.ts";
 import type { ShapedConversation } from "./ports.ts";
 import { HistoryRepair } from "./repair-history.ts";
 import type { RunContext } from "./run-context.ts";
+import { subjectIn } from "./run-subject.ts";
 import { askedIn } from "./turn-number.ts";
 
 /**
@@ -49,7 +50,7 @@ export class Prompt {
     if (this.#recalled !== undefined && asked === this.#asked) return this.#recalled;
     this.#asked = asked;
     try {
-      this.#recalled = await parts.memory.recall({ state, threadId, metadata, signal });
+      this.#recalled = await parts.memory.recall({ state, subject: subjectIn(state), threadId, metadata, signal });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });
       this.#recalled = [];

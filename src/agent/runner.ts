@@ -23,6 +23,7 @@ import type { AgentParts, RunContext } from "./run-context.ts";
 import { RunError } from "./run-error.ts";
 import type { RunOptions } from "./run-options.ts";
 import { resultOf } from "./run-result.ts";
+import { subjectIn, warnOfOtherNames } from "./run-subject.ts";
 import { countRetries, savesIn } from "./save-metrics.ts";
 import { sessionStorage } from "./session-storage.ts";
 import { finishTask } from "./session-task.ts";
@@ -186,6 +187,7 @@ export class Runner<Output, Context> {
         const listed = withToolList(withoutStopMark(state), this.#tools);
         return metadata === undefined ? listed : listed.withMetadata(metadata);
       });
+      warnOfOtherNames(context);
       if (place?.isRepeated === true) await session.durable();
       const reached = ended ?? (await drive(context));
       session.change((state) => withStopMark(state, reached.stopReason));
@@ -226,7 +228,16 @@ export class Runner<Output, Context> {
     await runAfter(context, "afterRun", { state: session.state, stopReason });
     try {
       const { state, checkpointId } = session;
-      await parts.memory.remember({ state, threadId, metadata, signal, checkpointId, recalled: prompt.recalled });
+      const subject = subjectIn(state);
+      await parts.memory.remember({
+        state,
+        subject,
+        threadId,
+        metadata,
+        signal,
+        checkpointId,
+        recalled: prompt.recalled,
+      });
       parts.telemetry.count("holdfast.runs", 1, { "holdfast.stop_reason": stopReason });
     } catch (error) {
       emit({ type: "warning", where: "memory", error });

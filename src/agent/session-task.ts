@@ -1,5 +1,3 @@
-import type { UserMessage } from "../state/message.ts";
-import type { Subjects } from "../state/subjects.ts";
 import type { StopReason } from "./events.ts";
 import type { RunContext } from "./run-context.ts";
 
@@ -12,7 +10,3 @@ export async function finishTask({ task, session, threadId, emit }: RunContext, 
     emit({ type: "warning", where: "session", error });
   }
 }
-
-/** The same message, saying who it is about. */
-export const aboutSubject = (message: UserMessage, subject: Subjects | undefined): UserMessage =>
-  subject === undefined ? message : { ...message, metadata: { ...message.metadata, subject } };

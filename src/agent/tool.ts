@@ -1,5 +1,6 @@
 import type { JsonSchema, ModelTool } from "../models/model.ts";
 import { type AnySchema, type ReadySchema, readySchema, type SchemaOutput } from "../models/schema.ts";
+import type { Subjects } from "../state/subjects.ts";
 import { assertToolOptions } from "./assert-tool-options.ts";
 import type { Later, LaterOptions } from "./later.ts";
 import type { SessionPort } from "./ports.ts";
@@ -26,6 +27,8 @@ export interface ToolContext<Context = unknown> {
   readonly signal: AbortSignal;
   /** The thread's, with what the run was given. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Who the run is about: what a tool stores of them carries it, as in `store.put(namespace, key, value, { metadata: { subject } })`. */
+  readonly subject: Subjects | undefined;
   /** The working state of the session that the run is a task of. It is in memory: no attempt after a crash finds it. */
   readonly session: Pick<SessionPort, "getWorking" | "setWorking"> | undefined;
   /** What the run was given as `context`: connections, clients, the user who is signed in. Never stored. */

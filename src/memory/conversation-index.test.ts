@@ -6,7 +6,7 @@ import { ConversationIndex, spokenLines } from "./conversation-index.ts";
 
 const indexOf = (store = new InMemoryStore()) => ({
   store,
-  index: new ConversationIndex({ store, namespace: ["said"] }),
+  index: new ConversationIndex({ store, namespace: ["said"], subject: "ann" }),
 });
 const lines = [
   { speaker: "Ann", text: "When did you go to Oslo?" },

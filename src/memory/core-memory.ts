@@ -6,6 +6,7 @@ import { StateError } from "../errors.ts";
 import { described } from "../internal/known-options.ts";
 import { reasonOf } from "../internal/reason-of.ts";
 import { type Message, textOf } from "../state/message.ts";
+import { unnamedPerson } from "../state/unnamed-person.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import type { Namespace } from "../store/store-driver.ts";
 import type { Verdict } from "./admission.ts";
@@ -16,6 +17,7 @@ import type { InBackground } from "./in-background.ts";
 import type { Fact, Memory, Provenance } from "./memory.ts";
 import { MemoryShelf } from "./memory-shelf.ts";
 import type { Outcome } from "./merge-fact.ts";
+import { type MemoryOwner, type OwnedPlace, ownedPlace, peopleIn, requiredPlace } from "./owner.ts";
 import type { ReadingPosition } from "./reading-position.ts";
 import type { HalfLives } from "./worth.ts";
 
@@ -37,7 +39,8 @@ export interface CoreMemoryOptions {
   readonly extractor: Extractor;
   /** How long one call of the extractor may take. */
   readonly extractTimeoutMs: number;
-  readonly namespaceOf: (metadata: Metadata) => Namespace;
+  /** Below it each person and each thread has a place of its own. */
+  readonly prefixOf: (metadata: Metadata) => Namespace;
   readonly maxMemories: number;
   readonly retrieveLimit: number;
   readonly review: boolean;
@@ -46,6 +49,12 @@ export interface CoreMemoryOptions {
   readonly onDecision: (decision: MemoryDecision) => void;
   /** Where remembering goes on when nobody waits for it; absent where the run does. */
   readonly background: InBackground | undefined;
+}
+
+/** Whose memories are meant: a person's, or one thread's. */
+export interface MemoriesOf extends MemoryOwner {
+  /** For a `namespacePrefix` that is a function of a run's metadata. */
+  readonly metadata?: Metadata;
 }
 
 /** So much of a message is looked for. A page that was pasted is not a question, and embedding models read no more. */
@@ -58,11 +67,11 @@ const MOST_KNOWN = 60;
 function assertContext(method: string, context: MemoryContext): void {
   if (Array.isArray(context?.state?.messages)) return;
   throw new TypeError(
-    `${method} takes what an agent hands it: { state, threadId, metadata }. By words, retrieve("words", { metadata }) looks for memories`,
+    `${method} takes what an agent hands it: { state, subject, threadId, metadata }. By words, retrieve("words", { subject }) looks for memories`,
   );
 }
 
-/** What an agent remembers of a user across threads. `LLMMemoryManager` adds names of models and defaults. */
+/** What an agent remembers of a person across threads. `LLMMemoryManager` adds names of models and defaults. */
 export class CoreMemory implements MemoryPort {
   readonly #options: CoreMemoryOptions;
 
@@ -70,35 +79,41 @@ export class CoreMemory implements MemoryPort {
     this.#options = options;
   }
 
-  /** The memories of whomever a run's metadata name: to look at, to decide about and to forget. */
-  of(metadata: Metadata = {}): MemoryShelf {
-    // A name in its place would have no userId, and reach what is remembered of nobody in particular.
-    if (!isPlainObject(metadata)) {
-      throw invalid(`of() takes the metadata of a run, such as { userId: "user-42" }, not ${described(metadata)}`);
+  /** The memories of a person, or of one thread: to look at, to decide about and to forget. */
+  of(whose: MemoriesOf): MemoryShelf {
+    if (!isPlainObject(whose)) {
+      throw invalid(`of() takes whose memories are meant, such as { subject: "user-42" }, not ${described(whose)}`);
     }
-    const { store, maxMemories, halfLives, now, namespaceOf } = this.#options;
-    return new MemoryShelf({ store, maxMemories, halfLives, now, namespace: namespaceOf(metadata) });
+    const misnamed = whose.subject === undefined ? unnamedPerson({ ...whose }) : undefined;
+    if (misnamed !== undefined) throw invalid(`of(): a person is named by subject, not by ${misnamed}`);
+    const { metadata = {}, ...owner } = optionsOf("of", whose, { subject: true, threadId: true, metadata: true });
+    return this.#shelfAt(requiredPlace("of()", this.#options.prefixOf(metadata), owner));
+  }
+
+  #shelfAt({ namespace, metadata }: OwnedPlace): MemoryShelf {
+    const { store, maxMemories, halfLives, now } = this.#options;
+    return new MemoryShelf({ store, maxMemories, halfLives, now, namespace, metadata });
   }
 
   /** One message for the model with the memories that its user's newest message needs; nothing where there are none. */
   async recall(context: MemoryContext): Promise<readonly Message[]> {
     assertContext("recall()", context);
-    const { state, metadata, signal } = context;
+    const { state, subject, threadId, metadata, signal } = context;
+    // Nothing can be remembered of a run that is about no one and kept in no thread.
+    if (peopleIn(subject).length === 0 && threadId === undefined) return [];
     const asked = state.messages.findLast(({ role }) => role === "user");
     const query = asked === undefined ? "" : textOf(asked).trim().slice(0, LONGEST_QUERY);
     if (query === "") return [];
-    const memories = await this.retrieve(query, { metadata, signal });
+    const memories = await this.retrieve(query, { subject, threadId, metadata, signal });
     return memories.length === 0 ? [] : [(await remembering.get()).recalledBlock(memories)];
   }
 
   /** What is recalled for a text: what is pinned, what has to do with it, and how the user wants to be served. */
-  async retrieve(
-    query: string,
-    options: { readonly metadata?: Metadata; readonly signal?: AbortSignal } = {},
-  ): Promise<readonly Memory[]> {
-    const { metadata = {}, signal } = optionsOf("retrieve", options, { metadata: true, signal: true });
-    const { retrieveLimit } = this.#options;
-    const shelf = this.of(metadata);
+  async retrieve(query: string, options: MemoriesOf & { readonly signal?: AbortSignal }): Promise<readonly Memory[]> {
+    const names = { subject: true, threadId: true, metadata: true, signal: true } as const;
+    const { metadata = {}, signal, ...owner } = optionsOf("retrieve", options, names);
+    const { retrieveLimit, prefixOf } = this.#options;
+    const shelf = this.#shelfAt(requiredPlace("retrieve()", prefixOf(metadata), owner));
     const [found, standing] = await Promise.all([shelf.search(query, retrieveLimit, signal), shelf.standing()]);
     // By what they say: the same words under two names are one note.
     const chosen = new Map<string, Memory>();
@@ -123,14 +138,16 @@ export class CoreMemory implements MemoryPort {
   }
 
   async #remember(context: RememberContext): Promise<void> {
-    const { store, extractor, extractTimeoutMs, namespaceOf } = this.#options;
-    const { state, threadId, metadata, signal, recalled } = context;
+    const { store, extractor, extractTimeoutMs, prefixOf } = this.#options;
+    const { state, subject, threadId, metadata, signal, recalled } = context;
+    const place = ownedPlace(prefixOf(metadata), { subject, threadId });
+    if (place === undefined) return;
     const { extractable, extracted, ReadingPosition, recalledIds } = await remembering.get();
-    const shelf = this.of(metadata);
+    const shelf = this.#shelfAt(place);
     await shelf.used(recalledIds(recalled));
-    const position = new ReadingPosition(store, namespaceOf(metadata), threadId);
+    const position = new ReadingPosition(store, place, threadId);
     const from = await position.find(state.messages);
-    const { batch, next } = extractable(state.messages, from);
+    const { batch, next } = extractable(state, from, peopleIn(subject));
     if (next === from) return;
     if (batch.some(({ role }) => role === "user")) {
       const memories = await shelf.list();
@@ -177,23 +194,21 @@ export class CoreMemory implements MemoryPort {
   }
 
   /** Puts one fact through the gate, as an extractor's facts are: for tools by which a model remembers by itself. */
-  async consider(
-    found: unknown,
-    messages: readonly ExtractableMessage[],
-    { metadata = {}, threadId }: { readonly metadata?: Metadata; readonly threadId?: string | undefined } = {},
-  ): Promise<MemoryDecision> {
-    return this.#decide(found, messages, this.of(metadata), { threadId, checkpointId: undefined });
+  async consider(found: unknown, messages: readonly ExtractableMessage[], whose: MemoriesOf): Promise<MemoryDecision> {
+    return this.#decide(found, messages, this.of(whose), { threadId: whose.threadId, checkpointId: undefined });
   }
 
   /** Why something is remembered. With a checkpointer, the message itself is looked up. */
   async explain(
     memoryId: string,
-    options: { readonly metadata?: Metadata; readonly checkpointer?: BaseCheckpointer } = {},
+    options: MemoriesOf & { readonly checkpointer?: BaseCheckpointer },
   ): Promise<Explanation> {
-    const { metadata = {}, checkpointer } = optionsOf("explain", options, { metadata: true, checkpointer: true });
-    const memory = await this.of(metadata).get(memoryId);
+    const names = { subject: true, threadId: true, metadata: true, checkpointer: true } as const;
+    const { checkpointer, metadata = {}, ...owner } = optionsOf("explain", options, names);
+    const place = requiredPlace("explain()", this.#options.prefixOf(metadata), owner);
+    const memory = await this.#shelfAt(place).get(memoryId);
     if (memory === undefined) {
-      throw new StateError("NOT_FOUND", `there is no memory ${JSON.stringify(memoryId)} of this user`);
+      throw new StateError("NOT_FOUND", `there is no memory ${JSON.stringify(memoryId)} of this owner`);
     }
     const { provenance, history } = memory;
     const { resolveProvenance } = await remembering.get();

@@ -1,5 +1,8 @@
+import type { AgentState } from "../state/agent-state.ts";
 import { type Message, textOf } from "../state/message.ts";
+import { subjectsOfMessage } from "../state/subjects.ts";
 import type { Fact, MemoryType } from "./memory.ts";
+import { areSamePeople, peopleIn } from "./owner.ts";
 
 /** Takes facts out of what was said. What it returns is checked before anything is stored. */
 export interface Extractor {
@@ -38,16 +41,22 @@ const LONGEST_MESSAGE = 8_000;
 const LONGEST_BATCH = 32_000;
 const MOST_MESSAGES = 60;
 
-/** The messages from `from` on that facts may be taken from, and where the next batch begins. */
+/**
+ * The messages from `from` on that facts about these people may be taken from, and where the next batch begins. In a
+ * thread that several people share, what one of them said is no memory of another.
+ */
 export function extractable(
-  messages: readonly Message[],
+  { messages, metadata }: Pick<AgentState, "messages" | "metadata">,
   from: number,
+  people: readonly string[],
 ): { readonly batch: readonly ExtractableMessage[]; readonly next: number } {
   const batch: ExtractableMessage[] = [];
+  const ofThread = metadata["subject"];
   let [left, next] = [LONGEST_BATCH, from];
   for (; next < messages.length; next++) {
     const message = messages[next];
     if (message === undefined || !isSaid(message)) continue;
+    if (!areSamePeople(peopleIn(subjectsOfMessage(message) ?? ofThread), people)) continue;
     const text = textOf(message).slice(0, LONGEST_MESSAGE);
     if (text.trim() === "") continue;
     left -= text.length;

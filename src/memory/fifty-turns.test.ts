@@ -32,7 +32,7 @@ test("nothing that a tool said is stored or put up for review as the user's, wha
   }
   expect(JSON.stringify([await shelf.list(), await shelf.pending()])).not.toMatch(/hunter2|evil/i);
   expect(decisions.filter(({ outcome }) => outcome === "refused")).toHaveLength(8);
-  const recalled = await memory.retrieve(INJECTION, { metadata: { userId: "ines" } });
+  const recalled = await memory.retrieve(INJECTION, { subject: "ines" });
   expect(JSON.stringify(recalled)).not.toMatch(/hunter2|evil/i);
 });
 
@@ -40,7 +40,7 @@ test("the cap holds after every turn, and what holds is kept before what no long
   const sizes: number[] = [];
   const { shelf } = await dialogue({
     maxMemories: 6,
-    each: async (memory) => void sizes.push((await memory.of({ userId: "ines" }).list()).length),
+    each: async (memory) => void sizes.push((await memory.of({ subject: "ines" }).list()).length),
   });
   expect(Math.max(...sizes)).toBe(6);
   const last = (await shelf.list()).map(({ attribute }) => attribute);
@@ -51,7 +51,7 @@ test("the cap holds after every turn, and what holds is kept before what no long
 test("every memory's provenance resolves to the message it was taken from", async () => {
   const { shelf, memory, threads } = await dialogue({});
   for (const { id, provenance } of await shelf.list()) {
-    const { message } = await memory.explain(id, { metadata: { userId: "ines" }, checkpointer: threads.open() });
+    const { message } = await memory.explain(id, { subject: "ines", checkpointer: threads.open() });
     expect(message).toMatchObject({ role: "user" });
     expect(textOf(message!)).toContain(provenance.quote);
   }
@@ -64,7 +64,15 @@ test("reading the whole thread again changes nothing", async () => {
   await store.clearNamespace(["memory", "users", "ines", "threads"]);
   const state = await threads.state();
   const signal = new AbortController().signal;
-  const context = { state, threadId: "t", metadata: { userId: "ines" }, signal, checkpointId: undefined, recalled: [] };
+  const context = {
+    state,
+    threadId: "t",
+    subject: "ines",
+    metadata: {},
+    signal,
+    checkpointId: undefined,
+    recalled: [],
+  };
   await memory.remember(context);
   await memory.remember(context);
   expect(await shelf.list()).toEqual(before);
@@ -85,15 +93,15 @@ test("a second session recalls the right five, right before its question, and st
 
 test("another user recalls nothing of it", async () => {
   const { memory } = await dialogue({});
-  for (const metadata of [{ userId: "ine" }, { userId: "ines2" }, {}]) {
-    expect(await memory.retrieve("What is my name and where do I live?", { metadata })).toEqual([]);
+  for (const whose of [{ subject: "ine" }, { subject: "ines2" }, { threadId: "t" }, { threadId: "second" }]) {
+    expect(await memory.retrieve("What is my name and where do I live?", whose)).toEqual([]);
   }
 });
 
 test("with review, nothing is recalled before somebody approved it", async () => {
   const { shelf, memory } = await dialogue({ review: true });
   expect(await shelf.list()).toEqual([]);
-  expect(await memory.retrieve("Where do I live?", { metadata: { userId: "ines" } })).toEqual([]);
+  expect(await memory.retrieve("Where do I live?", { subject: "ines" })).toEqual([]);
   const waiting = await shelf.pending();
   const bern = waiting.find(({ fact }) => fact.value === "Bern");
   const zurich = waiting.find(({ fact }) => fact.value === "Zurich");

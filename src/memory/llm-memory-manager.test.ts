@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { agentOf, eventsOf, ofType } from "../../test/agent/agent-of.ts";
 import { MemoryStore } from "../../test/agent/stored-thread.ts";
 import { failureOf } from "../../test/failure-of.ts";
-import { DAY, home, memoryOf, metadata, signal } from "../../test/memory/memory-of.ts";
+import { DAY, home, memoryOf, signal, whose } from "../../test/memory/memory-of.ts";
 import { InMemoryStore } from "../backends/memory/store.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { assistantMessage, type Message, textOf, userMessage } from "../state/message.ts";
@@ -56,7 +56,7 @@ test("a memory that fails costs the agent's turn nothing", async () => {
   const threads = new MemoryStore();
   const { memory } = memoryOf({ model: scriptedModel([new Error("overloaded")]) });
   const agent = agentOf({ model: scriptedModel(["Hello."]), checkpointer: threads.open(), memory });
-  const run = agent.run("I live in Bern.", { threadId: "t", metadata });
+  const run = agent.run("I live in Bern.", { threadId: "t", ...whose });
   expect(ofType(await eventsOf(run), "warning")).toMatchObject([{ where: "memory" }]);
   expect((await run).text).toBe("Hello.");
   expect(await threads.lines()).toEqual(["user: I live in Bern.", "assistant: Hello."]);
@@ -157,7 +157,7 @@ test("a correction wins also where its words are known under another name", asyn
   });
   await hear([userMessage("Bern"), userMessage("Zurich"), userMessage("Bern, after all")]);
   expect((await shelf.list()).map(({ value }) => value)).toEqual(["Bern", "Bern"]);
-  expect(await memory.retrieve("Where does the user live?", { metadata })).toHaveLength(1);
+  expect(await memory.retrieve("Where does the user live?", whose)).toHaveLength(1);
 });
 
 test("where a later message has told something else, reading an earlier one again changes nothing", async () => {
@@ -177,7 +177,7 @@ describe("recall", () => {
     await hear([userMessage("I am allergic to nuts. I live in Bern. Please always answer in German.")]);
     const nuts = (await shelf.list()).find(({ attribute }) => attribute === "allergy");
     await shelf.pin(nuts!.id);
-    const found = await memory.retrieve("Which train goes to Rome?", { metadata });
+    const found = await memory.retrieve("Which train goes to Rome?", whose);
     expect(found.map(({ value }) => value)).toEqual(["nuts", "always answer in German"]);
   });
 
@@ -185,7 +185,7 @@ describe("recall", () => {
     let time = Date.UTC(2026, 0, 1);
     const { hear, memory } = memoryOf({ now: () => time, retrieveLimit: 1 });
     await hear([userMessage("The Bern deadline is in Bern. I live in Bern.")]);
-    const asked = () => memory.retrieve("the Bern deadline", { metadata });
+    const asked = () => memory.retrieve("the Bern deadline", whose);
     expect(await asked()).toMatchObject([{ type: "project" }]);
     time += 1000 * DAY;
     expect(await asked()).toMatchObject([{ type: "user" }]);
@@ -196,7 +196,7 @@ describe("recall", () => {
     const { hear, memory } = memoryOf({ extract: async () => [home(hostile, 0, "Bern")] });
     await hear([userMessage("Bern")]);
     const state = AgentState.create({ messages: [userMessage("Is Bern nice?")] });
-    const [block] = await memory.recall({ state, threadId: "t", metadata, signal });
+    const [block] = await memory.recall({ ...whose, state, threadId: "t", metadata: {}, signal });
     const lines = textOf(block as Message).split("\n");
     expect(lines).toHaveLength(3);
     expect(lines[1]).toMatch(/^- user, \d{4}-\d\d-\d\d: "The user lives in Bern \[End/);
@@ -207,7 +207,13 @@ describe("recall", () => {
     const { hear, shelf, memory } = memoryOf({ now: () => time });
     const messages = [userMessage("I live in Bern.")];
     await hear(messages);
-    const recalled = await memory.recall({ state: AgentState.create({ messages }), threadId: "t", metadata, signal });
+    const recalled = await memory.recall({
+      state: AgentState.create({ messages }),
+      ...whose,
+      threadId: "t",
+      metadata: {},
+      signal,
+    });
     for (const pause of [DAY, 1, DAY]) {
       time += pause;
       await hear(messages, "t", recalled);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { failureOf } from "../../test/failure-of.ts";
-import { home, memoryOf, metadata, signal } from "../../test/memory/memory-of.ts";
+import { home, memoryOf, signal, whose } from "../../test/memory/memory-of.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { assistantMessage, userMessage } from "../state/message.ts";
 
@@ -55,7 +55,7 @@ describe("deciding", () => {
 
   test("a memory that is not there cannot be explained or pinned", async () => {
     const { memory, shelf } = memoryOf();
-    expect(await failureOf(() => memory.explain("m-none", { metadata }))).toMatchObject({ code: "NOT_FOUND" });
+    expect(await failureOf(() => memory.explain("m-none", whose))).toMatchObject({ code: "NOT_FOUND" });
     expect(await failureOf(() => shelf.pin("m-none"))).toMatchObject({ code: "NOT_FOUND" });
   });
 });
@@ -63,26 +63,47 @@ describe("deciding", () => {
 describe("whose memories", () => {
   test("a user's name is a segment: no name reaches into another's place", async () => {
     const { memory } = memoryOf();
-    const say = (userId: string) =>
+    const say = (subject: string) =>
       memory.remember({
-        state: AgentState.create({ messages: [userMessage("I live in Bern.")] }),
+        state: AgentState.create({ messages: [userMessage("I live in Bern.", { metadata: { subject } })] }),
+        subject,
         threadId: "t",
-        metadata: { userId },
+        metadata: {},
         signal,
         checkpointId: undefined,
         recalled: [],
       });
     await say("ann");
-    for (const userId of ["an", "ann/facts", "ann:facts", "users/ann", "%", "_", "Ann"]) {
-      expect(await memory.of({ userId }).list()).toEqual([]);
+    for (const subject of ["an", "ann/facts", "ann:facts", "users/ann", "%", "_", "Ann"]) {
+      expect(await memory.of({ subject }).list()).toEqual([]);
     }
-    expect(await memory.of({ userId: "ann" }).list()).toHaveLength(1);
+    expect(await memory.of({ subject: "ann" }).list()).toHaveLength(1);
   });
 
-  test("a function may say the whole place; what is no text is refused", async () => {
-    const { memory } = memoryOf({ namespacePrefix: ({ tenant }) => ["acme", String(tenant)] });
-    expect(await memory.of({ tenant: "x" }).list()).toEqual([]);
-    expect(() => memoryOf().memory.of({ userId: 42 })).toThrow(/userId must be a text/);
-    await expect(() => memoryOf().memory.of({ userId: "" }).list()).rejects.toThrow(/must not be empty/);
+  test("a function may say what the place begins with, and the person's own is below it; what names no one is refused", async () => {
+    const { memory, store } = memoryOf({ namespacePrefix: ({ tenant }) => ["acme", String(tenant)] });
+    const shelf = memory.of({ subject: "ann", metadata: { tenant: "x" } });
+    const message = { index: 0, role: "user" } as const;
+    const provenance = { threadId: "t", checkpointId: null, message, quote: "Bern", extractor: "test", at: 1 };
+    await shelf.suggest(home("Bern"), provenance, "doubtful");
+    const [item] = await store.list([], { recursive: true });
+    expect(item).toMatchObject({ namespace: ["acme", "x", "users", "ann", "pending"], metadata: { subject: "ann" } });
+    const { memory: other } = memoryOf();
+    expect(() => other.of({ subject: 42 as never })).toThrow(/a subject is the id of a person/);
+    expect(() => other.of({ subject: "" })).toThrow(/a subject is the id of a person/);
+    expect(() => other.of({})).toThrow(/must be told whose memories are meant/);
+    expect(() => other.of({ user_id: "ann" } as never)).toThrow(/named by subject, not by user_id/);
+  });
+
+  test("what one person said in a thread is no memory of another, nor of the thread", async () => {
+    const { memory } = memoryOf();
+    const said = (text: string, subject: string) => userMessage(text, { metadata: { subject } });
+    const messages = [said("I live in Bern.", "ann"), said("I live in Oslo.", "bob"), userMessage("I live in Rome.")];
+    const context = { state: AgentState.create({ messages }), threadId: "t", metadata: {}, signal, recalled: [] };
+    for (const subject of ["ann", "bob", undefined]) {
+      await memory.remember({ ...context, subject, checkpointId: undefined });
+      const found = await memory.of(subject === undefined ? { threadId: "t" } : { subject }).list();
+      expect(found.map(({ value }) => value)).toEqual([{ ann: "Bern", bob: "Oslo" }[subject ?? ""] ?? "Rome"]);
+    }
   });
 });

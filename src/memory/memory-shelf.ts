@@ -8,11 +8,11 @@ import { forgottenMark } from "./forgotten.ts";
 import { digest, isSameText, memoryId } from "./identity.ts";
 import type { Fact, Memory, PendingMemory, Provenance } from "./memory.ts";
 import { mergeFact, type Outcome, repeated } from "./merge-fact.ts";
+import type { OwnedPlace } from "./owner.ts";
 import { firstToDrop, type HalfLives, worth } from "./worth.ts";
 
-export interface ShelfOptions {
+export interface ShelfOptions extends OwnedPlace {
   readonly store: BaseStore;
-  readonly namespace: Namespace;
   readonly maxMemories: number;
   readonly halfLives: HalfLives;
   readonly now: () => number;
@@ -22,9 +22,9 @@ const PER_PAGE = 200;
 /** More than a shelf ever holds; whatever is beyond was put there by something else. */
 const MOST_LISTED = 10_000;
 /** A memory is found by what it says and by what it is about. */
-const INDEX = { index: ["text", "attribute"] } as const;
+const INDEX: readonly string[] = ["text", "attribute"];
 
-/** The memories of one user, or of whomever the namespace stands for: to look at, to decide about and to forget. */
+/** The memories of one person, or of one thread: to look at, to decide about and to forget. */
 export class MemoryShelf {
   readonly #options: ShelfOptions;
   readonly #facts: Namespace;
@@ -36,6 +36,10 @@ export class MemoryShelf {
     this.#facts = [...options.namespace, "facts"];
     this.#pending = [...options.namespace, "pending"];
     this.#threads = [...options.namespace, "threads"];
+  }
+
+  get #written(): { readonly index: readonly string[]; readonly metadata: OwnedPlace["metadata"] } {
+    return { index: INDEX, metadata: this.#options.metadata };
   }
 
   /** Every memory, also those that no longer hold. */
@@ -85,13 +89,13 @@ export class MemoryShelf {
    * happened, and when, is kept.
    */
   async forgetEverything(): Promise<number> {
-    const { store, namespace, now } = this.#options;
+    const { store, namespace, metadata, now } = this.#options;
     const memories = [this.#facts, this.#pending];
     let count = 0;
     // Before the mark: a legal hold refuses it, and then nothing was forgotten.
     for (const place of memories) count += await store.clearNamespace(place);
     const mark = forgottenMark(namespace);
-    await store.put(mark.namespace, mark.key, { at: now() }, { index: false });
+    await store.put(mark.namespace, mark.key, { at: now() }, { index: false, metadata });
     // Again, for what was stored until the mark was there.
     for (const place of [...memories, this.#threads]) count += await store.clearNamespace(place);
     return count;
@@ -129,19 +133,19 @@ export class MemoryShelf {
         outcome = merged.outcome;
         return merged.memory;
       },
-      INDEX,
+      this.#written,
     );
     return outcome === "added" && !(await this.#makeRoomFor(id, memories)) ? "full" : outcome;
   }
 
   /** Puts a fact before somebody who decides. Twice the same is one. */
   async suggest(fact: Fact, provenance: Provenance, reason: string): Promise<void> {
-    const { store, maxMemories } = this.#options;
+    const { store, maxMemories, metadata } = this.#options;
     const target = memoryId(fact);
     const id = `p-${digest(JSON.stringify([target, fact.value, fact.ended === true]))}`;
     const waiting: PendingMemory = { id, memoryId: target, reason, fact, provenance };
     if ((await store.get(this.#pending, id)) !== undefined) return;
-    await store.put(this.#pending, id, waiting, { index: false });
+    await store.put(this.#pending, id, waiting, { index: false, metadata });
     const all = await this.pending();
     const oldest = all.toSorted((a, b) => a.provenance.at - b.provenance.at).filter((other) => other.id !== id);
     for (const { id: dropped } of oldest.slice(0, Math.max(0, all.length - maxMemories))) {
@@ -202,7 +206,7 @@ export class MemoryShelf {
       this.#facts,
       id,
       (current) => (current === undefined ? undefined : change(current)),
-      INDEX,
+      this.#written,
     );
     return written !== undefined;
   }

@@ -4,6 +4,7 @@ import type { BaseStore } from "../store/base-store.ts";
 import type { ItemId, Namespace } from "../store/store-driver.ts";
 import { forgottenMark } from "./forgotten.ts";
 import { digest } from "./identity.ts";
+import type { OwnedPlace } from "./owner.ts";
 
 /** How far a thread was read for memories. It moves after the memories are stored: a crash in between reads twice, and twice changes nothing. */
 interface Position {
@@ -20,6 +21,7 @@ const MOST_FAILURES = 3;
 export class ReadingPosition {
   readonly #store: BaseStore;
   readonly #namespace: Namespace;
+  readonly #metadata: OwnedPlace["metadata"];
   readonly #key: string | undefined;
   readonly #mark: ItemId;
   #version = 0;
@@ -27,9 +29,10 @@ export class ReadingPosition {
   #forgottenBefore = 0;
 
   /** Without a thread there is nothing to come back to: each run is read from its beginning. */
-  constructor(store: BaseStore, namespace: Namespace, threadId: string | undefined) {
+  constructor(store: BaseStore, { namespace, metadata }: OwnedPlace, threadId: string | undefined) {
     this.#store = store;
     this.#namespace = [...namespace, "threads"];
+    this.#metadata = metadata;
     this.#mark = forgottenMark(namespace);
     // A thread's id may be longer than a key.
     this.#key = threadId === undefined ? undefined : digest(threadId);
@@ -73,7 +76,8 @@ export class ReadingPosition {
   async #write(position: Position): Promise<void> {
     if (this.#key === undefined) return;
     try {
-      await this.#store.put(this.#namespace, this.#key, position, { expectedVersion: this.#version, index: false });
+      const options = { expectedVersion: this.#version, index: false, metadata: this.#metadata } as const;
+      await this.#store.put(this.#namespace, this.#key, position, options);
     } catch (error) {
       if (!StateError.is(error, "CONFLICT")) throw error;
     }

@@ -25,6 +25,8 @@ export interface SessionCheckpoint {
 export interface SessionTask {
   getWorking<Value = unknown>(key: string, otherwise?: Value): Value | undefined;
   setWorking(key: string, value: unknown): void;
+  /** Whose session it is: what the run says is about this person, where it does not name another. */
+  readonly subject?: string | undefined;
   /** Called when the run came to its end with an answer. */
   finished(run: FinishedRun): Promise<void>;
 }
@@ -97,6 +99,7 @@ export class CoreAgentSession {
     assertLabel(label);
     includedKeys("task", given);
     return {
+      subject: this.userId,
       getWorking: <Value>(key: string, otherwise?: Value) => this.getWorking<Value | undefined>(key, otherwise),
       setWorking: (key, value) => this.setWorking(key, value),
       finished: async (run) => {

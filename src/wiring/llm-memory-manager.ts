@@ -7,11 +7,11 @@ import { CoreMemory, type MemoryDecision } from "../memory/core-memory.ts";
 import type { ExtractFunction, Extractor } from "../memory/extractor.ts";
 import { InBackground } from "../memory/in-background.ts";
 import { MEMORY_TYPES } from "../memory/memory.ts";
-import { namespaceFor } from "../memory/namespace-of.ts";
 import { HALF_LIFE_DAYS, type HalfLives } from "../memory/worth.ts";
 import type { Model } from "../models/model.ts";
 import type { AiSdkModel } from "../providers/ai-sdk/index.ts";
 import { BaseStore } from "../store/base-store.ts";
+import { assertNamespace } from "../store/namespaces.ts";
 import type { Namespace } from "../store/store-driver.ts";
 import { checkedTimeout } from "../store/store-options.ts";
 import { resolveModel } from "./agent.ts";
@@ -26,13 +26,13 @@ export interface LLMMemoryManagerOptions {
   /** How long one extraction may take; after that it failed, and is tried again with the next turn. @default 120_000 */
   readonly extractTimeoutMs?: number;
   /**
-   * The place in the store: a prefix under which each `metadata.userId` has its
-   * own namespace, or a function that returns the whole namespace from a run's
-   * metadata. @default ["memory"]
+   * Where in the store memories lie: a prefix below which each person, and each
+   * thread whose runs name no one, has a place of its own. A function gives
+   * the prefix for a run's metadata, so that tenants are apart. @default ["memory"]
    */
   readonly namespacePrefix?: Namespace | ((metadata: Readonly<Record<string, unknown>>) => Namespace);
   /**
-   * The most memories kept for one user. Beyond that, those that no longer hold go
+   * The most memories kept for one person. Beyond that, those that no longer hold go
    * first, then the least important. @default 200
    */
   readonly maxMemories?: number;
@@ -71,7 +71,7 @@ const OPTIONS: OptionKinds<LLMMemoryManagerOptions> = {
   now: "function",
 };
 
-/** Long-term memory of users on any store: `new Agent({ memory: new LLMMemoryManager({ store, model }) })`. */
+/** Long-term memory of people on any store: `new Agent({ memory: new LLMMemoryManager({ store, model }) })`. */
 export class LLMMemoryManager extends CoreMemory {
   constructor(options: LLMMemoryManagerOptions) {
     assertOptions(options);
@@ -82,7 +82,7 @@ export class LLMMemoryManager extends CoreMemory {
       store,
       extractor: extractorOf(options),
       extractTimeoutMs: checkedTimeout("extractTimeoutMs", options.extractTimeoutMs) ?? 120_000,
-      namespaceOf: namespaceFor(namespacePrefix),
+      prefixOf: prefixFor(namespacePrefix),
       maxMemories,
       retrieveLimit,
       review,
@@ -92,6 +92,14 @@ export class LLMMemoryManager extends CoreMemory {
       background: background ? new InBackground(onError) : undefined,
     });
   }
+}
+
+type Prefix = NonNullable<LLMMemoryManagerOptions["namespacePrefix"]>;
+
+function prefixFor(prefix: Prefix): (metadata: Readonly<Record<string, unknown>>) => Namespace {
+  if (typeof prefix === "function") return prefix;
+  assertNamespace(prefix);
+  return () => prefix;
 }
 
 const warnOfFailure = (error: unknown): void =>

@@ -42,13 +42,13 @@ describe("a memory that is asked without saying of whom refuses: a name in the w
     [
       "of(a name)",
       () => memory.of("alice" as never),
-      /takes the metadata of a run, such as \{ userId: "user-42" \}, not a string/,
+      /takes whose memories are meant, such as \{ subject: "user-42" \}, not a string/,
     ],
-    ["of(null)", () => memory.of(null as never), /takes the metadata of a run.*not null/],
+    ["of(null)", () => memory.of(null as never), /takes whose memories are meant.*not null/],
     [
       "retrieve(words, { userId })",
       () => memory.retrieve("tea", { userId: "alice" } as never),
-      /no option "userId"; it takes metadata/,
+      /no option "userId"; it takes subject/,
     ],
     ["retrieve(words, a name)", () => memory.retrieve("tea", "alice" as never), /takes its options as an object/],
     ["explain(id, { userId })", () => memory.explain("m1", { userId: "alice" } as never), /no option "userId"/],

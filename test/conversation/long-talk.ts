@@ -36,7 +36,7 @@ export async function longTalk(
   for (let turn = 0; turn < turns; turn++) {
     const model = scriptedModel([answer(turn)]);
     const agent = new CoreAgent({ model: async () => model, checkpointer: async () => checkpointer, ...parts });
-    await agent.run(question(turn), { threadId: "t", metadata: { userId: "u" } });
+    await agent.run(question(turn), { threadId: "t", subject: "u" });
     prompts.push(...model.requests);
   }
   return prompts;

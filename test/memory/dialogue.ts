@@ -70,10 +70,10 @@ export async function dialogue(
       turn.toolOutput === undefined ? ["Noted."] : [{ toolCalls: [{ name: "look_up" }] }, "Noted."],
     );
     const agent = agentOf({ model, checkpointer: threads.open(), memory, tools: [lookUp] });
-    await agent.run(turn.say, { threadId: "t", metadata: { userId: "ines" } });
+    await agent.run(turn.say, { threadId: "t", subject: "ines" });
     await each(memory);
   }
-  return { memory, threads, decisions, shelf: memory.of({ userId: "ines" }) };
+  return { memory, threads, decisions, shelf: memory.of({ subject: "ines" }) };
 }
 
 /** What holds of an attribute. */
@@ -94,7 +94,7 @@ export async function askedAnew(
 }> {
   const model = scriptedModel(["Ratatouille, then."]);
   const agent = agentOf({ model, checkpointer: threads.open(), memory });
-  await agent.run(prompt, { threadId: "second", metadata: { userId: "ines" } });
+  await agent.run(prompt, { threadId: "second", subject: "ines" });
   const shown = model.requests[0]?.messages.map(textOf) ?? [];
   const lines = (shown.at(-2) ?? "").split("\n").filter((line) => line.startsWith("- "));
   const notes = lines.map((line) => JSON.parse(line.slice(line.indexOf('"'))) as string).toSorted();

@@ -8,7 +8,7 @@ import type { Message } from "../../src/state/message.ts";
 import { LLMMemoryManager, type LLMMemoryManagerOptions } from "../../src/wiring/llm-memory-manager.ts";
 
 export const DAY = 86_400_000;
-export const metadata: { readonly userId: string } = { userId: "u" };
+export const whose: { readonly subject: string } = { subject: "u" };
 export const signal: AbortSignal = new AbortController().signal;
 export const home = (city: string, message = 0, quote: string = city): Fact => ({
   type: "user",
@@ -34,12 +34,13 @@ export function memoryOf(options: Partial<LLMMemoryManagerOptions> = {}): {
   const memory = new LLMMemoryManager({ store, ...extract, onDecision: (one) => decisions.push(one), ...options });
   const hear = (messages: readonly Message[], threadId = "t", recalled: readonly Message[] = []) =>
     memory.remember({
-      state: AgentState.create({ messages }),
+      state: AgentState.create({ messages, metadata: whose }),
+      ...whose,
       threadId,
-      metadata,
+      metadata: {},
       signal,
       checkpointId: undefined,
       recalled,
     });
-  return { memory, decisions, store, hear, shelf: memory.of(metadata) };
+  return { memory, decisions, store, hear, shelf: memory.of(whose) };
 }

@@ -1,4 +1,4 @@
-import { CoreMemory } from "../../memory/core-memory.ts";
+import { CoreMemory, type MemoriesOf } from "../../memory/core-memory.ts";
 import type { ExtractableMessage } from "../../memory/extractor.ts";
 import { MEMORY_TYPES } from "../../memory/memory.ts";
 import { isPlainObject } from "../../state/immutable.ts";
@@ -52,19 +52,12 @@ export interface AiSdkMemoryTools {
  * the SDK hands to the tool is where they are looked for: what a tool's output or
  * a web page talked it into is refused, or waits for a review.
  */
-export function aiSdkMemoryTools({
-  memory,
-  metadata = {},
-  threadId,
-}: {
-  readonly memory: CoreMemory;
-  /** Says whose memories: `{ userId }`. */
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  readonly threadId?: string;
-}): AiSdkMemoryTools {
+export function aiSdkMemoryTools({ memory, ...whose }: { readonly memory: CoreMemory } & MemoriesOf): AiSdkMemoryTools {
   if (!(memory instanceof CoreMemory)) {
     throw new TypeError("aiSdkMemoryTools({ memory }): memory must be an LLMMemoryManager");
   }
+  // Here, and not in the middle of a conversation, it is said that no one is named.
+  memory.of(whose);
   return {
     remember: {
       description:
@@ -72,10 +65,8 @@ export function aiSdkMemoryTools({
       inputSchema: schema<RememberInput>(REMEMBER),
       execute: async (input, { messages }) => {
         const said = saidByUser(messages);
-        const { outcome, reason } = await memory.consider({ ...input, message: citedIn(said, input.quote) }, said, {
-          metadata,
-          threadId,
-        });
+        const found = { ...input, message: citedIn(said, input.quote) };
+        const { outcome, reason } = await memory.consider(found, said, whose);
         return ANSWERS[outcome] ?? `Not remembered: ${reason}.`;
       },
     },
@@ -84,7 +75,7 @@ export function aiSdkMemoryTools({
       inputSchema: schema<{ query: string }>(RECALL),
       execute: async ({ query }, { abortSignal }) => {
         const found = await memory.retrieve(query, {
-          metadata,
+          ...whose,
           ...(abortSignal !== undefined && { signal: abortSignal }),
         });
         return found.map(({ text, validFrom }) => ({ since: new Date(validFrom).toISOString().slice(0, 10), text }));

@@ -1,4 +1,5 @@
 import { StateError } from "../../errors.ts";
+import type { OwnedPlace } from "../../memory/owner.ts";
 import type { BaseStore } from "../../store/base-store.ts";
 import type { Namespace } from "../../store/store-driver.ts";
 import type { AnthropicMemoryOptions, Handler } from "./memory-files.ts";
@@ -13,12 +14,17 @@ const PER_PAGE = 200;
 export class MemoryFiles {
   readonly #store: BaseStore;
   readonly #namespace: Namespace;
+  readonly #metadata: OwnedPlace["metadata"];
   readonly #maxChars: number;
   readonly #maxFiles: number;
 
-  constructor({ store, namespace, maxFileChars = 100_000, maxFiles = 500 }: AnthropicMemoryOptions) {
+  constructor(
+    { store, maxFileChars = 100_000, maxFiles = 500 }: AnthropicMemoryOptions,
+    { namespace, metadata }: OwnedPlace,
+  ) {
     this.#store = store;
     this.#namespace = namespace;
+    this.#metadata = metadata;
     this.#maxChars = maxFileChars;
     this.#maxFiles = maxFiles;
   }
@@ -117,7 +123,7 @@ export class MemoryFiles {
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
       const item = await this.#store.getItem<{ text: string }>(this.#namespace, from);
       if (item === undefined) return copied;
-      if (copied) await this.#store.put(this.#namespace, to, item.value);
+      if (copied) await this.#store.put(this.#namespace, to, item.value, { metadata: this.#metadata });
       else if (!(await this.#createFile(to, item.value.text))) return false;
       copied = true;
       const isGone = await this.#unlessConflict(() =>
@@ -129,7 +135,9 @@ export class MemoryFiles {
   }
 
   async #createFile(key: string, text: string): Promise<boolean> {
-    return this.#unlessConflict(() => this.#store.put(this.#namespace, key, { text }, { expectedVersion: 0 }));
+    return this.#unlessConflict(() =>
+      this.#store.put(this.#namespace, key, { text }, { expectedVersion: 0, metadata: this.#metadata }),
+    );
   }
 
   async #unlessConflict(write: () => Promise<unknown>): Promise<boolean> {

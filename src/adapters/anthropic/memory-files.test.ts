@@ -5,7 +5,7 @@ import { InMemoryStore } from "../../backends/memory/store.ts";
 import { anthropicMemory, type MemoryCommand } from "./memory-files.ts";
 
 const filesOf = (options = {}) =>
-  anthropicMemory({ store: new InMemoryStore(), namespace: ["files", "u"], ...options });
+  anthropicMemory({ store: new InMemoryStore(), namespace: ["files"], subject: "u", ...options });
 const path = "/memories/notes.txt";
 
 test("the AI SDK's memory tool takes it, and its schema lets every command through", async () => {
@@ -123,15 +123,15 @@ test.each([
   7 as unknown as string,
 ])("%j is outside and stays there", async (outside) => {
   const store = new InMemoryStore();
-  const files = anthropicMemory({ store, namespace: ["files"] });
+  const files = anthropicMemory({ store, subject: "u" });
   expect(await files.create({ path: outside, file_text: "x" })).toMatch(/^Error: Invalid path/);
   expect(await files.rename({ old_path: "/memories/a", new_path: outside })).toMatch(/^Error: Invalid path/);
   expect(await store.list([], { recursive: true })).toEqual([]);
 });
 
-test("two users' files are apart, and a folder's name is no prefix of another's", async () => {
+test("two people's files are apart, and a folder's name is no prefix of another's", async () => {
   const store = new InMemoryStore();
-  const [ann, bob] = ["ann", "bob"].map((user) => anthropicMemory({ store, namespace: ["files", user] }));
+  const [ann, bob] = ["ann", "bob"].map((subject) => anthropicMemory({ store, subject }));
   await ann!.create({ path: "/memories/a/x", file_text: "1" });
   await ann!.create({ path: "/memories/ab/x", file_text: "2" });
   await ann!.delete({ path: "/memories/a" });

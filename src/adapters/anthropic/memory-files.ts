@@ -1,7 +1,7 @@
 import { OpenOnce } from "../../driver/open-once.ts";
 import { assertKnownOptions, described } from "../../internal/known-options.ts";
+import { type MemoryOwner, requiredPlace } from "../../memory/owner.ts";
 import { BaseStore } from "../../store/base-store.ts";
-import { assertNamespace } from "../../store/namespaces.ts";
 import type { Namespace } from "../../store/store-driver.ts";
 
 export type MemoryCommand =
@@ -22,10 +22,11 @@ export type AnthropicMemory = { readonly [Name in MemoryCommand["command"]]: Han
   readonly execute: (command: MemoryCommand) => Promise<string>;
 };
 
-export interface AnthropicMemoryOptions {
+/** `subject` or `threadId` says whose files these are. */
+export interface AnthropicMemoryOptions extends MemoryOwner {
   readonly store: BaseStore;
-  /** Whose files these are: `["memory-files", userId]`. */
-  readonly namespace: Namespace;
+  /** Below it each person, and each thread, has files of their own. @default ["memory-files"] */
+  readonly namespace?: Namespace;
   /** The longest file, in characters. @default 100000 */
   readonly maxFileChars?: number;
   /** @default 500 */
@@ -34,7 +35,7 @@ export interface AnthropicMemoryOptions {
 
 /**
  * Anthropic's memory tool (`memory_20250818`) on any store: the files that Claude
- * keeps under `/memories` are items of one namespace. What the model did wrong is
+ * keeps under `/memories` are items of their owner's namespace. What the model did wrong is
  * an answer for the model, in the words that it was taught; trouble with the
  * storage is thrown.
  */
@@ -43,15 +44,17 @@ export function anthropicMemory(options: AnthropicMemoryOptions): AnthropicMemor
   assertKnownOptions(where, options, {
     store: "anything",
     namespace: "object",
+    subject: ["string", "object"],
+    threadId: "string",
     maxFileChars: "number",
     maxFiles: "number",
   });
   if (!BaseStore.is(options.store))
     throw new TypeError(`${where}: store must be a store, not ${described(options.store)}`);
-  assertNamespace(options.namespace);
+  const place = requiredPlace(where, options.namespace ?? ["memory-files"], options);
   const files = new OpenOnce(async () => {
     const { MemoryFiles } = await import("./memory-commands.ts");
-    return new MemoryFiles(options);
+    return new MemoryFiles(options, place);
   });
   const handlers: Omit<AnthropicMemory, "execute"> = {
     view: async (command) => (await files.get()).view(command),

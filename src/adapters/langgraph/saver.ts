@@ -30,6 +30,7 @@ import type { ForeignReader } from "../../saver/unpacking.ts";
 import { replacesEarlier, writeIndex } from "../../saver/write-rules.ts";
 import type { Place } from "../../state/path.ts";
 import type { Redactor } from "../../state/secrets.ts";
+import { warnOfUnnamedPerson } from "../../state/unnamed-person.ts";
 import { channelRules, valueKey } from "./channels.ts";
 import { CustomValueReader, CustomValues } from "./custom-serde.ts";
 import { deltaHistory } from "./delta-history.ts";
@@ -141,6 +142,7 @@ export class LangGraphSaver extends BaseCheckpointSaver {
     }
     const runId = metadata["run_id" as keyof CheckpointMetadata] ?? config.metadata?.["run_id"];
     const subject = config.metadata?.["subject"];
+    warnOfUnnamedPerson("put()", { ...config.metadata, ...metadata });
     const kept = {
       ...(subject !== undefined && { subject }),
       ...metadata,
