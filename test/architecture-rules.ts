@@ -78,6 +78,8 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/internal/in-waves.ts": "how long a wave took, and so how long to rest: nothing that is kept",
   "src/backends/postgres/sorting-words.ts":
     "when words are sorted into their index: the same once in a while for any number of processes",
+  "src/backends/sqlite/database-file.ts":
+    "a name for a new file, whether a folder was changed a moment ago, and how old a look is",
   "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",
   "src/backends/sqlite/words-index.ts": "how long a batch holds the lock",
   "src/internal/event-loop-turn.ts": "how long the event loop has been kept from turning",

@@ -35,6 +35,9 @@ const BY_SYSTEM_CODE: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode
   ["ENFILE", "UNAVAILABLE"],
 ]);
 
+/** The code of the cause where an open file has lost its name. */
+export const STALE = "ESTALE";
+
 export function classify(error: unknown): ErrorCode | undefined {
   if (isInsideTransaction(error)) return "INVALID_ARGUMENT";
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
@@ -56,9 +59,10 @@ export const isInsideTransaction = (error: unknown): boolean =>
 export const isMoved = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("holdfast: the thread is not as it was");
 
-/** Locked, full or impossible to open: the transaction was rolled back or never began. */
+/** Locked, full, gone or impossible to open: the transaction was rolled back or never began. */
 export function isDeclined(error: unknown): boolean {
   const original = StateError.is(error) ? error.cause : error;
+  if ((original as { code?: unknown } | undefined)?.code === STALE) return true;
   return (
     isBusy(original) || isCannotOpen(original) || DECLINED.some(([result, name]) => hasResult(original, result, name))
   );

@@ -104,10 +104,15 @@ export const isInMemory = (path: string): boolean => path === ":memory:" || path
 
 /** The durability of a handed-in connection's settings: FULL (2) and EXTRA (3) sync each commit. */
 function durabilityOfConnection(database: SqliteDatabase): Durability {
+  if (fileOf(database) === undefined) return "memory";
+  const { synchronous } = database.prepare("PRAGMA synchronous").get() as { synchronous: number };
+  return synchronous >= 2 ? "fsync" : "os";
+}
+
+/** The path of the file that is open, without symbolic links; `undefined` for a database in memory. */
+export function fileOf(database: SqliteDatabase): string | undefined {
   const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as {
     file: string | null;
   };
-  if (file === "" || file === null) return "memory";
-  const { synchronous } = database.prepare("PRAGMA synchronous").get() as { synchronous: number };
-  return synchronous >= 2 ? "fsync" : "os";
+  return file || undefined;
 }

@@ -42,6 +42,7 @@ export class Connection<Statements> {
   /** Everything that `work` reads comes from one snapshot. Inside a transaction that is not ours, it may be rolled back. */
   read<T>(work: (statements: Statements, isOurs: boolean) => T): Promise<T> {
     return this.#untilFree(({ handle, statements }) => {
+      handle.place?.assertKept({ isReading: true });
       if (!beginReading(handle)) return work(statements, false);
       return inTransaction(handle, () => work(statements, true));
     });
@@ -51,6 +52,7 @@ export class Connection<Statements> {
   async write<T>(work: (statements: Statements) => T): Promise<T> {
     try {
       return await this.#untilFree(({ handle, statements }) => {
+        handle.place?.assertKept();
         handle.transaction.begin.run();
         return inTransaction(handle, () => work(statements));
       });

@@ -1,8 +1,10 @@
 import type { Access } from "../../driver/access.ts";
 import { openingFailure } from "./classify.ts";
-import type { ConnectionSettings, SqliteDatabase, SqliteStatement } from "./connect.ts";
+import { type ConnectionSettings, fileOf, type SqliteDatabase, type SqliteStatement } from "./connect.ts";
+import { PlaceOfFile } from "./database-file.ts";
 import { Erasure } from "./erasure.ts";
 import { openForLooking } from "./looking-database.ts";
+import { libraryOf, noteLibrary } from "./one-library.ts";
 import { configure, openFile } from "./open-file.ts";
 
 /** An open database. Every facet works with it. */
@@ -17,6 +19,8 @@ export interface SqliteHandle {
   readonly erasure: Erasure | undefined;
   /** Why a failed transaction should be retried: the file changed while it was read without a lock. */
   readonly disturbance: () => Error | undefined;
+  /** Absent for a database in memory, and with read access, which follows the name to what is there now. */
+  readonly place: PlaceOfFile | undefined;
   readonly transaction: Readonly<Record<keyof typeof TRANSACTION, SqliteStatement>>;
   close(): void;
 }
@@ -33,7 +37,11 @@ const TRANSACTION = {
 
 export async function openHandle(settings: ConnectionSettings): Promise<SqliteHandle> {
   const { path, database: given, secureDelete, access } = settings;
-  if (given !== undefined) return handleOf(given, { isOurs: false, isReadOnly: access === "read", access });
+  if (given !== undefined) {
+    // It stays open when we are done with it.
+    const { place, forget: close } = onDisk(given, false);
+    return handleOf(given, { isOurs: false, isReadOnly: access === "read", access, place, close });
+  }
   if (access === "read") {
     const database = await openForLooking(path);
     const disturbance = (): Error | undefined => database.disturbance();
@@ -42,16 +50,27 @@ export async function openHandle(settings: ConnectionSettings): Promise<SqliteHa
   const { database, isReadOnly } = await openFile(path);
   try {
     if (!isReadOnly) configure(database, { secureDelete });
+    // SQLite opens the companions with the first reading, and they stay there until it is closed.
+    database.prepare("SELECT 1 FROM sqlite_master LIMIT 1").get();
+    const { place, forget } = onDisk(database, true);
     const erasure = !isReadOnly && secureDelete ? new Erasure(database) : undefined;
     const close = (): void => {
       erasure?.finish();
       database.close();
+      forget?.();
     };
-    return handleOf(database, { isOurs: true, isReadOnly, access, erasure, close });
+    return handleOf(database, { isOurs: true, isReadOnly, access, erasure, place, close });
   } catch (error) {
     database.close();
     throw openingFailure(path, error);
   }
+}
+
+/** What is to be watched of a database that is a file. */
+function onDisk(database: SqliteDatabase, isOurs: boolean): { place?: PlaceOfFile; forget?: () => void } {
+  const file = fileOf(database);
+  if (file === undefined) return {};
+  return { place: new PlaceOfFile(file, { isOurs }), forget: noteLibrary(file, libraryOf(database)) };
 }
 
 interface Ours {
@@ -60,13 +79,13 @@ interface Ours {
   readonly access: Access;
   readonly erasure?: Erasure | undefined;
   readonly disturbance?: () => Error | undefined;
-  readonly close?: () => void;
+  readonly place?: PlaceOfFile | undefined;
+  readonly close?: (() => void) | undefined;
 }
 
-/** A connection that was handed in gets no `close`: it stays open. */
 function handleOf(database: SqliteDatabase, ours: Ours): SqliteHandle {
-  const { isOurs, isReadOnly, access, erasure, disturbance = () => undefined, close = () => undefined } = ours;
+  const { isOurs, isReadOnly, access, erasure, place, disturbance = () => undefined, close = () => undefined } = ours;
   const prepared = Object.entries(TRANSACTION).map(([name, sql]) => [name, database.prepare(sql)] as const);
   const transaction = Object.fromEntries(prepared) as SqliteHandle["transaction"];
-  return { database, isOurs, isReadOnly, access, erasure, disturbance, transaction, close };
+  return { database, isOurs, isReadOnly, access, erasure, disturbance, place, transaction, close };
 }

@@ -1,7 +1,9 @@
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { type BigIntStats, statSync } from "node:fs";
 import { noStoreHere } from "../../driver/access.ts";
 import { openingFailure } from "./classify.ts";
 import { isInMemory, type SqliteDatabase, type SqliteStatement, type SqliteValue } from "./connect.ts";
+import { assertOneFile, CLOCK_STEP_MS, canonicalPath } from "./database-file.ts";
+import { assertOneLibrary } from "./one-library.ts";
 import { BUSY_TIMEOUT_MS, loadOpener, type Opener } from "./open-file.ts";
 
 /** Opens a file with read access: creates nothing, neither the file nor a write-ahead log beside it. */
@@ -20,8 +22,12 @@ interface Untouched {
 interface Opened {
   readonly database: SqliteDatabase;
   readonly statements: Map<string, SqliteStatement>;
-  /** Present if the file is read without a lock, so that others may change it meanwhile. */
-  readonly asOf: Untouched | undefined;
+  /** The file's one name. */
+  readonly path: string;
+  /** As it was when it was opened. */
+  readonly file: Untouched;
+  /** It is read without a lock, so that others may change it meanwhile. */
+  readonly isUnlocked: boolean;
 }
 
 /**
@@ -92,23 +98,34 @@ export class LookingDatabase implements SqliteDatabase {
   }
 
   #reopenIfOutdated(): void {
-    const asOf = this.#opened?.asOf;
-    if (asOf !== undefined && !(isSame(asOf, untouched(this.#path)) && !hasWriter(this.#path))) this.close();
+    const opened = this.#opened;
+    if (opened === undefined) return;
+    const now = untouched(opened.path);
+    const isCurrent = opened.isUnlocked
+      ? now !== undefined && isSame(opened.file, now) && !hasWriter(opened.path)
+      : now?.ino === opened.file.ino;
+    if (!isCurrent) this.close();
   }
 
   /** Present if the file has changed since the last transaction began: then its result means nothing, even if it was an error. */
   disturbance(): Error | undefined {
-    const asOf = this.#opened?.asOf;
-    return asOf === undefined || isSame(asOf, untouched(this.#path)) ? undefined : disturbed();
+    const opened = this.#opened;
+    if (opened === undefined || !opened.isUnlocked) return undefined;
+    const now = untouched(opened.path);
+    return now !== undefined && isSame(opened.file, now) ? undefined : disturbed();
   }
 
   #connect(): Opened {
     try {
-      const asOf = keepsWriteAheadLog(this.#path) && !hasWriter(this.#path) ? untouched(this.#path) : undefined;
-      if (asOf !== undefined && isFresh(asOf)) throw disturbed();
-      const database = asOf === undefined ? this.#open.forReading(this.#path) : this.#open.unchanging(this.#path);
+      const path = canonicalPath(this.#path);
+      const stats = statSync(path, { bigint: true });
+      assertOneFile(this.#path, stats);
+      assertOneLibrary(path, this.#open.library);
+      const file = comparable(stats);
+      const unlocked = hasWriter(path) ? undefined : this.#withoutLocks(path, file);
+      const database = unlocked ?? this.#open.forReading(path);
       database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-      return { database, statements: new Map(), asOf };
+      return { database, statements: new Map(), path, file, isUnlocked: unlocked !== undefined };
     } catch (error) {
       if ((error as { code?: unknown }).code === "ENOENT") {
         throw noStoreHere(`the file ${JSON.stringify(this.#path)} does not exist`, error);
@@ -116,33 +133,35 @@ export class LookingDatabase implements SqliteDatabase {
       throw openingFailure(this.#path, error, "read");
     }
   }
-}
 
-/** File systems record the time of a change in steps of up to 10 ms. Within one step a second change looks like the first. */
-const CLOCK_STEP_MS = 20;
+  #withoutLocks(path: string, file: Untouched): SqliteDatabase | undefined {
+    if (isFresh(file)) throw disturbed();
+    const database = this.#open.unchanging(path);
+    const now = untouched(path);
+    if (database === undefined || (now !== undefined && isSame(file, now))) return database;
+    database.close();
+    throw disturbed();
+  }
+}
 
 const isFresh = ({ mtimeNs }: Untouched): boolean =>
   Math.abs(Date.now() - Number(mtimeNs / 1_000_000n)) < CLOCK_STEP_MS;
 
-const untouched = (path: string): Untouched => statSync(path, { bigint: true });
+const comparable = ({ size, mtimeNs, ino }: BigIntStats): Untouched => ({ size, mtimeNs, ino });
+
+function untouched(path: string): Untouched | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && comparable(stats);
+}
 
 const isSame = (a: Untouched, b: Untouched): boolean => a.size === b.size && a.mtimeNs === b.mtimeNs && a.ino === b.ino;
 
-/** From the file's header: 1 means a rollback journal, 2 a write-ahead log. */
-function keepsWriteAheadLog(path: string): boolean {
-  const file = openSync(path, "r");
-  try {
-    const header = Buffer.alloc(20);
-    return readSync(file, header, 0, 20, 0) === 20 && header[18] === 2;
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** A writer has the file open, or died: part of the content is only in the write-ahead log. */
+/** A writer has the file open, or died: part of the content is only in the write-ahead log or in the journal. */
 function hasWriter(path: string): boolean {
-  const [log, index] = ["-wal", "-shm"].map((end) => statSync(`${path}${end}`, { throwIfNoEntry: false }));
-  return log !== undefined && (log.size > 0 || index !== undefined);
+  const [journal, log, index] = ["-journal", "-wal", "-shm"].map((end) =>
+    statSync(`${path}${end}`, { throwIfNoEntry: false }),
+  );
+  return journal !== undefined || (log !== undefined && (log.size > 0 || index !== undefined));
 }
 
 /** SQLite's own "busy" error: the transaction is retried. */

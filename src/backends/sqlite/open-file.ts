@@ -1,10 +1,13 @@
-import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { StateError } from "../../errors.ts";
 import { importPeer } from "../../internal/import-peer.ts";
 import { isCannotOpen, openingFailure } from "./classify.ts";
 import { isInMemory, type SqliteDatabase } from "./connect.ts";
+import { assertOneFile, canonicalPath, createPrivately, makePrivate, writeRefusal } from "./database-file.ts";
+import { assertOneLibrary, libraryOf } from "./one-library.ts";
 
 export interface OpenedFile {
   readonly database: SqliteDatabase;
@@ -23,26 +26,28 @@ export async function openFile(path: string): Promise<OpenedFile> {
     throw new StateError("INVALID_ARGUMENT", `the folder of ${JSON.stringify(path)} does not exist; create it first`);
   }
   const open = await loadOpener();
-  const refused = isInMemory(path) ? undefined : makePrivateFile(path);
   try {
-    if (refused === undefined) return { database: open.forWriting(path), isReadOnly: false };
-    if (!existsSync(path)) throw refused;
-    return { database: openReadOnly(open, path, refused), isReadOnly: true };
+    return isInMemory(path)
+      ? { database: open.forWriting(path), isReadOnly: false }
+      : openPrivateFile(open, canonicalPath(path));
   } catch (error) {
     throw openingFailure(path, error);
   }
 }
 
-/** Conversations are private: a new file gets a mode for its owner only, and SQLite gives its companion files the same mode. */
-function makePrivateFile(path: string): unknown {
-  try {
-    closeSync(openSync(path, "a", 0o600));
-    return undefined;
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (code === "EROFS" || code === "EACCES" || code === "EPERM") return error;
-    throw openingFailure(path, error);
+function openPrivateFile(open: Opener, path: string): OpenedFile {
+  assertOneLibrary(path, open.library);
+  if (!existsSync(path)) createPrivately(path);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) {
+    const database = open.forWriting(path);
+    makePrivate(path);
+    return { database, isReadOnly: false };
   }
+  assertOneFile(path, stats);
+  const refused = writeRefusal(path);
+  if (refused === undefined) return { database: open.forWriting(path), isReadOnly: false };
+  return { database: openReadOnly(open, path, refused), isReadOnly: true };
 }
 
 /**
@@ -59,21 +64,33 @@ function openReadOnly(open: Opener, path: string, refused: unknown): SqliteDatab
     database.close();
     const isReadOnlyMount = (refused as { code?: unknown }).code === "EROFS";
     if (!isReadOnlyMount || !isCannotOpen(error)) throw error;
-    return open.unchanging(path);
+    const unchanging = open.unchanging(path);
+    if (unchanging === undefined) throw error;
+    return unchanging;
   }
 }
 
 export interface Opener {
+  /** Which copy of SQLite it is. */
+  readonly library: string;
   forWriting(path: string): SqliteDatabase;
   forReading(path: string): SqliteDatabase;
-  /** For a file that has no writer. */
-  unchanging(path: string): SqliteDatabase;
+  /** For a file that has no writer: reads it without locks. `undefined` where `forReading` creates nothing beside it either. */
+  unchanging(path: string): SqliteDatabase | undefined;
 }
 
 /** Node's own SQLite where it has one, else the package. */
-export const loadOpener = async (): Promise<Opener> => (await builtIn()) ?? (await fromPackage());
+export async function loadOpener(): Promise<Opener> {
+  const open = (await builtIn()) ?? (await fromPackage());
+  const sample = open.forWriting(":memory:");
+  try {
+    return { ...open, library: libraryOf(sample) };
+  } finally {
+    sample.close();
+  }
+}
 
-async function builtIn(): Promise<Opener | undefined> {
+async function builtIn(): Promise<Omit<Opener, "library"> | undefined> {
   if (process.getBuiltinModule?.("node:sqlite") === undefined) return undefined;
   const { DatabaseSync } = await import("node:sqlite");
   const open = (path: string | URL, options: { readOnly: boolean }): SqliteDatabase =>
@@ -85,12 +102,15 @@ async function builtIn(): Promise<Opener | undefined> {
   };
 }
 
-async function fromPackage(): Promise<Opener> {
+async function fromPackage(): Promise<Omit<Opener, "library">> {
   const { default: Database } = await importPeer<BetterSqlite>("better-sqlite3", "^12.8");
   return {
     forWriting: (path) => new Database(path),
     forReading: (path) => new Database(path, { readonly: true }),
-    unchanging: (path) => new Database(copyInMemory(path), { readonly: true }),
+    unchanging: (path) => {
+      const copy = copyInMemory(path);
+      return copy && new Database(copy, { readonly: true });
+    },
   };
 }
 
@@ -99,12 +119,24 @@ interface BetterSqlite {
 }
 
 const MOST_BYTES_IN_MEMORY = 1024 ** 3;
+const HEADER_BYTES = 20;
+
+/** Prints a database that keeps a write-ahead log; prints its header alone if it keeps a rollback journal. */
+const PRINT_DATABASE = `
+  const { createReadStream, openSync, readSync } = require("node:fs");
+  const file = openSync(process.argv[1], "r");
+  const header = Buffer.alloc(${HEADER_BYTES});
+  const length = readSync(file, header, 0, header.length, 0);
+  if (length === header.length && header[18] === 2) createReadStream("", { fd: file, start: 0 }).pipe(process.stdout);
+  else process.stdout.write(header.subarray(0, length));
+`;
 
 /**
  * The package does not support `immutable=1`, but it can open a buffer. Two header
- * bytes claim a write-ahead log, which a buffer does not have.
+ * bytes claim a write-ahead log, which a buffer does not have. The file is read by
+ * another process, because this one would lose its locks on it by closing it.
  */
-function copyInMemory(path: string): Uint8Array {
+function copyInMemory(path: string): Uint8Array | undefined {
   if (statSync(path).size > MOST_BYTES_IN_MEMORY) {
     throw new StateError(
       "PERMISSION_DENIED",
@@ -112,9 +144,16 @@ function copyInMemory(path: string): Uint8Array {
       { location: path },
     );
   }
-  const bytes = readFileSync(path);
-  bytes.fill(1, 18, 20);
-  return bytes;
+  accessSync(path, constants.R_OK);
+  const { stdout, stderr, status, error } = spawnSync(process.execPath, ["-e", PRINT_DATABASE, path], {
+    maxBuffer: MOST_BYTES_IN_MEMORY + 1024,
+    env: { ...process.env, ELECTRON_RUN_AS_NODE: "1", NODE_OPTIONS: "" },
+  });
+  if (error !== undefined) throw error;
+  if (status !== 0) throw new Error(`another process could not read the file: ${stderr.toString().trim()}`);
+  if (stdout.length <= HEADER_BYTES) return undefined;
+  stdout.fill(1, 18, 20);
+  return stdout;
 }
 
 /** Before this version, two connections that write at once could corrupt a WAL file: https://sqlite.org/wal.html#walresetbug */

@@ -7,7 +7,7 @@ import {
   type Versions,
 } from "../../driver/migrations.ts";
 import { classify } from "./classify.ts";
-import type { SqliteDatabase } from "./connect.ts";
+import { fileOf, type SqliteDatabase } from "./connect.ts";
 import type { SqliteHandle } from "./handle.ts";
 import type { TableNames } from "./layout.ts";
 import { allParts, versionTable } from "./parts.ts";
@@ -20,7 +20,7 @@ export function prepareTables(
 ): Promise<void> {
   const store = migratedStore(database, names, isReadOnly);
   if (access === "write") return migrate(store, [part]);
-  return assertMigrated(store, [part], fileOf(database));
+  return assertMigrated(store, [part], nameOf(database));
 }
 
 export function migratedStore(database: SqliteDatabase, names: TableNames, isReadOnly: boolean): MigratedStore {
@@ -42,7 +42,7 @@ export function migratedStore(database: SqliteDatabase, names: TableNames, isRea
     },
     remedy: (found) => {
       const from = found && `tablePrefix, { from: ${JSON.stringify(knownVersions(found, allParts(names)))} }`;
-      const where = `${fileOf(database)} once where it and its folder can be written`;
+      const where = `${nameOf(database)} once where it and its folder can be written`;
       return `open ${where}, or run the statements of sqliteDdl(${from ?? ""}) there`;
     },
     classify,
@@ -56,12 +56,10 @@ function versionsIn(database: SqliteDatabase, { schema }: TableNames): Versions 
   return Object.fromEntries(rows.map(({ part, version }) => [part, version]));
 }
 
-function fileOf(database: SqliteDatabase): string {
-  const { file } = database.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() as {
-    file: string | null;
-  };
-  return file ? JSON.stringify(file) : "the database";
-}
+const nameOf = (database: SqliteDatabase): string => {
+  const file = fileOf(database);
+  return file === undefined ? "the database" : JSON.stringify(file);
+};
 
 /** After some errors SQLite has already rolled back; then there is nothing left to do. */
 function rollback(database: SqliteDatabase): void {

@@ -55,8 +55,9 @@ export class WriteGroups<Statements> {
     });
   }
 
-  /** Makes one transaction of those who wait. Throws where another connection has the lock; they wait on then. */
+  /** Makes one transaction of those who wait. Throws where another connection has the lock (they wait on then), or where the file is gone. */
   commit(opened: Opened<Statements>): void {
+    opened.handle.place?.assertKept();
     if (this.#isDoneAtOnce(opened)) return;
     const { handle, statements } = opened;
     const { transaction } = handle;
