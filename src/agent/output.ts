@@ -1,3 +1,4 @@
+import { withoutFence } from "../internal/markdown-fence.ts";
 import { heldFieldsOf } from "../state/agent-state.ts";
 import { type AssistantMessage, textOf } from "../state/message.ts";
 import { subjectOfTurn } from "../state/subjects.ts";
@@ -49,9 +50,6 @@ async function faultsIn(
   if (checked === undefined || "value" in checked) return { output: checked?.value };
   return checked;
 }
-
-/** Models like to put JSON into a Markdown fence. */
-const withoutFence = (text: string): string => /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
 
 /** Since the user's own last message: the count survives a crash because it is read from the conversation. */
 function repairsSoFar({ session }: RunContext): number {

@@ -17,11 +17,11 @@ export function graphWordsOf(record: LogRecord): string | undefined {
 export function wordsInTexts(body: string): string {
   const texts = body.slice(body.indexOf("\n") + 1);
   const found: string[] = [];
-  for (const [, text = "", colon] of texts.matchAll(STRINGS)) {
-    if (colon === "" && text.length > 1) found.push(searchWords(JSON.parse(`"${text}"`) as string).join(" "));
+  for (const [, text = "", end] of texts.matchAll(STRINGS)) {
+    if (end === '"' && text.length > 1) found.push(searchWords(JSON.parse(`"${text}"`) as string).join(" "));
   }
   return found.filter((words) => words !== "").join(" ");
 }
 
-/** Strings of JSON, and the colon behind those that are keys. */
-const STRINGS = /"([^"\\]*(?:\\.[^"\\]*)*)"(:?)/g;
+/** Strings of JSON, and how they end: keys with a colon. One that does not end is taken too, or each quote would look for its end. */
+const STRINGS = /"([^"\\]*(?:\\.[^"\\]*)*)("?:?)/g;

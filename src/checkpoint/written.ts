@@ -30,7 +30,7 @@ export function sayingWhetherWritten(
 ): unknown {
   if (!StateError.is(error) || error.code === "INVALID_ARGUMENT" || error.context.written !== undefined) return error;
   const meaning = mayBe ? ifMayBe : "Nothing was written";
-  return new StateError(error.code, `${error.message.replace(/[.;\s]+$/, "")}. ${meaning}`, {
+  return new StateError(error.code, `${error.message.replace(/(?<![.;\s])[.;\s]+$/, "")}. ${meaning}`, {
     ...error.context,
     written: mayBe ? "unknown" : "no",
     cause: error.cause,

@@ -15,7 +15,9 @@ export function standingWords(messages: readonly Message[]): readonly string[] {
       for (const sentence of sentencesOf(textOf(message))) if (STANDING.test(sentence)) found.push(sentence);
     }
   }
-  return found.filter((words, index) => words !== "" && found.lastIndexOf(words) === index);
+  // Each where it was said last.
+  const newestFirst = new Set(found.toReversed().filter((words) => words !== ""));
+  return [...newestFirst].reverse();
 }
 
 /** The newest that fit: what was said last is what counts. */
@@ -29,9 +31,9 @@ export function newestWithin(
   for (const text of words.toReversed()) {
     left -= count(text);
     if (left < 0) break;
-    kept.unshift(text);
+    kept.push(text);
   }
-  return kept;
+  return kept.reverse();
 }
 
 const STANDING =
@@ -44,7 +46,7 @@ function sentencesOf(text: string): readonly string[] {
   return text
     .slice(0, LONGEST_TEXT)
     .replace(/```[\s\S]*?(?:```|$)/g, "\n")
-    .replace(/^\s*>.*$/gm, "")
+    .replace(/^[^\S\r\n\u2028\u2029]*>.*$/gm, "")
     .split(/(?<=[.!?\u3002\uff01\uff1f])\s+|\n+/)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== "" && sentence.length <= LONGEST_SENTENCE && !sentence.endsWith("?"));

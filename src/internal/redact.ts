@@ -11,7 +11,16 @@ const HIDDEN = "***";
  * password may contain an @, a slash or a space. Hiding too much is the lesser
  * harm.
  */
-const URL_PASSWORD = /\b([a-z][a-z0-9+.-]*:\/\/[^\s:/@]*):[^\n]*@/gi;
+function withoutUrlPasswords(line: string): string {
+  const at = line.lastIndexOf("@");
+  const user = at === -1 ? null : URL_USER.exec(line);
+  if (user === null) return line;
+  const end = user.index + user[0].length;
+  return end > at ? line : line.slice(0, end) + HIDDEN + line.slice(at);
+}
+
+const URL_USER = /(?<=[a-z0-9+.-]):\/\/[^\s:/@]*:/i;
+
 const NAMED_SECRET =
   /((?:password|passwd|pwd|secret|token|api[-_]?key|access[-_]?key)["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s"',;&)]+)/gi;
 const CREDENTIALS =
@@ -26,7 +35,9 @@ export function redact(text: string, secrets: readonly string[] = []): string {
     if (secret !== "") clean = clean.replaceAll(secret, HIDDEN);
   }
   return clean
-    .replace(URL_PASSWORD, `$1:${HIDDEN}@`)
+    .split("\n")
+    .map(withoutUrlPasswords)
+    .join("\n")
     .replace(NAMED_SECRET, `$1${HIDDEN}`)
     .replace(BARE_KEY, `$1-${HIDDEN}`)
     .replace(CREDENTIALS, `$1$2${HIDDEN}`);

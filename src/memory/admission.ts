@@ -94,6 +94,6 @@ function reasonForDoubt({ attribute, value, text }: Fact): string | undefined {
 const SECRET =
   /\b(?:pass(?:word|phrase|code)|api[ _-]?key|access[ _-]?key|private[ _-]?key|secret|token|credentials?|pin(?: code)?|cvv|iban|(?:credit|debit)[ _-]card|social security|ssn)\b/i;
 const SECRET_VALUE =
-  /\b(?:sk|pk|ghp|gho|xox[abp]|AKIA|eyJ)[-_A-Za-z0-9]{12,}|-----BEGIN |\b(?:\d[ -]?){13,19}\b|\b(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])\S{24,}/;
+  /\b(?:sk|pk|ghp|gho|xox[abp]|AKIA|eyJ)[-_A-Za-z0-9]{12,}|-----BEGIN |\b(?:\d[ -]?){13,19}\b|(?<!\S)(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])\S{24,}/;
 const ORDER =
   /\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|earlier|above|all|any|your|the)\b.{0,40}\b(?:instructions?|rules?|prompts?|messages?|guidelines?|safety|approvals?|restrictions?)\b|\bsystem prompt\b|\byou are now\b|\bdeveloper mode\b|\bwithout (?:asking|approval|confirmation|telling)\b|\bexfiltrat|\bsend (?:all|every|the) .{0,40}\bto\b.{0,40}(?:https?:|@)/i;

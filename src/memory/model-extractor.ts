@@ -1,4 +1,5 @@
 import { StateError } from "../errors.ts";
+import { fencedIn } from "../internal/markdown-fence.ts";
 import { collectAnswer } from "../models/collect-answer.ts";
 import type { JsonSchema, Model } from "../models/model.ts";
 import { systemMessage, textOf, userMessage } from "../state/message.ts";
@@ -25,7 +26,7 @@ async function ask(model: Model, request: ExtractRequest): Promise<string> {
 
 /** What the model wrote, as a list. Each entry is checked by itself later: one bad fact costs no other. */
 function readFacts(text: string): readonly unknown[] {
-  const json = /```(?:json)?\s*([\s\S]*?)```/.exec(text)?.[1] ?? text;
+  const json = fencedIn(text) ?? text;
   let answer: unknown;
   try {
     answer = JSON.parse(json);

@@ -126,7 +126,7 @@ export function factsIn({ index, text }: ExtractableMessage): readonly Fact[] {
   const found: Fact[] = [];
   for (const sentence of sentencesOf(text)) {
     if (UNSURE.test(sentence)) continue;
-    const statement = sentence.replace(OPENERS, "").replace(/[.!]+$/, "");
+    const statement = sentence.replace(OPENERS, "").replace(/(?<![.!])[.!]+$/, "");
     for (const rule of RULES) {
       const match = rule.pattern.exec(statement);
       if (match === null) continue;
@@ -159,7 +159,7 @@ function sentencesOf(text: string): readonly string[] {
   return text
     .slice(0, LONGEST_TEXT)
     .replace(/```[\s\S]*?(?:```|$)/g, "\n")
-    .replace(/^\s*(?:>|\||#).*$/gm, "")
+    .replace(/^[^\S\r\n\u2028\u2029]*(?:>|\||#).*$/gm, "")
     .split(/(?<=[.!?])\s+|\n+/)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence.length >= 5 && sentence.length <= 300 && !/[?:"\u201c\u201d<>{}]/.test(sentence));

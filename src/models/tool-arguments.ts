@@ -1,3 +1,5 @@
+import { withoutFence } from "../internal/markdown-fence.ts";
+
 export type ParsedArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
   /** `reason` is written for the model, which may try again. */
@@ -20,10 +22,6 @@ export function parseToolArguments(text: string): ParsedArguments {
   } catch {
     return { ok: false, reason: "the arguments are not valid JSON" };
   }
-}
-
-function withoutFence(text: string): string {
-  return /^```(?:json)?\s*\n([\s\S]*?)\n?```$/i.exec(text)?.[1]?.trim() ?? text;
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -21,7 +21,7 @@ export const preconditionsIn = (headers: ReadHeaders): Preconditions => ({
 });
 
 /** One element of a list: perhaps nothing, or a tag that may be weak and may hold commas. */
-const ELEMENT = /[ \t]*(?:(W\/)?("[\x21\x23-\x7e\x80-\xff]*"))?[ \t]*(?:,|$)/y;
+const ELEMENT = /[ \t]*(?:(W\/)?("[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y;
 
 function tagsIn(headers: ReadHeaders, name: string): "*" | readonly Tag[] | undefined {
   const value = headers.get(name);

@@ -36,28 +36,50 @@ export async function resolveSecret(
 /** Called by a save for every text that it is about to write. Returns the text to write, or throws. */
 export type Redactor = (text: string) => string;
 
+/** Puts the mark in the place of every secret of one shape. */
+type Hiding = (text: string, mark: string) => string;
+
+const shaped =
+  (shape: RegExp): Hiding =>
+  (text, mark) =>
+    text.replace(shape, mark);
+
+/**
+ * Secrets that begin somewhere within a longer run of characters. Each run is looked at once, at the first place where
+ * one may begin: a pattern that began anew at each of them would read the rest of the run every time.
+ */
+const inRuns =
+  (run: RegExp, beginning: RegExp, isSecret: (text: string) => boolean): Hiding =>
+  (text, mark) =>
+    text.replace(run, (found) => {
+      const at = found.search(beginning);
+      return at !== -1 && isSecret(found.slice(at)) ? found.slice(0, at) + mark : found;
+    });
+
 /** Secrets that are recognisable by their shape. No hash or id matches these. */
-const SHAPES: readonly (readonly [name: string, shape: RegExp])[] = [
-  ["private-key", /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g],
-  ["api-key", /\b(?:sk|pk|rk)[-_](?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}/g],
-  ["api-key", /\bAIza[A-Za-z0-9_-]{35}/g],
-  ["api-key", /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g],
+const SHAPES: readonly (readonly [name: string, hide: Hiding])[] = [
+  ["private-key", shaped(/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g)],
+  ["api-key", inRuns(/[\w-]+/g, /\b(?:sk|pk|rk)[-_]/, (key) => key.length >= 23 && /\d/.test(key))],
+  ["api-key", shaped(/\bAIza[A-Za-z0-9_-]{35}/g)],
+  ["api-key", shaped(/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g)],
   [
     "token",
-    /\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[a-z]-[A-Za-z0-9-]{10,})/g,
+    shaped(
+      /\b(?:gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|xox[a-z]-[A-Za-z0-9-]{10,})/g,
+    ),
   ],
-  ["token", /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+/g],
-  ["token", /(?<=\b[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*/g],
-  ["password", /(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/gi],
+  ["token", inRuns(/(?<![\w-])(?=[\w-]*?\beyJ[\w-]{8})[\w-]+\.eyJ[\w-]{8,}\.[\w-]+/g, /\beyJ/, () => true)],
+  ["token", shaped(/(?<=\b[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*/g)],
+  ["password", shaped(/(?<=\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s/@]+(?=@)/gi)],
 ];
 
 /** Replaces a secret by a visible mark such as `[redacted:api-key]`. A resumed run no longer has what was redacted. */
 export const redactSecrets: Redactor = (text) =>
-  SHAPES.reduce((clean, [name, shape]) => clean.replace(shape, `[redacted:${name}]`), text);
+  SHAPES.reduce((clean, [name, hide]) => hide(clean, `[redacted:${name}]`), text);
 
 /** Refuses a save that contains a secret, so that nothing is lost silently. */
 export const refuseSecrets: Redactor = (text) => {
-  const [name] = SHAPES.find(([, shape]) => text.search(shape) !== -1) ?? [];
+  const [name] = SHAPES.find(([, hide]) => hide(text, "") !== text) ?? [];
   if (name === undefined) return text;
   throw new StateError(
     "INVALID_ARGUMENT",

@@ -7,19 +7,18 @@ export function stem(word: string): string {
   if (word.length < 3 || !/^[a-z]+$/.test(word)) return word;
   let stemmed = withoutPlural(word);
   stemmed = withoutPast(stemmed);
-  stemmed = stemmed.replace(/^(.*[aeiouy].*)y$/, "$1i");
+  if (stemmed.endsWith("y") && /[aeiouy]/.test(stemmed.slice(0, -1))) stemmed = `${stemmed.slice(0, -1)}i`;
   stemmed = replaced(stemmed, LONG_ENDINGS, 0);
   stemmed = replaced(stemmed, SHORTER_ENDINGS, 0);
   stemmed = withoutLastEnding(stemmed);
   return tidied(stemmed);
 }
 
-const VOWEL_RUN = "[aeiouy]+";
 /** How often vowels are followed by consonants: whether enough of a word is left to take something off. */
 function measure(part: string): number {
   // A y is a consonant at the beginning and behind a vowel.
   const plain = part.replace(/^y/, "j").replaceAll(/([aeiou])y/g, "$1j");
-  return (plain.match(new RegExp(`${VOWEL_RUN}[^aeiouy]+`, "g")) ?? []).length;
+  return (plain.match(/[aeiouy](?=[^aeiouy])/g) ?? []).length;
 }
 
 const hasVowel = (part: string): boolean => /[aeiou]|.y/.test(part);

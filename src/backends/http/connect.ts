@@ -103,7 +103,7 @@ export function connectionOf(options: HTTPConnectionOptions): Connection {
   const packing = isLoopback(url.hostname) ? { "accept-encoding": "identity" } : {};
   return {
     base: url,
-    path: url.pathname.replace(/\/+$/, ""),
+    path: url.pathname.replace(/(?<!\/)\/+$/, ""),
     token,
     timeoutMs,
     maxAnswerBytes,

@@ -38,7 +38,7 @@ export interface UrlParts {
 /** `oracle://user:password@host:1521/service` or `oracle://user:password@alias?wallet=/path`. */
 export function partsOf(url: string): UrlParts {
   assertAddress(url);
-  const [, authority = "", path = "", query = ""] = /^oracle:\/\/([^/?#]*)([^?#]*)\??(.*)$/.exec(url) ?? [];
+  const [, authority = "", path = "", query = ""] = /^oracle:\/\/([^/?#]*)(\/[^?#]*)?\??(.*)$/s.exec(url) ?? [];
   const parameters = new URLSearchParams(query);
   assertParameters(url, Object.fromEntries(parameters), PARAMETERS);
   const at = authority.lastIndexOf("@");

@@ -11,7 +11,7 @@ type Run = (script: Script, args: readonly Argument[]) => Promise<unknown>;
 const MOST_ITEMS_OF_A_WORD = 10_000;
 const SATURATION = 1.2;
 const LENGTH_SHARE = 0.75;
-const MEMBER = /^[^\u0001]*\u0001([^\u0002]*\u0001[^\u0002]*)\u0002([\d.]+)\/(\d+)$/;
+const MEMBER = /^[^\u0001]*\u0001([^\u0001\u0002]*\u0001[^\u0002]*)\u0002([\d.]+)\/(\d+)$/;
 
 /** The ids of items with any of the words, best first, by BM25. The sorted set of words has everything it needs. */
 export async function rankedByWords(

@@ -56,11 +56,12 @@ function parseProfiles(text: string): ReadonlyMap<string, OciProfile> {
   let current: Record<string, string> | undefined;
   for (const line of text.split(/\r?\n/)) {
     const [, section] = /^\s*\[([^\]]+)\]\s*$/.exec(line) ?? [];
-    const [, key, value] = /^\s*([^#;=\s][^=]*?)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    const equals = line.indexOf("=");
+    const key = line.slice(0, Math.max(0, equals)).trim();
     if (section !== undefined) {
       current = Object.create(null) as Record<string, string>;
       profiles.set(section.trim(), current);
-    } else if (current !== undefined && key !== undefined && value !== undefined) current[key] = value;
+    } else if (current !== undefined && key !== "" && !/^[#;]/.test(key)) current[key] = line.slice(equals + 1).trim();
   }
   return profiles;
 }

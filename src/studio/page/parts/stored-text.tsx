@@ -9,7 +9,7 @@ import { numberText } from "../wording.ts";
  * by elements made here; nothing else becomes more than letters, links included.
  */
 export const StoredText = ({ text }: { readonly text: string }) => (
-  <div class="stored">{text.split(/^(```[^\n]*\n[\s\S]*?(?:^```[ \t]*$|$(?![\s\S])))/m).map(block)}</div>
+  <div class="stored">{text.split(/^(```.*\r?\n[\s\S]*?(?:^```[ \t]*$|$(?![\s\S])))/m).map(block)}</div>
 );
 
 function block(part: string, index: number): ComponentChildren {
