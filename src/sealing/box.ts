@@ -1,79 +1,47 @@
-import type { KeyObject } from "node:crypto";
+import type { Cipheriv } from "node:crypto";
 import { nodeCrypto } from "../internal/node-crypto.ts";
-import { CIPHER, cipherFor, IV_BYTES } from "./ready-ciphers.ts";
 
 /**
- * AES-256-GCM with keys that serve for few records: the key that is given is only
- * used to derive them, each from a random salt, which a process uses for at most
- * `USES_OF_A_SALT` records. So one key may seal any number of records, and every
- * box has a random nonce of its own, of which far too few share a key to meet.
+ * XAES-256-GCM (c2sp.org/XAES-256-GCM) with nonces of 24 bytes, which are made from
+ * randomness, the place and the plaintext together. With good randomness a nonce is
+ * random. With bad randomness, such as that of two copies of one virtual machine, it
+ * repeats only where the same text is sealed for the same place, and then the box is
+ * the same box. One key may seal any number of boxes.
  *
- * salt (16) · iv (12) · tag (16) · ciphertext
+ * nonce (24) · tag (16) · ciphertext
  *
  * `aad` says where the box belongs. It is not stored: the reader supplies it again,
  * and a box that was moved does not open.
  */
 
 export const KEY_BYTES = 32;
-const SALT_BYTES = 16;
+const NONCE_BYTES = 24;
 const TAG_BYTES = 16;
-/** By which a box is told from every other: its salt, its nonce, its tag. */
-export const HEAD_BYTES: number = SALT_BYTES + IV_BYTES + TAG_BYTES;
-const TAGGED = { authTagLength: TAG_BYTES };
-interface DerivedKey {
-  readonly salt: Uint8Array;
-  readonly box: KeyObject;
+const RANDOM_BYTES = 16;
+/** By which a box is told from every other: its nonce, its tag. */
+export const HEAD_BYTES: number = NONCE_BYTES + TAG_BYTES;
+
+/** A key with the name under which it is found again. */
+export interface NamedKey {
+  readonly id: string;
+  readonly key: Uint8Array;
 }
 
-interface KnownKey {
-  readonly own: KeyObject;
-  /** The keys that were last derived from it, the newest first. */
-  derived: readonly DerivedKey[];
-}
+/**
+ * Randomness for the boxes of one record, or for a single box. It is taken when they
+ * are sealed and kept nowhere: what lies ready is in every copy of the process, and a
+ * nonce must not tell whether a guess of the text is right.
+ */
+export const newRandomness = (): Uint8Array => nodeCrypto().randomBytes(RANDOM_BYTES);
 
-/** What was derived from each key goes with it. */
-const known = new WeakMap<Uint8Array, KnownKey>();
-/** As many as there are processes that write the records of one thread, and more. */
-const DERIVED_KEYS = 8;
-
-/** Deriving a key costs more than sealing a short box. Key objects, because Node makes one from bytes for every cipher. */
-function derivedKey(key: Uint8Array, salt: Uint8Array): DerivedKey {
-  let from = known.get(key);
-  const newest = from?.derived[0];
-  if (newest?.salt === salt) return newest;
-  if (from === undefined) {
-    from = { own: nodeCrypto().createSecretKey(key), derived: [] };
-    known.set(key, from);
-  }
-  const found = from.derived.find((each) => Buffer.compare(each.salt, salt) === 0);
-  if (found !== undefined) return found;
-  // A salt that was read is part of something larger, which must not be kept with it.
-  const own = salt === currentSalt ? salt : Uint8Array.from(salt);
-  const made = { salt: own, box: derive(from.own, salt) };
-  from.derived = [made, ...from.derived.slice(0, DERIVED_KEYS - 1)];
-  return made;
-}
-
-const derive = (from: KeyObject, salt: Uint8Array): KeyObject =>
-  nodeCrypto().createSecretKey(nodeCrypto().createHmac("sha256", from).update("holdfast box 1").update(salt).digest());
-
-const USES_OF_A_SALT = 1024;
-let currentSalt: Uint8Array = Buffer.alloc(0);
-let usesLeft = 0;
-
-/** For the boxes of one record, or for a single box. */
-export function newSalt(): Uint8Array {
-  if (usesLeft === 0) {
-    currentSalt = nodeCrypto().randomBytes(SALT_BYTES);
-    usesLeft = USES_OF_A_SALT;
-  }
-  usesLeft--;
-  return currentSalt;
-}
-
-export function sealBox(key: Uint8Array, plain: Uint8Array, aad: Uint8Array, salt: Uint8Array = newSalt()): Buffer {
+export function sealBox(
+  key: Uint8Array,
+  plain: Uint8Array,
+  aad: Uint8Array,
+  random: Uint8Array = newRandomness(),
+): Buffer {
   const box = Buffer.allocUnsafe(HEAD_BYTES + plain.byteLength);
-  sealInto(box, 0, key, plain, aad, salt);
+  sealInto(box, 0, key, plain, aad, random);
   return box;
 }
 
@@ -84,27 +52,30 @@ export function sealInto(
   key: Uint8Array,
   plain: Uint8Array,
   aad: Uint8Array,
-  salt: Uint8Array,
+  random: Uint8Array,
 ): number {
-  const { cipher, iv } = cipherFor(derivedKey(key, salt).box);
+  const prepared = preparedKey(key);
+  const nonce = newNonce(prepared, plain, aad, random);
+  const iv = nonce.subarray(DERIVING_BYTES, NONCE_BYTES);
+  // Its tag has 16 bytes, as those of this mode have unless something else is asked for.
+  const cipher = nodeCrypto().createCipheriv(CIPHER, keyOfNonce(prepared, nonce), iv);
   cipher.setAAD(aad);
   target.set(cipher.update(plain), from + HEAD_BYTES);
   // A stream cipher has nothing left at the end.
   cipher.final();
-  target.set(salt, from);
-  target.set(iv, from + SALT_BYTES);
-  target.set(cipher.getAuthTag(), from + SALT_BYTES + IV_BYTES);
+  nonce.copy(target, from, 0, NONCE_BYTES);
+  target.set(cipher.getAuthTag(), from + NONCE_BYTES);
   return from + HEAD_BYTES + plain.byteLength;
 }
 
 /** `undefined` if the box was not sealed with this key for this place. */
 export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buffer | undefined {
+  const prepared = preparedKey(key);
   if (box.byteLength < HEAD_BYTES) return undefined;
-  const salt = box.subarray(0, SALT_BYTES);
-  const iv = box.subarray(SALT_BYTES, SALT_BYTES + IV_BYTES);
-  const decipher = nodeCrypto().createDecipheriv(CIPHER, derivedKey(key, salt).box, iv, TAGGED);
+  const iv = box.subarray(DERIVING_BYTES, NONCE_BYTES);
+  const decipher = nodeCrypto().createDecipheriv(CIPHER, keyOfNonce(prepared, box), iv, TAGGED);
   decipher.setAAD(aad);
-  decipher.setAuthTag(box.subarray(SALT_BYTES + IV_BYTES, HEAD_BYTES));
+  decipher.setAuthTag(box.subarray(NONCE_BYTES, HEAD_BYTES));
   const plain = decipher.update(box.subarray(HEAD_BYTES));
   try {
     decipher.final();
@@ -114,14 +85,115 @@ export function openBox(key: Uint8Array, box: Uint8Array, aad: Uint8Array): Buff
   }
 }
 
+const CIPHER = "aes-256-gcm";
+const TAGGED = { authTagLength: TAG_BYTES };
+const BLOCK_BYTES = 16;
+/** The first part of a nonce derives the key of its box; the rest is that box's initialization vector. */
+const DERIVING_BYTES = 12;
+
+/** What every box of a key needs. */
+interface PreparedKey {
+  /** AES by blocks, which knows nothing of the ones before. */
+  readonly blocks: Cipheriv;
+  /** The two blocks that derive the key of a box, but for its nonce. */
+  readonly derivation: Uint8Array;
+  /** For the nonces. */
+  readonly nonces: Uint8Array;
+}
+
+/** It goes with the key. */
+const preparedKeys = new WeakMap<Uint8Array, PreparedKey>();
+
+function preparedKey(key: Uint8Array): PreparedKey {
+  const known = preparedKeys.get(key);
+  if (known !== undefined) return known;
+  // Node would take any length for an HMAC, and an empty key is one that everybody has.
+  if (key.byteLength !== KEY_BYTES) throw new TypeError(`a key has ${KEY_BYTES} bytes, and this one ${key.byteLength}`);
+  const { createCipheriv, createHmac } = nodeCrypto();
+  const blocks = createCipheriv("aes-256-ecb", key, null).setAutoPadding(false);
+  const subkey = doubled(blocks.update(Buffer.alloc(BLOCK_BYTES)));
+  const derivation = Buffer.concat([subkey, subkey]);
+  for (const [begin, counter] of [1, 2].entries()) {
+    for (const [at, byte] of [0, counter, "X".charCodeAt(0), 0].entries()) {
+      derivation.writeUInt8(derivation.readUInt8(begin * BLOCK_BYTES + at) ^ byte, begin * BLOCK_BYTES + at);
+    }
+  }
+  const nonces = createHmac("sha256", key).update("holdfast nonces 1").digest();
+  const made = { blocks, derivation, nonces };
+  preparedKeys.set(key, made);
+  return made;
+}
+
+/** As CMAC makes its subkeys: twice the block, as a number of its field. */
+function doubled(block: Uint8Array): Uint8Array {
+  const double = block.map((byte, at) => ((byte << 1) | ((block[at + 1] ?? 0) >> 7)) & 0xff);
+  if (((block[0] ?? 0) & 0x80) !== 0) double[BLOCK_BYTES - 1] = (double[BLOCK_BYTES - 1] ?? 0) ^ 0x87;
+  return double;
+}
+
+/** Filled anew for each box, because AES reads it at once. */
+const filled = Buffer.alloc(2 * BLOCK_BYTES);
+
+function keyOfNonce({ blocks, derivation }: PreparedKey, nonce: Uint8Array): Buffer {
+  filled.set(derivation);
+  for (let at = 0; at < DERIVING_BYTES; at++) {
+    const [first, second] = [BLOCK_BYTES - DERIVING_BYTES + at, 2 * BLOCK_BYTES - DERIVING_BYTES + at];
+    filled[first] = (filled[first] ?? 0) ^ (nonce[at] ?? 0);
+    filled[second] = (filled[second] ?? 0) ^ (nonce[at] ?? 0);
+  }
+  return blocks.update(filled);
+}
+
+const LENGTH_BYTES = 4;
+const BEGIN_BYTES = KEY_BYTES + RANDOM_BYTES + LENGTH_BYTES;
+/** What most nonces are made from is put together here: one call for a hash costs far less than an object that collects. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
+function newNonce({ nonces }: PreparedKey, plain: Uint8Array, aad: Uint8Array, random: Uint8Array): Buffer {
+  const { createHash, hash } = nodeCrypto();
+  scratch.set(nonces);
+  scratch.set(random, KEY_BYTES);
+  scratch.writeUInt32BE(aad.byteLength, KEY_BYTES + RANDOM_BYTES);
+  const length = BEGIN_BYTES + aad.byteLength + plain.byteLength;
+  if (length > scratch.byteLength) {
+    return createHash("sha256").update(scratch.subarray(0, BEGIN_BYTES)).update(aad).update(plain).digest();
+  }
+  scratch.set(aad, BEGIN_BYTES);
+  scratch.set(plain, BEGIN_BYTES + aad.byteLength);
+  return hash("sha256", scratch.subarray(0, length), "buffer");
+}
+
 /** One key from several: it cannot be computed without each of them, and their order does not matter. */
-export function combinedKey(keys: readonly Uint8Array[]): Uint8Array {
-  const [first = Buffer.alloc(0), ...others] = keys.length > 1 ? keys.toSorted(Buffer.compare) : keys;
-  return others.reduce<Uint8Array>(
+export function combinedKey(keys: readonly NamedKey[]): Uint8Array {
+  const [first, ...others] = keys.map(({ key }) => key).sort(Buffer.compare);
+  if (first === undefined) throw new TypeError("there is no key without keys");
+  return others.reduce(
     (key, other) => nodeCrypto().createHmac("sha256", key).update("holdfast combined 1").update(other).digest(),
     first,
   );
 }
+
+/** The key of a box that was sealed with these; `undefined` if one of them was destroyed. */
+export function keyOfBox(
+  ids: readonly string[],
+  keys: ReadonlyMap<string, NamedKey | undefined>,
+): Uint8Array | undefined {
+  const own = ids.map((id) => {
+    // Only a key whose destruction is known reads as erased.
+    if (!keys.has(id)) throw new TypeError(`the key ${id} was not looked up`);
+    return keys.get(id);
+  });
+  const left = own.filter((key) => key !== undefined);
+  return left.length < own.length ? undefined : combinedKey(left);
+}
+
+/**
+ * A new key for what has that name, out of randomness and the name: two processes
+ * whose randomness is the same make different keys for different people, so that
+ * none of them outlives the destruction of its own in that of another.
+ */
+export const newKey = (place: Uint8Array): Buffer =>
+  nodeCrypto().createHmac("sha256", nodeCrypto().randomBytes(KEY_BYTES)).update(place).digest();
 
 /** An unambiguous encoding of names and numbers, each in quotes or without. A missing one becomes `null`. */
 export const placeBytes = (parts: readonly (string | number | undefined | readonly string[])[]): Buffer =>

@@ -1,7 +1,8 @@
 import type { ThreadLog } from "../checkpoint/thread-log.ts";
 import { StateError } from "../errors.ts";
 import type { Namespace, StoreDriver } from "../store/store-driver.ts";
-import type { Keyring, NamedKey } from "./keyring.ts";
+import type { NamedKey } from "./box.ts";
+import type { Keyring } from "./keyring.ts";
 import { keyOfItem } from "./sealed-item.ts";
 import { keyOfHeader } from "./sealed-record.ts";
 import { isStaging } from "./staging.ts";

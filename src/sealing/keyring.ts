@@ -6,19 +6,12 @@ import { StateError } from "../errors.ts";
 import { nodeCrypto } from "../internal/node-crypto.ts";
 import { Recent } from "../internal/recent.ts";
 import { isMarked } from "../state/applied-mark.ts";
-import { KEY_BYTES, placeBytes } from "./box.ts";
+import { type NamedKey, newKey, placeBytes } from "./box.ts";
 import { isOneKeysTrouble, knowsKey, nameOfKey, partsOfId } from "./key-names.ts";
 import { type Kept, KeyShelf, PEOPLE, type PersonItem, type RingItem, type Wrapped } from "./key-shelf.ts";
 import { type CheckedKeyringOptions, checkedOptions, type KeyringOptions } from "./keyring-options.ts";
 import { MasterKeys, newMaster, type StoredKey } from "./master-keys.ts";
-import { forgetReadyCiphers } from "./ready-ciphers.ts";
 import type { RotationOptions, RotationReport } from "./rotation.ts";
-
-/** A key with the name under which it is found again. */
-export interface NamedKey {
-  readonly id: string;
-  readonly key: Uint8Array;
-}
 
 /** A person who has a key. */
 export interface KeyedPerson {
@@ -32,12 +25,17 @@ export interface KeyedPerson {
 interface KnownPerson {
   readonly item: PersonItem;
   readonly version: number;
-  readonly key: Uint8Array | undefined;
+  readonly key: NamedKey | undefined;
   readonly at: number;
 }
 
 /** Keys by their names; a destroyed one is `undefined`. */
-export type KeysById = ReadonlyMap<string, Uint8Array | undefined>;
+export type KeysById = ReadonlyMap<string, NamedKey | undefined>;
+
+/** A person's key, and whose it is. */
+export interface PersonKey extends NamedKey {
+  readonly subject: string;
+}
 
 const NO_KEYS: KeysById = new Map();
 
@@ -61,6 +59,8 @@ export class Keyring {
   readonly #people = new Recent<KnownPerson>(MOST_CACHED);
   /** By tenant and person, because computing one costs as much as sealing two boxes. */
   #tokens = new Recent<string>(MOST_CACHED);
+  /** How often a key was forgotten: what was read before that may be that key. */
+  #forgotten = 0;
 
   private constructor(
     ring: RingItem,
@@ -89,8 +89,8 @@ export class Keyring {
     if ((await shelf.ring()) !== undefined) throw alreadyThere();
     const id = newId();
     const { master, key } = await newMaster(id, checked.outer);
-    const indexKey = nodeCrypto().randomBytes(KEY_BYTES);
-    const index = MasterKeys.wrapWith({ id: master.id, key }, indexKey, placeBytes([id, "index"]));
+    const place = placeBytes([id, "index"]);
+    const index = MasterKeys.wrapWith({ id: master.id, key }, newKey(place), place);
     const ring: RingItem = { format: 1, id, createdAt: checked.now(), masters: [master], isRotating: false, index };
     if ((await shelf.putRing(ring, 0)) === undefined) throw alreadyThere();
     return Keyring.open(options);
@@ -139,8 +139,9 @@ export class Keyring {
       }
       if (!isNew) return undefined;
       const id = newId();
+      const place = this.#place("tenant", tenant, id);
       // If another process was faster, its key is read in the next round.
-      await this.#masters.wrapLasting(nodeCrypto().randomBytes(KEY_BYTES), this.#place("tenant", tenant, id), 0, {
+      await this.#masters.wrapLasting(newKey(place), place, 0, {
         put: (key, version) => this.#shelf.putTenant({ tenant, id, createdAt: this.#now(), key }, version),
         read: async () => storedKey(await this.#shelf.tenant(tenant)),
       });
@@ -149,21 +150,20 @@ export class Keyring {
   }
 
   /** The same without waiting; `undefined` if one of them has to be looked up. */
-  knownPersonKeys(tenant: string, subjects: readonly string[]): readonly NamedKey[] | undefined {
-    const keys: NamedKey[] = [];
+  knownPersonKeys(tenant: string, subjects: readonly string[]): readonly PersonKey[] | undefined {
+    const keys: PersonKey[] = [];
     for (const subject of subjects) {
-      const token = this.#tokenOf(tenant, subject);
-      const known = this.#fresh(token);
-      if (known?.key === undefined) return undefined;
-      keys.push({ id: nameOfKey(token, known.item), key: known.key });
+      const key = this.#fresh(this.#tokenOf(tenant, subject))?.key;
+      if (key === undefined) return undefined;
+      keys.push({ ...key, subject });
     }
     return keys;
   }
 
   /** A key for each of these people, in their order; missing ones are created. */
-  async personKeys(tenant: string, subjects: readonly string[]): Promise<readonly NamedKey[]> {
-    const keys: NamedKey[] = [];
-    for (const subject of subjects) keys.push(await this.#personKey(tenant, subject));
+  async personKeys(tenant: string, subjects: readonly string[]): Promise<readonly PersonKey[]> {
+    const keys: PersonKey[] = [];
+    for (const subject of subjects) keys.push({ ...(await this.#personKey(tenant, subject)), subject });
     return keys;
   }
 
@@ -173,7 +173,7 @@ export class Keyring {
       const fresh = this.#fresh(token);
       // A destroyed key is looked up again: the person may have been given a new one meanwhile.
       const known = fresh?.key === undefined ? await this.#load(token) : fresh;
-      if (known?.key !== undefined) return { id: nameOfKey(token, known.item), key: known.key };
+      if (known?.key !== undefined) return known.key;
       const number = (known?.item.number ?? 0) + 1;
       await this.#makePerson(token, number, { tenant, subject }, known?.version ?? 0);
     }
@@ -189,8 +189,8 @@ export class Keyring {
     const nonce = nodeCrypto().randomBytes(NONCE_BYTES).toString("base64url");
     const id = nameOfKey(token, { number, nonce });
     const name = Buffer.from(JSON.stringify([person.tenant, person.subject]), "utf8");
-    const key = nodeCrypto().randomBytes(KEY_BYTES);
-    await this.#masters.wrapLasting(key, this.#place("person", id), version, {
+    const place = this.#place("person", id);
+    await this.#masters.wrapLasting(newKey(place), place, version, {
       put: async (wrapped, replaced) => {
         const item = { number, nonce, createdAt: this.#now(), key: wrapped, destroyedAt: null };
         const wrappedName = await this.#masters.wrapBy(wrapped.by, name, this.#place("name", id));
@@ -205,7 +205,7 @@ export class Keyring {
 
   /** The keys with these names. A destroyed one is `undefined`; a lost one is an error. */
   async keysById(ids: readonly string[]): Promise<KeysById> {
-    const keys = new Map<string, Uint8Array | undefined>();
+    const keys = new Map<string, NamedKey | undefined>();
     for (const id of new Set(ids)) {
       const { token, number } = partsOfId(id);
       const known = this.#fresh(token);
@@ -219,7 +219,7 @@ export class Keyring {
   /** The same without waiting; `undefined` if one of them has to be looked up. */
   knownKeys(ids: readonly string[]): KeysById | undefined {
     if (ids.length === 0) return NO_KEYS;
-    const keys = new Map<string, Uint8Array | undefined>();
+    const keys = new Map<string, NamedKey | undefined>();
     for (const id of ids) {
       const { token, number } = partsOfId(id);
       const known = this.#fresh(token);
@@ -284,18 +284,29 @@ export class Keyring {
   async destroy(token: string, isHeld?: (subject: string) => Promise<boolean>): Promise<boolean> {
     for (let races = 0; races < MOST_RACES; races++) {
       const kept = await this.#shelf.person(token);
-      this.#people.delete(token);
-      forgetReadyCiphers();
-      // Not even the name of somebody who was erased stays here.
-      this.#tokens = new Recent(MOST_CACHED);
-      if (kept === undefined || kept.value.key === null) return false;
+      if (kept === undefined || kept.value.key === null) {
+        this.#forget(token);
+        return false;
+      }
       const person = isHeld && (await this.#personIn(kept));
       if (person !== undefined && (await isHeld?.(person.subject)) === true) return false;
       const { number, nonce, createdAt } = kept.value;
       const gone = { number, nonce, createdAt, name: null, key: null, destroyedAt: this.#now() };
-      if ((await this.#shelf.putPerson(token, gone, kept.version)) !== undefined) return true;
+      try {
+        if ((await this.#shelf.putPerson(token, gone, kept.version)) !== undefined) return true;
+      } finally {
+        // Not before: a save would have cached the key again. And also where nothing is known of the outcome.
+        this.#forget(token);
+      }
     }
     throw alwaysOvertaken();
+  }
+
+  #forget(token: string): void {
+    this.#forgotten++;
+    this.#people.delete(token);
+    // Not even the name of a person who was erased stays here.
+    this.#tokens = new Recent(MOST_CACHED);
   }
 
   /** Writes the keys of a person as they are, so that whoever was about to destroy one has to ask for holds again. */
@@ -366,7 +377,7 @@ export class Keyring {
   }
 
   async #load(token: string): Promise<KnownPerson | undefined> {
-    const at = this.#now();
+    const [at, forgotten] = [this.#now(), this.#forgotten];
     const found = await this.#masters.open(
       () => this.#shelf.person(token),
       (item) => {
@@ -375,8 +386,11 @@ export class Keyring {
       },
     );
     if (found === undefined) return undefined;
-    const loaded = { item: found.kept.value, version: found.kept.version, key: found.key, at };
-    this.#people.set(token, loaded);
+    const { value: item, version } = found.kept;
+    const key = found.key && { id: nameOfKey(token, item), key: found.key };
+    const loaded = { item, version, key, at };
+    // A key that was destroyed here meanwhile may be the one that was read: it serves the call that asked for it, and no later one.
+    if (forgotten === this.#forgotten) this.#people.set(token, loaded);
     return loaded;
   }
 }

@@ -4,11 +4,14 @@ import type { LogChain, LogEntry, LogRecord, ThreadLog } from "../checkpoint/thr
 import { unopenedText } from "../driver/unopened.ts";
 import { StateError } from "../errors.ts";
 import { atOnce, awaited, type Steps } from "../internal/at-once.ts";
+import type { NamedKey } from "./box.ts";
 import { keyInLog, keyToSealWith } from "./first-key.ts";
-import type { Keyring, KeysById } from "./keyring.ts";
+import type { Keyring, KeysById, PersonKey } from "./keyring.ts";
+import type { PersonalPart } from "./parted-text.ts";
 import { contentOf, judgedWhole, namesNobody, type OpenedContent, partsOf, peopleAfter } from "./personal-parts.ts";
 import type { SealedPlace } from "./sealed-places.ts";
 import {
+  type KeyedPart,
   keysNeededBy,
   openedEntry,
   openedRecord,
@@ -87,10 +90,19 @@ export class LogSealer {
       keyring.knownTenantKey(tenant) ??
       (yield* awaited(keyToSealWith(keyring, tenant, () => keyInLog(log, tenantOf, tenant))));
     const sealing = { place, generation, key, isIndexPlain };
-    let people = before === NO_PEOPLE ? before : living(before, yield* this.#keys(peopleIn(before)));
+    const naming = records.map((record) => (namesNobody(record) ? undefined : contentOf(record, before)));
+    const named = yield* this.#personKeys(
+      tenant,
+      naming.flatMap((content) => [...(content?.subjects ?? [])]),
+    );
+    const held = before === NO_PEOPLE ? NO_KEYS : yield* this.#keys(peopleIn(before));
+    // From here on nothing is waited for, and every key is in hand: what is judged is what is sealed, whoever is erased meanwhile.
+    let people = before === NO_PEOPLE ? before : living(before, held);
+    const keys = new Map<string, NamedKey>(named.map((each) => [each.id, each]));
+    for (const each of held.values()) if (each !== undefined) keys.set(each.id, each);
     const sealed: LogRecord[] = [];
-    for (const record of records) {
-      const content = contentOf(record, people);
+    for (const [index, record] of records.entries()) {
+      const content = naming[index] ?? contentOf(record, people);
       if (content === undefined) {
         const { after, mayListWords, mayListMetadata } = judgedWhole(record, people);
         people = after;
@@ -99,33 +111,17 @@ export class LogSealer {
         sealed.push(sealedRecord(listed, own, people, undefined));
         continue;
       }
-      const { after, personal } = yield* this.#judge(place, record, content, people);
+      const { after, personal } = judged(record, content, people, named, keys);
       people = after;
       sealed.push(sealedRecord(record, sealing, people, personal));
     }
     return { records: sealed, people };
   }
 
-  *#judge(
-    { tenant }: SealedPlace,
-    record: LogRecord,
-    content: OpenedContent,
-    before: ThreadPeople,
-  ): Steps<{ readonly after: ThreadPeople; readonly personal: Personal | undefined }> {
+  *#personKeys(tenant: string, subjects: readonly string[]): Steps<readonly PersonKey[]> {
+    const people = [...new Set(subjects)];
     const { keyring } = this.#options;
-    const subjects = [...content.subjects];
-    const named = keyring.knownPersonKeys(tenant, subjects) ?? (yield* awaited(keyring.personKeys(tenant, subjects)));
-    const keyOf = new Map(subjects.map((subject, index) => [subject, named[index]?.id ?? ""]));
-    const after = peopleAfter(content, before, keyOf);
-    const parts = partsOf(content, before, after, keyOf);
-    if (parts === undefined) return { after, personal: undefined };
-    const held = new Map<string, Uint8Array>(named.map(({ id, key }) => [id, key]));
-    const others = peopleIn(after)
-      .concat(peopleIn(before))
-      .filter((id) => !held.has(id));
-    for (const [id, key] of yield* this.#keys(others)) if (key !== undefined) held.set(id, key);
-    const words = record.words === undefined ? undefined : wordsAboutNobody(record, parts.body.erased);
-    return { after, personal: { ...parts, words, keys: held } };
+    return keyring.knownPersonKeys(tenant, people) ?? (yield* awaited(keyring.personKeys(tenant, people)));
   }
 
   *#keys(ids: readonly string[]): Steps<KeysById> {
@@ -192,6 +188,44 @@ export class LogSealer {
     return { key, missing: (id) => keyring.missing(id) };
   }
 }
+
+/** What of a record is sealed with people's keys, and who its thread is about behind it. */
+function judged(
+  record: LogRecord,
+  content: OpenedContent,
+  before: ThreadPeople,
+  named: readonly PersonKey[],
+  keys: ReadonlyMap<string, NamedKey>,
+): { readonly after: ThreadPeople; readonly personal: Personal | undefined } {
+  const own = named.filter(({ subject }) => content.subjects.has(subject));
+  const keyOf = new Map(own.map(({ subject, id }) => [subject, id]));
+  const after = peopleAfter(content, before, keyOf);
+  const parts = partsOf(content, before, after, keyOf);
+  if (parts === undefined) return { after, personal: undefined };
+  const words = record.words === undefined ? undefined : wordsAboutNobody(record, parts.body.erased);
+  const inHand = (id: string): NamedKey => {
+    const key = keys.get(id);
+    if (key !== undefined) return key;
+    throw new TypeError(`the key ${id} is not in hand`);
+  };
+  const keyed = (each: readonly PersonalPart[]): readonly KeyedPart[] =>
+    each.map((part) => ({ ...part, keys: part.keys.map(inHand) }));
+  const { body, metadata } = parts;
+  return {
+    after,
+    personal: {
+      body: {
+        erased: body.erased,
+        parts: keyed(body.parts),
+        ...(body.wholeOf !== undefined && { wholeOf: body.wholeOf.map(inHand) }),
+      },
+      metadata: metadata && { erased: metadata.erased, parts: keyed(metadata.parts) },
+      words,
+    },
+  };
+}
+
+const NO_KEYS: KeysById = new Map();
 
 /** Without people whose keys are gone: nothing new is sealed for them. */
 function living(people: ThreadPeople, keys: KeysById): ThreadPeople {

@@ -1,7 +1,6 @@
 import { newId } from "../driver/new-id.ts";
 import { StateError } from "../errors.ts";
-import { nodeCrypto } from "../internal/node-crypto.ts";
-import { KEY_BYTES, openBox, placeBytes, sealBox } from "./box.ts";
+import { newKey, openBox, placeBytes, sealBox } from "./box.ts";
 import type { Kept, KeyShelf, MasterKey, RingItem, Wrapped } from "./key-shelf.ts";
 import type { OuterKeys } from "./outer-keys.ts";
 
@@ -13,8 +12,9 @@ export async function newMaster(
   outer: OuterKeys,
 ): Promise<{ readonly master: MasterKey; readonly key: Uint8Array }> {
   const id = newId();
-  const key = nodeCrypto().randomBytes(KEY_BYTES);
-  const wrapped = await outer.wrap(key, placeBytes([ringId, "master", id]));
+  const place = placeBytes([ringId, "master", id]);
+  const key = newKey(place);
+  const wrapped = await outer.wrap(key, place);
   return { master: { ...wrapped, id, retiredAt: null }, key };
 }
 

@@ -43,7 +43,9 @@ export function parted(whole: string, keys: readonly string[], sweep: (key: stri
   const remains: unknown = JSON.parse(erased);
   const parts = partsThatDiffer(tree, remains).flatMap((part): readonly PersonalPart[] => {
     const own = concerned.filter((key) => each.get(key)?.some(({ path }) => meet(path, part.path)));
-    return (own.length > 1 ? ofEachAlone(part, own, remains, trees) : undefined) ?? [{ ...part, keys: own }];
+    if (own.length > 1) return ofEachAlone(part, own, remains, trees) ?? [{ ...part, keys: own }];
+    // What only several of them together take out is about all of them.
+    return [{ ...part, keys: own.length > 0 ? own : concerned }];
   });
   if (restored(erased, parts) === whole) return { erased, parts };
   // It does not serialize to the same text: it is kept unchanged, as one part.

@@ -5,9 +5,9 @@ import { Sweep } from "../state/erasing.ts";
 import { readableId } from "../store/namespaces.ts";
 import { ownersOf } from "../store/owners.ts";
 import type { ItemId, ItemWords, StoredItem } from "../store/store-driver.ts";
-import { combinedKey, openBox, placeBytes, sealBox } from "./box.ts";
-import type { NamedKey } from "./keyring.ts";
-import { type Parted, parted, restored } from "./parted-text.ts";
+import { combinedKey, keyOfBox, type NamedKey, openBox, placeBytes, sealBox } from "./box.ts";
+import type { KeysById, PersonKey } from "./keyring.ts";
+import { parted, restored } from "./parted-text.ts";
 
 /**
  * How an item lies in the store below once it is sealed: its value is one sealed
@@ -16,8 +16,8 @@ import { type Parted, parted, restored } from "./parted-text.ts";
  *   {"$":"sealed","k":"is1.KEY","v":"BOX"}   in the box: { v: value, m: metadata, x: words, w: whose, p: [[keys, box], …] }
  *
  * An item that is about people as a whole has neither value nor metadata in the
- * box, and both in one that needs their keys. Of any other, what is about people
- * is taken out, as in records.
+ * box, and both in one that needs their keys. What is about others is taken out of
+ * either, as in records.
  */
 
 /** Who an item is about as a whole, and who is named in it. */
@@ -30,7 +30,7 @@ interface ItemContent {
   readonly v?: string;
   readonly m?: string;
   readonly x?: ItemWords;
-  /** Whose the whole item is: [keys, box of { v, m, x }]. */
+  /** Whose the whole item is: [keys, box of { v, m, x }], which are not beside it then. */
   readonly w?: readonly [readonly string[], string];
   /** Parts of the value, and the words of all of it. */
   readonly p?: readonly (readonly [readonly string[], string])[];
@@ -66,61 +66,59 @@ type Fields = Readonly<Record<string, unknown>>;
 const sweepOf = (matches: (subject: string) => boolean): Sweep =>
   new Sweep({ matches, isThreadMatched: false, keepsThreadSubject: true, calls: new Set() });
 
-/** The text that is stored in the place of the value. `keyOf`: the key of each person. */
+/** The keys of those people. */
+export interface ItemKeys {
+  readonly owners: readonly PersonKey[];
+  readonly named: readonly PersonKey[];
+}
+
+/** The text that is stored in the place of the value. */
 export function sealedItem(
   id: ItemId,
   texts: ItemTexts,
-  {
-    tenant,
-    key,
-    people,
-    keyOf,
-  }: { tenant: string; key: NamedKey; people: ItemPeople; keyOf: ReadonlyMap<string, NamedKey> },
+  { tenant, key, owners, named }: ItemKeys & { readonly tenant: string; readonly key: NamedKey },
 ): string {
   const at = itemPlace(tenant, id);
-  const content = people.owners.length > 0 ? owned(texts, people.owners, keyOf, at) : inParts(texts, people, keyOf, at);
+  const others = named.filter(({ subject }) => !owners.some((owner) => owner.subject === subject));
+  const { p, ...rest } = inParts(texts, owners, others, at);
+  const whole = owners.length === 0 ? rest : { w: [idsOf(owners), sealFor(owners, rest, at)] };
+  const content = p === undefined ? whole : { ...whole, p };
   const box = sealBox(key.key, Buffer.from(JSON.stringify(content), "utf8"), at);
   return `${SEALED_ITEM}${key.id}","v":"${box.toString("base64")}"}`;
 }
 
-function owned(
-  { value, metadata, words }: ItemTexts,
-  owners: readonly string[],
-  keyOf: ReadonlyMap<string, NamedKey>,
-  at: Buffer,
-): ItemContent {
-  const keys = owners.flatMap((owner) => keyOf.get(owner) ?? []);
-  return { w: [idsOf(keys), sealFor(keys, { v: value, m: metadata, x: words }, at)] };
-}
-
+/** What is left of an item without those who are named in it, and what is about them: that is about its owners, too. */
 function inParts(
   { value, metadata, words }: ItemTexts,
-  { named }: ItemPeople,
-  keyOf: ReadonlyMap<string, NamedKey>,
+  owners: readonly PersonKey[],
+  named: readonly PersonKey[],
   at: Buffer,
 ): ItemContent {
   const rest = metadata === undefined ? {} : { m: metadata };
   if (named.length === 0) return { v: value, ...rest, ...(words !== undefined && { x: words }) };
-  const nameOf = new Map(named.map((subject) => [subject, keyOf.get(subject)?.id]));
-  const byId = new Map(named.flatMap((subject) => keyOf.get(subject) ?? []).map((each) => [each.id, each]));
-  const { erased, parts }: Parted = parted(value, [...byId.keys()], (id, text) =>
-    encodeText(sweepOf((subject) => nameOf.get(subject) === id).value(decodeText(text, "value"), "value"), "value"),
+  const { erased, parts } = parted(
+    value,
+    named.map(({ subject }) => subject),
+    (person, text) =>
+      encodeText(sweepOf((subject) => subject === person).value(decodeText(text, "value"), "value"), "value"),
   );
-  const boxes = parts.map(({ path, value: part, keys }) => {
-    const own = keys.flatMap((id) => byId.get(id) ?? []);
-    return [idsOf(own), sealFor(own, { path, part }, at)] as const;
-  });
-  const everybody = [...byId.values()];
-  const found = words === undefined ? [] : [[idsOf(everybody), sealFor(everybody, { words }, at)] as const];
-  return { v: erased, ...rest, p: [...boxes, ...found] };
+  const boxFor = (keys: readonly PersonKey[], content: object) => {
+    const all = [...owners, ...keys];
+    return [idsOf(all), sealFor(all, content, at)] as const;
+  };
+  const boxes = parts.map(({ path, value: part, keys }) =>
+    boxFor(
+      named.filter(({ subject }) => keys.includes(subject)),
+      { path, part },
+    ),
+  );
+  return { v: erased, ...rest, p: words === undefined ? boxes : [...boxes, boxFor(named, { words })] };
 }
 
 const idsOf = (keys: readonly NamedKey[]): readonly string[] => keys.map(({ id }) => id);
 
 const sealFor = (keys: readonly NamedKey[], content: object, at: Buffer): string =>
-  sealBox(combinedKey(keys.map(({ key }) => key)), Buffer.from(JSON.stringify(content), "utf8"), at).toString(
-    "base64url",
-  );
+  sealBox(combinedKey(keys), Buffer.from(JSON.stringify(content), "utf8"), at).toString("base64url");
 
 /** An item whose box was opened, but not yet what is people's in it. */
 export interface PeekedItem {
@@ -156,25 +154,20 @@ export const keysOfItem = ({ content: { w, p = [] } }: PeekedItem): readonly str
 ];
 
 /** The original item; `undefined` if it was about a person whose key is gone. */
-export function openedItem(
-  { item, content, at }: PeekedItem,
-  keys: ReadonlyMap<string, Uint8Array | undefined>,
-): OpenedItem | undefined {
+export function openedItem({ item, content, at }: PeekedItem, keys: KeysById): OpenedItem | undefined {
   const opened = (ids: readonly string[], box: string): OpenedPart | undefined => {
-    const own = ids.flatMap((id) => keys.get(id) ?? []);
-    if (own.length < ids.length) return undefined;
-    const plain = openBox(combinedKey(own), Buffer.from(box, "base64url"), at);
+    const own = keyOfBox(ids, keys);
+    if (own === undefined) return undefined;
+    const plain = openBox(own, Buffer.from(box, "base64url"), at);
     if (plain === undefined) throw changed(item);
     return JSON.parse(plain.toString("utf8")) as OpenedPart;
   };
-  if (content.w !== undefined) {
-    const whole = opened(...content.w);
-    return whole && { item: { ...item, value: whole.v ?? "null", metadata: whole.m }, words: whole.x };
-  }
+  const whole = content.w === undefined ? content : opened(...content.w);
+  if (whole === undefined) return undefined;
   const found = (content.p ?? []).flatMap(([ids, box]) => opened(ids, box) ?? []);
   const parts = found.flatMap(({ path, part }) => (path === undefined ? [] : [{ path, value: part }]));
-  const words = content.x ?? found.find((each) => each.words !== undefined)?.words;
-  return { item: { ...item, value: restored(content.v ?? "null", parts), metadata: content.m }, words };
+  const words = whole.x ?? found.find((each) => each.words !== undefined)?.words;
+  return { item: { ...item, value: restored(whole.v ?? "null", parts), metadata: whole.m }, words };
 }
 
 /** What is in a box that needs people's keys: a whole item, a part of its value, or its words. */

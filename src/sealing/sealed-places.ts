@@ -1,7 +1,6 @@
 import type { LogEntry } from "../checkpoint/thread-log.ts";
 import { type ErrorContext, StateError } from "../errors.ts";
-import { HEAD_BYTES } from "./box.ts";
-import type { NamedKey } from "./keyring.ts";
+import { HEAD_BYTES, type NamedKey } from "./box.ts";
 
 /** Where a record belongs: what its boxes are bound to, and what is said of one that is not where it belongs. */
 

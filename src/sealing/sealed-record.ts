@@ -3,7 +3,7 @@ import { openHeader, sealRecord } from "../checkpoint/record.ts";
 import type { LogEntry, LogRecord } from "../checkpoint/thread-log.ts";
 import { SEALED_HEADER } from "../driver/unopened.ts";
 import type { StateError } from "../errors.ts";
-import { combinedKey, HEAD_BYTES, newSalt, openBox, sealBox, sealInto } from "./box.ts";
+import { combinedKey, HEAD_BYTES, keyOfBox, type NamedKey, newRandomness, openBox, sealBox, sealInto } from "./box.ts";
 import {
   type BodyPart,
   type HeaderContent,
@@ -13,9 +13,8 @@ import {
   isBodyPart,
   peopleIn,
 } from "./header-content.ts";
-import type { NamedKey } from "./keyring.ts";
-import { type Parted, type PersonalPart, restored } from "./parted-text.ts";
-import type { PartedBody } from "./personal-parts.ts";
+import type { KeysById } from "./keyring.ts";
+import { type PersonalPart, restored } from "./parted-text.ts";
 import { bodyPlace, changed, headerPlace, notSealed, otherKey, partPlace, type SealedPlace } from "./sealed-places.ts";
 import type { ThreadPeople } from "./thread-people.ts";
 import { isSealed, MAGIC, MAGIC_BYTES, WORDS_BEGIN, wordsBytes } from "./words-beside.ts";
@@ -34,13 +33,22 @@ import { isSealed, MAGIC, MAGIC_BYTES, WORDS_BEGIN, wordsBytes } from "./words-b
  * place is what an erasure would leave.
  */
 
+/** A part that is sealed with these keys. They are in hand: what only names a key may find it gone. */
+export interface KeyedPart extends Omit<PersonalPart, "keys"> {
+  readonly keys: readonly NamedKey[];
+}
+
 /** What is sealed with people's keys, and with which. */
 export interface Personal {
-  readonly body: PartedBody;
-  readonly metadata: Parted | undefined;
+  /** `wholeOf`: all of it is sealed with these, and not taken apart. */
+  readonly body: {
+    readonly erased: Uint8Array;
+    readonly parts: readonly KeyedPart[];
+    readonly wholeOf?: readonly NamedKey[];
+  };
+  readonly metadata: { readonly erased: string; readonly parts: readonly KeyedPart[] } | undefined;
   /** Only of what is not about people: an index never holds personal data. */
   readonly words: string | undefined;
-  readonly keys: ReadonlyMap<string, Uint8Array>;
 }
 
 export interface SealingOf {
@@ -72,8 +80,6 @@ export interface TenantKey {
   readonly missing: (id: string) => StateError;
 }
 
-type Keys = ReadonlyMap<string, Uint8Array | undefined>;
-
 export function sealedRecord(
   record: LogRecord,
   { place, generation, key, isIndexPlain }: SealingOf,
@@ -83,13 +89,13 @@ export function sealedRecord(
   const whole = personal?.metadata?.erased ?? record.metadata;
   const metadata = isIndexPlain ? whole : undefined;
   const at = headerPlace(place, record, metadata);
-  const salt = newSalt();
+  const random = newRandomness();
   const boxes = personal === undefined ? NO_BOXES : boxesOf(personal.body, record.body);
   const sumAt = personal === undefined ? -1 : checksumAt(record.header);
   const h = sumAt < 0 ? record.header : `${record.header.slice(0, sumAt)}}`;
-  const p = personal && [...headerParts(record.header, sumAt, personal, at, salt), ...boxes.map(lengthOf)];
+  const p = personal && [...headerParts(record.header, sumAt, personal, at, random), ...boxes.map(lengthOf)];
   const text = headerText({ g: generation, h, m: isIndexPlain ? undefined : whole, p }, people);
-  const box = sealBox(key.key, Buffer.from(text, "utf8"), Buffer.from(at, "utf8"), salt);
+  const box = sealBox(key.key, Buffer.from(text, "utf8"), Buffer.from(at, "utf8"), random);
   const words = isIndexPlain ? (personal ?? record).words : undefined;
   const wordBytes = words === undefined ? NO_WORDS : Buffer.from(words, "utf8");
   const plain = personal?.body.erased ?? record.body;
@@ -102,10 +108,10 @@ export function sealedRecord(
   body.set(wordBytes, WORDS_BEGIN);
   const behind = begin + HEAD_BYTES + plain.byteLength;
   let end = behind;
-  for (const { kind, ids, plain: own } of boxes) {
-    end = sealInto(body, end, keyFor(ids, personal?.keys ?? NO_KEYS), own, partPlace(kind, ids, box), salt);
+  for (const { kind, keys, plain: own } of boxes) {
+    end = sealInto(body, end, combinedKey(keys), own, partPlace(kind, idsOf(keys), box), random);
   }
-  sealInto(body, begin, key.key, plain, bodyPlace(box, wordBytes, body.subarray(behind)), salt);
+  sealInto(body, begin, key.key, plain, bodyPlace(box, wordBytes, body.subarray(behind)), random);
   const { seq, writeId, base, head, checkpointId, names } = record;
   const header = `${SEALED_HEADER}${key.id}.${box.toString("base64url")}`;
   const sealed = { seq, writeId, base, head, checkpointId, metadata, header, body, words };
@@ -115,57 +121,56 @@ export function sealedRecord(
 /** The content of a box that needs the keys of these people. */
 interface PlainBox {
   readonly kind: BodyPart[0];
-  readonly ids: readonly string[];
+  readonly keys: readonly NamedKey[];
   readonly plain: Uint8Array;
 }
 
 const NO_BOXES: readonly PlainBox[] = [];
-const NO_KEYS: Keys = new Map();
 
-const lengthOf = ({ kind, ids, plain }: PlainBox): BodyPart => [kind, ids, HEAD_BYTES + plain.byteLength];
+const idsOf = (keys: readonly NamedKey[]): readonly string[] => keys.map(({ id }) => id);
 
-const boxesOf = ({ parts, wholeOf }: PartedBody, body: Uint8Array): readonly PlainBox[] =>
+const lengthOf = ({ kind, keys, plain }: PlainBox): BodyPart => [kind, idsOf(keys), HEAD_BYTES + plain.byteLength];
+
+const boxesOf = ({ parts, wholeOf }: Personal["body"], body: Uint8Array): readonly PlainBox[] =>
   wholeOf === undefined
-    ? grouped(parts).map(({ ids, plain }) => ({ kind: "b", ids, plain }))
-    : [{ kind: "w", ids: wholeOf.toSorted(), plain: body }];
+    ? grouped(parts).map(({ keys, plain }) => ({ kind: "b", keys, plain }))
+    : [{ kind: "w", keys: inOrder(wholeOf), plain: body }];
 
 function headerParts(
   header: string,
   sumAt: number,
-  { body, metadata, keys }: Personal,
+  { body, metadata }: Personal,
   at: string,
-  salt: Uint8Array,
+  random: Uint8Array,
 ): readonly HeaderPart[] {
   const all = [...body.parts, ...(metadata?.parts ?? [])].flatMap((part) => part.keys);
-  const everybody = [...new Set(all.concat(body.wholeOf ?? []))].sort();
   const taken = sumAt < 0 ? header : header.slice(sumAt + SUM_BEGINS.length, -SUM_ENDS.length);
-  const boxFor = (kind: "s" | "h" | "m", ids: readonly string[], plain: Buffer): HeaderPart => [
-    kind,
-    ids,
-    sealBox(keyFor(ids, keys), plain, partPlace(kind, ids, at), salt).toString("base64url"),
-  ];
+  const boxFor = (kind: "s" | "h" | "m", keys: readonly NamedKey[], plain: Buffer): HeaderPart => {
+    const ids = idsOf(keys);
+    return [kind, ids, sealBox(combinedKey(keys), plain, partPlace(kind, ids, at), random).toString("base64url")];
+  };
   return [
-    boxFor(sumAt < 0 ? "h" : "s", everybody, Buffer.from(taken, "utf8")),
-    ...grouped(metadata?.parts ?? []).map(({ ids, plain }) => boxFor("m", ids, plain)),
+    boxFor(sumAt < 0 ? "h" : "s", inOrder(all.concat(body.wholeOf ?? [])), Buffer.from(taken, "utf8")),
+    ...grouped(metadata?.parts ?? []).map(({ keys, plain }) => boxFor("m", keys, plain)),
   ];
 }
 
+/** Each of them once. */
+const inOrder = (keys: readonly NamedKey[]): readonly NamedKey[] =>
+  [...new Map(keys.map((key) => [key.id, key])).values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+
 /** Parts that need the same keys go into one box. */
-function grouped(
-  parts: readonly PersonalPart[],
-): readonly { readonly ids: readonly string[]; readonly plain: Buffer }[] {
-  const groups = new Map<string, { readonly ids: readonly string[]; readonly parts: unknown[] }>();
-  for (const { path, value, at, keys } of parts) {
-    const ids = keys.toSorted();
-    const name = ids.join(" ");
-    const group = groups.get(name) ?? { ids, parts: [] };
+function grouped(all: readonly KeyedPart[]): readonly { readonly keys: readonly NamedKey[]; readonly plain: Buffer }[] {
+  const groups = new Map<string, { readonly keys: readonly NamedKey[]; readonly parts: unknown[] }>();
+  for (const { path, value, at, keys } of all) {
+    const ordered = inOrder(keys);
+    const name = idsOf(ordered).join(" ");
+    const group = groups.get(name) ?? { keys: ordered, parts: [] };
     group.parts.push(at === undefined ? [path, value] : [path, value, at]);
     groups.set(name, group);
   }
-  return [...groups.values()].map(({ ids, parts: own }) => ({ ids, plain: Buffer.from(JSON.stringify(own), "utf8") }));
+  return [...groups.values()].map(({ keys, parts }) => ({ keys, plain: Buffer.from(JSON.stringify(parts), "utf8") }));
 }
-
-const keyFor = (ids: readonly string[], keys: Keys): Uint8Array => combinedKey(ids.flatMap((id) => keys.get(id) ?? []));
 
 /** Where the checksum begins, or -1. It tells whether a guess of what was erased is right, so it goes with it. */
 function checksumAt(header: string): number {
@@ -201,11 +206,11 @@ export const keysNeededBy = ({ content }: PeekedEntry): readonly string[] =>
 const NOBODY: readonly string[] = [];
 
 /** The entry as it was before it was sealed; where a key is gone, with what stands in its place. */
-export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace, keys: Keys): LogEntry {
+export function openedEntry({ entry, content }: PeekedEntry, place: SealedPlace, keys: KeysById): LogEntry {
   let header = content.h;
   const parts: Omit<PersonalPart, "keys">[] = [];
   for (const part of content.p ?? []) {
-    const own = isBodyPart(part) ? undefined : keysFor(part[1], keys);
+    const own = isBodyPart(part) ? undefined : keyOfBox(part[1], keys);
     if (isBodyPart(part) || own === undefined) continue;
     const [kind, ids, text] = part;
     const at = partPlace(kind, ids, headerPlace(place, entry, entry.metadata));
@@ -226,12 +231,6 @@ const partsIn = (plain: Buffer): readonly Omit<PersonalPart, "keys">[] =>
     at === undefined ? { path, value } : { path, value, at },
   );
 
-/** `undefined` if one of them is gone. */
-function keysFor(ids: readonly string[], keys: Keys): Uint8Array | undefined {
-  const own = ids.flatMap((id) => keys.get(id) ?? []);
-  return own.length < ids.length ? undefined : combinedKey(own);
-}
-
 /** The record as it was before it was sealed; where a key is gone, as an erasure leaves it. */
 export function openedRecord(
   record: LogRecord,
@@ -239,7 +238,7 @@ export function openedRecord(
   place: SealedPlace,
   generation: string,
   { key, missing }: TenantKey,
-  keys: Keys,
+  keys: KeysById,
 ): LogRecord {
   if (key === undefined) throw missing("of the tenant");
   const { content, box: headerBox } = peeked;
@@ -268,7 +267,7 @@ function bodyFrom(
   erased: Buffer,
   boxes: Buffer,
   personal: readonly BodyPart[],
-  keys: Keys,
+  keys: KeysById,
   headerBox: Buffer,
   fault: () => StateError,
 ): { readonly body: Uint8Array; readonly isWhole: boolean } {
@@ -278,7 +277,7 @@ function bodyFrom(
   for (const [kind, ids, length] of personal) {
     const box = boxes.subarray(from, from + length);
     from += length;
-    const own = keysFor(ids, keys);
+    const own = keyOfBox(ids, keys);
     if (own === undefined) {
       isWhole = false;
       continue;

@@ -20,7 +20,8 @@ import type {
   WriteOutcome,
 } from "../store/store-driver.ts";
 import { TopHits } from "../store/top-hits.ts";
-import type { Keyring, NamedKey } from "./keyring.ts";
+import type { NamedKey } from "./box.ts";
+import type { Keyring } from "./keyring.ts";
 import type { OpenedItem } from "./sealed-item.ts";
 
 export interface SealedStoreOptions {
@@ -198,10 +199,9 @@ export class SealedStoreDriver implements StoreDriver {
     const key = keyring.knownTenantKey(tenant) ?? (await this.#firstKey(keyring, tenant));
     const { peopleOfItem, sealedItem } = await sealedItems.get();
     const people = peopleOfItem(change, change);
-    const subjects = [...new Set([...people.owners, ...people.named])];
-    const keys = await keyring.personKeys(tenant, subjects);
-    const keyOf = new Map(subjects.flatMap((subject, index) => (keys[index] ? [[subject, keys[index]] as const] : [])));
-    const value = sealedItem(change, change, { tenant, key, people, keyOf });
+    const owners = await keyring.personKeys(tenant, people.owners);
+    const named = await keyring.personKeys(tenant, people.named);
+    const value = sealedItem(change, change, { tenant, key, owners, named });
     return { ...change, value, metadata: undefined, fields: NO_FIELDS, words: undefined };
   }
 

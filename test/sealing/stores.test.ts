@@ -45,6 +45,27 @@ describe("a sealed store", () => {
     await expect(store.putWithEmbedding(["facts"], "c", 1, [1, 2])).rejects.toMatchObject({ code: "UNSUPPORTED" });
   });
 
+  test("needs Bob's key for what is Bob's in an item of Ada's, and hers for all of it", async () => {
+    const { keyring, plain, store } = await place();
+    const put = async () => {
+      const value = { text: "giraffe", of: attributed("bob", "zebra"), own: attributed("ada", "lion") };
+      await store.put(["facts"], "a", value, { metadata: { subject: "ada", rank: 2 } });
+      expect(await store.get(["facts"], "a")).toEqual(value);
+      expect((await store.search(["facts"], "zebra")).map(({ key }) => key)).toEqual(["a"]);
+      expect(await stored(plain)).not.toMatch(/zebra|giraff|lion/);
+    };
+    await put();
+    await destroy(keyring, "bob");
+    const left = await store.getItem<Record<string, unknown>>(["facts"], "a");
+    expect(JSON.stringify(left)).not.toContain("zebra");
+    expect(left?.value).toMatchObject({ text: "giraffe", own: attributed("ada", "lion") });
+    expect(left?.metadata).toEqual({ subject: "ada", rank: 2 });
+    expect(await store.search(["facts"], "zebra")).toHaveLength(0);
+    await put();
+    await destroy(keyring, "ada");
+    expect(await store.get(["facts"], "a")).toBeUndefined();
+  });
+
   test("finds by words what is about people as well, and by meaning only where vectors may lie in plain", async () => {
     const { keyring, plain, store } = await place({ vectors: "plain" });
     await store.put(["facts"], "a", { text: "giraffe runs" });

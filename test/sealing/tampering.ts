@@ -112,11 +112,11 @@ export function testTampering(
     await dispose();
   });
 
-  test(`${name}: any flipped bit of iv, tag, ciphertext or header is refused and named`, async () => {
+  test(`${name}: any flipped bit of nonce, tag, ciphertext or header is refused and named`, async () => {
     const { dispose, tampered, recordAt } = await place();
     const record = recordAt("one/t", 2);
-    // The fixed head, the salt, the iv and the tag whole; of the ciphertext as many as are asked for.
-    const head = 8 + 16 + 12 + 16;
+    // The fixed head, the nonce and the tag whole; of the ciphertext as many as are asked for.
+    const head = 8 + 24 + 16;
     const all = record.body.byteLength;
     const positions = [...Array(head).keys()];
     for (let at = head; at < all; at += Math.max(1, Math.floor((all - head) / bits))) positions.push(at);
