@@ -78,6 +78,7 @@ const CLOCKS_AND_CHANCE: Readonly<Record<string, string>> = {
   "src/internal/in-waves.ts": "how long a wave took, and so how long to rest: nothing that is kept",
   "src/backends/postgres/sorting-words.ts":
     "when words are sorted into their index: the same once in a while for any number of processes",
+  "src/driver/version-watch.ts": "how old a look at the versions of tables is",
   "src/backends/sqlite/database-file.ts":
     "a name for a new file, whether a folder was changed a moment ago, and how old a look is",
   "src/backends/sqlite/looking-database.ts": "whether a file was changed a moment ago, by the clock of the file system",

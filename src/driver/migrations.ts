@@ -125,7 +125,8 @@ export const knownVersions = (found: Versions, parts: readonly Part[]): Versions
 const versionOf = (found: Versions | undefined, part: string): number =>
   found !== undefined && Object.hasOwn(found, part) ? (found[part] ?? 0) : 0;
 
-function assertKnown(part: string, version: number, known: number): void {
+/** Refuses a version of a part that this build does not know. Asked again while a part is in use: another process may migrate it. */
+export function assertKnown(part: string, version: number, known: number): void {
   if (version <= known) return;
   throw new StateError(
     "INCOMPATIBLE",

@@ -1,5 +1,6 @@
 import type { Access } from "../../driver/access.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
+import { VersionWatch } from "../../driver/version-watch.ts";
 import { StateError } from "../../errors.ts";
 import { type Answer, type Asking, onSession, type SessionSource } from "./ask.ts";
 import type { Binds } from "./binds.ts";
@@ -7,7 +8,7 @@ import type { ConnectionSettings, OraclePool } from "./connect.ts";
 import { BINARY_ORDER } from "./finding.ts";
 import { loadOracledb, type OracleModule, OwnPool } from "./open-pool.ts";
 import type { Deployment } from "./parts.ts";
-import { prepareTables } from "./prepare-tables.ts";
+import { migratedStore, prepareTables } from "./prepare-tables.ts";
 import { text } from "./rows.ts";
 
 /** The first version with identifiers of 128 bytes and the JSON functions that are used. */
@@ -24,7 +25,7 @@ export class OracleHandle {
   readonly #isOurs: boolean;
   readonly #access: Access;
   #serverVersion = 0;
-  readonly #prepared = new Map<string, OpenOnce<void>>();
+  readonly #prepared = new Map<string, OpenOnce<VersionWatch>>();
 
   private constructor(source: SessionSource, isOurs: boolean, access: Access) {
     this.#source = source;
@@ -57,11 +58,16 @@ export class OracleHandle {
   }
 
   /** Creates the tables, or migrates older ones: once per connection, for all facets that use them. */
-  prepare(deployment: Deployment): Promise<void> {
+  prepare(deployment: Deployment): Promise<VersionWatch> {
     const key = [deployment.version, ...deployment.parts.map(({ name }) => name)].join(" ");
-    const preparing = this.#prepared.get(key) ?? new OpenOnce(() => prepareTables(this, deployment, this.#access));
+    const preparing = this.#prepared.get(key) ?? new OpenOnce(() => this.#prepare(deployment));
     this.#prepared.set(key, preparing);
     return preparing.get();
+  }
+
+  async #prepare(deployment: Deployment): Promise<VersionWatch> {
+    await prepareTables(this, deployment, this.#access);
+    return new VersionWatch(migratedStore(this, deployment), deployment.parts);
   }
 
   /** Vectors need support of the server and of the client. */

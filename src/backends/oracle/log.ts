@@ -14,6 +14,7 @@ import type {
 } from "../../checkpoint/thread-log.ts";
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { NOTHING_TO_REPLACE } from "./append-block.ts";
 import { appendSteps } from "./appending.ts";
@@ -57,6 +58,7 @@ export class OracleLog implements ThreadLog {
   readonly #sql: Statements;
   readonly #handle: Lease<OracleHandle>;
   readonly #longThreads = new LongThreads();
+  #version: VersionWatch | undefined;
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
@@ -66,7 +68,7 @@ export class OracleLog implements ThreadLog {
     this.#names = names;
     this.#sql = statements(this.#names);
     this.#handle = connection.lease(async (handle) => {
-      await handle.prepare(logDeployment(names));
+      this.#version = await handle.prepare(logDeployment(names));
       if (textIndex && connection.access !== "read") await createTextIndex(handle, names);
       if (await hasTextIndex(handle, names)) this.#offerSearch();
       return handle;
@@ -284,7 +286,10 @@ export class OracleLog implements ThreadLog {
   readonly #readEntries: ReadEntries = (reading, binds) => this.#read(reading, binds);
 
   async #ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer> {
-    return (await this.#open()).ask(statement, binds, commit);
+    const handle = await this.#open();
+    const looking = this.#version?.assertCurrent();
+    if (looking !== undefined) await looking;
+    return handle.ask(statement, binds, commit);
   }
 
   #open(): Promise<OracleHandle> {

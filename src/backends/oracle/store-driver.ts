@@ -1,5 +1,6 @@
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { JsonValue } from "../../state/codec.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
@@ -48,6 +49,7 @@ export class OracleStoreDriver implements FullStoreDriver {
   readonly #options: OracleStoreDriverOptions;
   readonly #tables: StoreTables;
   readonly #handle: Lease<OracleHandle>;
+  #version: VersionWatch | undefined;
   #capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
   #hasVectors = false;
 
@@ -198,13 +200,16 @@ export class OracleStoreDriver implements FullStoreDriver {
   }
 
   async #ask(statement: string, binds?: Binds, commit?: boolean): Promise<Answer> {
-    return (await this.#handle.get()).ask(statement, binds, commit);
+    const handle = await this.#handle.get();
+    const looking = this.#version?.assertCurrent();
+    if (looking !== undefined) await looking;
+    return handle.ask(statement, binds, commit);
   }
 
   async #prepare(handle: OracleHandle): Promise<OracleHandle> {
     const { connection, dimension, vectorIndex } = this.#options;
     if (dimension !== undefined) handle.assertVectors();
-    await handle.prepare(storeDeployment(this.#tables, dimension));
+    this.#version = await handle.prepare(storeDeployment(this.#tables, dimension));
     const columns = await handle.onSession((asking) => columnsOf(asking, this.#tables.owner, this.#tables.items));
     this.#hasVectors = columns.includes("EMBEDDING");
     const mayCreate = this.#hasVectors && connection.access !== "read";

@@ -1,6 +1,7 @@
 import type { Durability } from "../../driver/durability.ts";
 import type { MigratedStore, Part } from "../../driver/migrations.ts";
 import { OpenOnce } from "../../driver/open-once.ts";
+import { VersionWatch } from "../../driver/version-watch.ts";
 import { type Asking, ask, type Bounds, nobodyWaitsFor, type TextRow } from "./ask.ts";
 import type { ConnectionSettings, PostgresPool } from "./connect.ts";
 import { durabilityOf, SERVER_SETTINGS, type ServerSettings } from "./durability.ts";
@@ -20,7 +21,7 @@ export class PostgresHandle {
   /** The durability of the server's settings. */
   readonly durability: Durability;
   readonly #contact: Contact;
-  readonly #prepared = new Map<string, OpenOnce<void>>();
+  readonly #prepared = new Map<string, OpenOnce<VersionWatch>>();
 
   private constructor(contact: Contact) {
     this.#contact = contact;
@@ -52,13 +53,17 @@ export class PostgresHandle {
   }
 
   /** Creates the tables of a part, or migrates older ones: once per connection, for all facets that use it. */
-  prepare(names: TableNames, part: Part): Promise<void> {
+  prepare(names: TableNames, part: Part): Promise<VersionWatch> {
     const key = `${names.version} ${part.name}`;
-    const known = this.#prepared.get(key);
-    const { pool, bounds } = this.#contact;
-    const preparing = known ?? new OpenOnce(() => prepareTables(pool, names, bounds, part));
+    const preparing = this.#prepared.get(key) ?? new OpenOnce(() => this.#prepare(names, part));
     this.#prepared.set(key, preparing);
     return preparing.get();
+  }
+
+  async #prepare(names: TableNames, part: Part): Promise<VersionWatch> {
+    const { pool, bounds } = this.#contact;
+    await prepareTables(pool, names, bounds, part);
+    return new VersionWatch(this.tables(names), [part]);
   }
 
   /** The tables alone, for all parts. */

@@ -19,6 +19,7 @@ import type {
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
 import { Groups } from "../../driver/groups.ts";
+import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import { appendWays, editWays } from "./append-groups.ts";
 import type { Asking, TextRow } from "./ask.ts";
@@ -82,6 +83,7 @@ export class PostgresLog implements ThreadLog {
   readonly #groups = callGroups((statement, ...values) => this.#ask(statement, ...values));
   readonly #ranksUpTo: number;
   #capabilities: LogCapabilities;
+  #version: VersionWatch | undefined;
   #closing: Promise<void> | undefined;
   #savesWithAnEnd = 0;
   #sweeping: Promise<unknown> = Promise.resolve();
@@ -279,7 +281,10 @@ export class PostgresLog implements ThreadLog {
   }
 
   async #askText(text: string, values: readonly unknown[], asking?: Asking): Promise<readonly TextRow[]> {
-    return (await this.#open()).ask(text, values, asking);
+    const handle = await this.#open();
+    const looking = this.#version?.assertCurrent();
+    if (looking !== undefined) await looking;
+    return handle.ask(text, values, asking);
   }
 
   #assertOpen(): void {
@@ -292,7 +297,7 @@ export class PostgresLog implements ThreadLog {
   }
 
   async #prepare(handle: PostgresHandle): Promise<PostgresHandle> {
-    await handle.prepare(this.#names, checkpoints(this.#names));
+    this.#version = await handle.prepare(this.#names, checkpoints(this.#names));
     this.#capabilities = { ...this.#capabilities, durability: handle.durability };
     return handle;
   }

@@ -1,5 +1,6 @@
 import type { Lease } from "../../driver/connection.ts";
 import type { ScrubReport } from "../../driver/driver.ts";
+import type { VersionWatch } from "../../driver/version-watch.ts";
 import { type ErrorCode, StateError } from "../../errors.ts";
 import type { FullStoreDriver } from "../../store/deferred-driver.ts";
 import { decodeNamespace, encodeId, encodeNamespace, rangeBelow } from "../../store/namespaces.ts";
@@ -55,6 +56,7 @@ export class PostgresStoreDriver implements FullStoreDriver {
   readonly #options: PostgresStoreDriverOptions;
   #capabilities: StoreDriverCapabilities = STORE_FACTS.capabilities;
   #support: VectorSupport | undefined;
+  #version: VersionWatch | undefined;
 
   constructor(options: PostgresStoreDriverOptions) {
     this.#options = options;
@@ -192,11 +194,14 @@ export class PostgresStoreDriver implements FullStoreDriver {
   }
 
   async #ask(text: string, values: readonly unknown[]): Promise<readonly TextRow[]> {
-    return (await this.#handle.get()).ask(text, values);
+    const handle = await this.#handle.get();
+    const looking = this.#version?.assertCurrent();
+    if (looking !== undefined) await looking;
+    return handle.ask(text, values);
   }
 
   async #prepare(handle: PostgresHandle): Promise<PostgresHandle> {
-    await handle.prepare(this.#names, store(this.#names));
+    this.#version = await handle.prepare(this.#names, store(this.#names));
     this.#support = await this.#findSupport(handle);
     const vectorSearch = this.#support !== undefined && this.#support.indexed.size > 0 ? "index" : "exact";
     this.#capabilities = {

@@ -27,11 +27,12 @@ class Notes {
     const part = { name: "notes", migrations: [["CREATE TABLE holdfast_notes (note TEXT)"]] };
     this.#connection = new Connection(connection, async (handle) => {
       const { database } = handle;
-      await prepareTables(handle, tableNames("holdfast_"), part);
-      return {
+      const assertCurrent = await prepareTables(handle, tableNames("holdfast_"), part);
+      const statements = {
         insert: database.prepare("INSERT INTO holdfast_notes (note) VALUES (?)"),
         all: database.prepare("SELECT note FROM holdfast_notes ORDER BY note"),
       };
+      return { statements, assertCurrent };
     });
   }
 

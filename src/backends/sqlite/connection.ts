@@ -8,9 +8,15 @@ import type { SqliteHandle } from "./handle.ts";
 import { scrubFile } from "./scrubbing.ts";
 import { rollback, WriteGroups } from "./write-groups.ts";
 
-interface Opened<Statements> {
-  readonly handle: SqliteHandle;
+/** What a facet does before its first transaction. */
+export interface Prepared<Statements> {
   readonly statements: Statements;
+  /** Throws where this build does not know the tables as they are now. */
+  readonly assertCurrent: () => void;
+}
+
+interface Opened<Statements> extends Prepared<Statements> {
+  readonly handle: SqliteHandle;
 }
 
 /** Taken now: the fake timers of a test replace the global. */
@@ -34,27 +40,33 @@ export class Connection<Statements> {
   /** Of the present turn of the event loop, where calls were made in it. */
   #turnBegan: number | undefined;
 
-  constructor(shared: SqliteConnection, prepare: (handle: SqliteHandle) => Promise<Statements>) {
+  constructor(shared: SqliteConnection, prepare: (handle: SqliteHandle) => Promise<Prepared<Statements>>) {
     this.#settings = shared.settings;
-    this.#opened = shared.lease(async (handle) => ({ handle, statements: await this.#prepared(prepare(handle)) }));
+    this.#opened = shared.lease(async (handle) => ({ handle, ...(await this.#prepared(prepare(handle))) }));
   }
 
   /** Everything that `work` reads comes from one snapshot. Inside a transaction that is not ours, it may be rolled back. */
   read<T>(work: (statements: Statements, isOurs: boolean) => T): Promise<T> {
-    return this.#untilFree(({ handle, statements }) => {
+    return this.#untilFree(({ handle, statements, assertCurrent }) => {
       handle.place?.assertKept({ isReading: true });
-      if (!beginReading(handle)) return work(statements, false);
-      return inTransaction(handle, () => work(statements, true));
+      const current = (isOurs: boolean): T => {
+        assertCurrent();
+        return work(statements, isOurs);
+      };
+      return beginReading(handle) ? inTransaction(handle, () => current(true)) : current(false);
     });
   }
 
   /** Either everything that `work` does is committed, or nothing. */
   async write<T>(work: (statements: Statements) => T): Promise<T> {
     try {
-      return await this.#untilFree(({ handle, statements }) => {
+      return await this.#untilFree(({ handle, statements, assertCurrent }) => {
         handle.place?.assertKept();
         handle.transaction.begin.run();
-        return inTransaction(handle, () => work(statements));
+        return inTransaction(handle, () => {
+          assertCurrent();
+          return work(statements);
+        });
       });
     } catch (error) {
       throw writingFailure(error);
@@ -146,7 +158,7 @@ export class Connection<Statements> {
     return now;
   }
 
-  async #prepared(preparing: Promise<Statements>): Promise<Statements> {
+  async #prepared(preparing: Promise<Prepared<Statements>>): Promise<Prepared<Statements>> {
     try {
       return await preparing;
     } catch (error) {

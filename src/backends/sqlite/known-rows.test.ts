@@ -158,9 +158,11 @@ describe("a write in one statement", () => {
     handle.database.exec("CREATE TABLE items (value TEXT NOT NULL)");
   });
 
+  const opened = () => ({ handle, statements: handle.database, assertCurrent: () => undefined });
+
   test("that is alone commits itself", async () => {
     const written = groups.add(never, soon(), add("one"));
-    groups.commit({ handle, statements: handle.database });
+    groups.commit(opened());
     expect(await written).toBe("one");
     expect(count()).toBe(1);
     handle.close();
@@ -168,11 +170,11 @@ describe("a write in one statement", () => {
 
   test("that fails is told so, and those after it go on", async () => {
     const failed = groups.add(never, soon(), add(null));
-    groups.commit({ handle, statements: handle.database });
+    groups.commit(opened());
     await expect(failed).rejects.toThrow(/NOT NULL/);
     expect(groups.size).toBe(0);
     const written = groups.add(never, soon(), add("two"));
-    groups.commit({ handle, statements: handle.database });
+    groups.commit(opened());
     expect(await written).toBe("two");
     handle.close();
   });
@@ -184,7 +186,7 @@ describe("a write in one statement", () => {
       groups.add(never, soon(), add("three")),
       groups.add(add("four"), soon(), () => undefined),
     ]);
-    while (groups.size > 0) groups.commit({ handle, statements: handle.database });
+    while (groups.size > 0) groups.commit(opened());
     expect((await results).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
     expect(count()).toBe(3);
     handle.close();
@@ -194,10 +196,10 @@ describe("a write in one statement", () => {
     const other = await openDatabase(path);
     other.exec("BEGIN IMMEDIATE");
     const written = groups.add(never, soon(), add("late"));
-    expect(() => groups.commit({ handle, statements: handle.database })).toThrow(/locked/);
+    expect(() => groups.commit(opened())).toThrow(/locked/);
     expect(groups.size).toBe(1);
     other.exec("ROLLBACK");
-    groups.commit({ handle, statements: handle.database });
+    groups.commit(opened());
     expect(await written).toBe("late");
     other.close();
     handle.close();

@@ -1,4 +1,5 @@
 import {
+  assertKnown,
   assertMigrated,
   knownVersions,
   type MigratedStore,
@@ -12,15 +13,24 @@ import type { SqliteHandle } from "./handle.ts";
 import type { TableNames } from "./layout.ts";
 import { allParts, versionTable } from "./parts.ts";
 
-/** Creates the tables of a part on first use, or migrates older ones. With read access it only checks them. */
-export function prepareTables(
+/**
+ * Creates the tables of a part on first use, or migrates older ones. With read access
+ * it only checks them. Returns what every transaction begins with: it throws where
+ * another process has migrated the part to a version that this build does not know.
+ */
+export async function prepareTables(
   { database, isReadOnly, access }: Pick<SqliteHandle, "database" | "isReadOnly" | "access">,
   names: TableNames,
   part: Part,
-): Promise<void> {
+): Promise<() => void> {
   const store = migratedStore(database, names, isReadOnly);
-  if (access === "write") return migrate(store, [part]);
-  return assertMigrated(store, [part], nameOf(database));
+  if (access === "write") await migrate(store, [part]);
+  else await assertMigrated(store, [part], nameOf(database));
+  const present = database.prepare(`SELECT version FROM ${names.schema} WHERE part = ?`);
+  return () => {
+    const row = present.get(part.name) as { version: number } | undefined;
+    assertKnown(part.name, row?.version ?? 0, part.migrations.length);
+  };
 }
 
 export function migratedStore(database: SqliteDatabase, names: TableNames, isReadOnly: boolean): MigratedStore {

@@ -123,7 +123,8 @@ test("damage in a file that changed while it was read is ignored; in an unchange
   const root = await folder();
   const path = join(root, "a.db");
   await (await openAndClose(path)).close();
-  const connection = new Connection(sqliteConnection({ path, access: "read" }), async () => undefined);
+  const prepared = async () => ({ statements: undefined, assertCurrent: () => undefined });
+  const connection = new Connection(sqliteConnection({ path, access: "read" }), prepared);
   let attempts = 0;
   const torn = (): never => {
     throw new StateError("CORRUPT", "half of one page and half of another");

@@ -1,4 +1,5 @@
 import type { SqliteDatabase, SqliteStatement } from "./connect.ts";
+import type { Prepared } from "./connection.ts";
 import type { SqliteHandle } from "./handle.ts";
 import { ROWS_PER_THREAD, sqlRowId, type TableNames } from "./layout.ts";
 import { checkpoints } from "./parts.ts";
@@ -197,9 +198,9 @@ export type StatementName = keyof typeof STATEMENTS;
 export type Statements = Readonly<Record<StatementName, SqliteStatement>>;
 
 /** Migrates the tables of threads and prepares the statements for them. */
-export async function prepareLog(handle: SqliteHandle, names: TableNames): Promise<Statements> {
-  await prepareTables(handle, names, checkpoints(names));
-  return prepareStatements(handle.database, names);
+export async function prepareLog(handle: SqliteHandle, names: TableNames): Promise<Prepared<Statements>> {
+  const assertCurrent = await prepareTables(handle, names, checkpoints(names));
+  return { statements: prepareStatements(handle.database, names), assertCurrent };
 }
 
 export function prepareStatements(database: SqliteDatabase, names: TableNames): Statements {

@@ -47,8 +47,8 @@ export class SqliteStoreDriver implements FullStoreDriver {
     const names = tableNames(tablePrefix);
     this.#connection = new Connection(connection, async (handle) => {
       assertOrderOfTexts(handle.database);
-      await prepareTables(handle, names, store(names));
-      return prepareStoreStatements(handle.database, names);
+      const assertCurrent = await prepareTables(handle, names, store(names));
+      return { statements: prepareStoreStatements(handle.database, names), assertCurrent };
     });
     this.capabilities = storeFacts(connection.durability).capabilities;
     this.#now = now;

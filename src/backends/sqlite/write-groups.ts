@@ -18,6 +18,7 @@ interface Waiting<Statements> {
 interface Opened<Statements> {
   readonly handle: SqliteHandle;
   readonly statements: Statements;
+  readonly assertCurrent: () => void;
 }
 
 /** A group ends after this long, so that it holds neither the lock nor the process for longer; the others are the next one. */
@@ -57,15 +58,16 @@ export class WriteGroups<Statements> {
 
   /** Makes one transaction of those who wait. Throws where another connection has the lock (they wait on then), or where the file is gone. */
   commit(opened: Opened<Statements>): void {
-    opened.handle.place?.assertKept();
+    const { handle, statements, assertCurrent } = opened;
+    handle.place?.assertKept();
     if (this.#isDoneAtOnce(opened)) return;
-    const { handle, statements } = opened;
     const { transaction } = handle;
     transaction.begin.run();
     const taken: Waiting<Statements>[] = [];
     const answers: (() => void)[] = [];
     let commits = false;
     try {
+      assertCurrent();
       const end = performance.now() + LONGEST_GROUP_MS;
       do {
         const [next] = this.#waiting;
@@ -79,6 +81,8 @@ export class WriteGroups<Statements> {
       transaction.commit.run();
     } catch (error) {
       rollback(handle);
+      // Before anything was taken, it concerns everybody who waits.
+      if (taken.length === 0) throw error;
       this.#undone(taken, error, commits);
       return;
     }
@@ -104,10 +108,11 @@ export class WriteGroups<Statements> {
    * A lone writer's statement commits itself. Not on a connection that was handed
    * in: its owner may be in a transaction, which nothing here would notice.
    */
-  #isDoneAtOnce({ handle, statements }: Opened<Statements>): boolean {
+  #isDoneAtOnce({ handle, statements, assertCurrent }: Opened<Statements>): boolean {
     const [only] = this.#waiting;
     if (only?.atOnce === undefined || this.#waiting.length > 1 || !handle.isOurs) return false;
     try {
+      assertCurrent();
       const result = only.atOnce(statements);
       if (result === undefined) return false;
       only.resolve(result);
