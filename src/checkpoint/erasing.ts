@@ -12,6 +12,7 @@ import {
   type Forgets,
   type FoundInThread,
   factsOf,
+  type Leaves,
   type Looked,
   lookInto,
   readPage,
@@ -113,12 +114,18 @@ export async function eraseInThread(context: CheckpointContext, threadId: string
   }
   const facts = await factsOf(context, threadId, forgets, keeps);
   if (!facts.isConcerned) return 0;
-  const first = await rewrite(context, threadId, holds, (record) => ruleFor(record, facts, forgets, true));
-  if (facts.subjects.size === 0 || facts.isKept || first.isStopped) return first.count;
-  // Last of all, because until then they tell what else of the thread has to go.
-  return (
-    first.count + (await rewrite(context, threadId, holds, (record) => ruleFor(record, facts, forgets, false))).count
-  );
+  const { subjects, isKept, isOnePage } = facts;
+  // What names people goes last, because until then it tells what else of the thread has to go.
+  const steps: Leaves[] = ["the thread's subject"];
+  if (!isOnePage) steps.unshift("names");
+  if (subjects.size > 0 && !isKept) steps.push("nothing");
+  let count = 0;
+  for (const leaves of steps) {
+    const done = await rewrite(context, threadId, holds, (record) => ruleFor(record, facts, forgets, leaves));
+    count += done.count;
+    if (done.isStopped) break;
+  }
+  return count;
 }
 
 /** Stops where holds were placed or lifted meanwhile: the next look judges by those. */

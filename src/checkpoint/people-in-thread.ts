@@ -76,7 +76,7 @@ async function findInThread(
   for await (const { records } of pages(context, threadId)) {
     for (const record of records) {
       const { checkpointId, seq } = record;
-      const sweep = new Sweep(ruleFor(record, facts, forgets, false));
+      const sweep = new Sweep(ruleFor(record, facts, forgets, "nothing"));
       swept(record, sweep);
       for (const each of sweep.found) found.push({ ...each, threadId, checkpointId, seq });
       kept += sweep.kept;
@@ -89,12 +89,20 @@ async function findInThread(
 export interface ThreadKnowledge {
   /** Who the thread as a whole is about, or was at some time. */
   readonly subjects: ReadonlySet<string>;
+  /** Who of those people is named anywhere in it. */
+  readonly people: ReadonlySet<string>;
+  /** Calls of those people's messages, and all calls that any message asks for or answers. */
   readonly calls: ReadonlySet<string>;
+  readonly allCalls: ReadonlySet<string>;
   /** False where no record holds anything of those people. */
   readonly isConcerned: boolean;
   /** The thread as a whole is about one of those people and about somebody whom a legal hold keeps. */
   readonly isKept: boolean;
+  /** A legal hold keeps something that may quote one of those people, because it may quote somebody else as well. */
+  readonly keepsShared: boolean;
   readonly keeps: Keeps | undefined;
+  /** Whether one page has all records, and so one edit takes all there is to take. */
+  readonly isOnePage: boolean;
 }
 
 export async function factsOf(
@@ -103,29 +111,53 @@ export async function factsOf(
   forgets: Forgets,
   keeps?: Keeps,
 ): Promise<ThreadKnowledge> {
-  const subjects = new Set<string>();
-  const calls = new Set<string>();
-  let [isConcerned, hasKept] = [false, false];
+  const [subjects, people, calls, allCalls] = [
+    new Set<string>(),
+    new Set<string>(),
+    new Set<string>(),
+    new Set<string>(),
+  ];
+  let [isConcerned, hasKept, isHeld, pageCount] = [false, false, false, 0];
   for await (const { records } of pages(context, threadId)) {
+    pageCount++;
     for (const record of records) {
       const { createdAt } = openRecord(record);
       const body = bodyOf(record, []);
       const named = [...defaultsIn(body), ...subjectsIn(metadataIn(record)?.["subject"])];
       for (const subject of named) if (forgets(subject, createdAt)) subjects.add(subject);
       hasKept ||= keeps !== undefined && named.some(keeps);
-      const known = { subjects: new Set<string>(), calls, isConcerned, isKept: false, keeps };
-      const sweep = new Sweep(ruleFor(record, known, forgets, false));
+      const matches = (subject: string): boolean => {
+        isHeld ||= keeps?.(subject) === true;
+        if (!forgets(subject, createdAt)) return false;
+        people.add(subject);
+        return true;
+      };
+      const sweep = new Sweep({ matches, calls, ...(keeps !== undefined && { keeps }) });
       swept(record, sweep);
       isConcerned ||= sweep.found.length > 0 || sweep.kept > 0;
       const gone = sweep.found.filter(({ kind }) => kind === "message").map(({ value }) => value as Message);
-      const goneBefore = messagesIn(body).filter(({ metadata }) => metadata?.["erased"] === true);
+      const messages = messagesIn(body);
+      const goneBefore = messages.filter(({ metadata }) => metadata?.["erased"] === true);
       for (const message of [...gone, ...goneBefore]) for (const call of callsOf(message)) calls.add(call);
+      for (const message of messages) for (const call of callsOf(message)) allCalls.add(call);
     }
   }
   // Calls of messages that were erased by an attempt which broke off: the rest of them is looked for as well.
   isConcerned ||= subjects.size > 0 || calls.size > 0;
-  return { subjects, calls, isConcerned, isKept: hasKept && subjects.size > 0, keeps };
+  const isKept = hasKept && subjects.size > 0;
+  const facts = { subjects, people, calls, allCalls, isConcerned, isKept, keeps, isOnePage: pageCount <= 1 };
+  if (!isHeld || people.size === 0) return { ...facts, keepsShared: false };
+  for await (const { records } of pages(context, threadId)) {
+    for (const record of records) {
+      const sweep = new Sweep({ ...ruleFor(record, { ...facts, keepsShared: true }, forgets, "names"), keeps: NOBODY });
+      swept(record, sweep);
+      if (sweep.kept > 0) return { ...facts, keepsShared: true };
+    }
+  }
+  return { ...facts, keepsShared: false };
 }
+
+const NOBODY: Keeps = () => false;
 
 const messagesIn = ({ base, delta }: RecordBody): readonly Message[] =>
   delta === undefined ? base.messages : (addedItems(delta, "messages") as readonly Message[]);
@@ -137,19 +169,26 @@ function defaultsIn({ base, delta }: RecordBody): readonly string[] {
   return [whole, changed].flatMap((metadata) => subjectsIn((metadata as { subject?: unknown } | undefined)?.subject));
 }
 
+/** What an erasure that may break off leaves for the time being: names tell the next attempt what else has to go. */
+export type Leaves = "names" | "the thread's subject" | "nothing";
+
 export function ruleFor(
   record: LogRecord,
-  { subjects, calls, isKept, keeps }: ThreadKnowledge,
+  { subjects, people, calls, allCalls, isKept, keepsShared, keeps }: ThreadKnowledge,
   forgets: Forgets,
-  keepsThreadSubject: boolean,
+  leaves: Leaves,
 ): SweepRule {
   const { createdAt } = openRecord(record);
   const matches = (subject: string): boolean => forgets(subject, createdAt);
   return {
     matches,
     calls,
-    keepsThreadSubject: keepsThreadSubject || isKept,
+    keepsNames: leaves === "names",
+    keepsThreadSubject: leaves !== "nothing" || isKept || keepsShared,
     isThreadMatched: !isKept && [...subjects].some(matches),
+    concernsEverybody: () => [...people].some(matches),
+    knowsCall: (call) => allCalls.has(call),
+    keepsShared,
     ...(keeps !== undefined && { keeps }),
   };
 }

@@ -17,6 +17,7 @@ export interface HeaderContent {
   /** Of people: which keys are needed for what. */
   readonly p?: readonly HeaderPart[] | undefined;
   readonly d?: ThreadPeople["defaults"];
+  readonly n?: ThreadPeople["named"];
   readonly c?: ThreadPeople["calls"];
   /** 1 where no index may hold what follows in the thread. */
   readonly u?: 1;
@@ -35,16 +36,18 @@ export const isBodyPart = (part: HeaderPart): part is BodyPart => part[0] === "b
 
 export function headerText({ g, h, m, p }: HeaderContent, people: ThreadPeople): string {
   const text = `${g.length} ${h.length} ${g}${h}`;
-  const { defaults, calls, isUnlisted } = people;
-  const areNamed = people !== NO_PEOPLE && (defaults.length > 0 || Object.keys(calls).length > 0);
+  const { defaults, named, calls, isUnlisted } = people;
+  const areNamed = people !== NO_PEOPLE && defaults.length + named.length + Object.keys(calls).length > 0;
   if (m === undefined && p === undefined && !areNamed && !isUnlisted) return text;
-  return text + JSON.stringify({ m, p, ...(areNamed && { d: defaults, c: calls }), ...(isUnlisted && { u: 1 }) });
+  return (
+    text + JSON.stringify({ m, p, ...(areNamed && { d: defaults, n: named, c: calls }), ...(isUnlisted && { u: 1 }) })
+  );
 }
 
 /** Who the thread is about, as of that header. */
-export function peopleIn({ d, c, u }: HeaderContent): ThreadPeople {
-  if (d === undefined && c === undefined && u === undefined) return NO_PEOPLE;
-  return { defaults: d ?? [], calls: c ?? {}, ...(u === 1 && { isUnlisted: true }) };
+export function peopleIn({ d, n, c, u }: HeaderContent): ThreadPeople {
+  if (d === undefined && n === undefined && c === undefined && u === undefined) return NO_PEOPLE;
+  return { defaults: d ?? [], named: n ?? [], calls: c ?? {}, ...(u === 1 && { isUnlisted: true }) };
 }
 
 /** Of a text that was proven to be ours. */

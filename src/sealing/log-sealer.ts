@@ -230,11 +230,14 @@ const NO_KEYS: KeysById = new Map();
 /** Without people whose keys are gone: nothing new is sealed for them. */
 function living(people: ThreadPeople, keys: KeysById): ThreadPeople {
   const alive = (ids: readonly string[]): readonly string[] => ids.filter((id) => keys.get(id) !== undefined);
-  const calls = Object.entries(people.calls).map(([call, ids]) => [call, alive(ids)] as const);
+  const calls = Object.entries(people.calls).map(([call, ids]) => [call, ids, alive(ids)] as const);
   return {
     ...people,
     defaults: alive(people.defaults),
-    calls: Object.fromEntries(calls.filter(([, ids]) => ids.length > 0)),
+    named: alive(people.named),
+    calls: Object.fromEntries(
+      calls.flatMap(([call, ids, left]) => (left.length > 0 || ids.length === 0 ? [[call, left] as const] : [])),
+    ),
   };
 }
 
@@ -253,7 +256,11 @@ const isSameEntry = (record: LogRecord, entry: LogEntry): boolean =>
 
 const entryOf = ({ body: _, words: _words, ...entry }: LogRecord): LogEntry => entry;
 
-const peopleIn = ({ defaults, calls }: ThreadPeople): string[] => [...defaults, ...Object.values(calls).flat()];
+const peopleIn = ({ defaults, named, calls }: ThreadPeople): string[] => [
+  ...defaults,
+  ...named,
+  ...Object.values(calls).flat(),
+];
 
 const anotherGeneration = (threadId: string, { seq }: LogEntry): StateError =>
   new StateError(

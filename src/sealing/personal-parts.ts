@@ -4,10 +4,10 @@ import { decodeMetadata, encodeMetadata } from "../checkpoint/metadata.ts";
 import type { LogRecord } from "../checkpoint/thread-log.ts";
 import { decodeText, encodeOwned } from "../state/codec.ts";
 import { addedItems, type StateDelta } from "../state/delta.ts";
-import { callsOf, Sweep } from "../state/erasing.ts";
+import { callsOf, peopleOf, Sweep } from "../state/erasing.ts";
 import { isPlainObject } from "../state/immutable.ts";
 import type { Message } from "../state/message.ts";
-import { subjectsIn, subjectsOfMessage } from "../state/subjects.ts";
+import { subjectsIn } from "../state/subjects.ts";
 import { valueAt } from "./json-parts.ts";
 import { isMostOfIt, type Parted, type PersonalPart, parted, restored } from "./parted-text.ts";
 import { leaveOf, type Piece, piecesOf, placed } from "./pieces.ts";
@@ -59,7 +59,8 @@ export function contentOf(record: LogRecord, people: ThreadPeople): OpenedConten
 }
 
 const isAboutNobody = (people: ThreadPeople): boolean =>
-  people === NO_PEOPLE || (people.defaults.length === 0 && Object.keys(people.calls).length === 0);
+  people === NO_PEOPLE ||
+  (people.defaults.length === 0 && people.named.length === 0 && Object.keys(people.calls).length === 0);
 
 /** What an index may hold of a record that cannot be taken apart, such as a graph's, and who its thread is about behind it. */
 export function judgedWhole(
@@ -80,7 +81,7 @@ function namedIn(body: BodyContent, metadata?: Fields): readonly string[] {
     subjects.add(subject);
     return false;
   };
-  const collecting = new Sweep({ matches, calls: NO_CALLS, isThreadMatched: false, keepsThreadSubject: false });
+  const collecting = new Sweep({ matches });
   sweepBody(body, collecting);
   if (metadata !== undefined) collecting.metadata(metadata);
   return [...subjects];
@@ -120,13 +121,22 @@ export function peopleAfter(
   before: ThreadPeople,
   keyOf: ReadonlyMap<string, string>,
 ): ThreadPeople {
-  const named = [...defaultsIn(content.body), ...subjectsIn(content.metadata?.["subject"])];
-  const defaults = [...new Set([...before.defaults, ...named.flatMap((subject) => keyOf.get(subject) ?? [])])];
-  const calls = { ...before.calls, ...callsBy(content, defaults, keyOf) };
+  const owners = [...defaultsIn(content.body), ...subjectsIn(content.metadata?.["subject"])];
+  const defaults = [...new Set([...before.defaults, ...owners.flatMap((subject) => keyOf.get(subject) ?? [])])];
+  const named = new Set([...before.named, ...keyOf.values()]);
+  for (const key of defaults) named.delete(key);
+  const calls = { ...before.calls, ...callsBy(content, defaults, keyOf, defaults.length + named.size > 0) };
   for (const message of messagesIn(content.body)) if (message.role === "tool") delete calls[message.toolCallId];
-  return { ...before, defaults, calls: Object.fromEntries(Object.entries(calls).slice(-MOST_CALLS)) };
+  return {
+    ...before,
+    defaults,
+    named: [...named].slice(-MOST_NAMED),
+    calls: Object.fromEntries(Object.entries(calls).slice(-MOST_CALLS)),
+  };
 }
 
+/** Every record says who is named in its thread. Of more people, the last are known, and those in the record itself. */
+const MOST_NAMED = 256;
 /** Calls that are never answered must not be carried along for ever. */
 const MOST_CALLS = 64;
 
@@ -137,8 +147,13 @@ export function partsOf(
   after: ThreadPeople,
   keyOf: ReadonlyMap<string, string>,
 ): { readonly body: PartedBody; readonly metadata: Parted | undefined } | undefined {
-  const calls = { ...before.calls, ...callsBy(content, after.defaults, keyOf) };
-  const keys = [...new Set([...after.defaults, ...keyOf.values(), ...Object.values(calls).flat()])];
+  const calls = { ...before.calls, ...callsBy(content, after.defaults, keyOf, true) };
+  const knowsCall = (call: string): boolean => Object.hasOwn(calls, call);
+  const everybody = new Set([...after.defaults, ...after.named, ...keyOf.values()]);
+  const ofAll = (own: BodyContent): Iterable<string> => (mayQuoteAnybody(own, knowsCall) ? everybody : []);
+  const keys = [
+    ...new Set([...after.defaults, ...keyOf.values(), ...Object.values(calls).flat(), ...ofAll(content.body)]),
+  ];
   const defaults = new Set(after.defaults);
   const callsOfKey = new Map(keys.map((key) => [key, new Set<string>()]));
   for (const [call, ids] of Object.entries(calls)) for (const id of ids) callsOfKey.get(id)?.add(call);
@@ -146,14 +161,16 @@ export function partsOf(
     new Sweep({
       matches: (subject) => keyOf.get(subject) === key,
       isThreadMatched: defaults.has(key),
-      keepsThreadSubject: false,
       calls: callsOfKey.get(key) ?? NO_CALLS,
+      knowsCall,
+      concernsEverybody: () => everybody.has(key),
     });
   const keysIn = ({ body: own, call }: Piece): readonly string[] => [
     ...new Set([
       ...defaults,
       ...namedIn(own).flatMap((subject) => keyOf.get(subject) ?? []),
       ...((call === undefined ? undefined : calls[call]) ?? []),
+      ...ofAll(own),
     ]),
   ];
   const body =
@@ -225,18 +242,30 @@ function sweptText(body: BodyContent, sweep: Sweep): string | undefined {
   return left.base === body.base && left.delta === body.delta ? undefined : encodeOwned(left, "state");
 }
 
-/** The calls that this record's messages ask for or answer, and whose they are. */
+/** Whether something in it may quote anybody in the thread. */
+function mayQuoteAnybody(body: BodyContent, knowsCall: (call: string) => boolean): boolean {
+  let does = false;
+  const concernsEverybody = (): boolean => {
+    does = true;
+    return false;
+  };
+  sweepBody(body, new Sweep({ matches: () => false, knowsCall, concernsEverybody }));
+  return does;
+}
+
+/** The calls that this record's messages ask for or answer, and whose they are; with `all`, also those of nobody's. */
 function callsBy(
   { body }: OpenedContent,
   defaults: readonly string[],
   keyOf: ReadonlyMap<string, string>,
+  all: boolean,
 ): Record<string, readonly string[]> {
   // A call may be named "__proto__".
   const calls = new Map<string, readonly string[]>();
   for (const message of messagesIn(body)) {
-    const subjects = subjectsOfMessage(message);
+    const subjects = peopleOf(message);
     const keys = subjects === undefined ? defaults : subjects.flatMap((subject) => keyOf.get(subject) ?? []);
-    if (keys.length > 0) for (const call of callsOf(message)) calls.set(call, keys);
+    if (all || keys.length > 0) for (const call of callsOf(message)) calls.set(call, keys);
   }
   return Object.fromEntries(calls);
 }

@@ -7,7 +7,7 @@ import { ownersOf } from "../store/owners.ts";
 import type { ItemId, ItemWords, StoredItem } from "../store/store-driver.ts";
 import { combinedKey, keyOfBox, type NamedKey, openBox, placeBytes, sealBox } from "./box.ts";
 import type { KeysById, PersonKey } from "./keyring.ts";
-import { parted, restored } from "./parted-text.ts";
+import { type Parted, parted, restored } from "./parted-text.ts";
 
 /**
  * How an item lies in the store below once it is sealed: its value is one sealed
@@ -32,7 +32,7 @@ interface ItemContent {
   readonly x?: ItemWords;
   /** Whose the whole item is: [keys, box of { v, m, x }], which are not beside it then. */
   readonly w?: readonly [readonly string[], string];
-  /** Parts of the value, and the words of all of it. */
+  /** Parts of the value and of the metadata, and the words of all of it. */
   readonly p?: readonly (readonly [readonly string[], string])[];
 }
 
@@ -58,13 +58,13 @@ export function peopleOfItem({ namespace }: ItemId, { value, metadata }: ItemTex
     return false;
   };
   if (value.includes("holdfast:subject")) sweepOf(note).value(decodeText(value, "value"), "value");
+  sweepOf(note).value(held, "metadata");
   return { owners: [...new Set(ownersOf(namespace, held))], named: [...named] };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const sweepOf = (matches: (subject: string) => boolean): Sweep =>
-  new Sweep({ matches, isThreadMatched: false, keepsThreadSubject: true, calls: new Set() });
+const sweepOf = (matches: (subject: string) => boolean): Sweep => new Sweep({ matches });
 
 /** The keys of those people. */
 export interface ItemKeys {
@@ -94,25 +94,38 @@ function inParts(
   named: readonly PersonKey[],
   at: Buffer,
 ): ItemContent {
-  const rest = metadata === undefined ? {} : { m: metadata };
-  if (named.length === 0) return { v: value, ...rest, ...(words !== undefined && { x: words }) };
-  const { erased, parts } = parted(
-    value,
-    named.map(({ subject }) => subject),
-    (person, text) =>
-      encodeText(sweepOf((subject) => subject === person).value(decodeText(text, "value"), "value"), "value"),
-  );
+  if (named.length === 0) {
+    return { v: value, ...(metadata !== undefined && { m: metadata }), ...(words !== undefined && { x: words }) };
+  }
+  const ofPeople = (whole: string): Parted =>
+    parted(
+      whole,
+      named.map(({ subject }) => subject),
+      (person, text) =>
+        encodeText(sweepOf((subject) => subject === person).value(decodeText(text, "item"), "item"), "item"),
+    );
   const boxFor = (keys: readonly PersonKey[], content: object) => {
     const all = [...owners, ...keys];
     return [idsOf(all), sealFor(all, content, at)] as const;
   };
-  const boxes = parts.map(({ path, value: part, keys }) =>
-    boxFor(
-      named.filter(({ subject }) => keys.includes(subject)),
-      { path, part },
-    ),
-  );
-  return { v: erased, ...rest, p: words === undefined ? boxes : [...boxes, boxFor(named, { words })] };
+  const boxesOf = ({ parts }: Parted, of: { readonly of?: "metadata" }) =>
+    parts.map(({ path, value: part, keys }) =>
+      boxFor(
+        named.filter(({ subject }) => keys.includes(subject)),
+        { path, part, ...of },
+      ),
+    );
+  const inValue = ofPeople(value);
+  const inMetadata = metadata === undefined ? undefined : ofPeople(metadata);
+  return {
+    v: inValue.erased,
+    ...(inMetadata !== undefined && { m: inMetadata.erased }),
+    p: [
+      ...boxesOf(inValue, {}),
+      ...(inMetadata === undefined ? [] : boxesOf(inMetadata, { of: "metadata" })),
+      ...(words === undefined ? [] : [boxFor(named, { words })]),
+    ],
+  };
 }
 
 const idsOf = (keys: readonly NamedKey[]): readonly string[] => keys.map(({ id }) => id);
@@ -165,15 +178,20 @@ export function openedItem({ item, content, at }: PeekedItem, keys: KeysById): O
   const whole = content.w === undefined ? content : opened(...content.w);
   if (whole === undefined) return undefined;
   const found = (content.p ?? []).flatMap(([ids, box]) => opened(ids, box) ?? []);
-  const parts = found.flatMap(({ path, part }) => (path === undefined ? [] : [{ path, value: part }]));
+  const partsOf = (wanted: OpenedPart["of"]) =>
+    found.flatMap(({ path, part, of }) => (path === undefined || of !== wanted ? [] : [{ path, value: part }]));
   const words = whole.x ?? found.find((each) => each.words !== undefined)?.words;
-  return { item: { ...item, value: restored(whole.v ?? "null", parts), metadata: whole.m }, words };
+  const value = restored(whole.v ?? "null", partsOf(undefined));
+  const metadata = whole.m === undefined ? undefined : restored(whole.m, partsOf("metadata"));
+  return { item: { ...item, value, metadata }, words };
 }
 
 /** What is in a box that needs people's keys: a whole item, a part of its value, or its words. */
 interface OpenedPart extends Pick<ItemContent, "v" | "m" | "x"> {
   readonly path?: readonly (string | number)[] | null;
   readonly part?: unknown;
+  /** Absent of a part of the value. */
+  readonly of?: "metadata";
   readonly words?: ItemWords;
 }
 

@@ -2,10 +2,12 @@
 export interface ThreadPeople {
   /** Who the thread as a whole is about, or was at some time. */
   readonly defaults: readonly string[];
-  /** Whose the calls are that were asked for and not answered yet. */
+  /** Who else was named anywhere in it: what may quote anybody is sealed for them as well. */
+  readonly named: readonly string[];
+  /** Whose the calls are that were asked for and not answered yet; of nobody's, in a thread with people, an empty list. */
   readonly calls: Readonly<Record<string, readonly string[]>>;
   /** The metadata of a record that is not taken apart, such as a graph's, named a subject: no index may hold what follows. */
   readonly isUnlisted?: true;
 }
 
-export const NO_PEOPLE: ThreadPeople = { defaults: [], calls: {} };
+export const NO_PEOPLE: ThreadPeople = { defaults: [], named: [], calls: {} };

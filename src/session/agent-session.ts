@@ -4,10 +4,12 @@ import { assertSessionId, assertUserId, MAX_ID_BYTES } from "../driver/ids.ts";
 import { invalid, optionsOf } from "../driver/options.ts";
 import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
+import { isPlainObject } from "../state/immutable.ts";
 
 /** What stands before a session's id, so that a session is never a conversation with the same id. */
 const SESSION_PREFIX = "session:";
-const KIND = "session";
+/** In the metadata of a session's checkpoints: the label, and the run that made it. */
+const SESSION_KEY = "holdfast.session";
 
 export interface CheckpointOptions {
   /** Which working state becomes durable; keys that are not there are left out. @default all of it */
@@ -158,11 +160,11 @@ export class CoreAgentSession {
     const working = Object.fromEntries(present.map((key) => [key, this.#working.get(key)]));
     const subject = this.userId === undefined ? {} : { subject: this.userId };
     // Copied before anything is awaited: the checkpoint is of this moment.
-    const state = AgentState.create({ metadata: { kind: KIND, label, ...subject, working, ...more } });
+    const state = AgentState.create({ metadata: { [SESSION_KEY]: { label, ...more }, ...subject, working } });
     const checkpointer = await this.#opened(operation);
     // A conversation with this thread id must not get our checkpoints: checked once.
     await this.#assertSession(checkpointer);
-    const metadata = { kind: KIND, label, ...subject };
+    const metadata = { [SESSION_KEY]: { label }, ...subject };
     return checkpointer.save(state, threadOf(this.sessionId), { metadata, expectedHead: uncheckedHead });
   }
 
@@ -175,7 +177,8 @@ export class CoreAgentSession {
 
   /** The label of a checkpoint, which must be a session's. */
   #labelIn(metadata: Readonly<Record<string, unknown>>): string {
-    if (metadata["kind"] === KIND) return String(metadata["label"]);
+    const session = metadata[SESSION_KEY];
+    if (isPlainObject(session)) return String(session["label"]);
     throw new StateError(
       "INVALID_ARGUMENT",
       `thread ${JSON.stringify(threadOf(this.sessionId))} is not a session's: give the session another id`,

@@ -15,6 +15,8 @@ export interface PersonalPlace {
   readonly path: string;
   /** The exported value. A key is not personal data and is not exported. */
   readonly value: unknown;
+  /** Of an item, what else of it is personal: its metadata. */
+  readonly beside?: Readonly<Record<string, unknown>>;
 }
 
 /** The holds of all backends and of the ledger, read anew by each call. */

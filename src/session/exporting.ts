@@ -12,6 +12,7 @@ const DESCRIPTION = {
     where: "the thread, or the namespace and the key",
     checkpointId: "the newest checkpoint that holds it, where it has a name",
     path: "which part of it",
+    metadata: "of an item, its metadata",
     value: 'the value; what JSON lacks is an object with the key "$", as docs/state.md says',
   },
 };
@@ -27,13 +28,14 @@ export async function* exportLines(
     const warnings = new Warnings();
     for await (const found of party.find((subject) => subject === userId, warnings)) {
       const told = new Set<string>();
-      for (const { kind, where, checkpointId, path, value } of found) {
+      for (const { kind, where, checkpointId, path, value, beside = {} } of found) {
         if (kind === "key") continue;
         const encoded = encodeValue(value, "value");
         const same = JSON.stringify([kind, where, path.replace(/\d+/g, "0"), encoded]);
         if (told.has(same)) continue;
         told.add(same);
-        yield JSON.stringify({ backend: party.name, kind, where, checkpointId, path, value: encoded });
+        const rest = encodeValue(beside, "item") as object;
+        yield JSON.stringify({ backend: party.name, kind, where, checkpointId, path, value: encoded, ...rest });
       }
     }
     const [first] = warnings.list;

@@ -11,7 +11,9 @@ import { StateError } from "../errors.ts";
 import { AgentState } from "../state/agent-state.ts";
 import { type AppliedMark, isMarked } from "../state/applied-mark.ts";
 import { Sweep } from "../state/erasing.ts";
+import { emptied } from "../state/field-rule.ts";
 import { type ActiveHolds, HOLDS, holdFrom, type LegalHold } from "../state/legal-hold.ts";
+import { STORED_RULES } from "../state/personal-fields.ts";
 import type { BaseStore } from "../store/base-store.ts";
 import { activeHoldsIn, holdOnItem, type SeenHolds, seenHoldsIn } from "../store/holds.ts";
 import type { StoreItem } from "../store/items.ts";
@@ -198,25 +200,28 @@ function placesIn(item: StoreItem, forgets: Forgets): readonly PersonalPlace[] {
   const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
   if (ownersOf(item.namespace, item.metadata).some(matches)) {
     const kind = item.namespace[0] === USER_ROOT ? "user data" : "item";
-    return [{ kind, where, path: "value", value: item.value }];
+    const { value, ...beside } = personalIn(item);
+    return [{ kind, where, path: "value", value, beside }];
   }
-  const sweep = sweepOf(matches);
-  sweep.value(item.value, "value");
+  const sweep = new Sweep({ matches });
+  for (const [field, value] of Object.entries(personalIn(item))) sweep.value(value, field);
   return sweep.found.map(({ path, value }) => ({ kind: "field", where, path, value }));
 }
 
-const sweepOf = (matches: (subject: string) => boolean): Sweep =>
-  new Sweep({ matches, isThreadMatched: false, keepsThreadSubject: true, calls: new Set() });
+/** The fields of an item that go with its person, as the rows say. */
+const personalIn = (item: StoreItem): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(item).filter(([field]) => "without" in (STORED_RULES.item[field] ?? emptied)));
 
 /** An item about the person is deleted with its vector; an item that only contains a part about them is rewritten without it. */
 async function eraseItem(store: BaseStore, item: StoreItem, forgets: Forgets, seen: SeenHolds): Promise<boolean> {
-  const { namespace, key, version, metadata } = item;
+  const { namespace, key, version } = item;
   const matches = (subject: string): boolean => forgets(subject, item.updatedAt.getTime());
   try {
     if (ownersOf(item.namespace, item.metadata).some(matches))
       return await store.delete(namespace, key, { expectedVersion: version });
-    const sweep = sweepOf(matches);
+    const sweep = new Sweep({ matches });
     const value = sweep.value(item.value, "value");
+    const metadata = sweep.value(item.metadata, "metadata") as StoreItem["metadata"];
     if (sweep.found.length === 0) return false;
     return await replaceUnlessHeld(store, { namespace, key, value, metadata, expectedVersion: version }, seen);
   } catch (error) {

@@ -1,34 +1,58 @@
 import type { StateDelta } from "./delta.ts";
+import { emptied, mapList, mapRecord, type Rule, rowsFor, without } from "./field-rule.ts";
 import { isPlainObject } from "./immutable.ts";
-import type { AssistantMessage, Message } from "./message.ts";
-import { ERASED, erasedValue, isAttributed, subjectsIn, subjectsOfMessage, subjectsOfValue } from "./subjects.ts";
+import type { Message } from "./message.ts";
+import { STATE_RULES, type Whose } from "./personal-fields.ts";
+import {
+  type Attributed,
+  ERASED,
+  erasedValue,
+  isAttributed,
+  subjectsIn,
+  subjectsOfMessage,
+  subjectsOfValue,
+} from "./subjects.ts";
 
 /**
- * Removes what concerns certain people from stored states and their deltas. Each
- * list keeps its length, and each message its role, its calls and their results,
- * so that later deltas still apply and providers still accept the transcript.
- * Running it twice changes nothing more.
+ * Removes what concerns certain people from stored states and their deltas, as the rows in `personal-fields.ts` say.
+ * Each list keeps its length, and each message its role, its calls and their results, so that later deltas still
+ * apply and providers still accept the transcript. Running it twice changes nothing more.
  */
 
+/** Without more than `matches`, only what names people itself is looked at. */
 export interface SweepRule {
   /** Whether this person is to be erased. */
   readonly matches: (subject: string) => boolean;
   /** The thread as a whole concerns such a person, and so does everything in it that does not say otherwise. */
-  readonly isThreadMatched: boolean;
+  readonly isThreadMatched?: boolean;
   /** Leaves the thread's own subjects in place, so that an interrupted erasure can still find them. */
-  readonly keepsThreadSubject: boolean;
+  readonly keepsThreadSubject?: boolean;
+  /** Leaves everything that names people, for the same reason. */
+  readonly keepsNames?: boolean;
   /** Calls of erased messages: whatever else is kept of them goes too. */
-  readonly calls: ReadonlySet<string>;
+  readonly calls?: ReadonlySet<string>;
+  /** Whether it is known whose a call is. What belongs to no known call may be anybody's. */
+  readonly knowsCall?: (id: string) => boolean;
+  /** Whether such a person is anywhere in the thread. Asked where something may quote anybody in it. */
+  readonly concernsEverybody?: () => boolean;
   /** Whether a legal hold keeps what is about this person: what is about others as well stays with it. */
   readonly keeps?: (subject: string) => boolean;
+  /**
+   * Something may quote a person under a legal hold and stays. Until it goes, so does the name of who is erased, without
+   * what they said: otherwise nobody would know any more whom else it may quote.
+   */
+  readonly keepsShared?: boolean;
 }
 
 export type Found = { readonly kind: "message" | "field"; readonly path: string; readonly value: unknown };
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Metadata keys that the package itself writes and that concern nobody. */
-const STRUCTURAL: ReadonlySet<string> = new Set(["kind", "label", "task", "subject"]);
+/** What the rows say of a field of a state; of one that has none, that it is personal and may be anybody's. */
+const rowOf = (name: string): { readonly whose: Whose; readonly rule: Rule } =>
+  Object.hasOwn(STATE_RULES, name)
+    ? STATE_RULES[name as keyof typeof STATE_RULES]
+    : { whose: "everybody", rule: emptied };
 
 /** Collects what it removes. Returns the very same value if nothing concerned those people. */
 export class Sweep {
@@ -43,7 +67,7 @@ export class Sweep {
 
   /** The fields of a state, or those that a delta sets. */
   fields<T extends Fields>(fields: T): T {
-    return mapRecord(fields, (value, name) => this.#field(name, value)) as T;
+    return mapRecord(fields, (value, name) => this.#field(name, value));
   }
 
   delta(delta: StateDelta): StateDelta {
@@ -78,9 +102,13 @@ export class Sweep {
   /** A value outside a state: only parts that name a subject themselves are removed. */
   value(value: unknown, path: string): unknown {
     if (isAttributed(value)) {
-      if (!this.#goes(subjectsOfValue(value))) return value;
+      if (!this.#goes(subjectsOfValue(value))) {
+        const inner = this.value(value.value, path);
+        return inner === value.value ? value : { ...value, value: inner };
+      }
+      if (this.#rule.keepsShared === true && value.value === ERASED) return value;
       this.found.push({ kind: "field", path, value: value.value });
-      return erasedValue;
+      return this.#rule.keepsShared === true ? { ...value, value: ERASED } : erasedValue;
     }
     if (Array.isArray(value)) return mapList(value, (each, index) => this.value(each, `${path}[${index}]`));
     if (isPlainObject(value)) return mapRecord(value, (each, name) => this.value(each, `${path}.${name}`));
@@ -99,8 +127,9 @@ export class Sweep {
 
   /** Whether what is about these people goes. */
   #goes(subjects: readonly string[]): boolean {
-    const { matches, keeps } = this.#rule;
-    if (!subjects.some(matches)) return false;
+    const { matches, keeps, keepsNames = false } = this.#rule;
+    // All of them are asked about: who asks may note whom the thread is about.
+    if (subjects.filter(matches).length === 0 || keepsNames) return false;
     if (keeps === undefined || !subjects.some(keeps)) return true;
     this.kept++;
     return false;
@@ -108,131 +137,117 @@ export class Sweep {
 
   #field(name: string, value: unknown): unknown {
     if (Array.isArray(value)) return this.#list(name, value);
-    return isPlainObject(value) ? this.#record(name, value) : this.value(value, name);
+    if (isPlainObject(value) && !isAttributed(value)) return this.#record(name, value);
+    const { whose, rule } = rowOf(name);
+    return this.#part(whose, rule, value, name);
   }
 
   #list<T>(name: string, items: readonly T[]): readonly T[] {
-    return mapList(items, (item, index) => this.#item(name, item, `${name}[${index}]`) as T);
-  }
-
-  #item(name: string, item: unknown, path: string): unknown {
-    if (!isPlainObject(item)) return this.value(item, path);
-    if (name === "messages") return this.#message(item as unknown as Message, path);
-    const isOurs = this.#rule.isThreadMatched || this.#rule.calls.has(String(item["toolCallId"]));
-    const replaced = isOurs ? REPLACED[name] : undefined;
-    if (replaced === undefined) return this.value(item, path);
-    const held = Object.keys(replaced).filter((key) => Object.hasOwn(item, key) && !isSame(item[key], replaced[key]));
-    if (held.length === 0) return item;
-    this.found.push({ kind: "field", path, value: Object.fromEntries(held.map((key) => [key, item[key]])) });
-    return mapRecord(item, (each, key) => (held.includes(key) ? replaced[key] : each));
-  }
-
-  #message(message: Message, path: string): Message {
-    const subjects = subjectsOfMessage(message);
-    const isMatched = subjects === undefined ? this.#rule.isThreadMatched : this.#goes(subjects);
-    if (!isMatched) return this.value(message, path) as Message;
-    this.found.push({ kind: "message", path, value: message });
-    return placeholderFor(message);
-  }
-
-  #record(name: string, record: Fields): Fields {
-    if (name === "artifacts") return mapRecord(record, (value, key) => this.#artifact(key, value));
-    const isContent = name === "metadata" || name === "providerState";
-    return mapRecord(record, (value, key) => {
-      const path = `${name}.${key}`;
-      if (name === "metadata" && key === "subject") return this.#threadSubject(value);
-      if (name === "metadata" && key === "working" && isPlainObject(value)) {
-        return mapRecord(value, (each, inner) => this.#content(each, `${path}.${inner}`));
-      }
-      const isStructural = STRUCTURAL.has(key) || key.startsWith("holdfast.");
-      return isContent && !isStructural ? this.#content(value, path) : this.value(value, path);
+    const { whose, rule } = rowOf(name);
+    const each = "each" in rule ? rule.each : emptied;
+    return mapList(items, (item, index) => {
+      const path = `${name}[${index}]`;
+      if (!isPlainObject(item)) return this.#part(whose, each, item, path);
+      if (whose === "message") return this.#message(item as unknown as Message, path);
+      return this.#part(whose, each, item, path, callIn(item));
     });
   }
 
-  /** What follows the thread's subject unless it names its own. */
-  #content(value: unknown, path: string): unknown {
-    if (!this.#rule.isThreadMatched || isAttributed(value)) return this.value(value, path);
-    if (isSame(value, ERASED) || typeof value === "boolean" || value === null) return value;
-    this.found.push({ kind: "field", path, value });
-    return ERASED;
+  #record(name: string, record: Fields): Fields {
+    const { whose, rule } = rowOf(name);
+    const rows = "own" in rule || "fields" in rule ? rowsFor(rule, record) : () => emptied;
+    return mapRecord(record, (value, key) => {
+      if (name === "metadata" && key === "subject" && namesPeople(value)) return this.#threadSubject(value);
+      return this.#part(whose, rows(key), value, `${name}.${key}`, name === "artifacts" ? key : undefined);
+    });
   }
 
-  #artifact(name: string, value: unknown): unknown {
-    if (!this.#rule.isThreadMatched && !this.#rule.calls.has(name)) return value;
-    if (value === ERASED) return value;
-    this.found.push({ kind: "field", path: `artifacts.${name}`, value });
-    return ERASED;
+  #message(message: Message, path: string): Message {
+    const subjects = peopleOf(message);
+    const isMatched = subjects === undefined ? this.#rule.isThreadMatched === true : this.#goes(subjects);
+    if (!isMatched) return this.value(message, path) as Message;
+    const left = this.#rule.keepsShared === true ? namedPlaceholderFor(message) : placeholderFor(message);
+    if (left === message) return message;
+    this.found.push({ kind: "message", path, value: message });
+    return left;
+  }
+
+  /** Something with a rule of its own, unless it says itself whom it is about. */
+  #part(whose: Whose, rule: Rule, value: unknown, path: string, call?: string): unknown {
+    const { keepsShared = false } = this.#rule;
+    if (isAttributed(value) || !this.#isTheirs(whose, call)) return this.value(value, path);
+    const judge = (each: Attributed): unknown => this.value(each, path);
+    const isKept = keepsShared && this.#isShared(whose, call);
+    const left = without(rule, value, isKept ? (each) => each : judge);
+    if (left === value) return value;
+    if (isKept) {
+      this.kept++;
+      return this.value(value, path);
+    }
+    this.found.push({ kind: "field", path, value: taken(value, left) });
+    return left;
+  }
+
+  #isTheirs(whose: Whose, call: string | undefined): boolean {
+    const { isThreadMatched = false, calls, concernsEverybody } = this.#rule;
+    if (isThreadMatched || (call !== undefined && calls?.has(call) === true)) return true;
+    return this.#isShared(whose, call) && concernsEverybody?.() === true;
+  }
+
+  #isShared(whose: Whose, call: string | undefined): boolean {
+    if (whose !== "call") return whose === "everybody";
+    const { calls, knowsCall } = this.#rule;
+    return call === undefined || (calls?.has(call) !== true && knowsCall?.(call) !== true);
   }
 
   #threadSubject(subject: unknown): unknown {
+    const { matches, keepsThreadSubject = false, keepsNames = false } = this.#rule;
     const subjects = subjectsIn(subject);
-    const kept = subjects.filter((each) => !this.#rule.matches(each));
-    if (this.#rule.keepsThreadSubject || kept.length === subjects.length) return subject;
+    const kept = subjects.filter((each) => !matches(each));
+    if (keepsThreadSubject || keepsNames || kept.length === subjects.length) return subject;
     this.found.push({ kind: "field", path: "metadata.subject", value: subject });
     return kept;
   }
 }
 
-/** Of what is kept beside the conversation: the parts that repeat what somebody said. */
-const REPLACED: Readonly<Record<string, Fields>> = {
-  // A hash that no call has: a call whose arguments are gone is refused, and never run without them.
-  toolExecutions: { error: ERASED, argumentsHash: "erased" },
-  interrupts: { question: ERASED, answer: { value: ERASED, at: 0 }, schema: {} },
-  reasoningSteps: { thought: ERASED },
-  errors: { message: ERASED },
-};
+const namesPeople = (subject: unknown): boolean => typeof subject === "string" || Array.isArray(subject);
 
-const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+const callIn = ({ toolCallId }: Fields): string | undefined =>
+  typeof toolCallId === "string" ? toolCallId : undefined;
 
+/** Of an object, the fields that went or changed. */
+function taken(value: unknown, left: unknown): unknown {
+  if (!isPlainObject(value) || !isPlainObject(left)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name, each]) => !Object.is(left[name], each)));
+}
+
+/** The very same message where it is a placeholder already. */
 function placeholderFor(message: Message): Message {
-  const { role, id } = message;
-  const isEmpty = message.content.length === 0;
-  // The package's own marks say what kind of message it is.
-  const marks = Object.entries(message.metadata ?? {}).filter(([name]) => name.startsWith("holdfast."));
-  const metadata = { ...Object.fromEntries(marks), erased: true };
-  const kept = { ...(id !== undefined && { id }), content: isEmpty ? "" : ERASED, metadata };
-  if (role === "tool") {
-    const { toolCallId, toolName, isError } = message;
-    return { role, ...kept, toolCallId, toolName, ...(isError !== undefined && { isError }) };
-  }
-  if (role !== "assistant") return { role, ...kept };
-  const { toolCalls, incomplete } = message as AssistantMessage;
-  return {
-    role,
-    ...kept,
-    ...(toolCalls !== undefined && {
-      toolCalls: toolCalls.map((call) => ({ id: call.id, name: call.name, arguments: {} })),
-    }),
-    ...(incomplete !== undefined && { incomplete }),
-  };
+  const whole = message.metadata === undefined ? { ...message, metadata: {} } : message;
+  const { rule } = STATE_RULES.messages;
+  return without("each" in rule ? rule.each : emptied, whole, () => erasedValue) as Message;
+}
+
+/** The same with whom it was about. */
+function namedPlaceholderFor(message: Message): Message {
+  const { subject, ...others } = message.metadata ?? {};
+  const bare = { ...message, metadata: others };
+  const left = placeholderFor(bare);
+  if (subject === undefined) return placeholderFor(message);
+  return left === bare ? message : { ...left, metadata: { ...left.metadata, subject } };
+}
+
+/**
+ * Whom a message is about; `undefined` if it names nobody, and then the thread's own subjects count. What is erased is
+ * about nobody any more; that it says so is not enough.
+ */
+export function peopleOf(message: Message): readonly string[] | undefined {
+  if (message.metadata?.["erased"] === true && placeholderFor(message) === message) return [];
+  return subjectsOfMessage(message);
 }
 
 /** The ids of the calls that a message asks for or answers. */
 export function callsOf(message: Message): readonly string[] {
   if (message.role === "tool") return [message.toolCallId];
   return message.role === "assistant" ? (message.toolCalls ?? []).map(({ id }) => id) : [];
-}
-
-/** Returns the same list if every item stays the same. */
-function mapList<T>(list: readonly T[], change: (item: T, index: number) => unknown): readonly T[] {
-  let next: T[] | undefined;
-  for (const [index, item] of list.entries()) {
-    const changed = change(item, index) as T;
-    if (changed !== item) next ??= list.slice(0, index);
-    next?.push(changed);
-  }
-  return next ?? list;
-}
-
-function mapRecord<R extends Fields>(record: R, change: (value: R[string], name: string) => unknown): R {
-  let next: Map<string, unknown> | undefined;
-  for (const name of Object.keys(record)) {
-    const value = record[name] as R[string];
-    const changed = change(value, name);
-    if (changed === value) continue;
-    // Setting a key again leaves it where it is.
-    next ??= new Map(Object.entries(record));
-    next.set(name, changed);
-  }
-  return next === undefined ? record : (Object.fromEntries(next) as R);
 }

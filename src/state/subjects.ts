@@ -45,9 +45,8 @@ export function subjectsIn(given: unknown): readonly string[] {
 
 export const subjectsOfValue = (value: Attributed): readonly string[] => subjectsIn(value[SUBJECT]);
 
-/** `undefined` if the message names nobody; then the thread's own subjects count. */
+/** Whom a message names; `undefined` if it names nobody. */
 export function subjectsOfMessage({ metadata }: Message): readonly string[] | undefined {
-  if (metadata?.["erased"] === true) return [];
   const subject = metadata?.["subject"];
   return subject === undefined ? undefined : subjectsIn(subject);
 }

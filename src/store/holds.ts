@@ -131,10 +131,7 @@ export function holdOnItem(holds: ActiveHolds, item: StoreItem): LegalHold | und
     return hold !== undefined;
   };
   if (ownersOf(item.namespace, item.metadata).some(isHeld)) return met;
-  new Sweep({ matches: isHeld, isThreadMatched: false, keepsThreadSubject: true, calls: new Set() }).value(
-    item.value,
-    "value",
-  );
+  new Sweep({ matches: isHeld }).value([item.value, item.metadata], "item");
   return met;
 }
 

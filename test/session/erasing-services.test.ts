@@ -13,7 +13,7 @@ import { s3Place } from "../s3/test-bucket.ts";
 import { ownIndex } from "../services/opensearch-index.ts";
 import { canHaveS3, HOW_TO_GET_S3, startS3 } from "../services/s3.ts";
 import { describeWithService } from "../services/with-service.ts";
-import { erases, threadsOnly } from "./erasing-suite.ts";
+import { erases, erasesEveryField, threadsOnly } from "./erasing-suite.ts";
 import { fill, KEY, readableIn, userOf } from "./people.ts";
 
 const [PEOPLE, GONE] = [6, 2];
@@ -21,21 +21,29 @@ const [PEOPLE, GONE] = [6, 2];
 await describeWithService("opensearch", (url) => {
   const index = ownIndex(url);
   afterAll(index.remove);
-  erases(async () => threadsOnly(opensearchCheckpointer(optionsOfUrl(index.namespace()))), PEOPLE, GONE);
+  const create = async () => threadsOnly(opensearchCheckpointer(optionsOfUrl(index.namespace())));
+  erases(create, PEOPLE, GONE);
+  erasesEveryField(create);
 });
 
 describe("oci", async () => {
   const bucket = await bucketOfTests();
   afterAll(() => bucket.close());
-  erases(async () => threadsOnly(new OCIBucketBackend(bucket.emptyPlace())), PEOPLE, GONE);
+  const create = async () => threadsOnly(new OCIBucketBackend(bucket.emptyPlace()));
+  erases(create, PEOPLE, GONE);
+  erasesEveryField(create);
 });
 
 await describeWithService("s3", (url) => {
-  erases(async () => threadsOnly(new S3BucketCheckpointer(s3Place(url))), PEOPLE, GONE);
+  const create = async () => threadsOnly(new S3BucketCheckpointer(s3Place(url)));
+  erases(create, PEOPLE, GONE);
+  erasesEveryField(create);
 });
 
 await describeWithOracle(({ options }) => {
-  erases(async () => threadsOnly(oracleCheckpointer(options())), PEOPLE, GONE);
+  const create = async () => threadsOnly(oracleCheckpointer(options()));
+  erases(create, PEOPLE, GONE);
+  erasesEveryField(create);
 });
 
 const hasS3 = await canHaveS3();

@@ -4,13 +4,15 @@ import { openCheckpointer } from "../../src/backends/open.ts";
 import { openStore } from "../../src/backends/open-store.ts";
 import type { Checkpointer } from "../../src/checkpoint/checkpointer.ts";
 import { faultInReceipts } from "../../src/session/receipts.ts";
+import { AgentState } from "../../src/state/agent-state.ts";
 import { userMessage } from "../../src/state/message.ts";
 import { ERASED } from "../../src/state/subjects.ts";
 import type { Store } from "../../src/store/store.ts";
 import { assertValidForAnthropic, assertValidForOpenAI } from "../../src/testing/models/history-validators.ts";
 import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { UserStore } from "../../src/wiring/user-store.ts";
-import { canary, fill, KEY, range, readableIn, userOf } from "./people.ts";
+import { fillEveryField, missingIn, storable, storedText, Words, withBytes, wordsIn } from "./every-field.ts";
+import { canary, fill, KEY, range, readableIn, readableTexts, userOf } from "./people.ts";
 
 /** Where a checkpointer, a store and user data are. */
 export interface Backends {
@@ -101,6 +103,54 @@ export function erases(create: () => Promise<Backends>, people: number, gone: nu
     expect(receipts).toHaveLength(gone);
     expect(faultInReceipts(receipts, data.publicKey)).toBeUndefined();
     await users.close();
+    await data.close();
+    await dispose();
+  });
+}
+
+/**
+ * One person's words in every field that the rows know, in records of every kind, forks, copies, items and a graph. They
+ * are all in the person's export, and none is stored any more after the erasure; those of others are.
+ */
+export function erasesEveryField(create: () => Promise<Backends>): void {
+  test.each([
+    ["a thread of the person's own", true],
+    ["a thread that others share", false],
+  ])("in every field of %s, a word is exported before and is nowhere after an erasure", async (_, own) => {
+    const { checkpointer, store, directory, dispose } = await create();
+    const [ann, bob] = [new Words("ann"), new Words("bob")];
+    await fillEveryField(checkpointer, store, ann, bob, own);
+    const data = new PersonalData({
+      checkpointers: [checkpointer],
+      stores: [store],
+      ledger: new InMemoryStore(),
+      key: KEY,
+    });
+    const everything = async () =>
+      `${await storedText(checkpointer)}\n${storable([...(await store.list([], { recursive: true, limit: 1000 }))])}`;
+    expect(missingIn(await everything(), ann)).toEqual([]);
+    let exported = "";
+    for await (const line of data.exportUser("ann")) exported += withBytes(line);
+    expect(missingIn(exported, ann)).toEqual([]);
+    const receipt = await data.eraseUser("ann");
+    expect(receipt).toMatchObject({ verified: true, unreached: [{ where: expect.stringMatching(/backups/) }] });
+    expect((await data.inventory("ann")).total).toBe(0);
+    expect(wordsIn(await everything(), ann)).toEqual([]);
+    expect(missingIn(await everything(), bob)).toEqual([]);
+    if (directory !== undefined) expect(await readableTexts(directory, ann.all)).toEqual([]);
+    if (checkpointer.capabilities.search) {
+      for (const word of ann.all.slice(0, 20)) expect(await checkpointer.search(word)).toHaveLength(0);
+    }
+    for (const threadId of await checkpointer.listThreads({ limit: 100 })) {
+      if (!threadId.startsWith("agent")) continue;
+      for await (const { checkpointId } of checkpointer.history(threadId)) {
+        const state = await checkpointer.load(threadId, checkpointId);
+        assertValidForOpenAI(state?.messages ?? []);
+        assertValidForAnthropic(state?.messages ?? []);
+      }
+      const state = await checkpointer.load(threadId);
+      await checkpointer.save((state ?? AgentState.create()).withMessage(userMessage("On it goes.")), threadId);
+    }
     await data.close();
     await dispose();
   });

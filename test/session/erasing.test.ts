@@ -12,7 +12,7 @@ import { PersonalData } from "../../src/wiring/personal-data.ts";
 import { JsonFileStorage, MapStorage, without } from "../dict-storages.ts";
 import { served } from "../http/served.ts";
 import { describeWithService } from "../services/with-service.ts";
-import { type Backends, erases, openBackends, threadsOnly } from "./erasing-suite.ts";
+import { type Backends, erases, erasesEveryField, openBackends, threadsOnly } from "./erasing-suite.ts";
 import { KEY } from "./people.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "holdfast-erasing-"));
@@ -55,18 +55,30 @@ const LOCAL: readonly (readonly [name: string, create: () => Promise<Backends>])
   ],
 ];
 
-for (const [name, create] of LOCAL) describe(name, () => erases(create, PEOPLE, GONE));
+for (const [name, create] of LOCAL) {
+  describe(name, () => {
+    erases(create, PEOPLE, GONE);
+    erasesEveryField(create);
+  });
+}
 
 await describeWithService("postgres", (url) => {
   const at = (schema: string): string => `${url}${url.includes("?") ? "&" : "?"}schema=${schema}`;
   const schema = `erasing_${process.pid}_${Date.now()}`;
   erases(() => openBackends(at(schema), at(schema), at(`${schema}_users`)), PEOPLE, GONE);
+  let others = 0;
+  erasesEveryField(() => {
+    const own = `${schema}_${++others}`;
+    return openBackends(at(own), at(own), at(own));
+  });
 });
 
 await describeWithService("redis", (url) => {
   const prefix = `erasing-${process.pid}-${Date.now()}`;
   const at = (suffix: string): string => `${url}${url.includes("?") ? "&" : "?"}prefix=${prefix}-${suffix}:`;
   erases(() => openBackends(at("threads"), at("items"), at("users")), PEOPLE, GONE);
+  let others = 0;
+  erasesEveryField(() => openBackends(at(`threads${++others}`), at(`items${others}`), at("users")));
 });
 
 describe("what a backend cannot do is said", () => {

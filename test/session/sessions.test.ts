@@ -164,7 +164,10 @@ describe("an agent in a session", () => {
     expect(await session.getCheckpoint("report_done")).toEqual({ noted: "the outage was noted" });
     const [summary] = await backend.listCheckpoints("session:s1");
     const state = await backend.load("session:s1", summary?.checkpointId ?? "");
-    expect(state?.metadata["task"]).toEqual({ threadId: "t1", checkpointId, stopReason: "complete" });
+    expect(state?.metadata["holdfast.session"]).toEqual({
+      label: "report_done",
+      task: { threadId: "t1", checkpointId, stopReason: "complete" },
+    });
   });
 
   test("a run that did not finish makes no checkpoint, and one that cannot be made costs no answer", async () => {
